@@ -1,7 +1,6 @@
 """What measurements return besides a plain number."""
 
 from calibrant.core.results import (
-    Comparison,
     ConfidenceInterval,
     CrpsDecomposition,
     Curve,
@@ -15,6 +14,7 @@ from calibrant.core.results import (
 from calibrant.engines.jobs import Measured
 from calibrant.ranking.explain_words import Explanation
 from calibrant.report.audit import Audit
+from calibrant.report.comparison import Comparison
 
 __all__ = [
     "Audit",

@@ -5,8 +5,9 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
+from calibrant.core.pvalues import brownian_range_sf
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.results import Comparison, Pair
+from calibrant.probabilities.limits import critical
 
 
 @pytest.fixture
@@ -31,11 +32,11 @@ class TestReferences:
 
     def test_squared_errors(self, models, D2):
         found = cb.compare_predictions(*models, metric="ece")
-        assert found.values == pytest.approx((0.001835636232864126, 0.0017614325358527745), rel=1e-7)
+        assert found.values["ece"] == pytest.approx((0.001835636232864126, 0.0017614325358527745), rel=1e-7)
         assert found.pairs[0].difference == pytest.approx(7.420369701135153e-05, rel=1e-7)
         y, p = cb.top_label(*D2)
         found = cb.compare_predictions(y, [p, 0.5 * p + 0.25], metric=cb.ece)
-        assert found.values == pytest.approx((0.0281254663321963, 0.011111166672939266), rel=1e-7)
+        assert found.values["ece"] == pytest.approx((0.0281254663321963, 0.011111166672939266), rel=1e-7)
 
 
 class TestJackknife:
@@ -156,7 +157,8 @@ class TestManyModels:
             cb.compare_predictions(y, [every[pair.first], every[pair.second]]).pairs[0].pvalue for pair in found.pairs
         ]
         assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw), rel=1e-9)
-        assert found.values == pytest.approx([cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))])
+        expected = [cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))]
+        assert found.values["brier_score"] == pytest.approx(expected)
 
     def test_limits_are_wider_than_those_of_one_pair(self, models):
         y, p = models
@@ -173,20 +175,118 @@ def _holm(raw):
     return adjusted.tolist()
 
 
-class TestWords:
-    def result(self, low, high, metric="brier_score"):
-        pair = Pair("a", "b", (low + high) / 2, low, high, 0.01)
-        return Comparison(metric, ("a", "b"), (0.1, 0.2), (pair,), 0.95, "by hand", 1000)
+class TestErrorsWithLimits:
+    """Errors that have limits of their own: of the difference they are those of both errors."""
 
-    def test_a_difference_is_claimed_only_if_limits_exclude_0(self):
-        assert str(self.result(-0.03, -0.01)) == (
-            "The brier_score of a is lower than that of b by 0.02 (95 % limits of the difference: 0.01 to 0.03)."
-        )
-        assert "of b is lower than that of a" in str(self.result(0.01, 0.03))
-        assert str(self.result(-0.01, 0.03, "ece")) == (
-            "1,000 rows cannot tell whether a or b has the lower squared calibration error "
-            "(95 % limits of the difference: -0.01 to 0.03)."
-        )
+    def test_by_hand(self):
+        """204 of 400 happen. Stated 0.5: the error is 0.01, s = 0.025. Stated 0.6: 0.09, s² = Σr²/n² = 103.2/400²."""
+        y = np.array([1] * 204 + [0] * 196)
+        found = cb.compare_predictions(y, {"a": np.full(400, 0.5), "b": np.full(400, 0.6)}, metric="cutoff_error")
+        pair = found.pairs[0]
+        z, c = -stats.norm.ppf(0.0125), critical(brownian_range_sf, 0.0125)
+        s_a, s_b = 0.025, 103.2**0.5 / 400
+        assert pair.difference == pytest.approx(0.01 - 0.09)
+        assert pair.low == pytest.approx(max(0.0, 0.01 - c * s_a) - (0.09 + z * s_b))
+        assert pair.high == pytest.approx(0.01 + z * s_a - max(0.0, 0.09 - c * s_b))
+        assert found.values["cutoff_error"] == pytest.approx((0.01, 0.09))
+
+    def test_pvalue_is_where_the_limits_reach_0(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(4000)
+        y = rng.random(4000) < p
+        models = {"right": p, "high": p**0.75}
+        pair = cb.compare_predictions(y, models, metric="cutoff_error").pairs[0]
+        assert pair.high < 0
+        for factor, excluded in ((1.0001, True), (0.9999, False)):
+            at = cb.compare_predictions(y, models, metric="cutoff_error", level=1 - factor * pair.pvalue).pairs[0]
+            assert (at.high < 0) is excluded
+
+    @pytest.mark.parametrize("metric", ["mce", "mmce", "skce", "kolmogorov_smirnov_test"])
+    def test_every_error_that_has_limits(self, models, metric):
+        y, p = models
+        pair = cb.compare_predictions(y, p, metric=metric).pairs[0]
+        one, other = (cb.interval(metric, y, p[name], level=0.975) for name in p)
+        assert (pair.low, pair.high) == pytest.approx((one.low - other.high, one.high - other.low))
+        assert pair.difference == pytest.approx(one.estimate - other.estimate)
+
+    def test_classes(self, D2):
+        y, P = D2
+        found = cb.compare_predictions(y, {"sharp": P, "timid": 0.5 * P + 0.5 / P.shape[1]}, metric="cutoff_error")
+        assert found.pairs[0].low < found.pairs[0].difference < found.pairs[0].high
+        assert found.reliability is not None
+
+    def test_limits_cover_where_the_plain_ones_miss(self):
+        """A calibrated model and one of the same order with slope 0.8; the plain limits ± z s miss 4 times in 10."""
+        rng, missed = np.random.default_rng(0), 0
+        for _ in range(100):
+            q = rng.random(200)
+            b = 1 / (1 + (1 / q - 1) ** 0.8)
+            y = rng.random(200) < q
+            C = np.append(0, np.cumsum((q - b)[np.argsort(b)])) / 200
+            pair = cb.compare_predictions(y, [q, b], metric="cutoff_error").pairs[0]
+            missed += not pair.low <= -np.ptp(C) <= pair.high
+        assert missed <= 7
+
+
+class TestHandWorked:
+    def test_coverage_counts_rows_that_differ(self):
+        """10 of 100 outcomes are covered by a alone and 4 by b alone: d is 1, -1 or 0."""
+        y = np.zeros(100)
+        a = cb.Intervals(np.r_[np.full(10, -1.0), np.full(4, 1.0), np.full(86, -1.0)], np.full(100, 2.0), 0.9)
+        b = cb.Intervals(np.r_[np.full(10, 1.0), np.full(4, -1.0), np.full(86, -1.0)], np.full(100, 2.0), 0.9)
+        with pytest.raises(NotApplicableError, match="effective rows"):
+            cb.compare_predictions(y, [a, b], metric="coverage")
+        a3, b3 = (cb.Intervals(np.tile(each.lower[:, 0], 3), np.full(300, 2.0), 0.9) for each in (a, b))
+        pair = cb.compare_predictions(np.zeros(300), [a3, b3], metric="coverage").pairs[0]
+        error = np.sqrt((0.14 - 0.06**2) / 299)
+        assert pair.difference == pytest.approx(0.06)
+        assert pair.high - 0.06 == pytest.approx(stats.t.ppf(0.975, 299) * error)
+
+    def test_skill_by_the_delta_method(self):
+        """Scores 0.04 and 0.16 of a, 0.25 of b: skill 1 - 0.1/0.25, se that of (a - 0.4 b)/0.25."""
+        y = np.tile([0, 1], 100)
+        pair = cb.compare_predictions(y, [np.tile([0.2, 0.6], 100), np.full(200, 0.5)]).pairs[0]
+        error = 0.06 / 0.25 / np.sqrt(199)
+        assert pair.skill == pytest.approx(0.6)
+        t = stats.t.ppf(0.975, 199)
+        assert (pair.skill_low, pair.skill_high) == pytest.approx((0.6 - t * error, 0.6 + t * error))
+
+    def test_diebold_and_mariano(self):
+        """125 rows: int(0.41 · 25) = 10 cosine transforms, whose mean square is the long-run variance."""
+        rng = np.random.default_rng(0)
+        a, b, y = rng.random(125), rng.random(125), rng.integers(2, size=125)
+        d = (y - a) ** 2 - (y - b) ** 2
+        pair = cb.compare_predictions(y, [a, b], time=np.arange(125)).pairs[0]
+        at = np.pi * (np.arange(125) + 0.5) / 125
+        transforms = [np.sqrt(2 / 125) * (d * np.cos(j * at)).sum() for j in range(1, 11)]
+        error = np.sqrt(np.mean(np.square(transforms)) / 125)
+        assert pair.high - pair.low == pytest.approx(2 * stats.t.ppf(0.975, 10) * error)
+        assert pair.pvalue == pytest.approx(2 * stats.t.sf(abs(d.mean()) / error, 10))
+
+
+class TestSeveralMetrics:
+    def test_share_the_error_rate(self, models):
+        found = cb.compare_predictions(*models, metric=["ece", cb.brier_score])
+        assert tuple(found.values) == ("ece", "brier_score")
+        for pair in found.pairs:
+            alone = cb.compare_predictions(*models, metric=pair.metric, level=0.975).pairs[0]
+            assert (pair.low, pair.high) == pytest.approx((alone.low, alone.high))
+        raw = [cb.compare_predictions(*models, metric=metric).pairs[0].pvalue for metric in found.values]
+        assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw))
+
+    def test_one_that_cannot_be_compared_is_named(self, models, refusal):
+        found = cb.compare_predictions(*models, metric=["decompose", "brier_score"])
+        assert tuple(found.values) == ("brier_score",)
+        assert "cannot be compared" in found.refused["decompose"]
+        assert any("decompose is not compared" in caveat for caveat in found.findings.caveats)
+        message = refusal(cb.compare_predictions, *models, metric=["decompose", "direction"], error=NotApplicableError)
+        assert "direction: " in message
+
+    def test_options_belong_to_one(self, models, refusal):
+        for options in ({"bins": 5}, {"tolerance": 0.1}):
+            message = refusal(cb.compare_predictions, *models, metric=["ece", "brier_score"], **options)
+            assert "belongs to one metric" in message
+        assert "one metric at least" in refusal(cb.compare_predictions, *models, metric=[])
 
 
 class TestRefusals:
@@ -226,7 +326,9 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "error", "words"),
         [
-            ({"metric": "mce"}, NotApplicableError, "not a mean of row scores"),
+            ({"metric": "decompose"}, NotApplicableError, "not a mean of row scores"),
+            ({"metric": "cutoff_error", "time": np.arange(500)}, NotApplicableError, "independent rows only"),
+            ({"tolerance": -1}, InputError, "tolerance"),
             ({"metric": "ece", "norm": "l1"}, NotApplicableError, "debiased squared l2 error"),
             ({"metric": "ece", "weights": np.arange(1, 501)}, NotApplicableError, "equal weights only"),
             ({"metric": "ece", "time": np.arange(500)}, NotApplicableError, "independent rows only"),

@@ -33,15 +33,21 @@ def test_each_measurement_is_the_one_of_its_verb():
     for level in (0.5, 0.8, 0.9, 0.95):
         central = RIGHT.interval(level)
         assert found[f"coverage.{level}"].value == pytest.approx(cb.coverage(Y, central), abs=1e-12)
-        assert found[f"coverage.{level}"].pvalue == pytest.approx(coverage_test(Y, central).pvalue, rel=1e-9)
+        raw = coverage_test(Y, central).pvalue
+        assert found[f"coverage.{level}"].details["pvalue_unadjusted"] == pytest.approx(raw, rel=1e-9)
+        # nine quantiles, four central intervals, and all levels together
+        assert found[f"coverage.{level}"].pvalue == pytest.approx(min(1, 14 * raw), rel=1e-9)
+        assert found[f"coverage.{level}"].decides
     assert found["crps"].value == pytest.approx(crps(Y, RIGHT), rel=1e-12)
     assert found["log_score"].value == pytest.approx(cb.log_score(Y, RIGHT), rel=1e-12)
     assert found["sharpness"].value == pytest.approx(sharpness(RIGHT), rel=1e-12)
     parts = cb.decompose(Y, RIGHT)
     assert found["decompose.mcb"].value == pytest.approx(parts.mcb, rel=1e-12)
     joint = multinomial_coverage_test(Y, RIGHT.quantiles([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975]))
-    assert found["multinomial_coverage_test"].pvalue == pytest.approx(joint.pvalue, rel=1e-9)
+    assert found["multinomial_coverage_test"].details["pvalue_unadjusted"] == pytest.approx(joint.pvalue, rel=1e-9)
     assert found["skce_test"].pvalue == cb.skce_test(Y, RIGHT, resamples=99).pvalue
+    assert found["skce_test"].method.endswith("not part of the verdict")
+    assert not found["skce_test"].decides
 
 
 def test_draws():
@@ -66,7 +72,7 @@ def test_hits_of_draws_are_exact():
     rows = read_outcomes(np.arange(6) + 0.5, cb.Samples(np.tile(np.arange(1.0, 6.0), (6, 1))))
     table = distribution_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
     assert table.hits.tolist() == [1, 2, 3, 4, 5]
-    assert table.below.tolist() == [1, 2, 3, 4, 5]
+    assert table.inside.tolist() == [1, 2, 3, 4, 5]
 
 
 def test_hits_of_a_distribution_with_atoms():
@@ -74,7 +80,7 @@ def test_hits_of_a_distribution_with_atoms():
     rows = read_outcomes([0.0, 1.0], cb.ScipyDistribution(stats.bernoulli(np.array([0.5, 0.5]))))
     table = distribution_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
     assert table.hits.tolist() == [1, 1, 2]
-    assert table.below.tolist() == [0, 1, 1]
+    assert table.inside.tolist() == [0, 1, 1]
 
 
 def test_a_right_discrete_distribution_is_not_accused():
@@ -101,14 +107,16 @@ def test_a_right_discrete_distribution_is_not_accused():
 def test_the_verdict_says_which_way(distribution, words):
     verdict = cb.audit(Y, distribution, resamples=19).verdict
     assert verdict.status == "miscalibrated"
-    assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
+    assert any(words in sentence for sentence in (verdict.headline, *verdict.sentences)), verdict
 
 
 def test_right_distributions():
     for distribution in (RIGHT, cb.Samples(DRAWS)):
         verdict = cb.audit(Y, distribution, groups=np.arange(N) % 3, resamples=19).verdict
-        assert verdict.status == "no evidence"
+        assert verdict.status != "miscalibrated"
         assert "None of 3 groups" in verdict.sentences[-1]
+    verdict = cb.audit(Y, RIGHT, resamples=19).verdict
+    assert (verdict.status, verdict.tolerance) == ("within", 0.05)
 
 
 def test_a_group_with_a_shift():
@@ -153,7 +161,7 @@ class OnlyDraws(OnlyCdf):
 def test_a_distribution_of_ones_own_needs_a_distribution_function():
     y = np.random.default_rng(0).normal(MEAN)
     audit = cb.audit(y, OnlyCdf(MEAN), resamples=19)
-    assert audit.verdict.status == "no evidence"
+    assert audit.verdict.status == "within"
     assert any(caveat.startswith("crps does not apply") for caveat in audit.findings.caveats)
     none = cb.audit(y[:50], OnlyDraws(MEAN[:50]), resamples=19)
     assert none.verdict.status == "cannot tell"
@@ -182,14 +190,18 @@ class TestVectors:
         cov[:, 0, 1] = cov[:, 1, 0] = 0.3
         audit = cb.audit(self.y, cb.MvNormal(self.mean, cov), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "intervals of coordinate 1 cover" in audit.verdict.sentences[0]
+        assert "intervals of coordinate 1 cover" in audit.verdict.headline
 
     def test_dependence_alone(self):
         wrong = self.cov.copy()
         wrong[:, 0, 1] = wrong[:, 1, 0] = -1.3
         audit = cb.audit(self.y, cb.MvNormal(self.mean, wrong), resamples=99)
         assert audit.verdict.status == "miscalibrated"
-        assert audit.verdict.sentences == ("No single level is off by more than chance, but all together are.",)
+        whole = audit.verdict.claims[0]
+        assert (whole.kind, whole.test) == ("miscalibrated", "skce_test")
+        assert np.isnan(whole.low)  # no limits of this error are known
+        assert values(audit)["skce_test"].decides
+        assert whole.pvalue == values(audit)["skce_test"].pvalue
 
     def test_draws(self, tmp_path):
         y, noise = self.y[:200], np.random.default_rng(0).normal(size=(200, 19, 2))
@@ -220,7 +232,7 @@ def test_few_rows(n):
 
 def test_shown(tmp_path):
     audit = cb.audit(Y, RIGHT, groups=np.arange(N) % 2, resamples=19)
-    assert all(len(line) <= 88 for line in str(audit).splitlines())
+    assert all(len(line) <= 88 for line in str(audit).splitlines()[1:])
     assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "distributions"
     assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
     assert cb.audit(Y, cb.Samples(DRAWS), resamples=19).findings.kind == "samples"

@@ -2,11 +2,12 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from calibrant import (
     Intervals,
@@ -22,12 +23,12 @@ from calibrant import (
     skce_test,
     summarize,
 )
-from calibrant.auditing.interval import interval, per_row
+from calibrant.auditing.equivalence_test import equivalence_test
+from calibrant.auditing.interval import METHODS, interval, per_row
+from calibrant.auditing.no_interval import no_interval
+from calibrant.core.catalogue import NoOptions, entries
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels.kernel import Exponential
-from calibrant.regions.coverage import coverage_width_criterion
-from calibrant.regions.coverage_hsic import coverage_hsic
-from calibrant.regions.sizes import size_stratified_coverage
 from calibrant.regions.width import width
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage
 from calibrant.scores.crps import crps
@@ -330,12 +331,82 @@ class TestKernelError:
         assert interval(skce, parts[0] + parts[1]).low == pytest.approx(found.low, rel=1e-11)
         assert "2 rows" in refusal(interval, skce, parts[0], blocksize=3, error=SummaryError)
 
-    def test_all_pairs_have_none(self, refusal):
-        assert "blocksize" in refusal(interval, skce, self.y, self.p, error=NotApplicableError)
-        assert "blocks" in refusal(interval, skce, summarize(skce, self.y, self.p), error=SummaryError)
+    def test_blocks_have_a_lower_bound_alone(self, refusal):
+        assert "side" in refusal(interval, skce, self.y, self.p, blocksize=2, side="upper")
+        assert "sums of blocks" in refusal(
+            interval, skce, summarize(skce, self.y, self.p), blocksize=2, error=SummaryError
+        )
+        with pytest.raises(NotApplicableError, match="leave blocksize out"):
+            equivalence_test(self.y, self.p, metric="skce", blocksize=2, tolerance=0.1)
 
     def test_conditions_of_the_block_test_hold(self, refusal):
         assert "blocks" in refusal(interval, skce, self.y[:10], self.p[:10], blocksize=2, error=NotApplicableError)
+
+
+class TestAllPairsOfRows:
+    """Limits of skce, the square of a norm."""
+
+    def test_one_score_by_hand(self):
+        """r = y - 0.5 has the mean 0.01: the norm is 0.01 √2, and own = top = 2 · 0.25/400."""
+        found = interval(skce, [1] * 204 + [0] * 196, np.full(400, 0.5), kernel=Exponential(1.0), side="upper")
+        assert found.high == pytest.approx((0.01 * 2**0.5 - ndtri(0.05) * (0.5 / 400) ** 0.5) ** 2)
+        assert found.low == 0
+        found = interval(skce, [1] * 400, np.full(400, 0.5), kernel=Exponential(1.0), side="lower")
+        assert found.low == pytest.approx((0.5**0.5 - (1 - ndtri(0.05)) * (0.5 / 400) ** 0.5) ** 2)
+
+    def test_three_classes_by_hand(self):
+        """All rows are (1/3, 1/3, 1/3) and each class happens 100 times: h is 2/3 or -1/3, and its mean is 0."""
+        y, P = np.repeat([0, 1, 2], 100), np.full((300, 3), 1 / 3)
+        found = interval(skce, y, P, kernel=Exponential(1.0), unbiased=False, side="upper")
+        squares = 3 * 100**2 * (2 / 3) ** 2 + 6 * 100**2 * (1 / 3) ** 2
+        assert found.estimate == pytest.approx(0, abs=1e-15)
+        assert found.high == pytest.approx(ndtri(0.05) ** 2 * squares**0.5 / 300**2)
+
+    def test_two_columns_have_the_limits_of_one(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(400)
+        y = (rng.random(400) < p**2).astype(int)
+        options = {"kernel": Exponential(0.2), "level": 0.9}
+        one, two = interval(skce, y, p, **options), interval(skce, y, np.stack([1 - p, p], axis=1), **options)
+        assert (one.low, one.high, one.estimate) == pytest.approx((two.low, two.high, two.estimate), rel=1e-9)
+        root = interval("mmce", y, p, level=0.9)
+        assert (one.low, one.high) == pytest.approx((2 * root.low**2, 2 * root.high**2), rel=1e-9)
+
+    def test_weights_of_one_size_change_nothing(self):
+        rng = np.random.default_rng(1)
+        P = rng.dirichlet(np.ones(3), 200)
+        y = rng.integers(3, size=200)
+        one, other = interval(skce, y, P), interval(skce, y, P, weights=np.full(200, 7.0))
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
+
+    def test_limits_cover(self):
+        """Three classes, the truth less certain than stated: 100 sets, limits that fail 5 times in 100 at most."""
+        rng, missed = np.random.default_rng(0), 0
+        for _ in range(100):
+            P = rng.dirichlet(np.full(3, 0.7), 150)
+            Q = 0.6 * P + 0.4 / 3
+            y = (rng.random((150, 1)) > np.cumsum(Q, axis=1)).sum(axis=1).clip(max=2)
+            found = interval(skce, y, P, kernel=Exponential(0.3), level=0.9)
+            K = np.exp(-np.abs(P[:, None] - P[None]).sum(axis=-1) / 2 / 0.3)
+            true = float((K * ((Q - P) @ (Q - P).T)).mean())
+            missed += not found.low <= true <= found.high
+        assert missed <= 10
+
+    def test_every_kind_but_draws(self, refusal):
+        rng = np.random.default_rng(0)
+        y = rng.normal(size=60)
+        assert interval(skce, y, Normal(rng.random(60), 1.0)).high > 0
+        wide = Intervals(np.full(600, -1.645), np.full(600, 1.645) + rng.random(600), 0.9)
+        assert interval(skce, rng.normal(size=600), wide).high > 0
+        message = refusal(interval, skce, y, Samples(rng.normal(size=(60, 20))), error=NotApplicableError)
+        assert "chance of draws" in message
+        assert "Instead" in message
+
+    def test_rows_that_say_too_little(self, refusal):
+        P = np.random.default_rng(0).dirichlet(np.ones(3), 15)
+        message = refusal(interval, skce, [0, 1, 2] * 5, P, error=NotApplicableError)
+        assert "at least 25" in message
+        assert "Use more rows" in message
 
 
 class TestWorstSlab:
@@ -363,15 +434,27 @@ class TestWorstSlab:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        "metric", [coverage_hsic, size_stratified_coverage, coverage_width_criterion, "coverage_gap"]
-    )
-    def test_no_valid_interval_is_known(self, metric, refusal):
-        import calibrant.regions.coverage  # noqa: F401  # enters the name
+    def test_reason_and_remedy_for_every_metric(self, for_each):
+        """Every verb of the catalogue has an interval, or says why not and what to do."""
 
-        message = refusal(interval, metric, *reg16(), error=NotApplicableError)
-        name = metric if isinstance(metric, str) else metric.__name__
-        assert message.startswith(f"no valid interval is known for {name}; ")
+        def check(entry):
+            if entry.limits is not None or entry.name in METHODS:
+                return
+            with pytest.raises(NotApplicableError) as caught:
+                interval(entry.name, None, None)
+            message = str(caught.value)
+            assert message.startswith(f"no valid interval is known for {entry.name}: ")
+            assert "it brings no limits" not in message
+            assert ". Instead, " in message
+
+        for_each(entries(), check)
+
+    def test_a_metric_of_a_user(self):
+        def mine(y, prediction):
+            return 0.0
+
+        entry = replace(entries()["ucme"], verb=mine, options=NoOptions)
+        assert "give its Entry limits=" in str(no_interval(entry, ("coverage",)))
 
     def test_methods(self, refusal):
         assert "method must be one of" in refusal(interval, coverage, *judged(3, 4), method="wald")

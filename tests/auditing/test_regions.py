@@ -10,11 +10,12 @@ import calibrant as cb
 from calibrant.auditing.interval import interval
 from calibrant.core.findings import Setting
 from calibrant.inputs.rows import QuantileRows
+from calibrant.regions.claims import smallest_seen
 from calibrant.regions.coverage_hsic import coverage_hsic_test
 from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
+from calibrant.regions.lines import Rule, central_table, level_lines, line_pvalues
 from calibrant.regions.sizes import size_stratified_coverage
-from calibrant.regions.verdict import central_lines, shares_apart, smallest_seen, tied_pvalue
 from calibrant.regions.width import width
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
@@ -27,6 +28,11 @@ Z = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}
 
 def intervals(factor, level=0.9, std=STD):
     return cb.Intervals(-factor * Z[level] * std, factor * Z[level] * std, level)
+
+
+def plain(text):
+    """Return a sentence with simple spaces."""
+    return text.replace("\u00a0", " ")
 
 
 def values(audit):
@@ -46,9 +52,12 @@ class TestMeasurements:
         found = values(cb.audit(Y, predicted, resamples=19))
         covered, test = interval(cb.coverage, Y, predicted), coverage_test(Y, predicted)
         assert found["coverage"].value == covered.estimate
-        assert found["coverage"].interval == (covered.low, covered.high)
+        # two families, all rows and widths or places: limits at 97.5 %, and twice the p-value
+        half = interval(cb.coverage, Y, predicted, level=0.975)
+        assert found["coverage"].interval == pytest.approx((half.low, half.high), rel=1e-12)
         assert found["coverage"].expected == 0.9
-        assert found["coverage"].pvalue == test.pvalue
+        assert found["coverage"].pvalue == pytest.approx(2 * test.pvalue)
+        assert found["coverage"].details["pvalue_unadjusted"] == test.pvalue
         assert found["width"].value == pytest.approx(width(predicted), rel=1e-12)
         assert found["width.finite_fraction"].value == 1
         assert found["interval_score"].value == pytest.approx(interval_score(Y, predicted), rel=1e-12)
@@ -66,9 +75,12 @@ class TestMeasurements:
         found = values(audit)
         for k, level in enumerate((0.5, 0.9)):
             assert found[f"coverage.{level}"].value == cb.coverage(Y, predicted)[k]
-            assert found[f"coverage.{level}"].pvalue == coverage_test(Y, predicted.at(level)).pvalue
+            raw = coverage_test(Y, predicted.at(level)).pvalue
+            assert found[f"coverage.{level}"].details["pvalue_unadjusted"] == raw
+            # three tests, of two levels and of both together, in each of two families
+            assert found[f"coverage.{level}"].pvalue == pytest.approx(min(1, 6 * raw))
         joint = multinomial_coverage_test(Y, predicted)
-        assert found["multinomial_coverage_test"].pvalue == joint.pvalue
+        assert found["multinomial_coverage_test"].pvalue == pytest.approx(min(1, 6 * joint.pvalue))
         assert audit.findings.sections[0].tables == ()
         sizes = audit.findings.sections[1].tables[0]
         assert sizes.columns["nominal"] == (0.5,) * 3 + (0.9,) * 3
@@ -118,7 +130,8 @@ class TestMeasurements:
         assert found["interval_score"].value == np.inf
         assert "skce_test" not in found
         caveats = " ".join(audit.findings.caveats)
-        assert "25 % of the intervals are infinite" in caveats
+        assert "25 % of the intervals are one-sided" in caveats
+        assert "say nothing" not in caveats
         assert "skce_test does not apply" in caveats
 
 
@@ -127,35 +140,66 @@ class TestVerdict:
         y, predicted = hits(840, 1000)
         verdict = cb.audit(y, predicted, resamples=19).verdict
         assert verdict.status == "miscalibrated"
-        assert verdict.sentences[0] == (
-            "The 90 % intervals cover 84 % of the outcomes (95 % confidence: 82 % to 86 %): they are too narrow."
+        whole, of_level = verdict.claims
+        low, high = stats.beta.ppf(
+            [0.0125, 0.9875], [840, 841], [161, 160]
+        )  # Clopper-Pearson, half of 5 % for a family
+        assert (of_level.kind, of_level.subject, of_level.quantity) == ("below", "90 % intervals", "coverage")
+        assert (of_level.estimate, of_level.low, of_level.high) == pytest.approx((0.84, low, high))
+        assert (whole.kind, whole.subject, whole.quantity) == ("miscalibrated", "all rows", "coverage_error")
+        assert (whole.estimate, whole.low, whole.high) == pytest.approx((0.06, 0.9 - high, 0.9 - low))
+        assert plain(verdict.headline) == (
+            "The 90 % intervals cover 84 % of the outcomes (95 % limits: 81 % to 87 %): they are too narrow "
+            "(p < 0.001)."
         )
         y, predicted = hits(970, 1000)
         verdict = cb.audit(y, predicted, resamples=19).verdict
-        assert verdict.status == "miscalibrated"
-        assert verdict.sentences[0].endswith("they are wider than they need to be.")
+        assert (verdict.status, verdict.claims[1].kind) == ("miscalibrated", "above")
+        assert "they are wider than they need to be" in verdict.headline
 
-    def test_no_evidence_and_cannot_tell(self):
-        y, predicted = hits(905, 1000)
-        verdict = cb.audit(y, predicted, resamples=19).verdict
-        assert verdict.status == "no evidence"
-        assert "does not prove" in verdict.sentences[1]
-        y, predicted = hits(27, 30)
-        verdict = cb.audit(y, predicted, resamples=19).verdict
-        assert verdict.status == "cannot tell"
-        assert "collect about" in verdict.sentences[1]
+    @pytest.mark.parametrize(
+        ("k", "n", "tolerance", "status", "found"),
+        [
+            (905, 1000, None, "within", 0.05),
+            (90_200, 100_000, None, "within", 0.01),
+            (89_600, 100_000, None, "within", 0.01),  # p < 0.001 and negligible
+            (27, 30, None, "cannot tell", None),
+            (905, 1000, 0.05, "within", 0.05),
+            (905, 1000, 0.01, "cannot tell", 0.01),
+            (840, 1000, 0.02, "miscalibrated", 0.02),
+            (870, 1000, 0.02, "cannot tell", 0.02),  # rejected, but the limits contain 0.88
+        ],
+    )
+    def test_three_outcomes(self, k, n, tolerance, status, found):
+        y, predicted = hits(k, n)
+        verdict = cb.audit(y, predicted, tolerance=tolerance, resamples=19).verdict
+        assert (verdict.status, verdict.tolerance) == (status, found)
+        assert (verdict.claims[0].kind, verdict.claims[0].tolerance) == (status, found)
+
+    def test_detectable_and_negligible(self):
+        verdict = cb.audit(*hits(89_600, 100_000), resamples=19).verdict
+        assert verdict.claims[0].pvalue < 0.001
+        assert any("detectable" in sentence for sentence in verdict.sentences)
+
+    def test_cannot_tell_says_how_many_rows_it_would_take(self):
+        sentence = cb.audit(*hits(27, 30), resamples=19).verdict.sentences[0]
+        assert "about 480 rows show 4 times in 5" in sentence  # checked by simulation in tests/regions/test_claims.py
 
     def test_the_p_value_is_that_of_two_families(self):
         # 880 of 1000 at level 0.9: the exact p-value, times two for the levels and the widths
         y, predicted = hits(880, 1000)
         p = 2 * stats.binom.cdf(880, 1000, 0.9)
-        assert f"p = {2 * p:.3f}" in cb.audit(y, predicted, resamples=19).verdict.headline
+        audit = cb.audit(y, predicted, resamples=19)
+        assert audit.verdict.claims[0].pvalue == pytest.approx(2 * p)
+        assert values(audit)["coverage"].pvalue == pytest.approx(2 * p)
+        assert any("2 families of tests together: all rows, widths" in caveat for caveat in audit.findings.caveats)
 
     def test_of_several_levels_the_worst_is_named(self):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "they are too narrow" in audit.verdict.sentences[0]
-        assert audit.verdict.sentences[1] == "3 of 3 levels are off by more than chance, all too narrow."
+        assert "they are too narrow" in audit.verdict.headline
+        assert [claim.kind for claim in audit.verdict.claims[1:4]] == ["below"] * 3
+        assert audit.verdict.sentences[0] == "3 of 3 levels are off by more than chance, all too narrow."
 
     def test_widths_that_do_not_follow_the_difficulty(self):
         # half the rows are hard; all intervals together cover 90 %, the narrow ones too much
@@ -165,8 +209,14 @@ class TestVerdict:
         widths = np.where(half, 2.0, 3.0)
         audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert audit.verdict.headline.startswith("Some of these predictions")
-        assert "cover 98 % of the outcomes, not 90 % (1,000 rows)" in audit.verdict.sentences[0]
+        first, narrow, wide, whole = audit.verdict.claims[:4]
+        assert (first.kind, first.subject, first.quantity) == (
+            "miscalibrated",
+            "90 % intervals of width 2",
+            "coverage_error",
+        )
+        assert (narrow.kind, narrow.estimate, wide.kind, wide.estimate) == ("above", 0.98, "below", 0.82)
+        assert (whole.kind, whole.subject) == ("within", "all rows")
         assert values(audit)["coverage"].pvalue > 0.5
 
     def test_groups(self):
@@ -182,9 +232,12 @@ class TestVerdict:
             "2 of 2 groups are off by more than chance: part = bad (covers 44 %, below 90 %); "
             "part = good (covers 100 %, above 90 %)."
         )
-        # Holm: the smaller of two p-values is multiplied by two
+        # two groups, and three families
         worst = coverage_test(y[group == "bad"], predicted.take(group == "bad")).pvalue
-        assert table.columns["pvalue_adjusted"][0] == pytest.approx(2 * worst)
+        assert table.columns["pvalue_adjusted"][0] == pytest.approx(6 * worst)
+        low, high = stats.beta.ppf([0.05 / 12, 1 - 0.05 / 12], [80, 81], [101, 100])
+        assert table.columns["interval"][0] == pytest.approx((low, high))
+        assert "allow for all of them together and for 3 families" in table.note
 
     def test_groups_and_levels_and_intersections(self):
         group = {"a": np.arange(N) % 2, "b": np.arange(N) % 3}
@@ -205,7 +258,9 @@ class TestVerdict:
         assert audit.verdict.status == "cannot tell"
         assert "Weights are unequal" in audit.verdict.headline
         assert values(audit)["coverage"].pvalue is None
-        assert values(audit)["coverage"].method == "wilson intervals"
+        assert values(audit)["coverage"].method == "wilson limits"
+        assert not values(audit)["coverage"].decides
+        assert all((claim.kind, claim.level) == ("description", None) for claim in audit.verdict.claims)
         assert values(audit)["coverage"].value == cb.coverage(Y, intervals(0.5), weights=w)
 
     def test_a_common_weight_changes_nothing(self):
@@ -218,11 +273,26 @@ class TestVerdict:
         assert cb.audit(y, predicted, resamples=19).verdict.status == "miscalibrated"
         audit = cb.audit(y, predicted, calibration_size=50, resamples=19)
         assert audit.verdict.status == "cannot tell"
-        assert values(audit)["coverage"].pvalue == coverage_test(y, predicted, calibration_size=50).pvalue
+        raw = values(audit)["coverage"].details["pvalue_unadjusted"]
+        assert raw == pytest.approx(coverage_test(y, predicted, calibration_size=50).pvalue)
         assert "allow for a calibration set of 50 scores" in " ".join(audit.findings.caveats)
         method = values(audit)["coverage"].method
-        assert method == "clopper-pearson intervals; beta-binomial p-values for 50 calibration scores"
-        assert values(cb.audit(y, predicted, resamples=19))["coverage"].method.endswith("; binomial p-values")
+        assert method.startswith("clopper-pearson limits; p-value beta-binomial, 50 calibration scores, too low")
+
+    def test_the_calibration_set_is_named_where_it_limits(self):
+        y, predicted = hits(167_800, 200_000)
+        verdict = cb.audit(y, predicted, calibration_size=100, resamples=19).verdict
+        assert verdict.status == "cannot tell"
+        assert "200,000 rows; the calibration set of 100 is what limits" in " ".join(verdict.sentences)
+        few = cb.audit(*hits(27, 30), calibration_size=1000, resamples=19).verdict
+        assert "rows show 4 times in 5" in few.sentences[0]
+
+    def test_advice_fits_what_was_done(self):
+        y, predicted = hits(700, 1000)
+        without, with_set = (cb.audit(y, predicted, calibration_size=m, resamples=19).verdict for m in (None, 500))
+        assert without.status == with_set.status == "miscalibrated"
+        assert without.sentences[-1].startswith("Conformal prediction on held-out rows")
+        assert "Conformal prediction on held-out" not in " ".join(with_set.sentences)
 
     def test_the_test_of_groups_of_a_conformal_predictor(self):
         y, predicted = hits(860, 1000)
@@ -251,17 +321,14 @@ class TestWhatIsSeen:
 
     def test_outcomes_on_the_edge(self):
         # without any the two-sided binomial test; with all of them on the edge nothing speaks against
-        assert float(tied_pvalue(3, 3, 4, 0.5)) == 0.625
-        assert float(tied_pvalue(100, 0, 100, 0.5)) == 1
-
-    def test_shares_are_told_apart(self):
-        assert shares_apart(0.9, 0.8993, 0.8987, 0.8999) == ["89.93 %", "89.87 %", "89.99 %"]
+        assert float(line_pvalues(3, 3, 4, 0.5, rule=Rule())) == 0.625
+        assert float(line_pvalues(100, 0, 100, 0.5, rule=Rule())) == 1
 
 
 class TestShown:
     def test_text_html_json(self, tmp_path):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), groups=np.arange(N) % 3, resamples=19)
-        assert all(len(line) <= 88 for line in str(audit).splitlines())
+        assert all(len(line) <= 88 for line in str(audit).splitlines()[1:])
         page = audit.to_html(tmp_path / "a.html").read_text()
         assert "Prediction intervals" in page
         assert "Coverage of 90\u00a0% intervals" in page or "Coverage of 90 % intervals" in page
@@ -274,18 +341,28 @@ class TestShown:
         import matplotlib.pyplot as plt
 
         audit = cb.audit(Y, intervals(1), resamples=19)
-        coverage, sizes = (figure.curve for section in audit.findings.sections for figure in section.figures)
-        assert coverage.coverage.tolist() == [cb.coverage(Y, intervals(1))]
+        (sizes,) = (figure.curve for section in audit.findings.sections for figure in section.figures)
         assert sizes.count.sum() == N
-        canvas = audit.plot()
-        assert [ax.get_title() for ax in canvas.axes] == ["Nominal against observed coverage", "Coverage by width"]
+        both = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), resamples=19)
+        coverage = both.findings.sections[0].figures[0].curve
+        assert coverage.coverage.tolist() == cb.coverage(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])).tolist()
+        canvas = both.plot()
+        titles = [ax.get_title() for ax in canvas.axes]
+        assert titles[0] == "Nominal against observed coverage"
+        assert titles[1].startswith("Coverage by width, level")
         plt.close(canvas)
 
     def test_one_width_needs_no_picture(self):
         y, predicted = hits(90, 100)
         audit = cb.audit(y, predicted, resamples=19)
+        assert all(section.figures == () for section in audit.findings.sections)
+        assert not any("No part" in sentence for sentence in audit.verdict.sentences)
+
+    def test_constant_widths_at_several_levels_have_no_picture(self):
+        y = np.random.default_rng(0).normal(size=300)
+        audit = cb.audit(y, cb.Normal(np.zeros(300), 1.0).interval([0.5, 0.9]), resamples=19)
         assert audit.findings.sections[1].figures == ()
-        assert not any("like width" in sentence for sentence in audit.verdict.sentences)
+        assert audit.findings.sections[1].tables == ()
 
     def test_same_in_any_order(self):
         order = np.random.default_rng(1).permutation(N)
@@ -353,7 +430,8 @@ def test_each_measurement_is_the_one_of_its_verb():
     sets = cb.Sets(MASK, 0.9)
     found = values_sets(cb.audit(Y_SETS, sets, resamples=19))
     assert found["coverage"].value == cb.coverage(Y_SETS, sets)
-    assert found["coverage"].pvalue == coverage_test(Y_SETS, sets).pvalue
+    raw = coverage_test(Y_SETS, sets, alternative="less").pvalue
+    assert found["coverage"].details["pvalue_unadjusted"] == pytest.approx(min(1, 2 * raw))
     assert found["width"].value == width(sets)
     assert found["width.empty_fraction"].value == 0
     assert found["width.singleton_fraction"].value == width(sets, statistic="singleton_fraction")
@@ -361,17 +439,41 @@ def test_each_measurement_is_the_one_of_its_verb():
 
 def test_right_sets():
     verdict = cb.audit(Y_SETS, cb.Sets(MASK, 0.9), groups=np.arange(N_SETS) % 4, resamples=19).verdict
-    assert verdict.status == "no evidence"
-    assert "No size of sets" in verdict.sentences[-2]
+    assert verdict.status == "within"
+    assert "No part of the rows" in " ".join(verdict.sentences)
     assert "None of 4 groups" in verdict.sentences[-1]
 
 
-@pytest.mark.parametrize(("share", "words"), [(0.8, "they are too small"), (0.97, "they are larger than they need")])
-def test_the_verdict_says_which_way(share, words):
-    y, mask = exact(np.random.default_rng(3), share)
-    verdict = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
-    assert verdict.status == "miscalibrated"
-    assert words in verdict.sentences[0]
+def test_sets_promise_at_least_their_level():
+    y, mask = exact(np.random.default_rng(3), 0.8)
+    low = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
+    assert (low.status, low.claims[1].kind) == ("miscalibrated", "below")
+    assert "they are too small" in low.headline
+    y, mask = exact(np.random.default_rng(3), 0.97)
+    high = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
+    assert (high.status, high.tolerance) == ("within", 0.01)
+    assert (high.claims[1].kind, high.claims[1].level) == ("description", None)
+    both = cb.audit(y, cb.Sets(mask, 0.9), alternative="two-sided", resamples=19).verdict
+    assert (both.status, both.claims[1].kind) == ("miscalibrated", "above")
+    assert "larger than they need to be" in both.headline
+
+
+def adaptive_sets(rng, n, level):
+    """Return labels and the smallest sets of most probable labels with at least this probability (APS, not random)."""
+    p = rng.dirichlet(np.ones(4), n)
+    y = (rng.random(n)[:, None] > np.cumsum(p, axis=1)).sum(axis=1)
+    order = np.argsort(-p, axis=1)
+    before = np.cumsum(np.take_along_axis(p, order, axis=1), axis=1) - np.take_along_axis(p, order, axis=1)
+    mask = np.zeros((n, 4), bool)
+    np.put_along_axis(mask, order, before < level, axis=1)
+    return y, cb.Sets(mask, level)
+
+
+def test_adaptive_sets_cover_more_and_that_is_no_fault():
+    y, sets = adaptive_sets(np.random.default_rng(0), 2000, 0.8)
+    assert cb.coverage(y, sets) > 0.86
+    assert cb.audit(y, sets, resamples=19).verdict.status == "within"
+    assert cb.audit(y, sets, alternative="two-sided", resamples=19).verdict.status == "miscalibrated"
 
 
 def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
@@ -382,9 +484,10 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     audit = cb.audit(y, cb.Sets(mask, 0.9), groups=size, resamples=19)
     sizes = audit.findings.sections[1].tables[0]
     assert sizes.columns["size"] == ("0 to 1", "3")
-    assert sizes.columns["pvalue"][0] == 1
+    assert sizes.columns["pvalue_adjusted"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
-    assert "Sets of size 3 cover 80 % of the outcomes, not 90 %" in audit.verdict.sentences[0]
+    part = next(claim for claim in audit.verdict.claims if claim.subject == "90 % sets of size 3")
+    assert (part.kind, part.quantity) == ("miscalibrated", "coverage_error")
     assert (
         audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
     )
@@ -395,7 +498,7 @@ def test_labels_are_shown_and_not_judged():
     mask = np.tile([True, True, False], (1000, 1))
     y = np.repeat([0, 1, 2], [500, 400, 100])
     audit = cb.audit(y, cb.Sets(mask, 0.9), resamples=19)
-    assert audit.verdict.status == "no evidence"
+    assert audit.verdict.status == "within"
     table = audit.findings.sections[2].tables[0]
     assert table.columns["label"] == ("2", "0", "1")
     assert table.columns["coverage"] == (0, 1, 1)
@@ -414,7 +517,7 @@ def test_sets_without_a_level():
     assert "no nominal level" in audit.verdict.headline
     assert values_sets(audit)["coverage"].pvalue is None
     assert "skce_test" not in values_sets(audit)
-    assert all(len(line) <= 88 for line in str(audit).splitlines())
+    assert all(len(line) <= 88 for line in str(audit).splitlines()[1:])
 
 
 def test_several_levels(tmp_path):
@@ -457,10 +560,12 @@ def test_each_measurement_is_the_one_of_its_verb_quantiles():
     found = values_quantiles(audit)
     for k, level in enumerate(LEVELS):
         assert found[f"coverage.{level}"].value == cb.coverage(Y_QUANTILES, predicted)[k]
-        assert found[f"coverage.{level}"].pvalue == pytest.approx(
-            coverage_test(Y_QUANTILES, predicted.at(level)).pvalue
-        )
-    assert found["multinomial_coverage_test"].pvalue == multinomial_coverage_test(Y_QUANTILES, predicted).pvalue
+        raw = coverage_test(Y_QUANTILES, predicted.at(level)).pvalue
+        assert found[f"coverage.{level}"].details["pvalue_unadjusted"] == pytest.approx(raw)
+        # five quantiles, two central intervals, and all levels together
+        assert found[f"coverage.{level}"].pvalue == pytest.approx(min(1, 8 * raw))
+    joint = multinomial_coverage_test(Y_QUANTILES, predicted).pvalue
+    assert found["multinomial_coverage_test"].details["pvalue_unadjusted"] == pytest.approx(joint)
     assert found["weighted_interval_score"].value == pytest.approx(
         weighted_interval_score(Y_QUANTILES, predicted), rel=1e-12
     )
@@ -481,16 +586,18 @@ def test_central_intervals_are_those_between_the_quantiles():
     table = cb.audit(Y_QUANTILES, predicted, resamples=19).findings.sections[0].tables[0]
     central = predicted.intervals()
     assert table.columns["nominal"] == (0.5, 0.9)
-    for level, coverage, p in zip(*(table.columns[name] for name in ("nominal", "coverage", "pvalue")), strict=True):
+    columns = (table.columns[name] for name in ("nominal", "coverage", "pvalue_adjusted"))
+    for level, coverage, p in zip(*columns, strict=True):
         assert coverage == pytest.approx(cb.coverage(Y_QUANTILES, central.at(level)), abs=1e-12)
-        assert p == pytest.approx(coverage_test(Y_QUANTILES, central.at(level)).pvalue, rel=1e-9)
+        raw = coverage_test(Y_QUANTILES, central.at(level)).pvalue
+        assert p == pytest.approx(min(1, 8 * raw), rel=1e-9)
 
 
 def test_central_intervals_of_weighted_rows():
     w = np.where(np.arange(N_QUANTILES) % 2, 1.0, 3.0)
     predicted = quantiles()
     table = HitTable.of(QuantileRows(Y_QUANTILES, predicted, w))
-    curve = central_lines(table, Setting(0.95, 19, np.random.default_rng(0)))
+    curve = level_lines(central_table(table), Setting(0.95, 19, np.random.default_rng(0)), Rule(), tests=2).curve
     expected = [cb.coverage(Y_QUANTILES, predicted.intervals().at(level), weights=w) for level in (0.5, 0.9)]
     assert curve.coverage == pytest.approx(expected, abs=1e-12)
     assert np.isnan(curve.pvalue).all()
@@ -499,18 +606,19 @@ def test_central_intervals_of_weighted_rows():
 def test_a_shift_and_a_scale():
     low = cb.audit(Y_QUANTILES, quantiles(shift=-0.4), resamples=19).verdict
     assert low.status == "miscalibrated"
-    assert any("do not exceed the 50 % quantile" in s and s.endswith("it is too low.") for s in low.sentences)
+    assert {claim.kind for claim in low.claims if claim.quantity == "share_below"} == {"below"}
+    assert "it is too low" in low.headline
     narrow = cb.audit(Y_QUANTILES, quantiles(factor=0.8), resamples=19).verdict
-    assert narrow.sentences[0].startswith("The central 90 % intervals cover")
-    assert narrow.sentences[0].endswith("they are too narrow.")
+    assert narrow.headline.startswith("The central 90 % intervals cover")
+    assert "they are too narrow" in narrow.headline
     assert not any("quantile (" in sentence for sentence in narrow.sentences)  # both tails are off: no shift
     assert narrow.sentences[-1] == "Consider recalibration on held-out data."
 
 
 def test_right_quantiles():
     verdict = cb.audit(Y_QUANTILES, quantiles(), resamples=19).verdict
-    assert verdict.status == "no evidence"
-    assert "the largest gap of all levels" in verdict.sentences[0]
+    assert (verdict.status, verdict.tolerance) == ("within", 0.05)
+    assert verdict.headline.startswith("The largest gap between coverage and level is")
 
 
 def test_outcomes_that_lie_on_quantiles():
@@ -523,7 +631,7 @@ def test_outcomes_that_lie_on_quantiles():
     assert any("lie on a quantile" in caveat for caveat in audit.findings.caveats)
     wrong = cb.audit(y, cb.Quantiles(np.zeros((1000, 3)), [0.25, 0.5, 0.75]), resamples=19)
     assert wrong.verdict.status == "miscalibrated"
-    assert "50 % of the outcomes do not exceed the 75 % quantile" in wrong.verdict.sentences[0]
+    assert "50 % of the outcomes do not exceed the 75 % quantile" in wrong.verdict.headline
 
 
 def test_one_level():
@@ -582,5 +690,5 @@ def test_pictures_stay_small(of_19_levels, tmp_path):
     assert len(names["quantile_reliability"].forecast) <= 1000
     assert len(np.unique(names["quantile_reliability"].level)) == 5
     assert names["pit_histogram"].share.sum() == pytest.approx(1)
-    assert all(len(line) <= 88 for line in str(audit).splitlines())
+    assert all(len(line) <= 88 for line in str(audit).splitlines()[1:])
     assert "Quantile forecasts" in audit.to_html(tmp_path / "a.html").read_text()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
+from calibrant.core.pvalues import holm
 
 N, M, D = 400, 49, 3
 RNG = np.random.default_rng(5)
@@ -28,26 +29,60 @@ def table(audit):
     return {m.name: m for m in audit.findings.measurements}
 
 
+def claimed(audit, quantity):
+    """Return the claims on a quantity, by their subject."""
+    return {claim.subject: claim for claim in audit.verdict.claims if claim.quantity == quantity}
+
+
 class TestNumbers:
     def test_right_draws(self):
         audit = cb.audit(Y, ensemble(), resamples=19)
-        assert audit.verdict.status == "no evidence"
-        assert "found 4 times in 5" in audit.verdict.sentences[-1]
+        main = audit.verdict.claims[0]
+        assert (audit.verdict.status, main.kind, main.quantity) == ("cannot tell", "cannot tell", "rank_error")
+        assert main.low == 0 < main.estimate < 0.05 < main.high
+        assert {claim.kind for claim in audit.verdict.claims} == {"cannot tell", "limits"}
         assert audit.findings.kind == "samples"
 
     @pytest.mark.parametrize(
-        ("options", "words"),
+        ("options", "quantity", "kind"),
         [
-            ({"spread": 0.6}, "Too narrow"),
-            ({"spread": 1.6}, "Too wide"),
-            ({"shift": 0.5}, "above the outcomes"),
-            ({"shift": -0.5}, "below the outcomes"),
+            ({"spread": 0.6}, "spread", "above"),
+            ({"spread": 1.6}, "spread", "below"),
+            ({"shift": 0.5}, "shift", "above"),
+            ({"shift": -0.5}, "shift", "below"),
         ],
     )
-    def test_the_verdict_says_what_is_wrong(self, options, words):
-        verdict = cb.audit(Y, ensemble(**options), resamples=19).verdict
-        assert verdict.status == "miscalibrated"
-        assert words in verdict.sentences[0]
+    def test_the_verdict_says_what_is_wrong(self, options, quantity, kind):
+        audit = cb.audit(Y, ensemble(**options), resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        claim = claimed(audit, quantity)["all rows"]
+        assert claim.kind == kind
+        assert claim.level == 0.95
+        truth = {"spread": 1 / options.get("spread", 1), "shift": options.get("shift", 0.0)}[quantity]
+        assert not claim.is_false(truth)
+        assert table(audit)[f"explain.{quantity}"].interval == (claim.low, claim.high)
+
+    def test_the_tolerance_decides(self):
+        narrow = ensemble(0.6)  # an error of 0.12: P(u < 0.2) = Φ(-0.84 * 0.6) = 0.31
+        found = {tau: cb.audit(Y, narrow, tolerance=tau, resamples=19).verdict for tau in (0.05, 0.12, 0.3)}
+        assert [verdict.status for verdict in found.values()] == ["miscalibrated", "cannot tell", "within"]
+        assert [verdict.tolerance for verdict in found.values()] == [0.05, 0.12, 0.3]
+        assert found[0.05].claims[0].low > 0.05
+        assert found[0.3].claims[0].high <= 0.3
+
+    def test_many_rows_show_that_an_error_is_negligible(self):
+        rng = np.random.default_rng(3)
+        n = 40_000
+        verdict = cb.audit(rng.normal(size=n), cb.Samples(1.02 * rng.normal(size=(n, 19))), resamples=19).verdict
+        assert (verdict.status, verdict.tolerance) == ("within", 0.01)
+
+    def test_what_the_verdict_rests_on_is_marked(self):
+        audit = cb.audit(VECTORS, cb.Samples(RIGHT), covariates=MEANS, resamples=19)
+        decides = {m.name for m in audit.findings.measurements if m.decides}
+        joint = {"joint_ranks.mean_distance", "joint_ranks.average"}
+        assert decides == {"rank_error", "uniformity_test", *joint, "rank_score_test", "tarp_ranks"}
+        smallest = min(table(audit)[name].pvalue for name in decides - {"rank_error"})
+        assert audit.verdict.claims[0].pvalue == smallest
 
     def test_the_table_is_that_of_the_verbs(self):
         draws = ensemble(0.8)
@@ -62,30 +97,66 @@ class TestNumbers:
         held = np.mean(np.abs(2 * cb.ranks(Y, draws) - M) <= M - 2 * 2)  # ranks 2 to 47 of 49
         assert found["coverage.0.92"].value == pytest.approx(held)
 
-    def test_climate_is_called_useless(self):
+    def test_contraction_is_described(self):
         y = np.random.default_rng(1).normal(size=2000) * np.sqrt(2)
         draws = np.sqrt(2) * np.random.default_rng(2).normal(size=(2000, 99))
-        verdict = cb.audit(y, cb.Samples(draws), resamples=19).verdict
-        assert verdict.status == "no evidence"
-        assert "calibrated, but no sharper than the marginal distribution" in verdict.sentences[0]
+        audit = cb.audit(y, cb.Samples(draws), resamples=19)
+        claim = claimed(audit, "contraction")["all rows"]
+        assert (claim.kind, claim.level) == ("description", None)
+        assert claim.estimate == table(audit)["contraction"].value
+        assert not claimed(cb.audit(Y, ensemble(), resamples=19), "contraction")
 
     def test_covariates_find_a_forecast_that_ignores_them(self):
         climate = cb.Samples(CLIMATE)
-        assert cb.audit(Y, climate, resamples=19).verdict.status == "no evidence"
+        assert cb.audit(Y, climate, resamples=19).verdict.status != "miscalibrated"
         audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "not used well" in audit.verdict.sentences[0]
+        assert {claim.quantity for claim in audit.verdict.claims if claim.subject == "covariates"} == {
+            "rank_score_test",
+            "tarp_ranks",
+        }
         assert table(audit)["rank_score_test"].pvalue < 1e-6
         assert table(audit)["tarp_ranks"].pvalue < 1e-6
         right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
-        assert right.verdict.status == "no evidence"
+        assert right.verdict.status != "miscalibrated"
+        assert any("No relation between ranks and covariates" in sentence for sentence in right.verdict.sentences)
+
+    def test_covariates_are_mentioned_whatever_else_rejects(self):
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=800)
+        y = rng.normal(x, 1)
+        draws = x[:, None] + np.where(x > 0, 0.7, 1.4)[:, None] * rng.normal(size=(800, 99))
+        audit = cb.audit(y, cb.Samples(draws), covariates=x, resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        assert claimed(audit, "rank_score_test")["covariates"].pvalue < 1e-10
+        assert any("What was known of a row predicts" in sentence for sentence in audit.verdict.sentences)
+
+    def test_constant_covariates_are_mentioned(self):
+        sentences = cb.audit(Y, ensemble(), covariates=np.ones(N), resamples=19).verdict.sentences
+        assert any(sentence.startswith("Ranks are not compared with covariates") for sentence in sentences)
+
+    def test_a_relation_of_unknown_size_is_within_no_tolerance(self):
+        climate = cb.Samples(CLIMATE)
+        assert cb.audit(Y, climate, tolerance=0.5, resamples=19).verdict.status == "within"
+        related = cb.audit(Y, climate, covariates=MEAN, tolerance=0.5, resamples=19)
+        assert related.verdict.status == "cannot tell"
 
     def test_groups(self):
         climate = cb.Samples(CLIMATE)
         audit = cb.audit(Y, climate, groups={"side": np.where(MEAN > 0, "up", "down")}, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "side = up (too low by" in audit.verdict.sentences[0]
+        assert "side = up (too low by" in audit.verdict.sentences[-1]
         assert set(audit.findings.groups.columns) == {"group", "n", "shift", "spread", "pvalue", "pvalue_adjusted"}
+
+    def test_groups_count_twice_on_a_page_with_two_families(self):
+        alone = cb.audit(Y, ensemble(0.8), resamples=19)
+        audit = cb.audit(Y, ensemble(0.8), groups=np.arange(N) % 2, resamples=19)
+        assert table(audit)["uniformity_test"].pvalue == pytest.approx(2 * table(alone)["uniformity_test"].pvalue)
+        columns = audit.findings.groups.columns
+        expected = np.minimum(1, 2 * holm(np.array(columns["pvalue"])))  # 2 families
+        np.testing.assert_allclose(columns["pvalue_adjusted"], expected)
+        assert "2 families of tests: all rows, groups" in audit.findings.groups.note
+        assert any("2 families of tests" in sentence for sentence in audit.verdict.sentences)
 
     def test_a_small_group_is_listed_and_not_tested(self):
         labels = np.where(np.arange(N) < 10, "few", "many")
@@ -136,15 +207,22 @@ class TestVectors:
         assert {"joint_ranks.mean_distance", "joint_ranks.average"} <= set(table(audit))
 
     def test_wrong_dependence(self):
-        verdict = cb.audit(VECTORS, cb.Samples(MEANS[:, None] + NOISES), resamples=19).verdict
-        assert verdict.status == "miscalibrated"
-        assert verdict.sentences[0].startswith("Each coordinate is right alone; their dependence is wrong")
+        audit = cb.audit(VECTORS, cb.Samples(MEANS[:, None] + NOISES), resamples=19)
+        assert audit.verdict.status == "miscalibrated"
+        assert "the whole" in claimed(audit, "joint_ranks.average")
+        assert not claimed(audit, "shift")
+        assert not claimed(audit, "spread")
 
     def test_a_wrong_coordinate_is_named(self):
         draws = RIGHT.copy()
         draws[:, :, 1] = MEANS[:, None, 1] + 0.5 * (RIGHT[:, :, 1] - MEANS[:, None, 1])
-        verdict = cb.audit(VECTORS, cb.Samples(draws), columns=["a", "b", "c"], resamples=19).verdict
-        assert verdict.sentences[0].startswith("b: Too narrow")
+        audit = cb.audit(VECTORS, cb.Samples(draws), columns=["a", "b", "c"], resamples=19)
+        (claim,) = claimed(audit, "spread").values()
+        assert (claim.subject, claim.kind) == ("b", "above")
+        coordinates = audit.findings.sections[0].tables[0].columns
+        assert coordinates["coordinate"][0] == "b"
+        assert coordinates["pvalue_adjusted"][0] == claim.pvalue
+        assert list(claimed(audit, "coverage")) == ["b"]
 
     def test_densities_take_the_place_of_distances(self):
         def log_density(x):
@@ -179,6 +257,17 @@ def test_one_row(M):
     for y in (0.0, M / 2 + 0.25):
         audit = cb.audit([y], cb.Samples(np.arange(1.0, M + 1)[None]), resamples=19)
         assert audit.verdict.status == ("miscalibrated" if y == 0 and M >= 39 else "cannot tell")
+        if audit.verdict.status == "cannot tell":
+            assert audit.verdict.headline == "1 row cannot tell whether these draws are calibrated."
+
+
+def test_one_draw():
+    draws = MEAN[:, None] + NOISE[:, :1]
+    right, high = (cb.audit(Y, cb.Samples(draws + shift), resamples=19).verdict for shift in (0.0, 0.5))
+    assert {claim.quantity for claim in right.claims} == {"rank_error"}
+    assert any("One draw per row shows no error of the spread" in sentence for sentence in right.sentences)
+    assert {claim.quantity for claim in high.claims} == {"rank_error", "shift"}
+    assert "only draw" in high.headline
 
 
 def test_the_report_and_the_json_are_written(tmp_path):

@@ -66,6 +66,7 @@ def folder(tmp_path, monkeypatch):
     """Return an empty folder, which is the current one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1714521600")  # reports are made on 2024-05-01
     return tmp_path
 
 

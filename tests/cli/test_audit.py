@@ -48,7 +48,7 @@ def test_every_format_gives_the_numbers_of_the_library(run, folder, frame, colum
         == cb.audit(
             columns["left"],
             columns["score"],
-            names={"source": name, "outcome": "left", "prediction": "score"},
+            names={"source": name, "outcome": "left", "prediction": "score", "made": "2024-05-01"},
         ).findings.to_dict()
     )
 
@@ -85,7 +85,12 @@ def test_report(run, folder, data, columns):
     assert done.out.endswith("\nreport: report.html\n")
     embedded = report.read("report.html")
     assert embedded["verdict"]["headline"] == expected.verdict.headline
-    assert embedded["names"] == {"source": "data.csv", "outcome": "left", "prediction": "score"}
+    assert embedded["names"] == {
+        "source": "data.csv",
+        "outcome": "left",
+        "prediction": "score",
+        "made": "2024-05-01",
+    }
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "report.html"]
 
 
@@ -120,6 +125,7 @@ def test_every_option_reaches_the_audit(run, data, columns):
         "weights": "w",
         "filter": filter,
         "groups": "segment",
+        "made": "2024-05-01",
     }
 
 

@@ -68,7 +68,7 @@ def test_lists(run, file):
     assert done.err == ""
     y, draws = (as_written(Y), as_written(DRAWS)) if file == "a.ndjson" else (Y, DRAWS)
     assert same(found(done), cb.audit(y[:, 0], cb.Samples(draws[..., 0]), groups={"lead": LEAD}))
-    names = {"source": file, "outcome": "a", "prediction": "da", "groups": "lead"}
+    names = {"source": file, "outcome": "a", "prediction": "da", "groups": "lead", "made": "2024-05-01"}
     assert found(done)["names"] == names
 
 

@@ -271,3 +271,16 @@ def test_a_column_called_y_comes_first(asked, folder, require):
     _, candidates, command = asked("audit", "a.csv")
     assert candidates[0].startswith("  could be the outcome: 'y' (")
     assert command[3:7] == ["--y", "y", "--lower", "lo"]
+
+
+@pytest.mark.parametrize("y", [[0, 1] * 50, list(range(100))])
+def test_a_column_called_like_an_outcome_comes_before_others(asked, folder, require, y):
+    """A horizon of two or four steps looks like an event or a number, but there is a column y."""
+    pl, rows = require("polars"), np.arange(100)
+    bounds = {"h": rows % 4, "y": y, "lo-80": rows - 1.0, "hi-80": rows + 1.0}
+    pl.DataFrame(bounds).write_csv(folder / "a.csv")
+    assert asked("audit", "a.csv")[2][3:5] == ["--y", "y"]
+    pl.DataFrame({"h": rows % 2 + 1, "y": [k / 7 for k in rows], "p": rows / 100}).write_csv(folder / "b.csv")
+    _, candidates, command = asked("audit", "b.csv")
+    assert candidates[0] == "  could be the outcome: 'y' (by its name; Float64), 'h' (1 and 2)"
+    assert command == ["calibrant", "audit", "b.csv", "--y", "y", "--p", "p"]

@@ -7,7 +7,8 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
-from calibrant.cli.check import Condition, Outcome, step_summary
+from calibrant.cli.check import step_summary
+from calibrant.cli.conditions import Condition, Outcome
 
 NAMED = ("--y", "left", "--p", "score")
 
@@ -66,14 +67,14 @@ def test_a_report_on_the_way(run, data):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "there is nothing to check; add conditions such as --fail-if 'ece.low > 0.05'"),
+        ([], "there is nothing to check; add conditions such as --fail-if miscalibrated"),
         (["--fail-if", "ece >> 1"], "--fail-if 'ece >> 1' is not a condition"),
         (
             ["--fail-if", "ecce > 1"],
             "nothing called 'ecce' was measured. Did you mean 'ece'? There are cutoff_error, ece, ",
         ),
         (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),
-        (["--fail-if", "ece > 1", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
+        (["--fail-if", "ece > 0.9", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
         (["--fail-if", "ece > 1", "--y", "left", "--by", "a"], "columns and rows are chosen; leave out --y, --by"),
         (["--fail-if", "ece > 1", "--seed", "0", "-o", "b.html"], "leave out --seed, -o"),
         (["--fail-if", "ece > 1", "--junit", "junit.html"], "the file of --junit must end in .xml; got junit.html"),

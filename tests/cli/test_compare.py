@@ -8,6 +8,7 @@ import pytest
 
 import calibrant as cb
 from calibrant.core.findings import Findings, Measurement, Section, Verdict
+from calibrant.files.reading import Reading
 
 
 @pytest.fixture
@@ -113,9 +114,9 @@ class TestPredictions:
         y, old, new = table
         done = run("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
         assert (done.code, done.err) == (0, "")
-        for metric in ("brier_score", "ece"):
-            found = cb.compare_predictions(y, {"old": old, "new": new}, metric=metric)
-            assert str(found) in done.out
+        found = cb.compare_predictions(y, {"old": old, "new": new}, metric=["ece", "brier_score"])
+        assert done.out == f"{found}\n"
+        assert found.verdict.headline.startswith("new is better calibrated than old: ")
         assert "A lower score is not better calibration" in done.out
 
     def test_options(self, run, table):
@@ -125,10 +126,28 @@ class TestPredictions:
         expected = cb.compare_predictions(
             y, {"old": old, "new": new}, metric="log_score", time=np.arange(1500), level=0.9
         )
-        assert str(expected) in done.out
+        assert done.out == f"{expected}\n"
         done = run(*call, "--metric", "ece", "--where", "day < 1000")
         assert "A lower score" not in done.out
-        assert "squared calibration error: old" in done.out
+        assert "Squared calibration error: " in done.out
+
+    def test_report_and_json(self, run, table, folder):
+        call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        done = run(*call, "-o", "report.html", "--json", "out.json")
+        assert (done.code, done.err) == (0, "")
+        results = json.loads((folder / "out.json").read_text())
+        assert results["verdict"]["claims"][0]["quantity"] == "difference of ece"
+        assert results["names"] == {"source": "p.parquet", "outcome": "label", "prediction": "old, new"}
+        assert "Comparison of predictions" in (folder / "report.html").read_text()
+        assert results["verdict"]["headline"] in done.out.replace("\n  ", " ")
+
+    def test_the_file_is_read_once(self, run, table, monkeypatch):
+        reads = []
+        whole = Reading.whole
+        monkeypatch.setattr(Reading, "whole", lambda self: reads.append(1) or whole(self))
+        call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        assert run(*call, "--time", "day").code == 0
+        assert len(reads) == 1
 
     @pytest.mark.parametrize(
         ("given", "words"),
@@ -139,7 +158,9 @@ class TestPredictions:
             (["p.parquet", "--p", "old", "--p", "new"], "needs --y and two --p or more"),
             (["p.parquet", "--y", "label", "--p", "old", "--p", "nwe"], "has no column 'nwe' (--p)"),
             (["p.parquet", "--y", "label", "--p", "old", "--p", "old"], "old"),
-            (["p.parquet", "--y", "label", "--p", "old", "--p", "new", "--metric", "mce", "--pos-label", "yes"], "mce"),
+            (["p.parquet", "--y", "label", "--p", "old", "--p", "new", "--metric", "pit", "--pos-label", "yes"], "pit"),
+            (["a.json", "b.json", "-o", "report.html"], "got 2 files and -o"),
+            (["p.html", "--y", "label", "--p", "old", "--p", "new"], "seems to hold results"),
         ],
     )
     @pytest.mark.usefixtures("table")

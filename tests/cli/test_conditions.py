@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.cli.check import judge, read_condition
-from calibrant.core.findings import Findings, Measurement, Section, Verdict
+from calibrant.cli.conditions import judge, read_condition
+from calibrant.core.claims import Claim
+from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
 from calibrant.errors import InputError
 
 MEASUREMENTS = (
     Measurement("ece", "expected calibration error", 0.05, expected=0.01, interval=(0.04, 0.06), pvalue=0.001),
+    Measurement("cutoff_error", "cutoff error", 0.04),
     Measurement("kuiper_test", "Kuiper", 0.1, pvalue=1e-9, details={"statistic": 3.5, "low": 7.0}),
     Measurement("decompose.mcb", "miscalibration", 0.0),
     Measurement("log_score", "log score", float("inf")),
@@ -21,11 +23,27 @@ MEASUREMENTS = (
 )
 
 
+GROUPS = Table(
+    "groups",
+    "Groups",
+    {
+        "group": ("plan = a", "plan = b", "plan = c"),
+        "estimate": (0.09, 0.07, 0.01),
+        "interval": ((0.01, 0.2), (0.03, 0.11), None),
+        "pvalue": (0.02, 0.001, None),
+        "pvalue_adjusted": (0.04, 0.002, None),
+    },
+)
+
+
 @pytest.fixture(scope="module")
 def measured():
     """Return results as an audit hands them over."""
     section = Section("probabilities", "Probabilities", "", MEASUREMENTS)
-    return Findings("binary", 10, 0.95, Verdict("cannot tell", "Too few rows."), (section,)).to_dict()
+    claim = Claim("cannot tell", "all rows", "cutoff_error", 0.04, 0.01, 0.055, 0.95)
+    return Findings(
+        "binary", 10, 0.95, Verdict("cannot tell", "Too few rows.", (), (claim,)), (section,), GROUPS
+    ).to_dict()
 
 
 def results(*measurements, kind="binary", status="cannot tell"):
@@ -50,7 +68,13 @@ def results(*measurements, kind="binary", status="cannot tell"):
         ('"mmd.run 2" > 0.2', True, "FAILED  mmd.run 2 = 0.25  (fails if > 0.2)"),
         ("'mmd.run 2.pvalue'<0.1", False, "passed  mmd.run 2.pvalue = 0.5  (fails if < 0.1)"),
         ('"mmd.lr=0.1" = 0.125', True, "FAILED  mmd.lr=0.1 = 0.125  (fails if = 0.125)"),
-        ('"ece" > 1', False, "passed  ece = 0.05  (fails if > 1)"),
+        ('"ece" > 0.9', False, "passed  ece = 0.05  (fails if > 0.9)"),
+        ("ece.excess > 0.02", True, "FAILED  ece.excess = 0.04  (fails if > 0.02)"),
+        ("cutoff_error.high > 0.05", True, "FAILED  cutoff_error.high = 0.055  (fails if > 0.05)"),
+        ("worst_group.estimate > 0.05", True, "FAILED  worst_group.estimate = 0.07, plan = b  (fails if > 0.05)"),
+        ("worst_group.low > 0.02", True, "FAILED  worst_group.low = 0.03, plan = b  (fails if > 0.02)"),
+        ("worst_group.pvalue < 0.01", True, "FAILED  worst_group.pvalue = 0.002, plan = b  (fails if < 0.01)"),
+        ('"groups.plan = a.estimate" > 0.08', True, "FAILED  groups.plan = a.estimate = 0.09  (fails if > 0.08)"),
         ("log_score > 1e300", True, "FAILED  log_score = inf  (fails if > 1e+300)"),
     ],
 )
@@ -65,12 +89,18 @@ def test_judged(measured, text, failed, line):
         ("different", "points", "different", "FAILED  verdict = different  (fails if = different)"),
         ("different", "points", "cannot tell", "passed  verdict = cannot tell  (fails if = different)"),
         (" cannot  tell ", "points", "cannot tell", "FAILED  verdict = cannot tell  (fails if = cannot tell)"),
-        ("miscalibrated", "binary", "no evidence", "passed  verdict = no evidence  (fails if = miscalibrated)"),
+        ("miscalibrated", "binary", "within", "passed  verdict = within  (fails if = miscalibrated)"),
+        ("within", "sets", "within", "FAILED  verdict = within  (fails if = within)"),
+        ("verdict = miscalibrated", "binary", "miscalibrated", "FAILED  verdict = miscalibrated  (fails if = misca"),
+        ("verdict != within", "binary", "cannot tell", "FAILED  verdict = cannot tell  (fails if != within)"),
+        ("verdict!='within'", "binary", "within", "passed  verdict = within  (fails if != within)"),
+        ('verdict == "cannot  tell"', "binary", "within", "passed  verdict = within  (fails if == cannot tell)"),
     ],
 )
 def test_verdicts(text, kind, status, line):
     (outcome,) = judge([read_condition(text)], results(kind=kind, status=status))
-    assert (outcome.failed, outcome.line) == (line.startswith("FAILED"), line)
+    assert outcome.failed == line.startswith("FAILED")
+    assert outcome.line.startswith(line)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +109,12 @@ def test_verdicts(text, kind, status, line):
         (
             "different",
             "binary",
-            "no evidence",
-            "cannot be 'different'; it is one of miscalibrated, no evidence, cannot",
+            "within",
+            "cannot be 'different'; it is one of miscalibrated, within, cannot tell",
         ),
+        ("verdict != calibrated", "binary", "within", "cannot be 'calibrated'; it is one of miscalibrated, within, c"),
+        ("no evidence", "binary", "within", "cannot be 'no evidence'; it is one of miscalibrated, within, cannot t"),
+        ("within", "binary", "no evidence", "'no evidence', is one of an older calibrant; make them again"),
         (
             "miscalibrated",
             "points",
@@ -118,7 +151,7 @@ def test_what_is_no_condition(refusal, text):
     [
         (
             "ecce > 1",
-            "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, kuiper_test, decompose.mcb, ",
+            "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, cutoff_error, kuiper_test, ",
         ),
         ("kuiper_tst.pvalue > 1", "Did you mean 'kuiper_test'?"),
         ("frob > 1", "nothing called 'frob' was measured. There are ece, "),
@@ -129,6 +162,12 @@ def test_what_is_no_condition(refusal, text):
         ("mmd > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
         ("mmd.pvalue > 1", 'there are several of mmd; say which one: "mmd.run 2", "mmd.lr=0.1"'),
         ("ece.__class__ > 1", "ece has no field '__class__' here"),
+        ("ece > 1", "'ece > 1' can never be true: ece lies between 0 and 1"),
+        ("ece.low > 5", "can never be true: ece.low lies between 0 and 1; for percentage points write 0.05"),
+        ("kuiper_test.pvalue < 0", "'kuiper_test.pvalue < 0' can never be true: kuiper_test.pvalue lies between"),
+        ("worst_group.pvalue > 1", "can never be true: worst_group.pvalue lies between 0 and 1"),
+        ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'estimate', 'pvalue', 'low', 'high'"),
+        ('"groups.plan = d.estimate" > 1', "there is no group 'plan = d'. Did you mean 'plan = "),
     ],
 )
 def test_what_was_not_measured(measured, refusal, text, why):
@@ -159,3 +198,27 @@ def test_rounding_that_leaves_it_open(value, words):
 @pytest.mark.parametrize("text", ["ece > 1e999", "ece < -1e999"])
 def test_an_infinite_threshold(refusal, text):
     assert "compares with an infinite number; give a finite threshold" in refusal(read_condition, text)
+
+
+def test_groups_that_are_not_there(refusal):
+    message = refusal(judge, [read_condition("worst_group.pvalue < 0.01")], results())
+    assert message == "there are no groups in these results; name their column with --by"
+
+
+def test_no_group_was_tested(refusal, measured):
+    groups = {"columns": {"group": ["a"], "pvalue_adjusted": [None]}}
+    message = refusal(judge, [read_condition("worst_group.pvalue < 0.01")], {**measured, "groups": groups})
+    assert "no group has rows enough to be tested" in message
+
+
+def test_the_worst_group_of_coverage():
+    """Its estimate is its coverage."""
+    columns = {"group": ["a"], "coverage": [0.8], "interval": [[0.75, 0.85]], "pvalue_adjusted": [0.01]}
+    found = {**results(), "groups": {"columns": columns}}
+    conditions = [read_condition(f"worst_group.{field} < 0.9") for field in ("coverage", "estimate", "high")]
+    assert [outcome.value for outcome in judge(conditions, found)] == [0.8, 0.8, 0.85]
+
+
+def test_sums_point_to_the_excess(refusal):
+    message = refusal(read_condition, "ece > ece.expected + 0.02")
+    assert "write 'ece.excess > 0.02', the excess over what chance gives" in message

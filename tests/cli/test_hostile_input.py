@@ -266,7 +266,7 @@ def test_missing_file(refused, write):
         "there is no file predictoins.csv. Did you mean 'predictions.csv'?"
     )
     assert refused("audit", "none/a.csv", *YP) == "there is no file none/a.csv, nor a folder none. Check the path"
-    assert "there is no file " in refused("check", "none.html", "--fail-if", "ece > 1")
+    assert "there is no file " in refused("check", "none.html", "--fail-if", "ece > 0.9")
     assert "there is no file " in refused("compare", "none.html", "predictions.csv")
 
 
@@ -345,7 +345,7 @@ def test_full_disk(run, folder, write, good, full_disk, for_each):
 
     def check(command, option, name):
         with full_disk():
-            done = run(command, "a.csv", *YP, option, name, *(["--fail-if", "ece > 1"] if command == "check" else []))
+            done = run(command, "a.csv", *YP, option, name, *(["--fail-if", "ece > 0.9"] if command == "check" else []))
         assert (done.code, done.err) == (2, f"calibrant: cannot write {name}: file too large\n")
         assert [path.name for path in folder.iterdir()] == ["a.csv"]
 

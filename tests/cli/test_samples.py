@@ -59,7 +59,7 @@ def test_every_format_gives_the_numbers_of_the_library(run, folder, require, end
     save(folder / f"fake.{ending}", FAKE)
     found = results(run("samples", f"real.{ending}", f"fake.{ending}", "--json"))
     real, fake = (as_written(REAL), as_written(FAKE)) if ending in ("csv", "ndjson") else (REAL, FAKE)
-    named = {"real": f"real.{ending}", "generated": f"fake.{ending}"}
+    named = {"real": f"real.{ending}", "generated": f"fake.{ending}", "made": "2024-05-01"}
     columns = None
     if ending not in ("npy", "npz"):
         columns, named = NAMES, named | {"coordinates": "height, width, depth"}
@@ -75,6 +75,7 @@ def test_every_option_reaches_the_comparison(run, folder, require):
     found = results(run("samples", "real.csv", "fake.csv", *options, "--json"))
     real, fake = (np.ascontiguousarray(as_written(points)[1::2][:, [2, 0]]) for points in (REAL, FAKE))
     named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "filter": "part = b"}
+    named["made"] = "2024-05-01"
     expected = compare(real, fake, columns=["depth", "height"], level=0.9, rng=5, names=named)
     assert found == expected.findings.to_dict()
 
@@ -93,7 +94,7 @@ def test_report_and_json(run, folder, arrays):
     assert done.out.endswith("\nreport: report.html\nJSON: found.json\n")
     written = report.read("report.html")
     assert written["verdict"]["headline"] == expected.verdict.headline
-    assert written["names"] == {"real": "real.npy", "generated": "fake.npy"}
+    assert written["names"] == {"real": "real.npy", "generated": "fake.npy", "made": "2024-05-01"}
     assert values(report.read("found.json")) == values(written) == values(expected.findings.to_dict())
     names = ["fake.npy", "found.json", "other.npy", "real.npy", "report.html"]
     assert sorted(path.name for path in folder.iterdir()) == names
@@ -108,7 +109,7 @@ def test_json_on_stdout_leaves_stdout_to_json(run, arrays):
 
 def test_several_sets(run, arrays):
     found = results(run("samples", "real.npy", "fake.npy", "other.npy", "--json"))
-    named = {"real": "real.npy", "generated": "fake.npy, other.npy"}
+    named = {"real": "real.npy", "generated": "fake.npy, other.npy", "made": "2024-05-01"}
     assert found == compare(REAL, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
     assert {"density_coverage.coverage.fake", "density_coverage.coverage.other"} <= set(values(found))
 
@@ -129,17 +130,21 @@ def test_one_archive_with_all_sets(run, folder):
     np.savez(folder / "run.npz", y=REAL, first=FAKE, second=OTHER)
     arrays = ("--array", "y", "--array", "first", "--array", "second")
     found = results(run("samples", "run.npz", "run.npz", "run.npz", *arrays, "--json"))
-    assert found["names"] == {"real": "run.npz, y", "generated": "run.npz, first, run.npz, second"}
+    assert found["names"] == {
+        "real": "run.npz, y",
+        "generated": "run.npz, first, run.npz, second",
+        "made": "2024-05-01",
+    }
     expected = compare(REAL, {"run.npz, first": FAKE, "run.npz, second": OTHER})
     assert values(found) == values(expected.findings.to_dict())
 
 
 def test_without_real_points(run, arrays):
     found = results(run("samples", "--no-real", "fake.npy", "other.npy", "--json"))
-    named = {"generated": "fake.npy, other.npy"}
+    named = {"generated": "fake.npy, other.npy", "made": "2024-05-01"}
     assert found == compare(None, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
     found = results(run("samples", "fake.npy", "--no-real", "--json"))
-    assert found == compare(None, FAKE, names={"generated": "fake.npy"}).findings.to_dict()
+    assert found == compare(None, FAKE, names={"generated": "fake.npy", "made": "2024-05-01"}).findings.to_dict()
 
 
 def test_seed_repeats_itself(run, arrays):

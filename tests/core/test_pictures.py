@@ -29,6 +29,10 @@ QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0
 POINTS = {"first": [0.0, 1.0, 5.0, 6.0], "second": [0.0, 2.0, 1.0, 0.0], "set": [0.0, 0.0, 1.0, 1.0]}
 SHIFTS = {"place": [0.0, 1.0], "value": [0.1, 0.7], "low": [-0.2, -0.3], "high": [0.2, 0.3]}
 OF_SHIFTS = {"names": ("a", "b"), "axis": "shift", "reference": 0.0, "logarithmic": False, "level": 0.95}
+DOTS = {"mean_predicted": [0.2, 0.3], "mean_observed": [0.1, 0.4], "interval_low": [0.0, 0.1]}
+DOTS |= {"interval_high": [0.5, 0.9], "count": [2, 2], "model": [0, 1]}
+PAIRS = {"pair": [0, 1], "difference": [0.1, 0.2], "low": [-0.1, 0.1], "high": [0.2, 0.3]}
+OF_PAIRS = {"names": ("a less b", "a less c"), "axis": "difference", "level": 0.95, "tolerance": 0.1}
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
     "isotonic": lambda: reliability_curve(Y, P, strategy="isotonic", resamples=19),
@@ -42,6 +46,8 @@ CURVES = {
     "cloud": lambda: Curve("cloud", POINTS, "", 4, {"names": ("real", "generated"), "axes": ("x", "y")}),
     "two_ecdfs": lambda: two_ecdfs(np.array([1.0, 2.0]), np.array([2.0, 3.0, 4.0]), ("real", "generated"), "x"),
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
+    "reliability_curves": lambda: Curve("reliability_curves", DOTS, "", 4, {"names": ("a", "b"), "level": 0.95}),
+    "differences": lambda: Curve("differences", PAIRS, "", 4, OF_PAIRS),
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
+import calibrant as cb
 from calibrant import (
     cumulative_differences,
     decompose,
@@ -222,3 +223,22 @@ def test_records(verb, kind, names):
 def test_edges_are_plain_numbers():
     found = direction([0, 1], [0.2, 0.9])
     assert [type(edge) for edge in (*found.over_bin, *found.under_bin)] == [float] * 4
+
+
+class TestCurveAsTable:
+    def test_frames(self):
+        curve = cb.reliability_curve([0, 0, 1, 1], [0.125, 0.375, 0.625, 0.875], bins=2)
+        for backend in ("pandas", "polars"):
+            frame = curve.to_frame(backend)
+            assert list(frame["count"]) == [2, 2]
+            assert list(frame.columns) == list(curve.columns)
+
+    def test_several_columns_are_split(self):
+        draws = np.random.default_rng(0).normal(size=(50, 9, 2))
+        curve = cb.ecdf_difference(np.zeros((50, 2)), cb.Samples(draws))
+        assert "v, column 1" in curve.to_frame("polars").columns
+
+    def test_notebook(self):
+        shown = cb.coverage_curve([1.0, 2.0], cb.Intervals([0, 0], [3, 3], 0.9), groups=["<b>", "c"])._repr_html_()
+        assert "&lt;b&gt;" in shown
+        assert "<b>" not in shown

@@ -161,17 +161,16 @@ class TestInMemory:
 
 
 class TestOnDisk:
-    def test_the_columns_are_mapped_and_narrow(self, tmp_path):
+    def test_the_columns_are_mapped_and_equal_values_take_no_room(self, tmp_path):
         total = added(random_parts(20, 500), folder=tmp_path, memory=1000).total()
         assert isinstance(total.score, np.memmap)
         assert isinstance(total.events, np.memmap)
         assert total.weight.strides == total.count.strides == (0,)
-        assert 9 * total.score.size == 90_000
-        assert sum(path.stat().st_size for path in tmp_path.rglob("run-*")) == 90_000
+        assert 16 * total.score.size == 160_000
+        assert sum(path.stat().st_size for path in tmp_path.rglob("run-*")) == 160_000
 
     def test_scores_of_32_bits(self, tmp_path):
         runs = added(random_parts(20, 500, dtype="float32"), folder=tmp_path, memory=1000)
-        assert 0 < sum(path.stat().st_size for path in tmp_path.iterdir()) < 6 * 10_000
         assert runs.total().score.dtype == np.float64
 
     @pytest.mark.skipif(os.name == "nt", reason="files in use cannot be removed there")
@@ -311,7 +310,7 @@ class TestResuming:
         manifest = runs.manifest()
         runs.add(parts[1])
         (tmp_path / "notes.txt").write_text("mine")
-        (tmp_path / "run-000007.events.narrow").write_bytes(b"1")
+        (tmp_path / "run-000007.events").write_bytes(b"1")
         SortedRuns.resumed(manifest, folder=tmp_path, memory=10)
         assert {path.stem for path in tmp_path.iterdir()} == {"run-000000", "notes"}
         remove_runs(tmp_path)
@@ -379,17 +378,17 @@ def run(program, **values):
 
 
 class TestNoRoom:
-    """200,000 rows make 1.8 MB, twice while they are merged."""
+    """200,000 rows make 3.2 MB, twice while they are merged."""
 
     @pytest.mark.skipif(sys.platform == "win32", reason="no limits on files")
-    @pytest.mark.parametrize(("limit", "needed"), [(50_000, "180,000"), (500_000, "1,800,000")])
+    @pytest.mark.parametrize(("limit", "needed"), [(50_000, "320,000"), (1_000_000, "3,200,000")])
     def test_a_file_may_not_grow(self, tmp_path, limit, needed):
         words = run(FULL, folder=str(tmp_path), limit=limit, memory=20_000)
         assert f"cannot write sorted rows to {tmp_path}" in words
         assert f"up to {needed} bytes were needed. Make room there, or name a folder with more by" in words
         assert words.endswith("[]\n")
 
-    @pytest.mark.parametrize(("size", "needed"), [("1m", "180,000"), ("2m", "1,800,000")])
+    @pytest.mark.parametrize(("size", "needed"), [("2m", "320,000"), ("4m", "3,200,000")])
     def test_a_full_disk(self, tmp_path, size, needed):
         mounting = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(tmp_path)]
         try:
@@ -423,8 +422,8 @@ def test_memory_does_not_grow_with_the_rows(weighted, monkeypatch):
 
     peak(20)  # imports and tables that Python makes once
     # Tables of Python that grow by chance are not seen in each of three runs.
-    few, many = (min(peak(parts) for _ in range(3)) for parts in (100, 1000))
-    assert many < 1.5 * few + 2e6  # the rows of the larger one take 16 MB
+    few = min(peak(100) for _ in range(3))
+    assert any(peak(1000) < 1.5 * few + 2e6 for _ in range(3))  # the rows of the larger one take 16 MB
 
 
 def test_progress_is_told(monkeypatch):

@@ -1,6 +1,5 @@
 """Files written for the test, and batches small enough that a few rows fill several of them."""
 
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,15 +16,6 @@ def small_batches(monkeypatch):
 
     monkeypatch.setattr(reading, "BATCH", BATCH)
     return BATCH
-
-
-@pytest.fixture(params=["polars", "pyarrow"])
-def reader(request, monkeypatch, require):
-    """Read files with polars, and with pyarrow as if polars were not installed."""
-    require(request.param)
-    if request.param == "pyarrow":
-        monkeypatch.setitem(sys.modules, "polars", None)
-    return request.param
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,14 @@ import pytest
 from calibrant.files.scan import scan
 
 
-def test_a_column_that_one_file_lacks(reader, three, refusal, measure):
+def test_a_column_that_one_file_lacks(three, refusal, measure):
     folder = three(lambda rows: rows.pop("p"))
     message = refusal(measure, folder)
     assert message.startswith("f/1.parquet has no column 'p'. Its columns are 'y', 'w', 'segment'")
     assert refusal(measure, folder, prediction="score").startswith("f/0.parquet has no column 'score'.")
 
 
-def test_a_column_of_the_filter(reader, three, refusal, measure):
+def test_a_column_of_the_filter(three, refusal, measure):
     folder = three(lambda rows: rows.pop("age"))
     message = refusal(measure, folder, where="age > 3")
     assert message.startswith("f/1.parquet (where=) has no column 'age'.")
@@ -21,7 +21,7 @@ def test_a_column_of_the_filter(reader, three, refusal, measure):
     assert "'x' (where=) is not a value of column 'age', which holds numbers" in refusal(measure, folder, where="age=x")
 
 
-def test_nan(reader, three, refusal, measure):
+def test_nan(three, refusal, measure):
     def change(rows):
         rows["p"][70] = np.nan
 
@@ -34,7 +34,7 @@ def test_nan(reader, three, refusal, measure):
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 @pytest.mark.parametrize("column", ["y", "p", "w", "segment"])
-def test_missing(reader, three, refusal, suffix, column, measure):
+def test_missing(three, refusal, suffix, column, measure):
     def change(rows):
         rows[column] = [None if k == 70 else value for k, value in enumerate(rows[column].tolist())]
 

@@ -51,7 +51,7 @@ def compiled(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow"])
-def test_the_same_numbers_as_the_rows(small_batches, reader, tmp_path, columns, write, suffix):
+def test_the_same_numbers_as_the_rows(small_batches, tmp_path, columns, write, suffix):
     for k, start in enumerate(range(0, 1000, 300)):
         write(tmp_path / f"part-{k}.{suffix}", columns, slice(start, start + 300))
     found = binary(tmp_path).measure([ece, "brier_score", functools.partial(ece, bins=10)])
@@ -83,7 +83,7 @@ def test_nothing_to_read_with(without, tmp_path, columns, write):
         binary(path).measure(ece)
 
 
-def test_files_are_read_in_their_order_and_batches_never_span_two(small_batches, reader, parts, columns):
+def test_files_are_read_in_their_order_and_batches_never_span_two(small_batches, parts, columns):
     batches = list(binary(parts, weights="w", groups=["segment"]).batches())
     assert [len(batch.y) for batch in batches] == [64, 36] * 10
     for name, values in (("p", [batch.prediction for batch in batches]), ("w", [batch.weights for batch in batches])):
@@ -92,7 +92,7 @@ def test_files_are_read_in_their_order_and_batches_never_span_two(small_batches,
 
 
 @pytest.mark.parametrize("row_group_size", [10, 64, 70, 1000])
-def test_row_groups_of_any_size_give_the_same_bits(small_batches, reader, tmp_path, columns, write, row_group_size):
+def test_row_groups_of_any_size_give_the_same_bits(small_batches, tmp_path, columns, write, row_group_size):
     path = write(tmp_path / "rows.parquet", columns, row_group_size=row_group_size)
     assert [len(batch.y) for batch in binary(path).batches()] == [64] * 15 + [40]
     total = fold(ece, binary(path).batches())
@@ -114,12 +114,6 @@ def test_the_same_files_give_the_same_bits(small_batches, parts):
     assert repr(first) == repr(second)
 
 
-def test_both_readers_give_the_same_bits(small_batches, parts, without):
-    by_polars = binary(parts, where="age > 40").measure([ece, "brier_score"])
-    without("polars")
-    assert binary(parts, where="age > 40").measure([ece, "brier_score"]) == by_polars
-
-
 @pytest.mark.parametrize(
     ("where", "kept"),
     [
@@ -130,13 +124,13 @@ def test_both_readers_give_the_same_bits(small_batches, parts, without):
         ("age != 20", lambda c: c["age"] != 20),
     ],
 )
-def test_where(small_batches, reader, parts, columns, where, kept):
+def test_where(small_batches, parts, columns, where, kept):
     rows = kept(columns)
     found = binary(parts, where=where, weights="w").measure(brier_score)["brier_score"].value
     assert found == pytest.approx(brier_score(columns["y"][rows], columns["p"][rows], weights=columns["w"][rows]))
 
 
-def test_weights_and_classes(small_batches, reader, parts, columns):
+def test_weights_and_classes(small_batches, parts, columns):
     P = np.column_stack([columns[name] for name in "abc"])
     found = scan(parts, y="k", prediction=["a", "b", "c"], weights="w").measure([brier_score, log_score, ece])
     for verb in (brier_score, log_score, ece):
@@ -144,13 +138,13 @@ def test_weights_and_classes(small_batches, reader, parts, columns):
         assert found[verb.__name__].value == pytest.approx(expected, abs=1e-12)
 
 
-def test_labels(small_batches, reader, parts, columns):
+def test_labels(small_batches, parts, columns):
     found = scan(parts, y="segment", prediction="p", pos_label="student").measure(brier_score)
     expected = brier_score(columns["segment"] == "student", columns["p"])
     assert found["brier_score"].value == pytest.approx(expected)
 
 
-def test_intervals(small_batches, reader, parts, columns):
+def test_intervals(small_batches, parts, columns):
     prediction = from_columns(Intervals, "low", "high", level=0.9)
     found = scan(parts, y="price", prediction=prediction).measure([coverage, interval_score])
     intervals = Intervals(columns["low"], columns["high"], 0.9)
@@ -158,13 +152,13 @@ def test_intervals(small_batches, reader, parts, columns):
     assert found["interval_score"].value == pytest.approx(interval_score(columns["price"], intervals))
 
 
-def test_one_row(reader, tmp_path, columns, write):
+def test_one_row(tmp_path, columns, write):
     path = write(tmp_path / "one.csv", columns, slice(0, 1))
     expected = brier_score(columns["y"][:1], columns["p"][:1])
     assert binary(path).measure(brier_score)["brier_score"].value == pytest.approx(expected)
 
 
-def test_folders_name_columns(small_batches, reader, tmp_path, columns, write):
+def test_folders_name_columns(small_batches, tmp_path, columns, write):
     days = ["2024-01-09", "2024-01-10", "2024-02-01"]
     for k, day in enumerate(days):
         write(tmp_path / f"date={day}" / f"hour={k + 8}" / "part-0.parquet", columns, slice(300 * k, 300 * k + 300))
@@ -178,7 +172,7 @@ def test_folders_name_columns(small_batches, reader, tmp_path, columns, write):
     assert len(list(binary(tmp_path / "date=2024-01-*" / "*" / "*.parquet", where="date = 2024-01-10").batches())) == 5
 
 
-def test_a_folder_that_names_no_value(small_batches, reader, tmp_path, columns, write):
+def test_a_folder_that_names_no_value(small_batches, tmp_path, columns, write):
     for k, day in enumerate(["2024-01-09", "__HIVE_DEFAULT_PARTITION__"]):
         write(tmp_path / f"date={day}" / "part-0.parquet", columns, slice(300 * k, 300 * k + 300))
     for where, rows in (("date = 2024-01-09", slice(300)), ("date is null", slice(300, 600))):
@@ -187,7 +181,7 @@ def test_a_folder_that_names_no_value(small_batches, reader, tmp_path, columns, 
 
 
 @pytest.mark.parametrize("decimal", [False, True])
-def test_long_numbers_as_labels(small_batches, reader, tmp_path, decimal):
+def test_long_numbers_as_labels(small_batches, tmp_path, decimal):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -201,7 +195,7 @@ def test_long_numbers_as_labels(small_batches, reader, tmp_path, decimal):
     assert sorted(rows) == [["(missing)", "1"], [f"{2**53}", "99"], [f"{2**53 + 1}", "100"]]
 
 
-def test_names_that_polars_takes_for_patterns(small_batches, reader, tmp_path, columns, write):
+def test_names_that_polars_takes_for_patterns(small_batches, tmp_path, columns, write):
     strange = {"*": columns["y"], "^p.*$": columns["p"], "p1": columns["age"], "a.b": columns["age"]}
     path = write(tmp_path / "[strange].parquet", strange)
     found = scan(path, y="*", prediction="^p.*$", where="'a.b' > 50").measure(brier_score)
@@ -216,7 +210,7 @@ def test_types_that_a_longer_look_changes(small_batches, tmp_path):
     assert binary(path).measure(brier_score)["brier_score"].value == pytest.approx(10 * 0.75**2 / 20_010)
 
 
-def test_whole_numbers_and_truth_values_of_other_sizes_belong_together(small_batches, reader, tmp_path, columns, write):
+def test_whole_numbers_and_truth_values_of_other_sizes_belong_together(small_batches, tmp_path, columns, write):
     kinds = [np.int8, np.int64, bool, np.float64]
     for k, kind in enumerate(kinds):
         table = {**columns, "y": columns["y"].astype(kind), "w": columns["w"].astype(np.float32 if k else np.float64)}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 from scipy import stats
+from scipy.stats import beta
 
 import calibrant as cb
 from calibrant.core.bins import BinTable

@@ -83,9 +83,9 @@ class TestIsotonic:
         curve = reliability_curve([1, 0], [0.25, 0.5], strategy="isotonic", resamples=19, weights=[3, 1])
         assert curve.fitted.tolist() == [0.75, 0.75]
 
-    @pytest.mark.parametrize("option", [{"method": "wilson"}, {"simultaneous": True}])
+    @pytest.mark.parametrize("option", [{"method": "wilson"}])
     def test_options_that_do_not_belong(self, refusal, option):
-        assert "leave them out" in refusal(reliability_curve, [0, 1], [0.25, 0.5], strategy="isotonic", **option)
+        assert "leave it out" in refusal(reliability_curve, [0, 1], [0.25, 0.5], strategy="isotonic", **option)
 
 
 class TestOptions:

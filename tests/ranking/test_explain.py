@@ -13,7 +13,7 @@ from calibrant.core.pvalues import holm
 from calibrant.errors import SummaryError
 from calibrant.ranking.bands import gamma_pvalue, observed_gamma
 from calibrant.ranking.explain import explain
-from calibrant.ranking.failures import smallest_effects
+from calibrant.ranking.failures import normal_errors, smallest_effects
 from calibrant.ranking.joint_ranks import joint_ranks
 from calibrant.ranking.ranks import ranks
 from calibrant.summaries import Grid, Ranks
@@ -47,7 +47,7 @@ class TestTableOfFailures:
     @pytest.mark.parametrize(
         ("y", "draws", "failure", "words", "coverage"),
         [
-            (Y, NORMAL, "none", "No departure beyond chance (joint 95 %; p = ", (0.50, 0.90)),
+            (Y, NORMAL, "none", "No departure beyond chance (95 %; p = ", (0.50, 0.90)),
             (Y, 0.7 * NORMAL, "too narrow", "multiply the spread by about 1.4", (0.36, 0.75)),
             (Y, 1.4 * NORMAL, "too wide", "multiply the spread by about 0.7", (0.65, 0.98)),
             (Y, NORMAL + 0.4, "too high", "Predictions sit above the outcomes by about 0.", (0.47, 0.87)),
@@ -105,19 +105,18 @@ class TestTableOfFailures:
         y, draws = rng.normal(size=(800, 2)) @ L.T, rng.normal(size=(800, 49, 2))
         wrong, right = explain(y, Samples(draws)), explain(y, Samples(draws @ L.T))
         assert wrong.joint_failure == "dependence wrong"
-        assert wrong.joint.startswith("Each variable is right alone; their dependence is wrong")
+        assert wrong.joint.startswith("No single variable is off beyond chance; together they are")
         assert wrong.joint in str(wrong)
         assert right.joint_failure == "none"
-        assert {*wrong.failure, *right.failure} <= {"none", "uninformative"}
+        assert {*wrong.failure, *right.failure} == {"none"}
 
-    def test_uninformative(self):
+    def test_contraction_is_reported_and_not_judged(self):
         mu = np.random.default_rng(2).normal(size=1000)
         y = np.random.default_rng(3).normal(mu)
         ideal, climatology = explain(y, Normal(mu, 1.0)), explain(y, Normal(np.zeros(1000), np.sqrt(2)))
-        assert ideal.failure == "none"
-        assert climatology.failure == "uninformative"
-        assert "calibrated, but no sharper than the marginal distribution" in climatology.sentence
-        assert "marginal distribution" not in ideal.sentence
+        assert ideal.failure == climatology.failure == "none"
+        assert "the mean predictive variance is" in climatology.sentence
+        assert "Contraction" not in ideal.sentence
 
 
 class TestEffects:
@@ -141,9 +140,7 @@ class TestEffects:
     def test_smallest_visible(self):
         found = explain(Ranks.of(RNG.integers(0, 1000, 200), 999))
         assert (found.smallest_shift, found.smallest_spread) == smallest_effects(200, 999)
-        error = 100 * (found.smallest_spread - 1)
-        words = f"a spread error under {error:.0f} % or a shift under {found.smallest_shift:.2g} predictive"
-        assert words in found.sentence
+        assert f"wrong by a factor of {np.ceil(100 * found.smallest_spread) / 100:.2f}, or a shift" in found.sentence
 
     @given(st.integers(0, 10**6), st.integers(1, 12))
     def test_mirrored_ranks(self, seed, m):
@@ -154,6 +151,31 @@ class TestEffects:
         assert other.pvalue == pytest.approx(one.pvalue, rel=1e-8)
         assert other.shift == pytest.approx(-one.shift, abs=1e-6)
         assert other.coverage == pytest.approx(one.coverage)
+
+
+class TestLimits:
+    def test_are_of_all_columns_together(self):
+        counts = np.bincount(RNG.binomial(9, 0.4, 300), minlength=10)
+        r = np.repeat(np.arange(10), counts)
+        one, two = explain(Ranks.of(r, 9)), explain(Ranks.of(np.column_stack([r, r]), 9))
+        expected = normal_errors(counts, 1 - 0.05 / 2)  # shift and spread
+        assert (one.shift_low, one.spread_high) == pytest.approx((expected.shift_low, expected.spread_high))
+        assert two.shift_low[0] == pytest.approx(normal_errors(counts, 1 - 0.05 / 4).shift_low)
+
+    @given(st.integers(0, 10**6), st.sampled_from([1, 4, 19]), st.integers(5, 300))
+    def test_an_error_is_named_only_if_its_limits_exclude_calibration(self, seed, M, n):
+        rng = np.random.default_rng(seed)
+        u = stats.norm.cdf(rng.choice([0.6, 1, 1.6]) * rng.normal(size=n) - rng.choice([0.0, 0.5]))
+        found = explain(Ranks.of(rng.binomial(M, u), M))
+        if np.isinf(found.shift_low):  # beyond measure
+            return
+        excluded = {
+            "too high": found.shift_low > 0,
+            "too low": found.shift_high < 0,
+            "too narrow": found.spread_low > 1,
+            "too wide": found.spread_high < 1,
+        }
+        assert excluded.get(found.failure, True)
 
 
 class TestPvalues:

@@ -5,9 +5,11 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, pvalue_words, sentence
+from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, limits_words, pvalue_words, sentence
 from calibrant.ranking.failures import NormalErrors
 
 ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, np.array([-0.4, 0.4]), np.array([-0.2, -0.3]), 0.1, True)
@@ -23,34 +25,44 @@ def words(*failures, **changes):
 class TestSentences:
     def test_none(self):
         assert words(kinds.NONE, pvalue=0.43) == (
-            "No departure beyond chance (joint 95 %; p = 0.43). At 500 rows a spread error under 11 % or a shift under "
-            "0.13 predictive standard deviations would go unseen."
+            "No departure beyond chance (95 %; p = 0.43). With 500 rows a spread that is wrong by a factor of 1.11, or a "
+            "shift of 0.13 predictive standard deviations, would be found at least 4 times in 5."
         )
 
-    def test_uninformative(self):
-        assert words(kinds.UNINFORMATIVE, pvalue=0.43, contraction=-0.014) == (
-            "No departure beyond chance (joint 95 %; p = 0.43): calibrated, but no sharper than the marginal "
-            "distribution. The predictive variance is 1.01 times that of all outcomes together (contraction -0.01)."
+    def test_one_row(self):
+        counts, smallest = np.array([1, 0, 0]), (np.inf, np.inf)
+        assert words(kinds.NONE, counts=counts, smallest=smallest, pvalue=0.6).endswith(
+            "With 1 row no error of the spread and no shift would be found at least 4 times in 5."
         )
+
+    def test_a_small_contraction_is_a_description(self):
+        assert words(kinds.NONE, pvalue=0.43, contraction=-0.014).endswith(
+            " Contraction -0.01: the mean predictive variance is 1.01 times the variance of all outcomes."
+        )
+        assert "Contraction" not in words(kinds.NONE, pvalue=0.43, contraction=0.06)
+
+    def test_adjusted_pvalues_are_called_so(self):
+        assert words(kinds.NARROW, adjusted=True).endswith("Adjusted p = 0.002.")
+        assert "(95 %; adjusted p = 0.43)" in words(kinds.NONE, pvalue=0.43, adjusted=True)
 
     def test_too_narrow_says_that_bias_may_look_the_same(self):
         assert words(kinds.NARROW) == (
             "Too narrow (over-confident): a 90 % interval contains the outcome 76 % of the time; multiply the spread "
-            "by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows makes the same ranks: "
+            "by about 1.43 (95 % limits: 1.38 to 1.48). Bias that changes sign between rows makes the same ranks: "
             "split rows by a covariate. Exact p = 0.002."
         )
 
     def test_several_errors(self):
         assert words(kinds.HIGH, kinds.NARROW) == (
-            "Predictions sit above the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to "
+            "Predictions sit above the outcomes by about 0.40 predictive standard deviations (95 % limits: 0.30 to "
             "0.50); a 90 % interval contains the outcome 76 % of the time. Predictions are also too narrow: multiply "
-            "the spread by about 1.43 (95 % interval 1.38 to 1.48). Bias that changes sign between rows makes the "
+            "the spread by about 1.43 (95 % limits: 1.38 to 1.48). Bias that changes sign between rows makes the "
             "same ranks: split rows by a covariate. Exact p = 0.002."
         )
 
     def test_a_negative_shift_is_told_by_its_size(self):
         errors = ERRORS._replace(shift=-0.4, shift_low=-0.5, shift_high=-0.3)
-        assert "below the outcomes by about 0.40 predictive standard deviations (95 % interval 0.30 to 0.50)" in words(
+        assert "below the outcomes by about 0.40 predictive standard deviations (95 % limits: 0.30 to 0.50)" in words(
             kinds.LOW, errors=errors
         )
 
@@ -100,8 +112,8 @@ class TestSentences:
 
     def test_one_draw_has_no_interval_and_no_spread(self):
         alone = {"counts": np.array([70, 30]), "coverage": {}, "smallest": (0.3, np.nan)}
-        assert words(kinds.HIGH, **alone).endswith("(95 % interval 0.30 to 0.50). Exact p = 0.002.")
-        assert "At 100 rows a shift under 0.3 predictive" in words(kinds.NONE, **alone)
+        assert words(kinds.HIGH, **alone).endswith("(95 % limits: 0.30 to 0.50). Exact p = 0.002.")
+        assert "With 100 rows a shift of 0.30 predictive standard deviations would" in words(kinds.NONE, **alone)
 
     def test_many_rows_have_a_decimal(self):
         assert "contains the outcome 76.4 % of the time" in words(
@@ -112,7 +124,7 @@ class TestSentences:
         found = words(kinds.OUTWARD_HIGH, outward=True)
         assert "biased in a direction that these ranks do not show; a 90 % region contains the outcome 76 %" in found
         assert words(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
-        assert words(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (joint 95 %; p = 0.3)."
+        assert words(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (95 %; p = 0.3)."
 
     @pytest.mark.parametrize("failure", sorted(set(EVERY)))
     @pytest.mark.parametrize("outward", [False, True])
@@ -124,11 +136,23 @@ class TestSentences:
         assert "; ." not in found
 
 
+@given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.5), st.sampled_from([0.0, 1.0]))
+def test_rounded_limits_contain_the_limits_and_stay_on_their_side(low, width, expected):
+    low, high = expected + low, expected + low + width
+    first, _, last = limits_words(low, high, expected).split()
+    assert float(first) <= low + 1e-9
+    assert float(last) >= high - 1e-9
+    if min(abs(low - expected), abs(high - expected)) > 1e-5:
+        assert (float(first) > expected) == (low > expected)
+        assert (float(last) < expected) == (high < expected)
+
+
 class TestJoint:
     def test_dependence(self):
         assert joint_sentence(1e-9, 0.95, alone=True) == (
             "dependence wrong",
-            "Each variable is right alone; their dependence is wrong (joint ranks, p = 1e-09).",
+            "No single variable is off beyond chance; together they are, as wrong dependence makes them (joint ranks, "
+            "adjusted p = 1e-09).",
         )
 
     def test_marginal_errors_come_first(self):
@@ -139,7 +163,7 @@ class TestJoint:
     def test_none(self):
         assert joint_sentence(0.2, 0.95, alone=True) == (
             "none",
-            "The joint ranks show no departure beyond chance (p = 0.2).",
+            "The joint ranks show no departure beyond chance (adjusted p = 0.2).",
         )
 
 
@@ -184,7 +208,7 @@ def several(C):
 def test_print_shows_sentence_effects_and_what_could_be_seen():
     assert str(ONE) == (
         "Too narrow.\n"
-        "Shift +0.00 (-0.10 to +0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
+        "Shift +0.00 (-0.10 to 0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
         "smallest visible at 2,000 rows: shift 0.065, spread x 1.05."
     )
 

@@ -29,7 +29,7 @@ def test_all_rows():
     assert found.coverage.tolist() == [0.5, 0.75]
     assert found.nominal.tolist() == [0.5, 0.9]
     assert (found.n, found.kind, found.nested, found.single) == (4, "Intervals", True, False)
-    assert np.isnan(found.below).all()
+    assert found.inside.tolist() == [2, 3]
     assert repr(found) == "HitTable(n=4)"
 
 
@@ -59,9 +59,15 @@ def test_weights():
 def test_below_of_quantiles():
     found = of(labels=None, prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]))
     assert found.hits.tolist() == [2, 3]
-    assert found.below.tolist() == [1, 2]
+    assert found.inside.tolist() == [1, 2]
     weighted = of(prediction=Quantiles(np.tile([0.5, 1.5], (4, 1)), [0.3, 0.7]), weights=np.array([1.0, 2, 3, 4]))
-    assert weighted.below.tolist() == [0, 4, 1, 1]
+    assert weighted.inside.tolist() == [0, 4, 1, 1]
+
+
+def test_outcomes_on_the_bounds_of_intervals():
+    edges = Intervals([0.0, 0.0, 3.0, 0.5], [1.0, 1.5, 3.0, 0.9], 0.9)  # y is 0, 1.5, 3, 0.5: all on a bound
+    assert of(labels=None, prediction=edges).hits.tolist() == [4]
+    assert of(labels=None, prediction=edges).inside.tolist() == [0]
 
 
 def test_nesting_is_noted():

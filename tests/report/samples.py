@@ -3,6 +3,7 @@
 import numpy as np
 
 import calibrant as cb
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 
 READINGS = {
@@ -37,7 +38,15 @@ def measurements(y, p):
             pvalue=error.pvalue,
             method=error.method,
         ),
-        Measurement("kuiper_test", "Range of cumulative differences (Kuiper)", kuiper.estimate, pvalue=kuiper.pvalue),
+        Measurement(
+            "kuiper_test",
+            "Range of cumulative differences (Kuiper)",
+            kuiper.estimate,
+            pvalue=kuiper.pvalue,
+            method=kuiper.method,
+            details={"resamples": 999.0, "variance": 273.8},
+            decides=True,
+        ),
         Measurement("brier_score", "Brier score", cb.brier_score(y, p), method="mean of (p - y)²"),
         Measurement("nothing", "Nothing to measure", float("nan")),
     )
@@ -54,9 +63,14 @@ def groups(labels, rows=400):
             "predicted": tuple(np.linspace(0.9, 0.2, n).tolist()),
             "observed": tuple(np.linspace(0.6, 0.2, n).tolist()),
             "pvalue": tuple(np.linspace(0, 1, n).tolist()),
+            "pvalue_adjusted": tuple(np.linspace(0, 1, n).tolist()),
         },
         note="P-values are adjusted for the number of groups.",
     )
+
+
+def error_claim(kind, estimate, low, high, tolerance=None):
+    return Claim(kind, "all rows", "cutoff_error", estimate, low, high, 0.95, 4000, tolerance=tolerance, test="kuiper")
 
 
 def churn():
@@ -67,11 +81,18 @@ def churn():
         level=0.95,
         verdict=Verdict(
             "miscalibrated",
-            "When it says 84 %, it happens 61 % of the time.",
+            "Probabilities are off by 4.0 percentage points (95 % limits: 2.4 to 5.5): miscalibrated.",
             (
                 "Over-confident above 0.7, and under-confident below 0.2.",
                 "Calibrated predictions on as many rows would be off by 1.6 points on average; these are off by 5.5.",
                 "Recalibrate on held-out rows before acting on single probabilities; the ranking is not affected.",
+            ),
+            (
+                error_claim("miscalibrated", 0.0401, 0.0243, 0.0549),
+                Claim(
+                    "above", "group student", "frequency", 0.6, 0.55, 0.65, 0.95, 400, 0.9, test="kuiper", pvalue=0.0
+                ),
+                Claim("description", "scores 0.8 to 0.9", "frequency", 0.61, rows=400, expected=0.84),
             ),
         ),
         sections=(
@@ -88,7 +109,13 @@ def churn():
             "412 rows share their score with another row.",
             "With 4,000 rows a miscalibration of 1.2 points or more would have been noticed.",
         ),
-        names={"outcome": "left", "prediction": "score", "source": "churn.parquet"},
+        names={
+            "title": "Who leaves next month?",
+            "outcome": "left",
+            "prediction": "score",
+            "source": "churn.parquet",
+            "made": "2024-05-01",
+        },
         version="0.1.0",
     )
 
@@ -110,7 +137,14 @@ def digits():
         kind="classes",
         n=len(example.y),
         level=0.9,
-        verdict=Verdict("cannot tell", "There are too few rows to tell.", ("Collect more.",)),
+        verdict=Verdict(
+            "cannot tell",
+            "Probabilities are off by 1.1 percentage points (95 % limits: 0 to 3.1): 3,000 rows cannot tell whether "
+            "that is within the tolerance of 2 points.",
+            ("About 9,000 rows would tell.",),
+            (error_claim("cannot tell", 0.011, 0.0, 0.0307, 0.02),),
+            0.02,
+        ),
         sections=(
             Section(
                 "confidence",
@@ -150,7 +184,13 @@ def calm():
         kind="binary",
         n=5000,
         level=0.95,
-        verdict=Verdict("no evidence", "No evidence of miscalibration.", ("Use them as they are.",)),
+        verdict=Verdict(
+            "within",
+            "Probabilities are off by 0.8 percentage points (95 % limits: 0 to 1.9): calibrated within 2 points.",
+            ("Use them as they are.",),
+            (error_claim("within", 0.008, 0.0, 0.0187, 0.02),),
+            0.02,
+        ),
         sections=(Section("probabilities", "Probabilities", "", measurements(y, p), figures(y, p)),),
         version="0.1.0",
     )

@@ -26,6 +26,11 @@ POINTS = {
     for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
     for figure in section.figures
 }
+MODELS = {"$old": CHURN.p, "new": 0.5 * CHURN.p + 0.25}
+COMPARED = {
+    figure.name: figure.curve
+    for figure in cb.compare_predictions(CHURN.y, MODELS, tolerance=0.01).findings.sections[0].figures
+}
 CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
@@ -44,6 +49,8 @@ CURVES = {
     "coordinates": POINTS["location"],
     "coordinates, ratios": POINTS["spread"],
     "two_ecdfs": POINTS["nearest"],
+    "reliability_curves": COMPARED["reliability"],
+    "differences": COMPARED["brier_score_differences"],
 }
 
 
@@ -85,6 +92,8 @@ def test_text_is_text(root, kind):
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
+        "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
+        "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),
     }
     assert set(ax_labels[kind]) <= set(texts)
 

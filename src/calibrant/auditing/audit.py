@@ -13,6 +13,7 @@ from calibrant.auditing.distributions import audit_distributions, distribution_g
 from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.claims import PartLine, part_claims
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
@@ -51,6 +52,7 @@ INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, Cdf
 CONFORMAL = ("intervals", "sets")
 
 
+@public
 def audit(
     y: ArrayLike,
     prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution,
@@ -285,7 +287,7 @@ def audit_of(
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
         f"The verdict has {len(families)} families of tests: {listed(families)}. Its p-values are multiplied by their "
-        "number, so that all of it together keeps the level; the tables show p-values of one family."
+        "number, and all of it together keeps the level; the tables show p-values of one family."
     )
     findings = Findings(
         kind=kind,
@@ -294,7 +296,7 @@ def audit_of(
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
-        caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
+        caveats=(*part.caveats, *([shared] if len(families) > 1 and kind in ("binary", "classes") else [])),
         names=names,
         version=__version__,
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,40 +11,39 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.auditing.interval import Prediction
+from calibrant.auditing.paired_differences import Differences, LimitDifferences, MeanDifferences, squared_error
 from calibrant.core.annotations import Labels
-from calibrant.core.binned import bin_table
-from calibrant.core.bins import bin_of, rounded
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
-from calibrant.core.mean_interval import MIN_DECIDING_ROWS, check_unseen_losses
-from calibrant.core.null import MIN_INFORMATION
-from calibrant.core.ordered import Ordered
+from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
-from calibrant.core.results import Comparison, Pair
+from calibrant.core.results import Curve, Pair
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, is_unit, read_numbers, read_weights
-from calibrant.inputs.options import check_level
+from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import RegionRows
+from calibrant.report.comparison import Comparison
+from calibrant.report.names import displayed, report_names
 
-ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
-MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
-SERIES_SHARE = 0.41  # of n^(2/3): the cosine transforms whose mean square is the long-run variance
 MIN_SERIES_ROWS = 50
-MIN_BIN_ROWS = 3  # so that a bin without one of its rows still has a pair
 SQUARED = {"norm": "l2-squared", "debias": True, "strategy": "mass"}
+DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that are drawn
+Metric = Callable[..., Any] | str
 
 
 def compare_predictions(
     y: ArrayLike,
     predictions: Mapping[str, Prediction] | Sequence[Prediction],
     *,
-    metric: Callable[..., Any] | str = "brier_score",
+    metric: Metric | Sequence[Metric] = "brier_score",
     level: float = 0.95,
+    tolerance: float | None = None,
     time: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     classes: Labels | None = None,
     pos_label: Any = None,
+    names: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Comparison:
     r"""Compare predictions of the same rows: which is better, and by how much.
@@ -56,7 +54,10 @@ def compare_predictions(
         m = \frac{W^2}{\sum w^2},
 
     with Student's t of m - 1 degrees of freedom. For `ece` it is the difference of the debiased squared l2 errors, with
-    its jackknife variance.
+    its jackknife variance. For `cutoff_error` and other errors that have limits of their own, L and U, each failing
+    with a quarter of the error rate, the limits of the difference are
+
+    .. math:: L_a - U_b \quad \text{and} \quad U_a - L_b .
 
     Parameters
     ----------
@@ -66,30 +67,40 @@ def compare_predictions(
         A mapping from names to predictions, or a list of predictions, which are then called "a", "b" and so on.
     metric
         A mean of row scores, such as `brier_score`, `log_score`, `crps`, `interval_score` or `coverage`; or `ece`,
-        which compares calibration alone.
+        `cutoff_error` or another error that `interval` gives limits for, which compare calibration alone. A list
+        compares by several metrics at once.
     level
-        Confidence level of all limits together.
+        Confidence level of all limits together: of all pairs and all metrics.
+    tolerance
+        The largest difference that does not matter. If the limits are within ± tolerance, the models are called equal
+        within it. For one metric.
     time
         For a series: numbers that put the rows in order. The variance then allows for dependent differences (Diebold
         and Mariano 1995).
+    names
+        Names shown in the report, such as ``{"source": "run 7"}``.
     **options
-        Options of the metric.
+        Options of the metric, if there is one.
 
     Returns
     -------
     Comparison
-        `values` of each model and `pairs`, one for each two of them: `difference` (first less second), its limits, its
-        p-value, adjusted by Holm's method, and `skill`, 1 - first/second, with limits for scores that are at least 0.
-        Print it, or use `sentences`.
+        `values` of each model and `pairs`, one for each two of them and each metric: `difference` (first less second),
+        its limits, its p-value, adjusted by Holm's method, and `skill`, 1 - first/second, with limits for scores that
+        are at least 0. Print it, use `verdict`, `claims` and `plot()`, or write it with `to_html(path)` and
+        `to_json(path)`. Of several metrics those that cannot be compared on these rows are in `refused`, with the
+        reason.
 
     Notes
     -----
     Standard errors of two separate means ignore that rows that are hard for one model are hard for the other; the
-    differences do not. Limits are those of all pairs together (Bonferroni).
+    differences do not. Limits are those of all pairs and metrics together (Bonferroni).
 
     A lower Brier or log score is not better calibration: these scores also reward predictions that separate the
     outcomes better. Of two calibrated models the sharper one wins. ``metric="ece"`` compares calibration alone; its
-    difference is one of squared errors, in mass bins of each model's own scores.
+    difference is one of squared errors, in mass bins of each model's own scores. ``metric="cutoff_error"`` is in units
+    of probability and needs no bins, but its limits are conservative and wider: they allow for the worst of both
+    errors. The difference of the two estimates ± z s misses the truth up to 3 times in 4 where errors are small.
 
     With `time` the long-run variance is the mean square of the first 0.41 n^(2/3) cosine transforms of d, and the
     degrees of freedom are their number (Lazarus et al. 2018). Differences of which a few rows carry the mean are
@@ -106,49 +117,163 @@ def compare_predictions(
     >>> round(found.pairs[0].difference, 12), round(found.pairs[0].low, 4), round(found.pairs[0].high, 4)
     (0.1, 0.0948, 0.1052)
     """
-    level, named = check_level(level), _named(predictions)
-    entry, given = find(metric), {"weights": weights, "classes": classes, "pos_label": pos_label}
-    if entry.name == "ece":
-        _check_ece_options(options, time)
-        options = {**SQUARED, **options}
-    completed = entry.parse(options)
-    rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
-    _check_alike(rows)
-    n = next(iter(rows.values())).n
-    if entry.name == "ece":
-        terms = {name: _squared_error(part, completed) for name, part in rows.items()}
-    else:
-        terms = {name: _row_scores(entry, part, completed) for name, part in rows.items()}
-    w = np.asarray(next(iter(rows.values())).w)
-    order = None if time is None else _order(time, w, weights)
+    level, named, entries = check_level(level), _named(predictions), _metrics(metric, options, tolerance)
+    tau = None if tolerance is None else check_positive("tolerance", tolerance, "such as 0.01")
+    called = report_names(names, "{'source': 'run 7'}")
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     couples = list(combinations(named, 2))
-    rate = (1 - level) / len(couples)
-    pairs = [_pair(first, second, terms, w, order, rate) for first, second in couples]
-    if entry.name == "log_score":
-        for pair in pairs:
-            for name in (pair.first, pair.second):
-                check_unseen_losses(rows[name], 1 - rate, (pair.high - pair.low) / 2, clip=completed.clip)
+    rate = (1 - level) / (len(couples) * len(entries))
+    found: dict[str, _Compared] = {}
+    refused: dict[str, str] = {}
+    models = None
+    for entry in entries:
+        completed = _parse(entry, options)
+        models = _read(entry, y, named, given, time, weights)
+        try:
+            found[entry.name] = _compared(entry, models, completed, couples, rate)
+        except NotApplicableError as problem:
+            if len(entries) == 1:
+                raise
+            refused[entry.name] = str(problem)
+    if not found or models is None:
+        raise NotApplicableError("; ".join(f"{name}: {reason}" for name, reason in refused.items()))
+    pairs = [pair for each in found.values() for pair in each.pairs]
     adjusted = holm(np.array([pair.pvalue for pair in pairs]))
     return Comparison(
-        metric=entry.name,
         names=tuple(named),
-        values=tuple(float(np.average(terms[name], weights=w)) for name in named),
+        values={name: each.values for name, each in found.items()},
         pairs=tuple(replace(pair, pvalue=float(p)) for pair, p in zip(pairs, adjusted, strict=True)),
+        methods={name: each.method for name, each in found.items()},
         level=level,
-        method=_method(entry.name, len(pairs), order is not None),
-        n=n,
+        tolerance=tau,
+        n=models.n,
+        refused=refused,
+        facts=called,
+        reliability=_reliability(models, level),
     )
 
 
-def _check_ece_options(options: Mapping[str, Any], time: Any) -> None:
+@dataclass(frozen=True, eq=False)
+class _Models:
+    """Checked rows of each model, which are alike, their weights, and their order in time if they are a series."""
+
+    rows: Mapping[str, Any]
+    w: FloatArray
+    order: NDArray[np.intp] | None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.w.size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """What one metric says of all models and pairs."""
+
+    values: tuple[float, ...]
+    pairs: tuple[Pair, ...]
+    method: str
+
+
+def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[Entry[Any, Any]]:
+    """Return the entries of the metrics, each once."""
+    several = isinstance(metric, Iterable) and not isinstance(metric, str)
+    found = list({find(each).name: find(each) for each in (metric if several else [metric])}.values())
+    if not found:
+        raise InputError("metric must name one metric at least; got an empty list")
+    if len(found) > 1 and (options or tolerance is not None):
+        given = next(iter(options), "tolerance")
+        raise InputError(f"{given}= belongs to one metric; got {len(found)} metrics. Compare by one metric at a time")
+    return found
+
+
+def _parse(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Any:
+    if entry.name != "ece":
+        return entry.parse(options)
     fixed = {"norm", "debias", "notion"} & options.keys()
     if fixed or isinstance(options.get("bins"), str):
         raise NotApplicableError(
             "ece is compared by the debiased squared l2 error of a fixed number of bins; leave "
             f"{', '.join(sorted(fixed)) or 'the rule for bins'} out"
         )
-    if time is not None:
-        raise NotApplicableError("differences of ece are compared for independent rows only; leave time out")
+    return entry.parse({**SQUARED, **options})
+
+
+def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, time: Any, weights: Any) -> _Models:
+    """Take all predictions through the boundary and check that they can be compared by this metric."""
+    rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
+    _check_alike(rows)
+    one = next(iter(rows.values()))
+    w = np.asarray(one.w)
+    equal = is_unit(w) or bool(w.min() == w.max())
+    if time is not None and entry.row_scores is None:
+        raise NotApplicableError(f"differences of {entry.name} are compared for independent rows only; leave time out")
+    if time is not None and not equal:
+        raise NotApplicableError("a comparison in time needs equal weights; leave weights or time out")
+    if entry.name == "ece" and not isinstance(one, Binary):
+        raise InputError(
+            "compare_predictions(metric='ece') judges one probability per row; reduce class probabilities first"
+        )
+    if entry.name == "ece" and not equal:
+        raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
+    return _Models(rows, w, None if time is None else _order(time, w.size, weights))
+
+
+def _compared(
+    entry: Entry[Any, Any], models: _Models, options: Any, couples: list[tuple[str, str]], rate: float
+) -> _Compared:
+    differences = _differences(entry, models, options)
+    pairs = tuple(differences.pair(entry.name, first, second, rate) for first, second in couples)
+    if entry.name == "log_score":
+        for pair in pairs:
+            for name in (pair.first, pair.second):
+                check_unseen_losses(models.rows[name], 1 - rate, (pair.high - pair.low) / 2, clip=options.clip)
+    return _Compared(tuple(map(differences.value, models.rows)), pairs, differences.method)
+
+
+def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Differences:
+    """Return how the models differ by a metric."""
+    rows = models.rows
+    if entry.name == "ece":
+        terms = {name: squared_error(part, options) for name, part in rows.items()}
+        return MeanDifferences(
+            terms, models.w, None, "jackknife of the debiased squared l2 error, differences by Student's t"
+        )
+    if entry.row_scores is not None:
+        terms = {name: _row_scores(entry, part, options) for name, part in rows.items()}
+        series = "" if models.order is None else ", long-run variance"
+        words = f"differences of {entry.name} row by row, Student's t{series}"
+        return MeanDifferences(terms, models.w, models.order, words)
+    if entry.limits is not None:
+        return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
+    raise NotApplicableError(
+        f"{entry.name} cannot be compared: it is not a mean of row scores and has no limits. Compare a proper score "
+        "such as brier_score or log_score, or calibration alone with metric='ece' or metric='cutoff_error'"
+    )
+
+
+def _limits(entry: Entry[Any, Any], rows: Any, options: Any) -> Any:
+    assert entry.limits is not None
+    return entry.limits(entry.summarise(rows, options), options)
+
+
+def _reliability(models: _Models, level: float) -> Curve | None:
+    """Return the reliability curves of all models in one; None for predictions that are not probabilities."""
+    entry = find("reliability_curve")
+    options = entry.parse({**DRAWN_BINS, "level": level})
+    columns: dict[str, list[Any]] = {}
+    for k, part in enumerate(models.rows.values()):
+        if not isinstance(part, (Binary, Classes)):
+            return None
+        curve = entry.of_rows(part.top_label() if isinstance(part, Classes) else part, options)
+        filled = np.asarray(curve.columns["count"]) > 0
+        columns.setdefault("model", []).append(np.full(int(filled.sum()), k))
+        for name in ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count"):
+            columns.setdefault(name, []).append(np.asarray(curve.columns[name])[filled])
+    details = {"names": tuple(models.rows), "level": level}
+    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    return Curve("reliability_curves", joined, "10 bins of equal numbers of rows for each model", models.n, details)
 
 
 def _named(predictions: Any) -> dict[str, Prediction]:
@@ -161,6 +286,7 @@ def _named(predictions: Any) -> dict[str, Prediction]:
             f"predictions must be a mapping from names to predictions, or a list of them; got {shown(predictions)} "
             f"({type(predictions).__name__})"
         )
+    named = dict(zip(displayed(list(named)), named.values(), strict=True))
     if len(named) < len(predictions):
         raise InputError(f"the names of predictions must be different as texts; got {shown(list(predictions))}")
     if len(named) < 2:
@@ -184,20 +310,17 @@ def _check_alike(rows: Mapping[str, Any]) -> None:
             )
 
 
-def _order(time: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
-    """Return the rows in the order of time; the variance of a series is known for equal weights only."""
+def _order(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
+    """Return the order of the rows in time; rows of weight 0 have been left out."""
     when = as_array(time, name="time")
     when = when.astype(np.int64).astype(np.float64) if when.dtype.kind in "mM" else read_numbers(time, "time")
     keep = None if weights is None else read_weights(weights, len(when)) > 0
     when = when if keep is None or when.ndim != 1 else when[keep]
-    n = w.size
     if when.shape != (n,):
         raise InputError(f"time must have one number for each of the {n} rows; got shape {when.shape}")
     if not np.isfinite(when).all():
         row = int(np.flatnonzero(~np.isfinite(when))[0])
         raise InputError("time must be finite numbers; {row} is {value}", row=row, value=float(when[row]))
-    if not is_unit(w) and w.min() != w.max():
-        raise NotApplicableError("a comparison in time needs equal weights; leave weights or time out")
     if n < MIN_SERIES_ROWS:
         raise NotApplicableError(f"a comparison in time needs {MIN_SERIES_ROWS} rows; got {n}")
     return np.argsort(when, kind="stable")
@@ -205,11 +328,7 @@ def _order(time: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
 
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:
     """Return the score of each row, (n,)."""
-    if entry.row_scores is None:
-        raise NotApplicableError(
-            f"{entry.name} cannot be compared: it is not a mean of row scores. Compare a proper score such as "
-            "brier_score or log_score, or calibration alone with metric='ece'"
-        )
+    assert entry.row_scores is not None
     scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
     scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
     if scores.ndim == 2:
@@ -221,108 +340,3 @@ def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:
             "metric has it"
         )
     return scores
-
-
-def _squared_error(rows: Any, options: Any) -> FloatArray:
-    """Return jackknife values of the debiased squared l2 error, whose mean is the error and whose spread its variance.
-
-    With θ of all n rows and θ_i of all but row i, the value of row i is θ + (n - 1)(θ̄ - θ_i).
-    """
-    if not isinstance(rows, Binary):
-        raise InputError(
-            "compare_predictions(metric='ece') judges one probability per row; reduce class probabilities first"
-        )
-    if not is_unit(rows.w) and rows.w.min() != rows.w.max():
-        raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
-    information = float((rows.p * (1 - rows.p)).sum(dtype=np.float64))
-    if information < MIN_INFORMATION:
-        raise NotApplicableError(
-            f"a comparison of ece needs Σp(1 - p) >= {MIN_INFORMATION:g}; got {information:.3g}. Use more rows"
-        )
-    p, r = rows.p.astype(np.float64), rows.y - rows.p.astype(np.float64)
-    edges = bin_table(Ordered.of(rows), bins=options.bins, strategy=options.strategy).edges
-    bin_number = bin_of(p, rounded(edges, rows.p.dtype.name))
-    count = np.bincount(bin_number, minlength=edges.size - 1).astype(np.float64)
-    fewest = count[count > 0].min()
-    if fewest < MIN_BIN_ROWS:
-        raise NotApplicableError(
-            f"a comparison of ece needs {MIN_BIN_ROWS} rows in each bin; got {fewest:.0f}. Use fewer bins"
-        )
-    total, square = (np.bincount(bin_number, column, minlength=count.size) for column in (r, r * r))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        pairs = np.nan_to_num((total**2 - square) / (count - 1))  # n_b times the mean over pairs of rows
-    k, n = count[bin_number], r.size
-    without = ((total[bin_number] - r) ** 2 - (square[bin_number] - r * r)) / (k - 2)
-    theta = pairs.sum() / n
-    left = (n * theta - pairs[bin_number] + without) / (n - 1)
-    return np.asarray(theta + (n - 1) * (left.mean() - left))
-
-
-def _pair(
-    first: str, second: str, terms: Mapping[str, FloatArray], w: FloatArray, order: NDArray[np.intp] | None, rate: float
-) -> Pair:
-    """Compare two models by Student's t of their differences."""
-    a, b = terms[first], terms[second]
-    difference, low, high, pvalue = _student(a - b, w, order, rate, MIN_DECIDING_ROWS)
-    skill = skill_low = skill_high = None
-    mean = float(np.average(b, weights=w))
-    if order is None and mean > 0 and min(a.min(), b.min()) >= 0:
-        ratio = float(np.average(a, weights=w)) / mean
-        try:
-            _, least, most, _ = _student((a - ratio * b) / mean, w, None, rate, MIN_DECIDING_ROWS_SKILL)
-            skill, skill_low, skill_high = 1 - ratio, 1 - ratio - most, 1 - ratio - least
-        except NotApplicableError:
-            skill = 1 - ratio  # its limits would not cover
-    return Pair(first, second, difference, low, high, pvalue, skill, skill_low, skill_high)
-
-
-def _student(
-    d: FloatArray, w: FloatArray, order: NDArray[np.intp] | None, rate: float, deciding: float
-) -> tuple[float, float, float, float]:
-    """Return the weighted mean of d, its limits and the p-value of the hypothesis that the true mean is 0."""
-    from scipy.special import stdtr, stdtrit
-
-    w = w / w.max()
-    total = float(w.sum())
-    mean = float((w * d).sum() / total)
-    largest = float(np.abs(d).max())
-    if largest == 0:
-        return 0.0, 0.0, 0.0, 1.0
-    d, mean = d / largest, mean / largest  # squares and fourth powers stay in the range of float64
-    spread = w * (d - mean)
-    square = float((spread**2).sum())
-    if square <= ROUNDING * float((w * d**2).sum() * w.max()):
-        raise NotApplicableError(
-            f"all {d.size} differences are equal, so their spread is not known; use more rows, or other predictions"
-        )
-    few = square**2 / float((spread**4).sum())
-    if few < deciding:
-        heaviest = int(np.argmax(np.abs(spread)))
-        raise NotApplicableError(
-            f"the mean difference depends on {few:.3g} effective rows, {deciding:g} are needed: row {heaviest} alone "
-            f"differs by {largest * d[heaviest]:.4g}. No interval of such a mean covers; use more rows"
-        )
-    if order is None:
-        m = total**2 / float((w**2).sum())
-        freedom, error = m - 1, math.sqrt(square * m / (m - 1)) / total
-    else:
-        freedom, error = _long_run(d[order] - mean)
-    t = float(stdtrit(freedom, 1 - rate / 2))
-    pvalue = 2 * float(stdtr(freedom, -abs(mean) / error))
-    return largest * mean, largest * (mean - t * error), largest * (mean + t * error), pvalue
-
-
-def _long_run(d: FloatArray) -> tuple[float, float]:
-    """Return degrees of freedom and standard error of a mean of dependent values, from cosine transforms."""
-    from scipy.fft import dct
-
-    n = d.size
-    number = max(2, int(SERIES_SHARE * n ** (2 / 3)))
-    transforms = dct(d, type=2)[1 : number + 1] / math.sqrt(2 * n)  # √(2/n) Σ d cos(πj(i + ½)/n)
-    return float(number), math.sqrt(float((transforms**2).mean()) / n)
-
-
-def _method(metric: str, pairs: int, series: bool) -> str:
-    words = "jackknife of the debiased squared l2 error" if metric == "ece" else f"differences of {metric} row by row"
-    student = "Student's t, long-run variance" if series else "Student's t"
-    return f"{words}; {student}" + (f"; {pairs} pairs, Bonferroni limits, Holm p-values" if pairs > 1 else "")

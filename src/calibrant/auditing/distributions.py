@@ -10,8 +10,7 @@ import numpy as np
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score
 from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
 from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting
-from calibrant.core.pvalues import holm
+from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -23,17 +22,20 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
 from calibrant.ranking.rank_checks import judged_by_ranks, sample_groups
 from calibrant.ranking.sharpness import sharpness
-from calibrant.regions import verdict as words
 from calibrant.regions.audit_tables import (
+    described,
     group_table,
     grouped,
     joint_measurement,
+    labels_of,
     level_measurements,
     one_level,
     weights_caveat,
 )
+from calibrant.regions.claims import INTERVALS, QUANTILES, Beside, Plan
 from calibrant.regions.hits import HitTable
-from calibrant.regions.verdict import central_lines, labels_of
+from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
+from calibrant.regions.verdict import coverage_verdict, kernel_verdict
 from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
@@ -42,10 +44,8 @@ LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # cent
 MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
-COORDINATE = words.INTERVALS._replace(
-    sentence="The central {level} intervals of {group} cover {share} of the outcomes ({confidence})",
-    lines="coordinates and levels",
-)
+HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
+COORDINATE = INTERVALS._replace(subject="central {level} intervals of {group}")
 
 
 def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
@@ -56,20 +56,17 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
     """
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = scored_vectors(rows, setting)
-    curve, no_margins = _coordinates(rows, setting)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
+    lines, no_margins = _coordinates(rows, setting, beside=whole is not None)
+    times = setting.families * (1 if lines is None else HALVED)
+    used = [m if m.pvalue is None else replace(m, pvalue=min(1.0, times * m.pvalue), decides=True) for m in kernel]
     section = Section(
         "distributions",
         "Predictive distributions of vectors",
         "Is the distribution as a whole right, and that of each coordinate?",
-        (*_worst(curve), *scored, *kernel),
-        () if curve is None else (_figure(curve),),
-        () if curve is None else (group_table([curve], True, name="coordinates", title="Coordinates, worst first"),),
-    )
-    verdict = (
-        words.kernel_verdict(whole, setting)
-        if curve is None
-        else words.coverage_verdict("predictive distributions", [(curve, COORDINATE)], None, setting, further=whole)
+        (*_worst(lines), *scored, *used),
+        () if lines is None else (_figure(lines.curve),),
+        () if lines is None else (_coordinate_table(lines, setting),),
     )
     caveats = (
         *weights_caveat(rows.n, rows.w),
@@ -78,28 +75,45 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
         *not_scored,
         *no_margins,
     )
-    return Part((section,), verdict, caveats)
+    return Part((section,), _verdict_of_vectors(lines, whole, rows, setting), caveats)
 
 
-def _coordinates(rows: DistributionRows, setting: Setting) -> tuple[Curve | None, tuple[str, ...]]:
-    """Return the coverage of the central intervals of every coordinate as one curve."""
+def _verdict_of_vectors(lines: Lines | None, whole: float | None, rows: DistributionRows, setting: Setting) -> Verdict:
+    if lines is None:
+        return kernel_verdict(whole, setting)
+    levels = np.unique(lines.curve.nominal)
+    rates = (lines.rate, lines.family_rate)
+    plan = Plan(levels, Rule(), *rates, setting.tolerance, copies=rows.distribution.shape[0])
+    beside = None if whole is None else Beside("skce_test", whole, HALVED, bounded=False)
+    return coverage_verdict([(lines, COORDINATE)], setting, plan=plan, beside=beside)
+
+
+def _coordinate_table(lines: Lines, setting: Setting) -> Table:
+    return group_table([lines.curve], True, setting, name="coordinates", title="Coordinates, worst first")
+
+
+def _coordinates(rows: DistributionRows, setting: Setting, *, beside: bool) -> tuple[Lines | None, tuple[str, ...]]:
+    """Return the judged central intervals of every coordinate; `beside` if the kernel test is one more test."""
     try:
         low, high = pit_bounds(rows)
     except NotApplicableError as reason:
         return None, (str(reason),)
-    levels, found = levels_of(rows.distribution), []
+    levels = levels_of(rows.distribution)
+    tables = []
     for d in range(low.shape[1]):
         name = setting.columns[d] if setting.columns else f"coordinate {d}"
         label = RowLabels(np.zeros(rows.n, np.intp), (name,))
-        lines = central_lines(distribution_table((low[:, d], high[:, d]), levels, rows.w, label), setting)
-        if lines is None:
+        table = central_table(distribution_table((low[:, d], high[:, d]), levels, rows.w, label))
+        if table is None:
             return None, ("Coordinates are not tested: one draw per row has no central interval.",)
-        found.append(lines)
+        tables.append(table)
+    tests = sum(filled(table) for table in tables) * (HALVED if beside else 1)
+    found = [level_lines(table, setting, Rule(), tests=tests) for table in tables]
     columns: dict[str, Any] = {
-        name: np.concatenate([curve.columns[name] for curve in found]) for name in found[0].columns
+        name: np.concatenate([lines.curve.columns[name] for lines in found]) for name in found[0].curve.columns
     }
-    columns["pvalue_holm"] = holm(columns["pvalue"])
-    return Curve("coverage", columns, found[0].method, rows.n, found[0].details), ()
+    curve = replace(found[0].curve, columns=columns)
+    return replace(found[0], curve=curve, inside=np.concatenate([lines.inside for lines in found])), ()
 
 
 def _figure(curve: Curve) -> Figure:
@@ -109,23 +123,24 @@ def _figure(curve: Curve) -> Figure:
     return Figure(
         "coordinates",
         f"Coverage of coordinates{level}",
-        "Each line is a coordinate. A level outside its line is missed by more than chance, taken on its own.",
+        "Each line is a coordinate. A level outside its line is missed by more than chance: the lines cover all "
+        "coordinates and levels together.",
         replace(shown, columns=few),
     )
 
 
-def _worst(curve: Curve | None) -> tuple[Measurement, ...]:
-    if curve is None:
+def _worst(lines: Lines | None) -> tuple[Measurement, ...]:
+    if lines is None:
         return ()
-    gap = np.abs(curve.coverage - curve.nominal)
-    known = not np.isnan(curve.pvalue_holm).all()
+    known = bool(lines.tested.any())
     return (
         Measurement(
             "coverage.largest_gap",
             "largest gap of a coordinate",
-            float(gap.max()),
-            pvalue=float(np.nanmin(curve.pvalue_holm)) if known else None,
-            method="coverage of central intervals less their level; p-value adjusted for all (Holm)",
+            float(np.abs(lines.curve.coverage - lines.curve.nominal).max()),
+            pvalue=float(np.nanmin(lines.curve.pvalue_adjusted)) if known else None,
+            method="coverage of central intervals less their level; p-value adjusted for all",
+            decides=known,
         ),
     )
 
@@ -142,7 +157,7 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
     bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
     few = spread_places(levels)
     tables = [distribution_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
-    return grouped([few_levels(table, few, setting) for table in tables], few.size > 1, words.QUANTILES)
+    return grouped([few_levels(table, few) for table in tables], setting, Rule(), QUANTILES, several=few.size > 1)
 
 
 def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
@@ -167,19 +182,16 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
         "Do outcomes fall where predicted, as often as predicted?",
         (
             *_central_measurements(levels),
-            *joint_measurement(levels.joint),
+            *joint_measurement(levels.joint, levels.tests, setting),
             *scored,
             *crps_parts(parts),
-            *kernel,
+            *described(kernel, setting),
         ),
-        (coverage_figure(levels.table, setting), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *pit_figure(rows)),
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
-    verdict = words.coverage_verdict(
-        "predictive distributions", levels.judged, levels.joint, setting, advice=words.RECALIBRATE
-    )
     caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
-    return Part((section,), verdict, caveats)
+    return Part((section,), levels.verdict(setting), caveats)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
@@ -208,12 +220,12 @@ def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels
         cells = Quantiles(np.broadcast_to(edges, (u.size, edges.size)), levels)
         return HitTable.of(QuantileRows(u, cells, w), labels)
 
-    return replace(counted(low, np.nextafter(levels, 0)), below=counted(high, levels).wc)
+    return replace(counted(low, np.nextafter(levels, 0)), inside=counted(high, levels).wc)
 
 
 def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
     if levels.central is None:
-        return level_measurements(levels.curve, "coverage", "outcomes up to {} quantile")
+        return level_measurements(levels.lines, "coverage", "outcomes up to {} quantile")
     return level_measurements(levels.central, "coverage", "coverage of {} intervals")
 
 
@@ -273,8 +285,7 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
 
 def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
     """Test a distribution without a distribution function by the kernel test alone."""
-    section = Section(
-        "distributions", "Predictive distributions", "Are the distributions right as a whole?", measurements
-    )
+    used = tuple(replace(m, decides=m.name == "skce_test" and m.pvalue is not None) for m in measurements)
+    section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
-    return Part((section,), words.kernel_verdict(p, setting), missing)
+    return Part((section,), kernel_verdict(p, setting), missing)

@@ -101,14 +101,10 @@ def equivalence_test(
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:
         _refuse(str(kind), relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
-        return _of_coverage(y, prediction, tau, given, options)
+        return _of_coverage(*_hits(y, prediction, given, options), tau)
     if kind in RANKED or isinstance(y, Ranks):
-        beside = {"prediction": prediction, "weights": weights} if isinstance(y, Ranks) else {}
         _refuse(kind or "samples", relative=relative, metric=metric, classes=classes, pos_label=pos_label, **options)
-        for name, value in beside.items():
-            if value is not None:
-                raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
-        return _of_ranks(y, prediction, tau, rng, weights)
+        return _of_ranks(_ranks(y, prediction, rng, weights), tau)
     _refuse("binary", rng=rng)
     entry = find("cutoff_error" if metric is None else metric)
     if relative:
@@ -145,14 +141,18 @@ def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dic
     return mean
 
 
-def _of_coverage(y: Any, prediction: Any, tau: float, given: dict[str, Any], options: dict[str, Any]) -> TestResult:
+def _hits(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any]) -> tuple[RegionRows, Moments]:
+    """Take intervals, sets or quantiles through the boundary and count their hits; rows must have equal weights."""
     entry = find("coverage")
     rows = entry.read(y, prediction, **given)
-    completed = entry.parse(options)
-    summary = cast(Moments, entry.summarise(rows, completed))
+    assert isinstance(rows, RegionRows)
+    summary = cast(Moments, entry.summarise(rows, entry.parse(options)))
     if not has_equal_weights(summary):
         raise NotApplicableError("the test of coverage counts rows and needs equal weights; leave weights out")
-    assert isinstance(rows, RegionRows)
+    return rows, summary
+
+
+def _of_coverage(rows: RegionRows, summary: Moments, tau: float) -> TestResult:
     n, level = summary.n, rows.prediction.levels
     k = np.rint(summary.mean * n)
     below = np.where(level - tau > 0, binomial_tails(k, n, np.maximum(level - tau, 0.0))[1], 0.0)
@@ -169,18 +169,24 @@ def first_of_each(arrays: tuple[FloatArray, ...]) -> tuple[Any, ...]:
     return tuple(float(values[0]) for values in arrays)
 
 
-def _of_ranks(y: Any, prediction: Any, tau: float, rng: Any, weights: Any) -> TestResult:
-    """Test the largest |F(t) - t|: a supremum whose noise at its place has a variance of at most 1/(4n)."""
+def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
+    """Take draws, distributions or a summary of ranks through the boundary; rows must have equal weights."""
     entry = find("uniformity_test")
-    summarised = (
-        y
-        if isinstance(y, Ranks)
-        else entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng}))
-    )
-    ranks = cast(Ranks, summarised)
+    if isinstance(y, Ranks):
+        for name, value in {"prediction": prediction, "weights": weights}.items():
+            if value is not None:
+                raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
+        ranks = y
+    else:
+        ranks = cast(Ranks, entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng})))
     entry.check_summary(ranks)
     if not ranks.has_equal_weights:
         raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
+    return ranks
+
+
+def _of_ranks(ranks: Ranks, tau: float) -> TestResult:
+    """Test the largest |F(t) - t|: a supremum whose noise at its place has a variance of at most 1/(4n)."""
     n, m = ranks.n, ranks.M + 1
     reached = np.cumsum(ranks.counts, axis=0)[:-1] / n
     error = np.abs(reached - np.arange(1, m)[:, None] / m).max(axis=0)

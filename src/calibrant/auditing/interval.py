@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant.auditing.no_interval import no_interval, own_limits
 from calibrant.core.annotations import Labels, Outcomes
-from calibrant.core.catalogue import ENTRIES, Entry, find
+from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
@@ -47,7 +48,6 @@ SLAB = "worst_slab_coverage"
 METHODS = {
     "coverage": (None, "clopper-pearson", "wilson"),
     SLAB: (None, "clopper-pearson"),
-    "skce": (None, "block"),
     **dict.fromkeys(MEANS_WITH_INTERVAL, (None, "t")),
 }
 """The metrics that have an interval, and its methods."""
@@ -82,6 +82,7 @@ def interval(
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; for distributions from 100 rows on
+    `skce`                             squares of limits of its root: it + z √top above, it - √own - z √top below
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
     `cutoff_error`, `kuiper_test`,     estimate + z s above, and below the estimate less a quantile of the noise of
@@ -93,7 +94,7 @@ def interval(
     `mmce`                             estimate + z s above, estimate - (1 + z) s below
     =================================  ================================================================================
 
-    Other metrics are refused: no valid interval is known for them. A custom metric provides limits through
+    Other metrics are refused, with the reason and with what to use instead. A custom metric provides limits through
     `Entry.limits`.
 
     Parameters
@@ -147,6 +148,11 @@ def interval(
     of the error without bins exists for `ece`: errors may cancel within bins. A bootstrap of the `ece` does not cover
     near 0 and is not offered. Rows must be independent.
 
+    Limits of `skce` are those of the squared length of the mean feature of these predictions, a row with itself
+    included, whatever `unbiased` is. With h of `skce`, own = Σw²h_ii/W² and top = (Σ_ij w_i²w_j²h_ij²)^(1/2)/W²; for
+    one probability per row both are that of `mmce`. They are conservative: of 95 % upper limits at most 3 in 100 failed
+    in simulations, and of lower ones none. Draws are refused, because they vary too.
+
     Examples
     --------
     Three of four outcomes covered; the lower limit solves P(K >= 3) = 0.025:
@@ -175,6 +181,12 @@ def interval(
             raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
         return interval_of_points(name, cast(Any, y), cast(Any, prediction), level, options)
     entry = find(metric)
+    if _is_of_blocks(entry, y, options):
+        check_choice("method", method, None, "block")
+        check_choice("side", side, "both", "lower")
+        completed = entry.parse(options)
+        summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
+        return _of_blocks(summary, level, completed)
     if entry.limits is not None:
         if method is not None:
             raise InputError(f"the limits of {entry.name} have one method; leave method out")
@@ -182,12 +194,10 @@ def interval(
         low, high = found.at(level, side)
         return ConfidenceInterval(low, high, found.estimate, level, found.method, n)
     if entry.name not in METHODS:
-        raise NotApplicableError(f"no valid interval is known for {entry.name}; {_served()}")
+        raise no_interval(entry, (*METHODS, *SERVED_POINTS))
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
-    if entry.name == "skce":
-        return _of_blocks(summary, level, completed)
     if not isinstance(summary, Moments):
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
     if entry.name == "coverage":
@@ -198,17 +208,12 @@ def interval(
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
     """Return the limits that a metric brings itself, and the number of rows."""
     if entry.limits is None:
-        own = sorted(name for name, other in ENTRIES.items() if other.limits)
-        raise NotApplicableError(f"expected a metric that brings its own limits: {', '.join(own)}; got {entry.name}")
+        raise NotApplicableError(
+            f"expected a metric that brings its own limits: {', '.join(own_limits())}; got {entry.name}"
+        )
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, **given)
     return entry.limits(summary, completed), summary.n
-
-
-def _served() -> str:
-    """Say which metrics have an interval."""
-    own = sorted(name for name, entry in ENTRIES.items() if entry.limits)
-    return f"there is one for {', '.join((*METHODS, *SERVED_POINTS, *own))}"
 
 
 def _summary(
@@ -221,11 +226,6 @@ def _summary(
         entry.check_summary(y)
         refuse_unseen(entry)
         return y
-    if entry.name == "skce" and options.blocksize is None:
-        raise NotApplicableError(
-            "no valid interval is known for skce over all pairs of rows; with blocksize=2, or more, there is a lower "
-            "bound"
-        )
     rows = entry.read(y, prediction, **given)
     if entry.name in MEANS_WITH_INTERVAL:
         check_rare(entry, rows, options)
@@ -249,12 +249,16 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
     return interval_of(low, high, estimate, level, _words(chosen), n)
 
 
+def _is_of_blocks(entry: Entry[Any, Any], y: Any, options: Mapping[str, Any]) -> bool:
+    return entry.name == "skce" and (isinstance(y, Blocks) or options.get("blocksize") is not None)
+
+
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
     """Return the lower bound from block statistics, under the conditions of the block test."""
     from scipy.special import stdtrit
 
     if not isinstance(summary, Blocks):
-        raise SummaryError("interval of skce reads sums of blocks; make them with summarize('skce', ..., blocksize=2)")
+        raise SummaryError("blocksize= needs sums of blocks; make them with summarize('skce', ..., blocksize=2)")
     check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
     if not options.unbiased:
         raise InputError("the lower bound of skce is that of the unbiased estimator; leave unbiased at True")

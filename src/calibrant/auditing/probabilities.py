@@ -130,21 +130,23 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
 
 def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
     cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
+    rare = verdicts.Scale.of(summary, setting).rare
     return (
         Figure(
             "reliability",
             "Predicted against observed",
-            "Each dot is a bin of predictions. On the diagonal what was predicted happened as often as predicted; "
-            "below it predictions are too high, above it too low. A dot outside its grey box is off by more than "
-            "chance.",
-            _reliability(summary, setting),
+            f"Each dot is a bin of predictions{' with about as many rows as the others' if rare else ''}. On the "
+            "diagonal what was predicted happened as often as predicted; below it predictions are too high, above it "
+            "too low. The grey boxes together contain all dots of calibrated predictions with probability "
+            f"{words.percent(setting.level)}.",
+            _reliability(summary, setting, simultaneous=True, strategy="mass" if rare else "width"),
         ),
         Figure(
             "isotonic",
             "Recalibrated",
-            "The line shows what each prediction should have been, judged by these rows. Where it leaves the grey "
-            "region, chance does not explain the difference.",
-            _reliability(cells, setting, strategy="isotonic"),
+            "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
+            f"whole line of calibrated predictions with probability {words.percent(setting.level)}.",
+            _reliability(cells, setting, strategy="isotonic", simultaneous=True),
         ),
         Figure(
             "cumulative",

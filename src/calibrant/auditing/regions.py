@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score, score_levels
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.words import percent
@@ -19,31 +20,35 @@ from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.ranking.pit import pit_histogram
 from calibrant.regions import audit_tables as sized
-from calibrant.regions import verdict as words
 from calibrant.regions.audit_tables import (
+    JOINT,
     MAX_LEVELS_SHOWN,
     at_level,
     conformal_caveat,
+    described,
     grouped,
     joint_measurement,
+    joint_test,
+    labels_of,
     level_measurements,
     line_table,
     nesting_caveat,
     seen_caveat,
+    ties_caveat,
     weights_caveat,
 )
+from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Judged, Phrase, Plan
 from calibrant.regions.hits import HitTable
-from calibrant.regions.verdict import central_lines, coverage_lines, joint_test, labels_of
+from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
+from calibrant.regions.verdict import RECALIBRATE, coverage_verdict, family_words
 from calibrant.regions.width import width
 from calibrant.scores.decompose import decompose
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
-NO_WIDTH = "No group of intervals of like width is off by more than chance."
-
 
 def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
-    """Audit intervals: their coverage, and whether it changes with their width."""
-    found = sized.covered(rows, setting, alternative="two-sided")
+    """Audit intervals: their coverage, and whether it changes with their width and place."""
+    found = sized.covered(rows, setting)
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
     spread = "mean" if finite.min() == 1 else "median"
     widths = np.ravel(of_rows(width, rows, statistic=spread))
@@ -60,17 +65,31 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
-    wording = words.INTERVALS
-    verdict = words.coverage_verdict("intervals", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
-    sentence = "Intervals of width {size} cover {share}"
-    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_WIDTH)
-    further = (*_by_level(found, "intervals", statistics), *scored, *kernel)
+    further = (*_by_level(found, "intervals", statistics), *scored, *described(kernel, setting))
     sections = (
-        sized.coverage_section(found, setting, wording, further, tables),
-        sized.size_section(found, setting, wording, "width"),
+        sized.coverage_section(found, setting, INTERVALS, further, tables),
+        sized.size_section(found, setting, INTERVALS, "width"),
     )
-    caveats = (*_infinite(finite), *_caveats(rows, found, wording.things, setting), *missing, *not_scored)
-    return Part(sections, verdict, caveats)
+    caveats = (*_infinite(rows), *_caveats(rows, found, INTERVALS, setting), *missing, *not_scored)
+    return Part(sections, _sized_verdict(found, INTERVALS, "width", setting), caveats)
+
+
+def _sized_verdict(found: sized.Covered, phrase: Phrase, size: str, setting: Setting) -> Verdict:
+    advice = (
+        f"Conformal prediction on held-out rows corrects the coverage; coverage alone does not make {phrase.things} "
+        "good."
+        if setting.calibration_size is None
+        else "Are the rows of the calibration set like these? Calibrate on rows that are, or by group."
+    )
+    return coverage_verdict(
+        [(found.lines, phrase)],
+        setting,
+        plan=found.plan(setting),
+        parts=found.parts(phrase, size),
+        beside=found.beside,
+        advice=advice,
+        parts_advice=f"Let the {size} of the {phrase.things} follow how hard a row is to predict.",
+    )
 
 
 def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str], Any]) -> list[Measurement]:
@@ -82,25 +101,37 @@ def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str
     ]
 
 
-def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, things: str, setting: Setting) -> list[str]:
+def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, phrase: Phrase, setting: Setting) -> list[str]:
+    parts = "widths and places" if isinstance(rows, IntervalRows) else "sizes"
+    known = rows.prediction.levels is not None
     return [
         *nesting_caveat(rows),
         *weights_caveat(rows.n, rows.w),
-        *seen_caveat(found.curve, found.tests, setting),
-        *(conformal_caveat(things, setting) if rows.prediction.levels is not None else []),
+        *ties_caveat(found, setting),
+        *seen_caveat(found.lines, setting),
+        *(conformal_caveat(phrase.things, setting) if known else []),
+        *(family_words(setting, ["all rows", parts]) if found.lines.tested.any() else []),
     ]
 
 
-def _infinite(finite: Any) -> list[str]:
-    if finite.min() == 1:
-        return []
-    return [
-        f"Up to {percent(1 - finite.min())} of the intervals are infinite, which cover every outcome and say nothing: "
-        "the median width is shown, and the coverage of the others is lower."
-    ]
+def _infinite(rows: IntervalRows) -> list[str]:
+    """Say how many intervals have no bound at all, and that one-sided ones have no width."""
+    lower, upper = np.isinf(rows.prediction.lower), np.isinf(rows.prediction.upper)
+    found = []
+    unbounded = float(np.mean(lower & upper, axis=0).max())
+    if unbounded:
+        which = f"Up to {percent(unbounded)}" if unbounded < 1 else "All"
+        found.append(
+            f"{which} of the intervals have no bound. They cover every outcome and say nothing; the coverage of the "
+            "others is lower."
+        )
+    if (lower != upper).any():
+        share = float(np.mean(lower != upper, axis=0).max())
+        which = f"Up to {percent(share)} of the" if share < 1 else "These"
+        found.append(f"{which} intervals are one-sided. They have no width; the median width counts them as infinite.")
+    return found
 
 
-NO_SIZE = "No size of sets covers less than its level by more than chance."
 STATISTICS = {
     ("width", "mean set size"): "mean",
     ("width.empty_fraction", "share of empty sets"): "empty_fraction",
@@ -111,89 +142,100 @@ STATISTICS = {
 def audit_sets(rows: SetRows, setting: Setting) -> Part:
     """Audit sets: their coverage, by size, and by the label that happened.
 
-    By size and in groups only too low a coverage counts: the coverage of sets of labels cannot equal its level exactly,
-    and small sets of easy rows cover more. By label coverage is shown but not judged: sets that are right for every row
-    cover rare labels less often.
+    By default only too low a coverage counts: sets promise at least their level, which the coverage of sets of labels
+    cannot equal exactly. By label coverage is shown but not judged: sets that are right for every row cover rare labels
+    less often.
     """
-    found = sized.covered(rows, setting, alternative="less")
+    found = sized.covered(rows, setting)
     known = rows.prediction.levels is not None
     sizes = {names: np.ravel(of_rows(width, rows, statistic=statistic)) for names, statistic in STATISTICS.items()}
     columns = {label: values for (_, label), values in sizes.items()}
     tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
-    wording = words.SETS
-    verdict = (
-        words.coverage_verdict("sets", [(found.curve, wording)], found.joint, setting, advice=wording.advice)
-        if known
-        else _without_level(found)
-    )
-    sentence = "Sets of size {size} cover {share}"
-    verdict = words.with_sizes(verdict, found.by_size, found.curve, setting, sentence, NO_SIZE)
+    further = (*_by_level(found, "sets", sizes), *described(kernel, setting))
     sections = (
-        sized.coverage_section(found, setting, wording, (*_by_level(found, "sets", sizes), *kernel), tables),
-        sized.size_section(found, setting, wording, "size"),
-        _by_label(rows, setting),
+        sized.coverage_section(found, setting, SETS, further, tables),
+        sized.size_section(found, setting, SETS, "size"),
+        _by_label(rows, found, setting),
     )
-    return Part(sections, verdict, (*_caveats(rows, found, wording.things, setting), *missing))
+    verdict = _sized_verdict(found, SETS, "size", setting) if known else _without_level(found)
+    return Part(sections, verdict, (*_caveats(rows, found, SETS, setting), *missing))
 
 
 def _without_level(found: sized.Covered) -> Verdict:
+    coverage = float(found.lines.curve.coverage[0])
     return Verdict(
         "cannot tell",
-        "These sets have no nominal level to compare their coverage with.",
-        (
-            f"They cover {percent(float(found.curve.coverage[0]))} of the outcomes. Pass Sets(mask, level) to say how "
-            "many they should cover.",
+        f"The sets cover {percent(coverage)} of the outcomes, and have no nominal level to compare this with.",
+        ("Pass Sets(mask, level) to say how many outcomes they should cover.",),
+        (Claim("description", "sets", COVERAGE, coverage, rows=found.table.n),),
+    )
+
+
+def _by_label(rows: SetRows, found: sized.Covered, setting: Setting) -> Section:
+    occurring, code = np.unique(rows.y, return_inverse=True)
+    names = tuple(setting.class_names[k] for k in occurring.tolist())
+    table = HitTable.of(rows, RowLabels(code.astype(np.intp), names))
+    curve = level_lines(table, setting, found.lines.rule, tests=filled(table)).curve
+    order = np.lexsort([curve.coverage, curve.nominal])
+    columns = {name: column[order] for name, column in curve.columns.items() if not name.startswith("pvalue")}
+    shown = line_table(
+        "labels",
+        "Coverage by the label that happened",
+        replace(curve, columns=columns),
+        "Shown, not judged: sets that are right for every row cover rare labels less often than others. Limits cover "
+        "all lines together.",
+        first="label",
+    )
+    return Section("labels", "By label", "Which labels do the sets miss?", (), (), (shown,))
+
+
+MAX_DRAWN_ROWS, MAX_DRAWN_POINTS, MAX_DRAWN_LEVELS = 20_000, 200, 5
+MAX_PIT_BINS, MIN_PIT_BINS = 10, 3  # below three bins a histogram shows no shape
+
+
+def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
+    """Return the picture of nominal against observed levels of quantiles; nothing for a single level."""
+    if lines.curve.nominal.size < 2:
+        return ()
+    return (
+        Figure(
+            "coverage",
+            "Nominal against observed levels",
+            "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; "
+            "below it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. "
+            "The band covers all levels together.",
+            lines.curve,
         ),
     )
 
 
-def _by_label(rows: SetRows, setting: Setting) -> Section:
-    occurring, code = np.unique(rows.y, return_inverse=True)
-    names = tuple(setting.class_names[k] for k in occurring.tolist())
-    curve = coverage_lines(HitTable.of(rows, RowLabels(code.astype(np.intp), names)), setting)
-    order = np.lexsort([curve.nominal, curve.coverage])
-    columns = {name: column[order] for name, column in curve.columns.items() if not name.startswith("pvalue")}
-    table = line_table(
-        "labels",
-        "Coverage by the label that happened",
-        type(curve)(curve.kind, columns, curve.method, curve.n, curve.details),
-        "Shown, not judged: sets that are right for every row cover rare labels less often than others.",
-        first="label",
-    )
-    return Section("labels", "By label", "Which labels do the sets miss?", (), (), (table,))
-
-
-MAX_DRAWN_ROWS, MAX_DRAWN_POINTS, MAX_DRAWN_LEVELS = 20_000, 200, 5
-MIN_PIT_LEVELS = 5  # from which a histogram of the transform shows a shape
-
-
-def coverage_figure(table: HitTable, setting: Setting) -> Figure:
-    """Return the picture of nominal against observed levels of quantiles."""
-    return Figure(
-        "coverage",
-        "Nominal against observed levels",
-        "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
-        "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
-        "covers all levels together.",
-        coverage_lines(table, setting, simultaneous=True),
-    )
-
-
 def pit_figure(rows: Any) -> tuple[Figure, ...]:
-    """Return the histogram of the probability integral transform."""
-    if isinstance(rows, QuantileRows) and rows.prediction.levels.size < MIN_PIT_LEVELS:
+    """Return the histogram of the probability integral transform, in bins that quantiles can tell apart."""
+    bins = pit_bins(rows.prediction.levels) if isinstance(rows, QuantileRows) else MAX_PIT_BINS
+    if bins < MIN_PIT_BINS:
         return ()
     return (
         Figure(
             "pit_histogram",
             "Where outcomes fall in the prediction",
-            "The share of outcomes in each tenth of their predicted distribution, over the share expected. Flat: "
-            "calibrated. A "
-            "U: too narrow. A dome: too wide. A slope: predictions too low (rising) or too high (falling).",
-            of_rows(pit_histogram, rows),
+            f"The share of outcomes in each of {bins} equal parts of their predicted distribution, over the share "
+            "expected. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions too low (rising) or "
+            "too high (falling).",
+            of_rows(pit_histogram, rows, bins=bins),
         ),
     )
+
+
+def pit_bins(levels: NDArray[Any]) -> int:
+    """Return the largest number of equal bins, at most 10, whose edges are all levels; 1 if there is none.
+
+    >>> pit_bins(np.array([0.05, 0.25, 0.5, 0.75, 0.95])), pit_bins(np.arange(1, 20) / 20), pit_bins(np.array([0.9]))
+    (4, 10, 1)
+    """
+    known = set(levels.round(DIGITS).tolist())
+    fitting = [m for m in range(2, MAX_PIT_BINS + 1) if all(round(k / m, DIGITS) in known for k in range(1, m))]
+    return max(fitting, default=1)
 
 
 def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ...]:
@@ -236,43 +278,54 @@ class Levels:
     """Coverage of quantiles and of the central intervals between them, and all of them tested together."""
 
     table: HitTable
-    curve: Curve
-    central: Curve | None
+    lines: Lines
+    central: Lines | None
     joint: TestResult | None
 
     @classmethod
     def of(cls, table: HitTable, setting: Setting) -> Levels:
-        """Test the levels of a table."""
-        return cls(table, coverage_lines(table, setting), central_lines(table, setting), joint_test(table, setting))
+        """Judge the levels of a table."""
+        between, joint = central_table(table), joint_test(table, setting, Rule())
+        tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None)
+        central = None if between is None else level_lines(between, setting, Rule(), tests=tests)
+        return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
 
     @property
-    def judged(self) -> list[tuple[Curve, words.Words]]:
-        """The curves whose levels are tested, with their words."""
-        first = [] if self.central is None else [(self.central, words.CENTRAL)]
-        return [*first, (self.curve, words.QUANTILES)]
+    def judged(self) -> list[Judged]:
+        """The judged lines with their words."""
+        first = [] if self.central is None else [(self.central, CENTRAL)]
+        return [*first, (self.lines, QUANTILES)]
 
     @property
     def tests(self) -> int:
-        """Number of tests of all levels."""
-        return len(self.judged) + (self.joint is not None)
+        """Number of tests of all rows."""
+        return sum(int(lines.tested.sum()) for lines, _ in self.judged) + (self.joint is not None)
+
+    def verdict(self, setting: Setting) -> Verdict:
+        """Return the verdict on all levels."""
+        beside = None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
+        rates = (self.lines.rate, self.lines.family_rate)
+        plan = Plan(self.table.levels, Rule(), *rates, setting.tolerance, central=self.central is not None)
+        return coverage_verdict(self.judged, setting, plan=plan, beside=beside, advice=RECALIBRATE)
 
     def caveats(self, setting: Setting, rows: Any) -> list[str]:
         """Return what to keep in mind."""
         found = [*weights_caveat(rows.n, rows.w)]
-        tied = int(np.rint((self.curve.coverage - self.curve.below).max() * rows.n))
+        tied = int((self.table.hits - self.table.hits_inside).max())
         if tied:
+            are = "1 outcome lies" if tied == 1 else f"Up to {tied:,} outcomes lie"
             found.append(
-                f"Up to {tied:,} outcomes lie on a quantile: levels are taken as right if they lie between the shares "
-                "of outcomes below and at most at it, and are not tested jointly."
+                f"{are} on a quantile: levels are taken as right if they lie between the shares of outcomes below and "
+                "at most at it, and are not tested jointly."
             )
-        return [*found, *seen_caveat(self.judged[0][0], self.tests, setting)]
+        return [*found, *seen_caveat(self.judged[0][0], setting), *family_words(setting, ["all rows"])]
 
 
 def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group, of at most five levels."""
     few = spread_places(rows.prediction.levels)
-    curves = [few_levels(HitTable.of(rows, labels_of(grouping)), few, setting) for grouping in groupings]
-    return grouped(curves, few.size > 1, words.QUANTILES)
+    tables = [few_levels(HitTable.of(rows, labels_of(grouping)), few) for grouping in groupings]
+    return grouped(tables, setting, Rule(), QUANTILES, several=few.size > 1)
 
 
 def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
@@ -286,17 +339,16 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
         "Quantiles",
         "Do as many outcomes lie below each quantile as its level says?",
         (
-            *level_measurements(levels.curve, "coverage", "outcomes up to {} quantile"),
-            *joint_measurement(levels.joint),
+            *level_measurements(levels.lines, "coverage", "outcomes up to {} quantile"),
+            *joint_measurement(levels.joint, levels.tests, setting),
             *scored,
-            *kernel,
+            *described(kernel, setting),
         ),
-        (coverage_figure(levels.table, setting), *reliability_figure(rows, setting), *pit_figure(rows)),
+        (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     caveats = (*levels.caveats(setting, rows), *missing, *not_scored)
-    verdict = words.coverage_verdict("quantiles", levels.judged, levels.joint, setting, advice=words.RECALIBRATE)
-    return Part((section,), verdict, caveats)
+    return Part((section,), levels.verdict(setting), caveats)
 
 
 def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
@@ -307,21 +359,27 @@ def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
             line_table(
                 "central",
                 "Central intervals between quantiles",
-                levels.central,
-                "P-values are adjusted for all of these together (Holm).",
+                levels.central.curve,
+                "P-values and limits allow for these and all quantiles together.",
             )
         )
     if always or levels.table.levels.size > MAX_LEVELS_SHOWN:
         note = "Coverage is the share of outcomes that do not exceed the quantile."
-        found.append(line_table("levels", "Quantiles", levels.curve, note))
+        found.append(line_table("levels", "Quantiles", levels.lines.curve, note))
     return found
 
 
-def few_levels(table: HitTable, places: NDArray[np.intp], setting: Setting) -> Curve:
-    """Return the coverage of some of the levels."""
-    curve = coverage_lines(table, setting)
+def few_levels(table: HitTable, places: NDArray[np.intp]) -> HitTable:
+    """Return the table of some of the levels, in ascending order of their places."""
     kept = np.isin(table.level, places)
-    return replace(curve, columns={name: column[kept] for name, column in curve.columns.items()})
+    columns = {name: getattr(table, name)[kept] for name in ("count", "w", "w2", "hits", "wc", "w2c", "inside")}
+    return replace(
+        table,
+        levels=table.levels[places],
+        group=tuple(group for group, keep in zip(table.group, kept.tolist(), strict=True) if keep),
+        level=np.searchsorted(places, table.level[kept]).astype(np.int64),
+        **columns,
+    )
 
 
 def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:

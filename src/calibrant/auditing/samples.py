@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant.auditing.measurements import Found, of_rows, score
 from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
+from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -18,7 +19,7 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.explain import explain
+from calibrant.ranking.explain import explanation_of, found_columns
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.rank_checks import (
     RankCheck,
@@ -28,8 +29,9 @@ from calibrant.ranking.rank_checks import (
     joint_checks,
     marginal_check,
     ranks_of_checks,
-    sample_verdict,
 )
+from calibrant.ranking.rank_claims import Checks, RankError, rank_error
+from calibrant.ranking.rank_verdict import sample_verdict
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
 from calibrant.ranking.summary import Ranks
@@ -105,8 +107,10 @@ def crps_parts(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
     )
 
 
-def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, FloatArray]) -> Table:
+def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray]) -> Table:
     """Return a line per coordinate, worst first."""
+    ranks = checks.ranks
+    beside = f" and {checks.tests} checks" if checks.tests > 1 else ""
     order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
 
     def column(values: Any) -> tuple[Any, ...]:
@@ -125,8 +129,8 @@ def coordinate_table(ranks: Ranks, explained: Explanation, each: Mapping[str, Fl
             **coverage,
             **{name: column(values) for name, values in each.items()},
         },
-        "p-values of the curve of ranks, exact, adjusted for all coordinates (Holm). Predictions are too high by "
-        "shift predictive standard deviations, and their spread needs the factor spread.",
+        f"p-values of the curve of ranks, exact, adjusted for all coordinates (Holm){beside}. Predictions are too high "
+        "by shift predictive standard deviations, and their spread needs the factor spread.",
     )
 
 
@@ -146,18 +150,17 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
-    marginal = marginal_check(ranks)
     joint, not_joint = joint_checks(rows, setting)
     conditional, not_conditional = conditional_checks(rows, setting)
+    checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = coordinate_scores(rows, distribution)
-    tests = setting.families * (1 + len(joint) + len(conditional))
-    shrunk = each.get("contraction")
-    explained = explain(ranks, level=setting.level, contraction=shrunk)
-    judged = explain(ranks, level=1 - (1 - setting.level) / tests, contraction=shrunk)
+    adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
+    columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
     scores, not_scored = score_measurements(rows, distribution, each, setting)
+    error = rank_error(checks)
     sections = (
-        _ranks_section(ranks, marginal, explained, each, setting),
-        *_whole_section([*joint, *conditional], setting),
+        _ranks_section(checks, explanation_of(ranks, columns), each, error),
+        *_whole_section([*joint, *conditional], checks),
         Section(
             "sharpness",
             "Sharpness and scores",
@@ -165,14 +168,12 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
             scores,
         ),
     )
-    verdict = sample_verdict(judged, marginal, joint, conditional, setting)
     caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
-    return Part(sections, verdict, caveats)
+    return Part(sections, sample_verdict(columns, checks, error), caveats)
 
 
-def _ranks_section(
-    ranks: Ranks, marginal: RankCheck, explained: Explanation, each: Mapping[str, FloatArray], setting: Setting
-) -> Section:
+def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: RankError) -> Section:
+    ranks, setting = checks.ranks, checks.setting
     figures = (
         Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
         Figure(
@@ -188,9 +189,23 @@ def _ranks_section(
         "ranks",
         "Ranks of outcomes among their draws",
         "Is the outcome one more draw? Then every rank is equally likely.",
-        (marginal.measurement, *_effects(explained), *_central(figures[-1].curve)),
+        (
+            _size(error),
+            checks.marginal.measurement(checks.tests),
+            *_effects(explained),
+            *(_central(figures[-1].curve, checks.rates.limits) if ranks.M > 1 and ranks.C == 1 else ()),
+        ),
         figures,
-        () if ranks.single else (coordinate_table(ranks, explained, each),),
+        () if ranks.single else (coordinate_table(checks, explained, each),),
+    )
+
+
+def _size(error: RankError) -> Measurement:
+    """Return the size of the error, on which the outcome within a tolerance rests."""
+    method = "largest difference of the distribution of ranks from the uniform one; exact limits"
+    label = "largest error of the share of outcomes below a quantile of the draws"
+    return Measurement(
+        "rank_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )
 
 
@@ -215,7 +230,7 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
 
     def measured(name: str, label: str, expected: float, c: int) -> Measurement:
         value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
-        method = "of normal predictions with the same ranks"
+        method = "of normal predictions with the same ranks; limits of the verdict, all together"
         key, words = f"explain.{name}", label
         if not isinstance(explained.sentence, str):
             key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
@@ -229,54 +244,54 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
     return tuple(found)
 
 
-def _central(curve: Curve) -> tuple[Measurement, ...]:
-    """Return the coverage of central intervals of about 50, 80, 90 and 95 % of one coordinate."""
-    coverage = np.asarray(curve.columns.get("coverage", ()))
-    if coverage.size == 0 or (coverage.ndim == 2 and coverage.shape[1] > 1):
-        return ()
-    flat = {name: np.asarray(curve.columns[name]).reshape(coverage.shape[0], -1)[:, 0] for name in curve.columns}
-    gaps = np.abs(flat["level"][:, None] - CENTRAL_LEVELS).round(
-        9
-    )  # of two levels that are equally near the higher is taken
-    places = sorted({len(gaps) - 1 - int(gap[::-1].argmin()) for gap in gaps.T})
+def _central(curve: Curve, rate: float) -> tuple[Measurement, ...]:
+    """Return the coverage of central intervals of about 50, 80, 90 and 95 % of one coordinate.
+
+    Limits have the error rate of those in the verdict.
+    """
+    level, coverage = (np.ravel(curve.columns[name]) for name in ("level", "coverage"))
+    gaps = np.abs(level[:, None] - CENTRAL_LEVELS).round(9)  # of two levels that are equally near the higher is taken
+    places = np.array(sorted({len(gaps) - 1 - int(gap[::-1].argmin()) for gap in gaps.T}))
+    n = np.full(places.size, float(curve.n))
+    low, high = exact_limits(np.rint(coverage[places] * curve.n), n, 1 - rate)
     return tuple(
         Measurement(
-            f"coverage.{flat['level'][k]:.4g}",
-            f"coverage of {100 * flat['level'][k]:.4g} % intervals",
-            float(flat["coverage"][k]),
-            expected=float(flat["level"][k]),
-            interval=(float(flat["low"][k]), float(flat["high"][k])),
-            method="Clopper-Pearson",
+            f"coverage.{level[k]:.4g}",
+            f"coverage of {100 * level[k]:.4g} % intervals",
+            float(coverage[k]),
+            expected=float(level[k]),
+            interval=(float(low[i]), float(high[i])),
+            method="Clopper-Pearson, for all limits of the verdict together",
         )
-        for k in places
+        for i, k in enumerate(places.tolist())
     )
 
 
-def _whole_section(checks: list[RankCheck], setting: Setting) -> tuple[Section, ...]:
-    if not checks:
+def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...]:
+    if not shown:
         return ()
-    ranks = ranks_of_checks(checks)
+    ranks = ranks_of_checks(shown)
     figures: tuple[Figure, ...] = ()
     if ranks is not None:
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
-        reading = READING + (outward if any(check.ranks and check.ranks.outward for check in checks) else "")
+        reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
         title = " and ".join(ranks.names)
-        curve = ecdf_difference(ranks, level=setting.level)
+        curve = ecdf_difference(ranks, level=checks.setting.level)
         figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
     titles = {
         False: ("The whole", "Do coordinates belong together as they do in the draws?"),
         True: ("What was known of each row", "Was what is known of a row used?"),
     }
-    asked = [titles[conditional] for conditional in sorted({check.conditional for check in checks})]
+    asked = [titles[conditional] for conditional in sorted({check.conditional for check in shown})]
     title, question = ". ".join(title for title, _ in asked), " ".join(question for _, question in asked)
-    return (Section("joint", title, question, tuple(check.measurement for check in checks), figures),)
+    return (Section("joint", title, question, tuple(check.measurement(checks.tests) for check in shown), figures),)
 
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{rows.n:,} rows of {distribution.M:,} draws each are tested. Rows that were dropped because a simulation "
-        f"failed are a "
-        "selection, and draws that rows share make rows dependent: no test here allows for either."
+        f"{_counted(rows.n, 'row')} of {_counted(distribution.M, 'draw')} each {'is' if rows.n == 1 else 'are'} "
+        "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
+        "rows dependent: no test here allows for either."
     ]
     tied = int(ranks.tied.sum())
     if tied:
@@ -292,3 +307,7 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
             f"too frequent. Keep every {math.ceil(tau)}th, draws[:, ::{math.ceil(tau)}], and look again."
         )
     return found
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -13,7 +13,7 @@ from calibrant.cli.candidates import cells, refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
-from calibrant.cli.output import check_places, deliver, doing, refuse_results, tell
+from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
 from calibrant.files.reading import Reading
@@ -21,7 +21,8 @@ from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table
 from calibrant.files.values import counting, depth, nothing_to_measure
 from calibrant.files.where import literal, read_where
-from calibrant.inputs.columns import values_of
+from calibrant.inputs.columns import Batch, values_of
+from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.samples import Samples
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
     """Audit files; print or write what was found."""
     check_places(output, json_to, files)
-    deliver(audit_files(files, request, output=output), output, json_to)
+    deliver(signed(audit_files(files, request, output=output), request.title), output, json_to)
 
 
 def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
@@ -65,13 +66,15 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
             coordinates = _coordinates(columns.y, y)
             return audit(
                 y,
-                batch.prediction,
-                groups=batch.groups,
+                normalised(batch.prediction) if request.normalise else batch.prediction,
+                groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
+                clusters=_clusters(rows, batch, columns),
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
                 **request.measured,
+                **request.judged,
                 **labels,
                 **_covariates_and_densities(rows, columns),
             )
@@ -112,12 +115,28 @@ def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
     return False
 
 
+def _clusters(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
+    """Return the labels of rows that may depend on each other, all of which are known."""
+    if columns.clusters is None:
+        return None
+    missing = cells(rows, columns.clusters).is_null()
+    if missing.any():
+        raise InputError(
+            f"column {shown(columns.clusters)} (--clusters) has no value in {missing.sum():,} of {len(missing):,} "
+            f"rows, the first of them row {missing.arg_max()} (counted from 0). Give each of them a label of its own"
+        )
+    return (batch.groups or {})[columns.clusters]
+
+
 def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path | None) -> Audit:
     """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
     from calibrant.auditing.batches import AuditJob
     from calibrant.files.checkpoint import Checkpoint
 
-    job = AuditJob(exact=request.exact, names=names, **request.measured, **scan.labels)
+    for option, value in (("--clusters", request.clusters), ("--normalise", request.normalise)):
+        if value:
+            raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
+    job = AuditJob(exact=request.exact, names=names, **request.measured, **request.judged, **scan.labels)
     kept = checkpoint_of(output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
@@ -210,6 +229,7 @@ def _names(
         "coordinates": join_labels(coordinates) or None,
         "covariates": request.covariates,
         "weights": request.weights,
+        "clusters": request.clusters,
         "filter": request.where,
         "groups": ", ".join(columns.by) or None,
     }

@@ -49,6 +49,7 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
     if outcomes is not None:
+        outcomes += _by_name(rows, [*outcomes, *(predictions or ())])
         outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOME_NAMES)
     asked, lines, typed = [], [], list(request.typed)
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
@@ -83,6 +84,13 @@ def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequ
     if draws in rows.columns:
         return [*_vectors_like(draws, rows), *_numbers([name for name in free if not _is_part(name, draws)], rows)]
     return _numbers(free, rows)
+
+
+def _by_name(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
+    """Return the columns that are called like an outcome, although their values do not look like one."""
+    known = {candidate.name for candidate in others} | {word for candidate in others for word in candidate.options}
+    named = [name for name in rows.columns if name.casefold() in OUTCOME_NAMES and name not in known]
+    return [Candidate(name, f"by its name; {cells(rows, name).dtype}", ("--y", name)) for name in named]
 
 
 def _ranges(names: Sequence[str], rows: pl.DataFrame) -> dict[str, tuple[float, float]]:

@@ -45,6 +45,7 @@ class Columns:
     pattern: str | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
+    clusters: str | None = None
     covariates: tuple[str, ...] = ()
     log_density: str | None = None
     log_density_y: str | None = None
@@ -69,7 +70,8 @@ class Columns:
         y = self.y if len(self.y) > 1 else self.y[0]
         extra = () if self.log_density_y is None else (self.log_density_y,)
         prediction = self._prediction(levels, crossed or "raise")
-        return NamedColumns(y, prediction, self.weights, self.by, self.covariates + extra)
+        labels = self.by if self.clusters is None else tuple(dict.fromkeys((*self.by, self.clusters)))
+        return NamedColumns(y, prediction, self.weights, labels, self.covariates + extra)
 
     def _prediction(self, levels: Sequence[float], crossed: str) -> Any:
         p = self.p if len(self.p) > 1 or self.draw_cols else self.p[0]
@@ -103,6 +105,7 @@ def choose(
         pattern=request.p_cols or request.set_cols or request.quantile_cols or request.draws or request.draw_cols,
         by=tuple(find_column(name, names, path, option="--by") for name in dict.fromkeys(request.by)),
         weights=_optional(request.weights, names, path, "--weights"),
+        clusters=_optional(request.clusters, names, path, "--clusters"),
         covariates=() if request.covariates is None else _several(request.covariates, names, path, "--covariates"),
         log_density=_optional(request.log_density, [*(lists or ()), *names], path, "--log-density"),
         log_density_y=_optional(request.log_density_y, names, path, "--log-density-y"),

@@ -22,6 +22,7 @@ from calibrant.cli.options import (
     html_option,
     json_option,
     output_option,
+    title_option,
 )
 from calibrant.version import __version__
 
@@ -57,6 +58,7 @@ def commands() -> None:
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
 @add(OPTIONS)
 @html_option
+@title_option
 @json_option
 @debug_option
 @click.pass_context
@@ -103,6 +105,7 @@ def audit(
 )
 @add(POINTS)
 @html_option
+@title_option
 @json_option
 @debug_option
 @click.pass_context
@@ -154,6 +157,7 @@ def samples(
 )
 @add(OPTIONS)
 @html_option
+@title_option
 @output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
 @debug_option
 @click.pass_context
@@ -186,23 +190,26 @@ def check(
 @commands.command(
     epilog="""
     calibrant compare predictions.parquet --y label --p old --p new
+    calibrant compare scores.csv --y label --p old --p new -o report.html
     calibrant compare days.csv --y rain --p a --p b --metric log_score --time day
     calibrant compare old.html new.html
     """
 )
 @click.argument("files", metavar="FILE | A B", nargs=-1, required=True, type=PATH)
 @add(COMPARED)
+@html_option
+@json_option
 @debug_option
-def compare(files: tuple[Path, ...], **options: Any) -> None:
+def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any) -> None:
     """Compare predictions of the same rows, or two results.
 
     With --p two or more columns of FILE are compared row by row: which has the lower score or calibration error, with
-    confidence limits of the difference. Without it, A and B are reports or JSON files that audit or samples wrote, and
-    their measurements are shown side by side.
+    confidence limits of the difference. -o writes a report with their reliability curves. Without --p, A and B are
+    reports or JSON files that audit or samples wrote, and their measurements are shown side by side.
     """
     from calibrant.cli.compare import run
 
-    run(files, CompareRequest(**options))
+    run(files, CompareRequest(**options), output=output, json_to=json_to)
 
 
 @commands.command(

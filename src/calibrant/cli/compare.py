@@ -4,72 +4,95 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.audit import labels_of, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import CompareRequest, Request
-from calibrant.cli.output import emit, measurements, read_results, tell
+from calibrant.cli.output import check_places, deliver, doing, emit, measurements, read_results, refuse_results, tell
 from calibrant.core.words import number, pvalue
 from calibrant.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from calibrant.report.comparison import Comparison
 
 # Other kinds are shown by their names.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
 READING = ("where", "format", "delimiter", "encoding", "decimal_comma")
-DEFAULT_METRICS = ("brier_score", "ece")
-SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
+DEFAULT_METRICS = ("ece", "brier_score")
+METRICS_OF_SERIES = ("brier_score",)  # ece is for independent rows
 LABEL_WIDTH = 44  # leaves room for three numbers on 80 columns
 
 
-def run(files: Sequence[Path], request: CompareRequest) -> None:
+def run(files: Sequence[Path], request: CompareRequest, *, output: Path | None, json_to: str | None) -> None:
     """Compare columns of one file if there are any, else two results."""
     if request.p:
-        emit(_predictions(files, request))
+        check_places(output, json_to, files)
+        deliver(_predictions(files, request), output, json_to)
         return
-    if len(files) != 2 or request.given:
+    given = [*request.given, *(["-o"] if output else []), *(["--json"] if json_to else [])]
+    if len(files) != 2 or given:
         raise InputError(
             f"expected two results, or one file with --y and --p twice; got {len(files)} "
-            f"file{'s' if len(files) > 1 else ''} and {', '.join(request.given) or 'no options'}"
+            f"file{'s' if len(files) > 1 else ''} and {', '.join(given) or 'no options'}"
         )
     _results(*files)
 
 
-def _predictions(files: Sequence[Path], request: CompareRequest) -> str:
-    """Compare predictions of the same rows by each metric, in words and numbers."""
+def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
+    """Read all columns at once and compare the predictions by each metric."""
     from calibrant.auditing.compare_predictions import compare_predictions
 
     if len(request.p) < 2 or request.y is None:
         raise InputError("a comparison of predictions needs --y and two --p or more: --y label --p old --p new")
-    batches = {}
-    for column in each_once(request.p, "--p"):
-        asked = Request(
-            y=request.y,
-            p=column,
-            weights=request.weights,
-            pos_label=request.pos_label,
-            by=() if request.time is None else (request.time,),
-            **{name: getattr(request, name) for name in READING},
-        )
-        columns, scan = scan_of(files, asked)
-        rows = scan.reading().whole()
-        batches[column], labels = scan.columns.batch(rows), labels_of(rows[columns.y[0]], columns, asked)
-    usual = DEFAULT_METRICS if request.time is None else DEFAULT_METRICS[:1]  # ece is for independent rows
-    first, metrics = batches[request.p[0]], request.metric or usual
-    texts = []
-    for metric in metrics:
-        found = compare_predictions(
+    for file in files:
+        refuse_results(file, request.format, "predictions")
+    asked = {column: _asked(request, column) for column in each_once(request.p, "--p")}
+    scans = {column: scan_of(files, one) for column, one in asked.items()}
+    with doing(f"reading {files[0]}"):
+        columns, scan = scans[request.p[0]]
+        every = replace(scan.columns, prediction=tuple(found.p[0] for found, _ in scans.values()))
+        rows = replace(scan, columns=every).reading().whole()
+    batches = {printable(column): each.columns.batch(rows) for column, (_, each) in scans.items()}
+    first = next(iter(batches.values()))
+    with doing("comparing"):
+        return compare_predictions(
             first.y,
-            {printable(column): batch.prediction for column, batch in batches.items()},
-            metric=metric,
+            {column: batch.prediction for column, batch in batches.items()},
+            metric=request.metric or (DEFAULT_METRICS if request.time is None else METRICS_OF_SERIES),
             level=request.measured["level"],
-            time=first.groups[request.time] if request.time is not None and first.groups else None,
+            time=first.groups[columns.by[0]] if first.groups else None,
             weights=first.weights,
-            **labels,
+            names=_names(files, request),
+            **labels_of(rows[columns.y[0]], columns, asked[request.p[0]]),
         )
-        values = ", ".join(f"{name} {number(value)}" for name, value in zip(found.names, found.values, strict=True))
-        texts.append("\n".join([f"{found.metric_words}: {values}", *found.sentences]))
-    return "\n\n".join(texts if metrics == ("ece",) else [*texts, SHARPNESS])
+
+
+def _asked(request: CompareRequest, column: str) -> Request:
+    """Return the request of an audit of one column."""
+    return Request(
+        y=request.y,
+        p=column,
+        weights=request.weights,
+        pos_label=request.pos_label,
+        by=() if request.time is None else (request.time,),
+        **{name: getattr(request, name) for name in READING},
+    )
+
+
+def _names(files: Sequence[Path], request: CompareRequest) -> dict[str, str]:
+    """Return the names that the report uses."""
+    names = {
+        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
+        "outcome": request.y,
+        "prediction": ", ".join(request.p),
+        "weights": request.weights,
+        "time": request.time,
+        "filter": request.where,
+    }
+    return {key: printable(value) for key, value in names.items() if value is not None}
 
 
 def _results(first: Path, second: Path) -> None:

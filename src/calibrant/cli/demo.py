@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calibrant.cli.columns import join_labels
-from calibrant.cli.output import check_output, doing, emit, verdict_text
+from calibrant.cli.output import Headline, check_output, doing, emit, signed, verdict_text
 from calibrant.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,9 +49,10 @@ def run(kind: str | None, *, output: Path | None) -> None:
         check_output(target, endings=(".html", ".htm"), option="-o")
     for position, (name, target) in enumerate(zip(kinds, targets, strict=True)):
         with doing(f"measuring and drawing {name}"):
-            found = _found(name)
+            found = signed(_found(name))
             found.to_html(target)
-        emit(("\n" if position else "") + f"{name}: {DEMOS[name].question}\n{verdict_text(found)}\nreport: {target}")
+        emit(("\n" if position else "") + f"{name}: {DEMOS[name].question}")
+        emit(f"{verdict_text(found)}\nreport: {target}", Headline.of(found))
 
 
 def _target(kind: str, output: Path | None, *, alone: bool) -> Path:

@@ -24,6 +24,24 @@ INSTEAD_OF_TWICE = {
 }
 
 
+OTHER_WORDS = {
+    "--y": ("y-true", "true", "target", "label", "labels", "outcome", "actual"),
+    "--p": ("y-pred", "y-prob", "y-score", "prob", "probs", "probability", "score", "prediction", "pred"),
+    "--p-cols": ("probabilities", "proba", "predict-proba"),
+    "--weights": ("sample-weight", "sample-weights", "weight", "w"),
+    "--by": ("groups", "group", "group-by", "groupby", "segment"),
+    "--clusters": ("cluster", "id", "ids", "cluster-by"),
+    "--level": ("alpha", "coverage", "nominal"),
+    "--levels": ("quantiles", "quantile-levels"),
+    "--tolerance": ("tol", "tau", "threshold", "margin"),
+    "--normalise": ("normalize", "renormalise", "renormalize"),
+    "--seed": ("random-state", "rng"),
+    "--where": ("filter", "query"),
+    "-o": ("output", "out", "html", "report"),
+}
+"""What other tools call an option, without the dashes and with dashes for underscores."""
+
+
 class Option(click.Option):
     """An option with the section of the help that lists it."""
 
@@ -127,7 +145,20 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
     return f"{option} {shlex.quote(text) if len(text) <= MAX_VALUE_LENGTH else shown(text)}"
 
 
+def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
+    """Return the option of a command that other tools call as it was typed, or an empty text."""
+    typed = problem.option_name.lstrip("-").replace("_", "-").casefold()
+    known = {name for parameter in (asked.params if asked else ()) for name in parameter.opts}
+    meant = next((name for name, words in OTHER_WORDS.items() if typed in words and name in known), "")
+    if meant == "--level" and typed == "alpha":
+        return "--level, and is the nominal coverage, 1 - alpha,"
+    spelled = f"--{typed}"
+    return meant or (spelled if spelled in known else "")
+
+
 def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:
+    if isinstance(problem, click.NoSuchOption) and (meant := _meant(problem, asked)):
+        return f"there is no option {problem.option_name}; it is called {meant} here. See {command} --help"
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
         return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"

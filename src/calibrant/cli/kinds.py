@@ -15,6 +15,7 @@ from calibrant.files.where import number
 
 # 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
 LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")
+MIN_LEVEL_IN_NAME = 0.5  # of bounds
 DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
 
 APPLIES = {
@@ -24,6 +25,10 @@ APPLIES = {
     "--levels": (("quantiles",), "gives the levels of --quantile-cols"),
     "--crossed": (("intervals", "quantiles"), "is about bounds and quantiles in the wrong order"),
     "--calibration-size": (("intervals", "sets"), "is about split conformal intervals or sets"),
+    "--alternative": (("intervals", "sets"), "says which errors of coverage count"),
+    "--relative": (("binary",), "makes --tolerance a share of the mean probability (--p)"),
+    "--clusters": (("binary",), "is for probabilities of one event (--p)"),
+    "--normalise": (("classes",), "divides class probabilities (--p-cols) by their sums"),
     "--covariates": (("samples",), "is what draws (--draws, --draw-cols) are tested against"),
     "--log-density": (("samples",), "is about draws (--draws, --draw-cols)"),
     "--log-density-y": (("samples",), "is about draws (--draws, --draw-cols)"),
@@ -96,11 +101,15 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
     if columns.kind == "quantiles":
         return _of_quantiles(columns, request, table)
     wanted = len(columns.p) // 2 if columns.kind == "intervals" else 1
-    levels = list(request.level) or _of_file(table, wanted)
+    levels = list(request.level) or _of_file(table, wanted) or _of_bounds(columns)
     if not levels:
-        named = "--lower and --upper need" if columns.kind == "intervals" else "--set-cols needs"
+        named, hint = (
+            ("--lower and --upper need", "; names that end alike, such as lo-80 and hi-80, tell it too")
+            if columns.kind == "intervals"
+            else ("--set-cols needs", "")
+        )
         raise InputError(
-            f"{named} --level, the nominal coverage of the {columns.kind}, such as --level 0.9, never alpha"
+            f"{named} --level, the nominal coverage of the {columns.kind}, such as --level 0.9, never alpha{hint}"
         )
     if len(levels) != wanted and columns.kind == "sets":
         raise InputError(f"there is one set per row; give --level once, not {len(levels)} times")
@@ -111,6 +120,21 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
         )
     if columns.kind == "intervals" and wanted > 1:
         _check_pairs(columns.p[:wanted], columns.p[wanted:], levels)
+    return levels
+
+
+def _of_bounds(columns: Columns) -> list[float]:
+    """Return the levels that the names of lower and upper bounds agree on, none for other kinds.
+
+    Numbers below a half are not taken as levels: they may be horizons or steps.
+    """
+    if columns.kind != "intervals":
+        return []
+    half = len(columns.p) // 2
+    levels, others = _numbers_in(columns.p[:half]), _numbers_in(columns.p[half:])
+    if levels != others or not all(MIN_LEVEL_IN_NAME <= level < 1 for level in levels):
+        return []
+    tell(f"levels are taken from the names of the columns: {pairs(columns.p[:half], levels)}")
     return levels
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from calibrant.cli.group import DEBUG, Option
+from calibrant.core.annotations import Alternative
 from calibrant.errors import InputError
 from calibrant.files.csv_file import Dialect, read_delimiter
 from calibrant.files.table_file import FORMATS
@@ -43,6 +44,7 @@ class Reading:
     delimiter: str | None = None
     encoding: str | None = None
     decimal_comma: bool = False
+    title: str | None = None
 
     @property
     def dialect(self) -> Dialect:
@@ -88,13 +90,24 @@ class Request(Reading):
     level: tuple[float, ...] = ()
     levels: str | None = None
     crossed: str | None = None
+    normalise: bool = False
     calibration_size: int | None = None
+    tolerance: float | None = None
+    relative: bool = False
+    alternative: str | None = None
+    clusters: str | None = None
     by: tuple[str, ...] = ()
     weights: str | None = None
     stream: bool = False
     exact: bool = False
     resume: bool = False
     typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """What the verdict depends on besides the rows, if it was typed, as the library takes it."""
+        given = {"tolerance": self.tolerance, "relative": self.relative or None, "alternative": self.alternative}
+        return {name: value for name, value in given.items() if value is not None}
 
     def value(self, option: str) -> Any:
         """Return the value of an option, as it is typed: ``"--p-cols"``."""
@@ -129,6 +142,14 @@ def _level(text: str) -> float:
     return level
 
 
+def _tolerance(text: str) -> float:
+    tolerance: float = click.FLOAT(text)
+    if not 0 < tolerance < 1:
+        hint = f"; for percentage points write {tolerance / 100:g}" if 1 <= tolerance < 100 else ""
+        raise click.BadParameter(f"{tolerance:g} does not lie between 0 and 1{hint}")
+    return tolerance
+
+
 def outside(level: float) -> str:
     """Return that a number is not a level, and which one may have been meant."""
     hint = f"; did you mean {level / 100:g}?" if 1 < level < 100 else ""
@@ -150,6 +171,23 @@ many_option = partial(click.option, cls=Option, section="More rows than memory")
 measure_option = partial(click.option, cls=Option, section="Measuring")
 condition_option = partial(click.option, cls=Option, section="Conditions")
 output_option = partial(click.option, cls=Option, section="Output")
+
+JUDGED = (
+    measure_option(
+        "--tolerance",
+        type=_tolerance,
+        metavar="NUMBER",
+        help="Largest acceptable error, such as 0.02 for two percentage points.",
+    ),
+    measure_option("--relative", is_flag=True, help="--tolerance is a share of the mean of --p, for rare events."),
+    measure_option(
+        "--alternative",
+        type=click.Choice(get_args(Alternative)),
+        metavar="NAME",
+        help="Errors of coverage that count: two-sided, or less for promises of at least the level.",
+    ),
+)
+"""What the verdict of an audit depends on besides the rows."""
 
 ROWS = (
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
@@ -175,6 +213,7 @@ OPTIONS = (
     ),
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
+    column_option("--clusters", metavar="COLUMN", help="Labels of rows that may depend on each other, such as ids."),
     column_option("--covariates", metavar="COLUMNS", help="What was known about each row, to test draws against."),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
@@ -204,13 +243,16 @@ OPTIONS = (
         metavar="HOW",
         help="swap bounds or sort quantiles that are in the wrong order.",
     ),
+    about_option("--normalise", is_flag=True, help="Divide rounded class probabilities by the sum of their row."),
     about_option(
         "--calibration-size",
         type=click.IntRange(min=1),
         metavar="NUMBER",
         help="Calibration scores of split conformal intervals or sets.",
     ),
-    *ROWS,
+    ROWS[0],
+    *JUDGED,
+    *ROWS[1:],
     many_option("--stream", is_flag=True, help="Read probabilities in batches even if there are few rows."),
     many_option("--exact", is_flag=True, help="Keep all distinct probabilities, on disk if there are many."),
     many_option(
@@ -226,7 +268,7 @@ COMPARED = (
     prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
     measure_option(
-        "--metric", metavar="NAME", multiple=True, help="brier_score, log_score or ece (default: the first and last)."
+        "--metric", metavar="NAME", multiple=True, help="ece, cutoff_error, log_score ... (default: ece, brier_score)."
     ),
     ROWS[0],
     ROWS[1],
@@ -265,6 +307,7 @@ def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
 debug_option = click.option(
     "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_set_debug, help="Show a traceback on error."
 )
+title_option = output_option("--title", metavar="TEXT", help="Heading of the report.")
 html_option = output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
 json_option = output_option(
     "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."

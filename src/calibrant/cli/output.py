@@ -9,8 +9,11 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -22,13 +25,14 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 ENDINGS = (".html", ".htm", ".json")  # of results that were made before
+COLOURS = {"bad": "red", "good": "green", "unsure": "yellow"}
 BROKEN_PIPE = 141  # what a shell reports when the reader of a pipe has gone
 
 
-def emit(text: str) -> None:
-    """Write a result to stdout."""
+def emit(text: str, headline: Headline | None = None) -> None:
+    """Write a result to stdout; on a terminal its headline is in colour."""
     try:
-        click.echo(printable(text))
+        click.echo(_painted(printable(text), headline))
     except BrokenPipeError:
         _forget_stdout()
         raise click.exceptions.Exit(BROKEN_PIPE) from None
@@ -37,6 +41,38 @@ def emit(text: str) -> None:
         raise CalibrantError(
             f"the results could not be written to standard output: {problem.strerror}. Send them elsewhere"
         ) from problem
+
+
+class Headline(NamedTuple):
+    """The tone of a verdict, and how many lines its headline takes."""
+
+    tone: str
+    lines: int
+
+    @classmethod
+    def of(cls, found: Audit) -> Headline:
+        """Return the headline of an audit."""
+        from calibrant.report.page import tone_of
+        from calibrant.report.text import headline_lines
+
+        tone, _ = tone_of(found.findings.kind, found.verdict)
+        return cls(tone, len(headline_lines(found.findings, terminal_width())))
+
+
+def _painted(text: str, headline: Headline | None) -> str:
+    """Return a text whose first lines are in colour, if the reader can see and wants that (https://no-color.org)."""
+    if headline is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
+        return text
+    lines = text.split("\n")
+    head = [click.style(line, fg=COLOURS[headline.tone], bold=True) for line in lines[: headline.lines]]
+    return "\n".join([*head, *lines[headline.lines :]])
+
+
+def terminal_width() -> int:
+    """Return how many characters a line of stdout has; 88 if it is no terminal."""
+    from calibrant.report.text import WIDTH
+
+    return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
 
 
 def _forget_stdout() -> None:
@@ -102,11 +138,13 @@ def check_places(output: Path | None, json_to: str | None, sources: Sequence[Pat
 
 def deliver(found: Audit, output: Path | None, json_to: str | None) -> None:
     """Print what was found, or write the report and the JSON and print the verdict."""
+    from calibrant.report.text import as_text
+
     if output is None and json_to is None:
-        emit(str(found))
+        emit(as_text(found.findings, terminal_width()), Headline.of(found))
         return
     # When JSON goes to stdout nothing else may, or no program could read it.
-    say = tell if json_to == STDOUT else emit
+    say = tell if json_to == STDOUT else partial(emit, headline=Headline.of(found))
     written = []
     if output is not None:
         with doing(f"drawing {output}"):
@@ -121,7 +159,25 @@ def deliver(found: Audit, output: Path | None, json_to: str | None) -> None:
 
 def verdict_text(found: Audit) -> str:
     """Return the verdict, with which the plain text of an audit begins."""
-    return str(found).partition("\n\n")[0]
+    from calibrant.report.text import verdict_lines
+
+    return "\n".join(verdict_lines(found.findings, terminal_width()))
+
+
+def signed(found: Audit, title: str | None = None) -> Audit:
+    """Return the audit with the date on which it was made, and with the title of its report.
+
+    The date is that of SOURCE_DATE_EPOCH if it is set, so that a report can be made again to the letter
+    (https://reproducible-builds.org/specs/source-date-epoch).
+    """
+    from calibrant.report.audit import Audit
+    from calibrant.report.page import TITLE
+
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    heading = {} if title is None else {TITLE: printable(title, one_line=True)}
+    names = {**heading, **found.findings.names, "made": f"{moment:%Y-%m-%d}"}
+    return Audit(replace(found.findings, names=names))
 
 
 def holds_results(path: Path) -> bool:
@@ -166,9 +222,21 @@ def _is_sound(results: Any) -> bool:
             and isinstance(results["n"], int)
             and isinstance(results["level"], float)
             and all(_is_measurement(m) for m in measurements(results))
+            and all(_is_claim(claim) for claim in results["verdict"].get("claims") or ())
+            and (not results.get("groups") or _is_table(results["groups"]["columns"]))
         )
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
+
+
+def _is_claim(claim: Mapping[str, Any]) -> bool:
+    for number in (claim["low"], claim["high"]):
+        float(0 if number is None else number)
+    return isinstance(claim["subject"], str) and isinstance(claim["quantity"], str)
+
+
+def _is_table(columns: Mapping[str, Sequence[Any]]) -> bool:
+    return len({len(column) for column in columns.values()}) == 1 and "group" in columns
 
 
 def _is_measurement(m: Mapping[str, Any]) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.check import judge, read_condition
 from calibrant.cli.columns import join_labels
+from calibrant.cli.conditions import judge, read_condition
 from calibrant.cli.options import PointRequest
-from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, tell
+from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, signed, tell
 from calibrant.cli.points import read_point_files
 from calibrant.errors import InputError, printable
 from calibrant.files.table_file import SUFFIXES
@@ -37,7 +37,7 @@ def run(
             f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real if "
             "it holds some"
         )
-    found = compare_files(files, request)
+    found = signed(compare_files(files, request), request.title)
     outcomes = judge(conditions, found.findings.to_dict())
     deliver(found, output, json_to)
     if outcomes:

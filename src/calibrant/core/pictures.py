@@ -34,6 +34,8 @@ KINDS = {
     "cloud": "points",
     "two_ecdfs": "points",
     "coordinates": "points",
+    "reliability_curves": "auditing",
+    "differences": "auditing",
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
+from calibrant.core.plot_style import name_of
 from calibrant.inputs.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -164,12 +166,49 @@ class Curve:
         length = len(next(iter(self.columns.values())))
         return f"Curve({self.kind}, {length} points of {', '.join(self.columns)}; {self.method}; n={self.n})"
 
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """Return the columns as a data frame of pandas, polars or PyArrow, which must be installed.
+
+        Columns of several curves, such as those of ranks, become one column each.
+        """
+        import narwhals as nw
+
+        return nw.from_dict(self._flat(), backend=backend).to_native()
+
+    def _flat(self) -> dict[str, NDArray[Any]]:
+        """Return columns (T,) only; those (T, C) of several curves are split."""
+        found: dict[str, NDArray[Any]] = {}
+        for name, values in self.columns.items():
+            split = (
+                {name: values}
+                if values.ndim == 1
+                else {f"{name}, {name_of(self.details, c)}": column for c, column in enumerate(values.T)}
+            )
+            found.update(split)
+        return found
+
+    def _repr_html_(self) -> str:
+        columns = self._flat()
+        length = len(next(iter(columns.values())))
+        rows = list(zip(*(np.asarray(column)[:MAX_ROWS_SHOWN].tolist() for column in columns.values()), strict=True))
+        head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
+        body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>" for row in rows)
+        more = f"<p>{length - len(rows):,} more points</p>" if length > len(rows) else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the curve on Matplotlib axes (new ones if None) and return them.
 
         Only "ecdf_difference" has an option: ``scale="sqrt_n"`` draws the difference times √n.
         """
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
+
+
+MAX_ROWS_SHOWN = 20  # of a curve in a notebook
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,20 +403,23 @@ class Power:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models compared on the same rows.
+    """Two models compared by one metric on the same rows.
 
     Attributes
     ----------
+    metric
+        The metric; of `ece` the debiased squared l2 error.
     first, second
-        Their names.
+        The names of the models.
     difference, low, high
         The value of the first less that of the second, and its confidence limits.
     pvalue
-        The p-value of the hypothesis that both are equal, adjusted for the number of pairs.
+        The p-value of the hypothesis that both are equal, adjusted for the number of pairs and metrics.
     skill, skill_low, skill_high
         1 - first/second with limits; None where it has no meaning, or no valid limits.
     """
 
+    metric: str
     first: str
     second: str
     difference: float
@@ -387,59 +429,3 @@ class Pair:
     skill: float | None = None
     skill_low: float | None = None
     skill_high: float | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two or more models compared on the same rows by one metric.
-
-    Attributes
-    ----------
-    metric
-        The metric; of `ece` the debiased squared l2 error.
-    names, values
-        The models, and the metric of each.
-    pairs
-        One `Pair` for each two of them.
-    level
-        Confidence level of the limits of all pairs together.
-    method
-        How limits and p-values were found.
-    n
-        Number of rows.
-    """
-
-    metric: str
-    names: tuple[str, ...]
-    values: tuple[float, ...]
-    pairs: tuple[Pair, ...]
-    level: float
-    method: str
-    n: int
-
-    @property
-    def metric_words(self) -> str:
-        """The metric in words."""
-        return "squared calibration error" if self.metric == "ece" else self.metric
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What the limits support, one sentence for each pair; a difference is claimed only if they exclude 0."""
-        return tuple(_comparison_in_words(self, pair) for pair in self.pairs)
-
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
-
-
-def _comparison_in_words(found: Comparison, pair: Pair) -> str:
-    metric = found.metric_words
-    if pair.low == pair.high == 0:
-        return f"{pair.first} and {pair.second} have the same {metric} in every row."
-    limits = f"{100 * found.level:g} % limits of the difference"
-    if pair.low <= 0 <= pair.high:
-        size = f"{limits}: {pair.low:.3g} to {pair.high:.3g}"
-        return f"{found.n:,} rows cannot tell whether {pair.first} or {pair.second} has the lower {metric} ({size})."
-    less, more = (pair.first, pair.second) if pair.high < 0 else (pair.second, pair.first)
-    least, most = sorted((abs(pair.low), abs(pair.high)))
-    size = f"{limits}: {least:.3g} to {most:.3g}"
-    return f"The {metric} of {less} is lower than that of {more} by {abs(pair.difference):.3g} ({size})."

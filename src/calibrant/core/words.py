@@ -89,17 +89,22 @@ def points(value: float) -> str:
     return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
 
 
-def outward(low: float, high: float, estimate: float, tolerance: float | None = None) -> tuple[str, str, str]:
+def outward(
+    low: float, high: float, estimate: float, tolerance: float | None = None, expected: float = 0.0
+) -> tuple[str, str, str]:
     """Write the limits of a share and its estimate in percent, rounded so that what is said of them stays true.
 
     The lower limit is rounded down and the upper one up, with one decimal, or as many as it takes for two digits of the
-    upper limit, and for a limit beyond a tolerance to stay beyond it.
+    upper limit, and for a limit that is beyond a tolerance around what is expected to stay beyond it.
 
     >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001)
     (('0.4', '1.4', '0.8'), ('0.000', '0.032', '0.010'))
     >>> outward(0.02004, 0.031, 0.025, 0.02)[0]
     '2.004'
+    >>> outward(0.9004, 0.91, 0.905, expected=0.9)[0]
+    '90.04'
     """
+    near = None if tolerance is None and not expected else (expected - (tolerance or 0), expected + (tolerance or 0))
     digits = 1 if not 0 < high < 0.01 else 1 - math.floor(math.log10(100 * high))
     while True:
         step = 10.0**digits
@@ -107,12 +112,16 @@ def outward(low: float, high: float, estimate: float, tolerance: float | None = 
             round(side(round(100 * limit * step, 6)) / step, digits)
             for side, limit in ((math.floor, low), (math.ceil, high))
         )
-        beyond = tolerance is not None and (
-            (low > tolerance and down <= 100 * tolerance) or (high <= tolerance and up > 100 * tolerance)
-        )
-        if not beyond or digits >= MAX_DIGITS:
+        same = near is None or _beyond(down / 100, up / 100, *near) == _beyond(low, high, *near)
+        if same or digits >= MAX_DIGITS:
             return f"{down:.{digits}f}", f"{up:.{digits}f}", f"{100 * estimate:.{digits}f}"
         digits += 1
+
+
+def _beyond(low: float, high: float, least: float, most: float) -> tuple[bool, ...]:
+    """Return which limits are beyond a range, up to rounding."""
+    slack = 1e-12
+    return low > most + slack, high > most + slack, low < least - slack, high < least - slack
 
 
 def share_words(expected: float, seen: float, low: float, high: float) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from calibrant.auditing.batches import AuditJob
@@ -208,7 +208,7 @@ def merged(parts: Sequence[Any]) -> Any:
         span *= FAN_IN
         level = [
             delayed_task(
-                _Merge(k * span, min((k + 1) * span, len(parts)) - 1),
+                partial(_merged, k * span, min((k + 1) * span, len(parts)) - 1),
                 *level[k * FAN_IN : (k + 1) * FAN_IN],
                 name="merge",
             )
@@ -217,17 +217,11 @@ def merged(parts: Sequence[Any]) -> Any:
     return level[0]
 
 
-@dataclass(frozen=True)
-class _Merge:
-    """What a worker does with the summaries of neighbouring partitions."""
-
-    first: int
-    last: int
-
-    def __call__(self, *parts: Summary | None) -> Summary | None:
-        merging: Merging[Summary] = Merging()
-        with errors_name(f"partitions {self.first} to {self.last}"):
-            for part in parts:
-                if part is not None:
-                    merging.add(part)
-            return merging.total()
+def _merged(first: int, last: int, *parts: Summary | None) -> Summary | None:
+    """Return what a worker makes of the summaries of neighbouring partitions."""
+    merging: Merging[Summary] = Merging()
+    with errors_name(f"partitions {first} to {last}"):
+        for part in parts:
+            if part is not None:
+                merging.add(part)
+        return merging.total()

@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import Entry
 from calibrant.core.kinds import kind_of
 from calibrant.core.several import LabelsSeen, Several
 from calibrant.core.summary import Summary
@@ -97,17 +96,16 @@ def _bytes(array: NDArray[Any]) -> bytes:
 GROUPS = "groups"
 
 
-def with_batch_groups(entry: Entry[Any, Any], options: Mapping[str, Any], batch: Batch) -> Mapping[str, Any]:
+def with_batch_groups(options: Mapping[str, Any], batch: Batch) -> Mapping[str, Any]:
     """Return all options of a verb, with the labels of the batch if it compares groups and has no labels yet.
 
-    >>> from calibrant.core.catalogue import find
     >>> batch = Batch([0, 1], [0.25, 0.5], groups={"region": ["north", "south"]})
-    >>> with_batch_groups(find("coverage_gap"), {"groups": None, "average": "max"}, batch)
+    >>> with_batch_groups({"groups": None, "average": "max"}, batch)
     {'groups': ['north', 'south'], 'average': 'max'}
-    >>> with_batch_groups(find("ece"), {"bins": 15}, batch)
+    >>> with_batch_groups({"bins": 15}, batch)
     {'bins': 15}
     """
-    if batch.groups is None or not takes_groups(entry, options):
+    if batch.groups is None or not takes_groups(options):
         return options
     if not isinstance(batch.groups, Mapping) or not batch.groups:
         raise InputError(f"groups of a batch must be a mapping from a name to labels; got {shown(batch.groups)}")
@@ -116,7 +114,7 @@ def with_batch_groups(entry: Entry[Any, Any], options: Mapping[str, Any], batch:
     return {**options, GROUPS: labels}
 
 
-def takes_groups(entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
+def takes_groups(options: Mapping[str, Any]) -> bool:
     """Tell whether a verb with these options compares groups and has no labels yet."""
     return GROUPS in options and options[GROUPS] is None
 

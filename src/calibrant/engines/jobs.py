@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -41,14 +41,6 @@ class Job(Protocol):
 
     def finish(self, total: Summary) -> Any:
         """Return the result for all rows."""
-
-
-@runtime_checkable
-class TakesPieces(Job, Protocol):
-    """A job that can take a batch in the chunks it was decoded in, as joining them would take longer than the job."""
-
-    def part_of_pieces(self, pieces: Sequence[Batch]) -> Summary | None:
-        """Return the summary of a batch in chunks, bit for bit that of `part`; None if they must be joined first."""
 
 
 GRID, ORDERED = "grid", "ordered"  # parts that verbs share: cells, or the sorted rows
@@ -122,7 +114,7 @@ class Measuring:
                 f"groups are given twice: as {shown(names[0])}, and as an option of {own[0]}. Leave out the groups= of "
                 "the verb: its labels would have to fit every batch"
             )
-        if names and not any(takes_groups(each.entry, each.options) for each in self.wanted.values()):
+        if names and not any(takes_groups(each.options) for each in self.wanted.values()):
             raise InputError(
                 f"groups were given, {shown(names[0])}, but none of the verbs compares groups: "
                 f"{listing(list(self.wanted))}. An audit tests groups of probabilities; to measure one group, select "
@@ -141,14 +133,17 @@ class Measuring:
                     found[GRID] = Grid.of(cast(Binary, rows))
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
-                summary = entry.summarise(
-                    own, entry.parse(with_batch_groups(entry, with_batch_rng(options, batch), batch))
-                )
+                given = with_batch_groups(with_batch_rng(options, batch), batch)
+                summary = entry.summarise(own, entry.parse(given))
                 found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
         return Several.of({**found, **seen})
 
     def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
-        """Return the summary of a batch in chunks, without copying it, if all verbs count rows in cells."""
+        """Return the summary of a batch in the chunks it was decoded in, if all verbs count rows in cells.
+
+        It is that of `part` bit for bit; joining the chunks first would take longer than to count them. None if they
+        must be joined.
+        """
         plain = not self.exact and all(label is None for label in self.labels.values())
         in_cells = all(find(verb).on_grid(find(verb).parse(options)) for verb, options in self.wanted.values())
         if not (plain and in_cells and takes_fast_body(sum(len(piece.y) for piece in pieces))):

@@ -1,4 +1,4 @@
-"""A sorted run of entries on disk: one file per column, no larger than its values need."""
+"""A sorted run of entries on disk: one file per column, none for a column of equal values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,6 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.pool import Pool
 from calibrant.errors import CalibrantError, SummaryError, shown
 from calibrant.inputs.arrays import unit_weights
-
-WHOLE = ("<i1", "<i2", "<i4", "<i8")
-REAL = ("<f8",)
-SINGLE = ("<f4", "<f8")
 
 VALUES_COPIED = 1 << 20  # values that are converted and written at once
 
@@ -62,20 +58,13 @@ class Column:
 
 
 class ColumnFile:
-    """A column that is written piece by piece; its file is made when a value differs from the first one.
+    """A column that is written piece by piece; its file is made when a value differs from the first one."""
 
-    Values are written in the first of `types` that can represent all of them so far; what was written in a narrower
-    type is written again. A type must also represent the squares of whole numbers, so that two columns can be
-    multiplied without a conversion. NumPy sums them in 64 bits.
-    """
-
-    def __init__(self, path: Path, types: tuple[str, ...]) -> None:
-        self.path, self.types = path, types
+    def __init__(self, path: Path, dtype: str) -> None:
+        self.path, self.dtype = path, dtype
         self.size = 0
         self._constant: Any = None
-        self._rung = 0
         self._stream: BufferedWriter | None = None
-        self._narrower = path.with_name(path.name + ".narrow")  # the file before, while it is converted
 
     def append(self, values: NDArray[Any]) -> None:
         """Write some more values."""
@@ -84,64 +73,40 @@ class ColumnFile:
         if self._stream is None and self._stays_constant(values):
             self._constant = values[0]
         else:
-            self._widen(values)
+            if self._stream is None:
+                self._stream = self.path.open("wb")
+                self._write(np.broadcast_to(self._constant, (self.size,)))
             self._write(values)
         self.size += values.size
 
     def finish(self, *, durable: bool = False) -> Column:
         """Close the file, and return what is in it; `durable` waits until the disk has it."""
         if self._stream is None:
-            return Column(self.size, self.types[-1], self._constant.item() if self.size else 0)
+            return Column(self.size, self.dtype, self._constant.item() if self.size else 0)
         self._stream.flush()
         if durable:
             os.fsync(self._stream.fileno())
         self._stream.close()
-        return Column(self.size, self.types[self._rung])
+        return Column(self.size, self.dtype)
 
     def discard(self) -> None:
         """Close and remove the file, whatever state it is in."""
         if self._stream is not None:
             with suppress(OSError):  # the disk may be full
                 self._stream.close()
-        for path in (self.path, self._narrower):
-            path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
     def _stays_constant(self, values: NDArray[Any]) -> bool:
         first = self._constant if self.size else values[0]
         return values[0] == first and (values.strides == (0,) or bool((values == first).all()))
 
-    def _widen(self, values: NDArray[Any]) -> None:
-        """Open a file for these values too, and write again what came before if the file is new."""
-        seen = np.append(values, self._constant) if self._stream is None and self.size else values
-        rung, last = self._rung, len(self.types) - 1
-        while rung < last and not _suits(self.types[rung], seen):
-            rung += 1
-        if rung == self._rung and self._stream is not None:
-            return
-        written = self.finish()
-        if self._stream is not None:
-            self.path.replace(self._narrower)
-        self._rung, self._stream = rung, self.path.open("wb")
-        for part in chunks(self.size, VALUES_COPIED):
-            self._write(written.read(self._narrower, part.start, part.stop))
-        self._narrower.unlink(missing_ok=True)
-
     def _write(self, values: NDArray[Any]) -> None:
         assert self._stream is not None
         for part in chunks(values.size, VALUES_COPIED):
-            self._stream.write(np.ascontiguousarray(values[part], self.types[self._rung]).data)
+            self._stream.write(np.ascontiguousarray(values[part], self.dtype).data)
 
 
-def _suits(dtype: str, values: NDArray[Any]) -> bool:
-    """Tell whether a type represents these values exactly, and the squares of whole numbers."""
-    kind = np.dtype(dtype)
-    if kind.kind == "i":
-        return max(int(values.max()), -int(values.min())) ** 2 <= np.iinfo(kind).max
-    with np.errstate(over="ignore"):
-        return bool((values.astype(kind) == values).all())
-
-
-COLUMNS = Pool._fields
+COLUMNS = dict(zip(Pool._fields, ("<f8", "<f8", "<i8", "<i8"), strict=True))  # and the types of their values
 RUN_NAME = re.compile(r"run-\d{6,}")
 
 
@@ -149,8 +114,7 @@ RUN_NAME = re.compile(r"run-\d{6,}")
 class RunFiles:
     """Entries in the order of (score, weight), in the files `stem`.score, `stem`.weight, ... of a folder.
 
-    A column all of whose values are equal, such as weights of 1 or single rows, has no file. Scores that had 32 bits or
-    less are written as such, unless `is_wide`.
+    A column all of whose values are equal, such as weights of 1 or single rows, has no file.
     """
 
     stem: Path
@@ -166,15 +130,9 @@ class RunFiles:
         """Bytes on disk."""
         return sum(column.nbytes for column in self.columns.values())
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether the scores are written in the 64 bits in which verbs read them."""
-        return self.columns["score"].dtype == REAL[-1]
-
     def read(self, start: int, stop: int) -> Pool:
         """Return the entries from `start` to `stop`."""
-        score, *others = (column.read(path, start, stop) for path, column in self._files())
-        return _pool(score.astype(np.float64, copy=False), *others)
+        return _pool(*(column.read(path, start, stop) for path, column in self._files()))
 
     def mapped(self) -> Pool:
         """Return all entries as they lie on disk, read-only."""
@@ -213,7 +171,7 @@ class RunFiles:
         for name, column in self.columns.items():
             if type(column.size) is not int or column.size < 0 or column.size != self.size:
                 raise SummaryError(f"the columns of a run must have one size; got {shown(column.size)} for {name}")
-            if column.dtype not in ((*WHOLE, *REAL) if name in ("rows", "events") else SINGLE):
+            if column.dtype != COLUMNS[name]:
                 raise SummaryError(f"column {name} of a run cannot be of type {shown(column.dtype)}")
             if column.constant is not None and not _is_finite(column.constant):
                 raise SummaryError(f"column {name} of a run must be a finite number; got {shown(column.constant)}")
@@ -253,16 +211,15 @@ class RunFolder:
         self._named: set[str] = set()  # runs of manifests that a run may resume from
         self._replaced: list[RunFiles] = []
 
-    def write(self, pools: Iterable[Pool], *, needed: int, dtype: str, wide: bool) -> RunFiles:
+    def write(self, pools: Iterable[Pool], *, needed: int) -> RunFiles:
         """Write sorted entries that take about `needed` bytes, or say why not; then no file of them is left."""
-        scores = REAL if wide or np.dtype(dtype).itemsize > 4 else SINGLE
         files: dict[str, ColumnFile] = {}
         with self._reporting(needed):
             stem = self._made() / f"run-{self.next:06d}"
             self.next += 1
             try:
-                for name, types in zip(COLUMNS, (scores, REAL, WHOLE, WHOLE), strict=True):
-                    files[name] = ColumnFile(_path_of(stem, name), types)
+                for name, dtype in COLUMNS.items():
+                    files[name] = ColumnFile(_path_of(stem, name), dtype)
                 for pool in pools:
                     for file, values in zip(files.values(), pool, strict=True):
                         file.append(values)
@@ -323,7 +280,7 @@ def remove_runs(folder: Path, named: Iterable[str] = ()) -> None:
     """Remove the runs of a folder and of those in it that are not named, and then the folders that are empty."""
     for place in (*sorted(folder.rglob("*/"), reverse=True), folder):
         for column in COLUMNS:
-            for path in place.glob(f"run-*.{column}*"):  # of a run that was not completed too
+            for path in place.glob(f"run-*.{column}"):
                 if path.name.split(".")[0] not in named:
                     path.unlink(missing_ok=True)
         with suppress(OSError):  # it contains other files, or does not exist

@@ -33,8 +33,8 @@ class SortedRuns:
         Number of entries in memory, at a peak of some 60 bytes each, 140 with weights.
     folder
         A folder that is made when it is needed and stays, for `resumed`. Without it a temporary folder is used and
-        removed with this object. The rows are there twice while the last merge runs: 18 bytes for each different score
-        of 64 bits, and 16 more if it has weights.
+        removed with this object. The rows are there twice while the last merge runs: 32 bytes for each different score,
+        and 16 more if it has weights.
 
     Notes
     -----
@@ -84,9 +84,9 @@ class SortedRuns:
         self._spill()
         while len(self._runs) > MAX_MERGED:
             self._runs.sort(key=lambda run: run.size)  # what is merged twice should be small
-            self._merge(min(MAX_MERGED, len(self._runs) - MAX_MERGED + 1), wide=False)
-        if len(self._runs) > 1 or not self._runs[0].is_wide:
-            self._merge(len(self._runs), wide=True)
+            self._merge(min(MAX_MERGED, len(self._runs) - MAX_MERGED + 1))
+        if len(self._runs) > 1:
+            self._merge(len(self._runs))
         return self._ordered(self._runs[0].mapped())
 
     def manifest(self) -> dict[str, Any]:
@@ -159,16 +159,15 @@ class SortedRuns:
         self._hold(None)
 
     def _written(self, part: Ordered) -> RunFiles:
-        size, entry_bytes = part.score.size, 9 if is_unit(part.weight) else 17
+        size, entry_bytes = part.score.size, 16 if is_unit(part.weight) else 24
         pieces = (piece_of(part.pool, piece) for piece in chunks(size, ENTRIES_WRITTEN))
-        return self._folder.write(pieces, needed=entry_bytes * size, dtype=part.dtype, wide=False)
+        return self._folder.write(pieces, needed=entry_bytes * size)
 
-    def _merge(self, many: int, *, wide: bool) -> None:
+    def _merge(self, many: int) -> None:
         """Replace the first runs by one."""
         runs, others = self._runs[:many], self._runs[many:]
-        needed = sum(run.nbytes - run.columns["score"].nbytes + 8 * run.size for run in runs)
         windows = _windows_with_progress(runs, self.memory)
-        merged = self._folder.write(windows, needed=needed, dtype=cast(Ordered, self._like).dtype, wide=wide)
+        merged = self._folder.write(windows, needed=sum(run.nbytes for run in runs))
         self._runs = [merged, *others]
         self._folder.replace(runs)
 

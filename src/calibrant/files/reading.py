@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calibrant.errors import InputError, MissingExtraError, shown
+from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FileStamp, Found
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
 from calibrant.inputs.columns import FromColumns, NamedColumns
+
+if TYPE_CHECKING:
+    import polars as pl
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
@@ -82,9 +83,7 @@ class Reading:
 
     def whole(self) -> Any:
         """Return all rows as one polars frame; afterwards `place` returns the file of a row."""
-        import polars as pl
-
-        frames: list[pl.DataFrame] = []
+        frames: list[Any] = []
         for number, found in enumerate(self.files):
             table = self.open(number)
             frame = table.read(self.columns.needed, self.where, found.constants, self.labels)
@@ -98,6 +97,8 @@ class Reading:
             self._check_widths(frames[0], piece)
         if not frames:
             raise nothing_to_measure([found.path for found in self.files], self.where)
+        import polars as pl
+
         return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
 
     def place(self, row: int) -> tuple[Path, int]:
@@ -146,7 +147,7 @@ class Reading:
 
     def check_names(self, table: TableFile, found: Found) -> None:
         """Refuse a file that lacks one of the columns, or of those that the filter looks at."""
-        names = list(dict.fromkeys((*_names(table), *found.constants)))
+        names = list(dict.fromkeys((*table.schema(), *table.list_schema(), *found.constants)))
         self.columns.check(names, str(table.path))
         for name in self.columns.needed:
             if f"{name}_duplicated_0" in names:  # as polars calls the second one
@@ -160,7 +161,7 @@ class Reading:
         This goes for the columns of the filter too: as texts, 9 is more than 10.
         """
         names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
-        filtered = column_types(_without_rows(table), names, found.path) if names else {}
+        filtered = column_types(table.head(0), names, found.path) if names else {}
         held = column_types(frame, self.columns.needed, found.path)
         self.known = merged_types(self.known, {**filtered, **held}, self.scores, self.labels)
 
@@ -177,9 +178,7 @@ class Reading:
 
     def _values(self, piece: Piece, name: str) -> Values:
         path = self.files[piece.file].path
-        column = piece.frame[name]
-        if engine() == "polars":
-            column = column.alias("cells")  # methods of a series named ^p.*$ would look for a pattern
+        column = piece.frame[name].alias("cells")  # methods of a series named ^p.*$ would look for a pattern
         is_csv = (self.format or format_of(path)) == "csv"
         return Values(name, column, path, self.where, piece.start, is_csv=is_csv)
 
@@ -194,18 +193,13 @@ class Reading:
                     then=then.shape,
                 )
 
-    def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[Any]:
-        """Yield frames of polars or tables of pyarrow of `BATCH` rows."""
-        needed = self.columns.needed
-        if engine() == "polars":
-            import polars as pl
+    def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[pl.DataFrame]:
+        """Yield frames of `BATCH` rows."""
+        import polars as pl
 
-            frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants, labels=self.labels)
-            return recut(frames, BATCH, lambda parts: pl.concat(parts, rechunk=False))
-        from calibrant.files import arrow_file
-
-        tables = arrow_file.tables(table, needed, self.where, skip=skip, constants=constants, labels=self.labels)
-        return recut(tables, BATCH, arrow_file.joined)
+        needed, labels = self.columns.needed, self.labels
+        frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants, labels=labels)
+        return recut(frames, BATCH, lambda parts: pl.concat(parts, rechunk=False))
 
 
 def _shrunk(frame: Any) -> Any:
@@ -215,30 +209,6 @@ def _shrunk(frame: Any) -> Any:
         if column.dtype.is_integer():
             frame.replace_column(place, column.alias("cells").shrink_dtype().alias(column.name))
     return frame
-
-
-def engine() -> str:
-    """Return the library that reads files: polars where it is installed, or pyarrow."""
-    for name in ("polars", "pyarrow"):
-        if name in sys.modules and sys.modules[name] is None:
-            continue
-        if name in sys.modules or importlib.util.find_spec(name) is not None:
-            return name
-    raise MissingExtraError("reading files", extra="cli")
-
-
-def _names(table: TableFile) -> list[str]:
-    if engine() == "polars":
-        return list(dict.fromkeys((*table.schema(), *table.list_schema())))
-    return list(_without_rows(table).column_names)
-
-
-def _without_rows(table: TableFile) -> Any:
-    if engine() == "polars":
-        return table.head(0)
-    from calibrant.files import arrow_file
-
-    return arrow_file.without_rows(table)
 
 
 def recut(frames: Iterable[Any], size: int, together: Callable[[list[Any]], Any]) -> Iterator[Any]:

@@ -16,14 +16,14 @@ from typing import Any
 
 from calibrant.core.dispatch import expecting
 from calibrant.core.summary import Summary
-from calibrant.engines.jobs import Job, TakesPieces
+from calibrant.engines.jobs import Job, Measuring
 from calibrant.engines.run_files import remove_runs
 from calibrant.engines.totals import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, locked, refuse_special_file
 from calibrant.files.found import FileStamp
-from calibrant.files.reading import START, Piece, Position, Reading, engine
+from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
 from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
@@ -119,7 +119,7 @@ def _sigterm_as_exit() -> Iterator[None]:
 
 def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
     """Return the summary of a piece, in the chunks it was decoded in if possible; None if no row counts."""
-    if isinstance(job, TakesPieces) and (chunks := columns.pieces(piece.frame)):
+    if isinstance(job, Measuring) and (chunks := columns.pieces(piece.frame)):
         part = job.part_of_pieces(chunks)
         if part is not None:
             return part
@@ -282,7 +282,7 @@ def _named(reading: Reading, piece: Piece) -> Iterator[None]:
 def _number_of_rows(reading: Reading) -> int | None:
     """Return the number of all rows, if progress is shown and the files tell it without being read."""
     watched = sys.stderr is not None and sys.stderr.isatty()
-    if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED or engine() != "polars":
+    if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED:
         return None
     total = 0
     for found in reading.files:

@@ -13,7 +13,7 @@ from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import Found, find_files
-from calibrant.files.reading import BATCH, Reading, engine
+from calibrant.files.reading import BATCH, Reading
 from calibrant.files.run_job import run_job
 from calibrant.files.table_file import FORMATS
 from calibrant.files.where import Where, read_where
@@ -202,7 +202,7 @@ class Scan:
             **{name: described(getattr(self.columns, name)) for name in columns},
             "where": "nothing" if self.where is None else self.where.text,
             "format": described((self.format, self.dialect)),
-            "the reader": f"{engine()}, {BATCH:,} rows at a time",
+            "the reader": f"polars, {BATCH:,} rows at a time",
             "what is measured": type(job).__name__,
             **{NAMES_IN_MESSAGES.get(name, name): described(value) for name, value in vars(job).items()},
         }

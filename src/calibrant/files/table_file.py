@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.errors import InputError, MissingExtraError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
 from calibrant.files.ahead import handed_over
 from calibrant.files.values import ColumnType, column_types
@@ -211,6 +211,7 @@ class TableFile:
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
     """Open the file at `path` and check that its first bytes fit the format."""
+    _require_polars()
     check_file(path)
     chosen = format or format_of(path)
     if chosen is None:
@@ -239,6 +240,13 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     if chosen == "ndjson":
         _check_keys(path)
     return TableFile(path, chosen, dialect)
+
+
+def _require_polars() -> None:
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("reading files", extra="cli") from None
 
 
 def format_of(path: Path) -> str | None:

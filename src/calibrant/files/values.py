@@ -74,18 +74,17 @@ class Values:
         A column without texts and lists is not looked at, but for the number of missing values that comes with it.
         """
         self.check_present(nulls_only=True)
-        if self._is_polars and (role == "lists" or (role in AXES and depth(self.column.dtype))):
+        if role == "lists" or (role in AXES and depth(self.column.dtype)):
             return self._as_array(AXES["draws" if role == "lists" else role])
-        if self._is_polars and role == "members":
+        if role == "members":
             return self._as_members()
-        if role not in ("labels", "members"):
+        if role != "labels":
             self.check_numbers()
         return self.column
 
     def check_present(self, *, nulls_only: bool = False) -> None:
         """Refuse a column in which a value is missing; NaN is looked for only if asked, as it takes a pass."""
-        counted = self.column.null_count
-        if nulls_only and not (counted() if callable(counted) else counted):
+        if nulls_only and not self.column.null_count():
             return
         missing = self._missing()
         if missing.any():
@@ -102,17 +101,15 @@ class Values:
 
     def check_numbers(self, instead: str = "name another column") -> None:
         """Refuse a column that does not hold numbers, naming the first row that does not."""
-        if self._is_polars and self.column.dtype.is_numeric():
+        if self.column.dtype.is_numeric():
             return
         texts = self._texts()
         otherwise = f"{instead[:1].upper()}{instead[1:]}"
         if texts is None or all(text is None for text in texts):
-            if self._is_polars:
-                dtype = str(self.column.dtype)
-                raise self.refusal(
-                    "must hold numbers; it holds values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
-                )
-            return
+            dtype = str(self.column.dtype)
+            raise self.refusal(
+                "must hold numbers; it holds values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
+            )
         strange = next((i for i, text in enumerate(texts) if text is not None and not _is_number(text)), None)
         remedy = "Save it as numbers"
         if strange is not None:
@@ -142,24 +139,16 @@ class Values:
             **fields,
         )
 
-    @property
-    def _is_polars(self) -> bool:
-        return type(self.column).__module__.partition(".")[0] == "polars"
-
     def _missing(self) -> NDArray[np.bool_]:
-        if not self._is_polars:
-            return np.asarray(self.column.is_null(nan_is_null=True))
         nan = self.column.is_nan() if self.column.dtype.is_float() else False
         return np.asarray((self.column.is_null() | nan).to_numpy())
 
     def _texts(self) -> list[str | None] | None:
         """Return the values of a column of texts."""
-        import narwhals as nw
+        import polars as pl
 
-        column = nw.from_native(self.column, series_only=True)
-        if not isinstance(column.dtype, (nw.String, nw.Categorical, nw.Enum)):
-            return None
-        return [None if value is None else str(value) for value in column.to_list()]
+        is_text = isinstance(self.column.dtype, (pl.String, pl.Categorical, pl.Enum))
+        return self.column.cast(pl.String).to_list() if is_text else None
 
     def _as_members(self) -> Any:
         """Return whether a label is in the set; refuse a column that does not say it."""

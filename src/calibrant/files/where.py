@@ -1,4 +1,4 @@
-"""Which rows are meant: ``column op value [and ...]``, handed to polars or pyarrow and never evaluated as code.
+"""Which rows are meant: ``column op value [and ...]``, handed to polars and never evaluated as code.
 
 ======================  ===============================================================================
 ``column``              a word, or anything in quotes: ``age``, ``"days since"``
@@ -218,29 +218,21 @@ def date(text: str) -> dt.date | None:
 
 def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
     """Return the value of type `dtype` that `text` stands for."""
-    import polars as pl
-
-    if isinstance(dtype, pl.Datetime):
-        return value_of(text, "moments", column=column, option=option, zone=dtype.time_zone)
-    return value_of(text, _kind(dtype), column=column, option=option)
-
-
-def value_of(text: str, kind: str, *, column: str, option: str, zone: str | None = None) -> Any:
-    """Return the value that `text` stands for in a column of some kind: one of `KINDS`, or a type."""
-    words = KINDS.get(kind, f"values of type {kind}")
-    value = _spelled(text, kind, zone)
+    kind = _kind(dtype)
+    value = _spelled(text, kind, dtype)
     if value is None:
         raise InputError(
             "{value} ({option}) is not a value of column {column}, which holds {words}",
             value=text,
             option=option,
             column=shown(column),
-            words=words,
+            words=KINDS.get(kind, f"values of type {kind}"),
         )
     return value
 
 
 def _kind(dtype: pl.DataType) -> str:
+    """Return one of `KINDS`, or the type."""
     import polars as pl
 
     if dtype == pl.Boolean:
@@ -249,10 +241,10 @@ def _kind(dtype: pl.DataType) -> str:
         return "numbers"
     if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
         return "texts"
-    return "dates" if isinstance(dtype, pl.Date) else str(dtype)
+    return "dates" if isinstance(dtype, pl.Date) else "moments" if isinstance(dtype, pl.Datetime) else str(dtype)
 
 
-def _spelled(text: str, kind: str, zone: str | None) -> Any:
+def _spelled(text: str, kind: str, dtype: Any) -> Any:
     if kind == "truth":
         return TRUTH.get(text.lower())
     if kind == "numbers":
@@ -261,7 +253,7 @@ def _spelled(text: str, kind: str, zone: str | None) -> Any:
         return text
     if kind == "dates":
         return _parsed(dt.date.fromisoformat, text)
-    return _moment(text, zone) if kind == "moments" else None
+    return _moment(text, dtype.time_zone) if kind == "moments" else None
 
 
 def _moment(text: str, time_zone: str | None) -> dt.datetime | None:

@@ -77,13 +77,13 @@ class Mixture(Checked, Distribution):
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y <= x) >= q, to the last digit."""
         levels, low, high = self._bracket("ppf", q)
-        found = _first(low, high, lambda x: self.cdf(x) >= levels)
+        found = first_double(low, high, lambda x: self.cdf(x) >= levels)
         return np.where(levels == 0, low, np.where(levels == 1, high, found))
 
     def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest x with P(Y > x) <= q, to the last digit."""
         levels, low, high = self._bracket("isf", q)
-        found = _first(low, high, lambda x: self.sf(x) <= levels)
+        found = first_double(low, high, lambda x: self.sf(x) <= levels)
         return np.where(levels == 1, low, np.where(levels == 0, high, found))
 
     def log_density(self, x: ArrayLike) -> FloatArray:
@@ -130,7 +130,7 @@ class Mixture(Checked, Distribution):
         return levels, low, high
 
 
-def _first(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
+def first_double(low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], NDArray[np.bool_]]) -> FloatArray:
     """Return the smallest double in [low, high] at which the monotone condition `reached` is true.
 
     The bisection runs over the doubles in order, not over their values: 64 steps suffice wherever the root lies.

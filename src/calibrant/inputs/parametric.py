@@ -249,14 +249,16 @@ class MvNormal(Checked, Distribution):
         """Return the natural logarithm of the density at x, of shape (n, D) or (n, k, D)."""
         points = self._points(x)
         several = points.ndim == 3
-        L = self._factor()
-        residual: FloatArray = (points if several else points[..., None, :]) - self.mean[:, None, :]
-        z = _solved(L, residual)  # (n, k, D)
-        half_log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-        with np.errstate(over="ignore"):
-            square = (z * z).sum(axis=2)
+        square = self.squared_distances(points if several else points[..., None, :])
+        half_log_det = np.log(np.diagonal(self._factor(), axis1=1, axis2=2)).sum(axis=1)
         value: FloatArray = -0.5 * square - half_log_det[:, None] - 0.5 * self.shape[0] * log(2 * pi)
         return value if several else value[:, 0]
+
+    def squared_distances(self, points: FloatArray) -> FloatArray:
+        """Return the squared Mahalanobis distances (n, k) of points (n, k, D) from the mean of their row."""
+        residual = (points - self.mean[:, None, :]).swapaxes(1, 2)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.square(np.linalg.solve(self._factor(), residual)).sum(axis=1))
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size, D)."""
@@ -344,12 +346,3 @@ def _refuse_indefinite(cov: FloatArray, std: FloatArray) -> None:
 
 def _repeated(cov: FloatArray, n: int) -> FloatArray:
     return np.broadcast_to(cov[0], (n, *cov.shape[1:])) if len(cov) else cov
-
-
-def _solved(L: FloatArray, r: FloatArray) -> FloatArray:
-    """Return z with L z = r by forward substitution: L is (n or 1, D, D), r is (n, k, D)."""
-    z = np.empty_like(r)
-    for j in range(r.shape[2]):
-        known = (L[:, None, j, :j] * z[:, :, :j]).sum(axis=2)
-        z[:, :, j] = (r[:, :, j] - known) / L[:, None, j, j]
-    return z

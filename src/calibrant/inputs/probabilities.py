@@ -25,6 +25,8 @@ from calibrant.inputs.labels import Rows, read_classes, read_columns, read_event
 from calibrant.inputs.options import check_count
 
 SUM_TOLERANCE = 1e-6
+ROUNDED_BY = 0.005  # what rounding to two decimals changes one probability by, at most
+MAX_ROUNDING = 0.1  # of the sum of a row, however many classes there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +206,33 @@ def _check_simplex(P: NDArray[Any], rows: Rows | None) -> None:
     raise InputError(
         f"each row of prediction must sum to 1 within {SUM_TOLERANCE:g}; {{row}} sums to "
         f"{P[i].sum(dtype=np.float64):.9g}. Renormalise in float64: "
-        "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True)",
+        "P = numpy.asarray(P, dtype=float); P = P / P.sum(axis=1, keepdims=True); on the command line add --normalise",
         row=row,
     )
+
+
+def normalised(prediction: ArrayLike) -> FloatArray:
+    """Return class probabilities (n, K) that were rounded, divided by the sums of their rows.
+
+    A sum may differ from 1 by 0.005 K, as much as rounding to two decimals can change it, and by at most 0.1. In half
+    precision it differs by less.
+
+    Examples
+    --------
+    >>> normalised([[0.33, 0.33, 0.33]]).round(4).tolist()
+    [[0.3333, 0.3333, 0.3333]]
+    """
+    P = _read_floats(prediction).astype(np.float64)
+    if P.ndim == 1:
+        raise InputError(
+            "{normalise=} divides class probabilities (n, K) by their sums; leave it out", option="normalise"
+        )
+    sums = P.sum(axis=1)
+    within = min(ROUNDED_BY * P.shape[1], MAX_ROUNDING)
+    expected = f"before it is divided by its sum, each row of prediction must sum to 1 within {within:g}"
+    refuse_where(~(np.abs(sums - 1) <= within), sums, expected, "Pass probabilities of all classes, not scores")
+    rescaled: FloatArray = P / sums[:, None]
+    return rescaled
 
 
 Pair = tuple[NDArray[np.bool_], NDArray[np.floating[Any]]]

@@ -73,8 +73,6 @@ class Blocks(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add the blocks of both, and those that the left-over rows of both fill together."""
-        if not self.kind or not other.kind:
-            return other if not self.kind else self
         if (self.m, self.unbiased, self.kind) != (other.m, other.unbiased, other.kind):
             advice = (
                 "Give blocksize as a number: a function of n differs from batch to batch"

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.kept_rows import KeptRows
+from calibrant.core.limits import Limits, Noise
 from calibrant.core.ordered import Ordered, TwoColumns
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
@@ -25,8 +27,9 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
-from calibrant.kernel_errors.blocks import Blocks
+from calibrant.kernel_errors.blocks import Blocks, outcome_variance
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, binary_factor, form_of, resolved
+from calibrant.kernel_errors.norm_limits import NormNoise
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import check_kernel_option, probability_kernel
 from calibrant.kernels.kernel import Delta, JointKernel, Kernel, Product
@@ -246,7 +249,54 @@ def estimate(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel, unbiased: 
     return float(value)
 
 
-SKCE = enter(Entry(skce, SkceOptions, summarise, _finish, reads=(Ordered, KeptRows, Blocks), predictions=JUDGED_KINDS))
+def _limits(summary: Ordered | KeptRows | Blocks, options: SkceOptions) -> Limits:
+    """Return limits of the squared length of the mean feature of these predictions, a row with itself included."""
+    check_made_with(summary, options.kernel, options.unbiased, options.blocksize)
+    check_distance(summary, options.kernel)
+    if isinstance(summary, Blocks):
+        raise NotApplicableError(
+            "blocks of rows give a lower bound alone, with interval(skce, ...); leave blocksize out"
+        )
+    biased = estimate(summary, options.kernel, False, options.randomness)
+    found = estimate(summary, options.kernel, True, options.randomness) if options.unbiased else biased
+    noise = _line_noise(summary, options) if isinstance(summary, Ordered) else _noise(summary, options)
+    noise.check()
+    return noise.limits(found, biased)
+
+
+def _line_noise(summary: Ordered, options: SkceOptions) -> NormNoise:
+    """Return the noise of one probability per row: as for `mmce`, one direction may vary as much as all together."""
+    table = Noise.of_table(summary.bins(width_edges(1)), summary.weight_max)
+    kernel, factor = line_kernel(summary, options.kernel, options.randomness)
+    own = factor * kernel.at_zero * table.variance
+    return NormNoise(own, own, table.information)
+
+
+def _noise(summary: KeptRows, options: SkceOptions) -> NormNoise:
+    rows = kernel_rows_of(summary)
+    if isinstance(rows, DistributionRows) and (isinstance(rows.distribution, Samples) or options.draws is not None):
+        raise NotApplicableError(
+            "limits of skce do not allow for the chance of draws. Instead, interval with blocksize=2, or more, gives a "
+            "lower bound"
+        )
+    rows = rows.take(canonical_order(rows))
+    form = form_of(rows, resolved(rows, options.kernel, options.randomness), options.randomness)
+    w = np.asarray(rows.w, dtype=np.float64)
+    information = float((w * w * outcome_variance(rows)).sum()) / float(w.max()) ** 2
+    return NormNoise.of_form(form, w, information)
+
+
+SKCE = enter(
+    Entry(
+        skce,
+        SkceOptions,
+        summarise,
+        _finish,
+        limits=_limits,
+        reads=(Ordered, KeptRows, Blocks),
+        predictions=JUDGED_KINDS,
+    )
+)
 
 
 class Sums(NamedTuple):

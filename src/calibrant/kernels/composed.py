@@ -22,6 +22,7 @@ Distance = Callable[[RowIndex, RowIndex], FloatArray]
 SCIPY_NAMES = {"tv": "cityblock", "l1": "cityblock", "euclidean": "euclidean"}
 OF_PROBABILITIES = ("tv", "l1", "euclidean")
 OF_DISTRIBUTIONS = ("wasserstein", "embedding")
+MAX_ROWS_CHECKED = 48  # of which every pair shows whether a distance is symmetric
 
 
 def check_kernel_option(kernel: Any) -> None:
@@ -50,7 +51,7 @@ def distribution_kernel(kernel: Kernel | Product | JointKernel | None, distribut
         )
     target = Exponential() if isinstance(distribution, Laplace) else Gaussian()
     product = _completed(kernel, Exponential(), target)
-    return Product(_on_distributions(product.prediction, distribution), _on_reals(product.target, distribution))
+    return Product(_on_distributions(product.prediction, distribution), _on_reals(product.target))
 
 
 def coverage_kernel(kernel: Kernel | Product | JointKernel | None) -> Product:
@@ -147,7 +148,7 @@ def _default_distance(distribution: Distribution) -> Literal["embedding", "wasse
     return "wasserstein"
 
 
-def _on_reals(kernel: Kernel, distribution: Distribution) -> Kernel:
+def _on_reals(kernel: Kernel) -> Kernel:
     if isinstance(kernel, Delta) or kernel.distance == "labels":
         raise InputError(
             f"{kernel!r} is a kernel for classes, and these outcomes are real; use Gaussian() or Exponential()"
@@ -246,8 +247,8 @@ def distance_of_points(points: NDArray[Any], distance: str | PairedDistance) -> 
     return LineDistance(points) if points.ndim == 1 else VectorDistance(points, distance)
 
 
-def _check_symmetry(distance: Distance, n: int, most: int = 48) -> None:
-    rows = np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+def _check_symmetry(distance: Distance, n: int) -> None:
+    rows = np.unique(np.linspace(0, n - 1, min(n, MAX_ROWS_CHECKED)).astype(np.intp))
     d = distance(rows[:, None], rows[None, :])
     off = np.abs(d - d.T) > 1e-10 * np.maximum(np.abs(d), np.abs(d.T))
     if off.any():

@@ -38,12 +38,9 @@ class MvNormalMeans(TargetMeans):
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""
-        mean = self.distribution.mean[i]
-        if self.distribution.is_diagonal:
-            return self._independent(mean, t, self.variances[i])
-        if self.distribution.is_shared:
-            return self._shared(mean, t, self.covariances[0])
-        return self._whitened(mean, t, *(part[i] for part in self._factors))
+        W, log_factor = self._factors
+        rows = np.zeros_like(i) if self.distribution.is_shared else i
+        return self._whitened(self.distribution.mean[i], t, W[rows], log_factor[rows])
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z')."""
@@ -53,7 +50,7 @@ class MvNormalMeans(TargetMeans):
         """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
-            return self._shared(mean[i], mean_[j], self.covariances[0] + other.covariances[0])
+            return self._whitened(mean[i], mean_[j], *_whitening(self.covariances[0] + other.covariances[0]))
         if self.distribution.is_diagonal and other.distribution.is_diagonal:
             return self._independent(mean[i], mean_[j], self.variances[i], other.variances[j])
 
@@ -76,10 +73,7 @@ class MvNormalMeans(TargetMeans):
 
     @cached_property
     def _factors(self) -> tuple[FloatArray, FloatArray]:
-        """Inverse Cholesky factors of I + Σ, and half their log-determinants."""
-        D = self.distribution.shape[0]
-        W = np.linalg.inv(np.linalg.cholesky(np.eye(D) + self.covariances))
-        return W, np.log(np.diagonal(W, axis1=1, axis2=2)).sum(axis=1)
+        return _whitening(self.covariances)
 
     def _covariance(self, i: RowIndex) -> FloatArray:
         return self.covariances[np.zeros_like(i) if self.distribution.is_shared else i]
@@ -100,22 +94,20 @@ class MvNormalMeans(TargetMeans):
             factor = factor / np.sqrt(v)
         return np.asarray(factor * np.exp(-0.5 * square))
 
-    def _shared(self, x: FloatArray, y: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Whiten both sides by the one factor before they meet."""
-        W = np.linalg.inv(np.linalg.cholesky(np.eye(len(covariance)) + covariance))
-        origin = self.distribution.mean[0]  # a common shift then costs no digits
-        u, v = self._steps(x, origin) @ W.T, self._steps(y, origin) @ W.T
-        square = sum(np.square(u[..., k] - v[..., k]) for k in range(len(W)))
-        return np.asarray(np.exp(np.log(np.diagonal(W)).sum() - 0.5 * square))
-
     def _whitened(self, x: FloatArray, y: FloatArray, W: FloatArray, log_factor: FloatArray) -> FloatArray:
-        """Apply the triangular factor of each x to x - y, coordinate by coordinate."""
+        """Apply triangular factors, one for all or one for each x, to x - y, coordinate by coordinate."""
         D = self.distribution.shape[0]
         steps = [self._steps(x[..., k], y[..., k]) for k in range(D)]
         square: FloatArray = np.zeros(())
         for k in range(D):
             square = square + np.square(sum(W[..., k, m] * steps[m] for m in range(k + 1)))
         return np.asarray(np.exp(log_factor - 0.5 * square))
+
+
+def _whitening(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the inverse Cholesky factors of I + Σ, and half their log-determinants."""
+    W = np.linalg.inv(np.linalg.cholesky(np.eye(covariance.shape[-1]) + covariance))
+    return W, np.log(np.diagonal(W, axis1=-2, axis2=-1)).sum(axis=-1)
 
 
 def _factored(d: FloatArray, covariance: FloatArray) -> FloatArray:

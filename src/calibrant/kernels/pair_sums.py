@@ -184,9 +184,6 @@ def multinomial_counts(n: int, resamples: int, rng: np.random.Generator) -> Coun
     return counts
 
 
-NAMES = {"euclidean": "euclidean", "l1": "cityblock"}
-
-
 def centred(Z: FloatArray) -> FloatArray:
     """Return the points less their mean, which makes products of them as small as possible.
 
@@ -242,7 +239,7 @@ def distance_tile(Z: FloatArray, distance: str) -> Tile:
         return _product_tile(centred(Z))
     from scipy.spatial.distance import cdist
 
-    return lambda rows, columns: np.asarray(cdist(Z[rows], Z[columns], NAMES[distance]))
+    return lambda rows, columns: np.asarray(cdist(Z[rows], Z[columns], SCIPY_NAMES[distance]))
 
 
 def _product_tile(Z: FloatArray) -> Tile:

@@ -108,8 +108,6 @@ class PointBlocks(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add the blocks of both, and those that the left-over points of both fill together."""
-        if not self.m or not other.m:
-            return other if not self.m else self
         if (self.m, self.estimator, self.d) != (other.m, other.estimator, other.d):
             raise SummaryError(
                 f"{self.estimator} MMD² of {self.m} points with {self.d} coordinates does not merge with "

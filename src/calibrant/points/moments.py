@@ -95,8 +95,6 @@ class PointMoments(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the moments of the points of both."""
-        if not self.rows or not other.rows:
-            return other if not self.rows else self
         if self.d != other.d:
             raise SummaryError(f"points with {self.d} columns do not merge with points with {other.d} columns")
         n = self.rows + other.rows

@@ -159,10 +159,16 @@ def _resampled(
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
-def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random.Generator) -> Band:
-    """Return pointwise quantiles of isotonic fits to redrawn outcomes, one per different score."""
+def isotonic_band(
+    summary: Ordered, level: float, resamples: int, rng: np.random.Generator, *, simultaneous: bool
+) -> Band:
+    """Return a region of isotonic fits to redrawn outcomes, one range per different score.
+
+    Its ranges are quantiles of each score alone; a `simultaneous` region contains whole fits with probability `level`.
+    """
     cells = summary.at_most(MAX_ISOTONIC_SCORES)
-    low, high = _refits(cells, resamples, level, rng)
+    fits = _refits(cells, resamples, rng)
+    low, high = _envelope(fits, level) if simultaneous else _quantiles(fits, level)
     if cells is summary:
         return low, high, f"from {resamples} redraws"
     edges = summary.edges(MAX_ISOTONIC_SCORES, "mass")
@@ -170,16 +176,31 @@ def isotonic_band(summary: Ordered, level: float, resamples: int, rng: np.random
     return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
 
 
-def _refits(summary: Ordered, resamples: int, level: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> FloatArray:
+    """Return isotonic fits to redrawn outcomes, (resamples, scores)."""
     w, starts = summary.weight_by_score, summary.starts()
-    fits = np.concatenate(
+    return np.concatenate(
         [
             [isotonic_fit(row, w) for row in np.add.reduceat(events * summary.weight, starts, axis=1)]
             for events in redraw_events(summary.pool, resamples, rng)
         ]
     )
+
+
+def _envelope(fits: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return a range per score that holds for all of them: the distance of quantiles from the mean, times a factor.
+
+    The factor is such that a share `level` of the fits lies inside everywhere, counting a further fit as outside.
+    """
+    middle, spread = fits.mean(axis=0), fits.std(axis=0)
     low, high = _quantiles(fits, level)
-    return low, high
+    below, above = np.maximum(middle - low, spread), np.maximum(high - middle, spread)
+    varies = spread > 0
+    sides = ((middle - fits)[:, varies] / below[varies], (fits - middle)[:, varies] / above[varies])
+    reach = np.maximum(*sides).max(axis=1, initial=0.0)
+    place = min(len(fits) - 1, math.ceil((len(fits) + 1) * level * (1 - ROUNDING)) - 1)
+    factor = np.sort(reach)[place]
+    return np.clip(middle - factor * below, 0, 1), np.clip(middle + factor * above, 0, 1)
 
 
 def _quantiles(draws: FloatArray, level: float) -> FloatArray:

@@ -20,19 +20,21 @@ MARKED = (
     "consistency_high",
     "count",
 )
-STRIP = -0.15  # the shares of rows are drawn in a strip below the frequency 0
+STRIP = -0.15  # of the height: the shares of rows are drawn in a strip below the frequency 0
+ZOOMED = 0.5  # if all that is drawn lies below, as for rare events, the axes end there
 
 
 def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw observed frequency against mean prediction, its intervals, the consistency band and the counts."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
-    width = column["upper"] - column["lower"]
-    middle = (column["upper"] + column["lower"]) / 2
+    end = _axis_end(*(column[name] for name in ("mean_predicted", "interval_high", "consistency_high")))
+    upper = np.minimum(column["upper"], max(end, column["mean_predicted"].max()))
+    width, middle = upper - column["lower"], (upper + column["lower"]) / 2
     ax.bar(
         middle,
-        0.12 * column["weight"] / column["weight"].max(),
-        bottom=STRIP,
+        0.12 * end * column["weight"] / column["weight"].max(),
+        bottom=STRIP * end,
         width=0.9 * width,
         color=palette.COUNTS,
         edgecolor=palette.OBSERVED,
@@ -68,16 +70,23 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
         zorder=4,
     )
     ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(STRIP - 0.01, 1.02),
-        yticks=np.linspace(0, 1, 6),
+        xlim=(-0.02 * end, 1.02 * end),
+        ylim=((STRIP - 0.01) * end, 1.02 * end),
         xlabel="predicted probability",
         ylabel="observed frequency",
         aspect="equal",
     )
+    ticks = np.linspace(0, 1, 6) if end == 1 else [tick for tick in ax.get_yticks() if 0 <= tick <= end]
+    ax.set(xticks=ticks, yticks=ticks)
     dress(ax)
-    ax.spines["left"].set_bounds(0, 1)
+    ax.spines["left"].set_bounds(0, end)
     legend_inside(ax, "upper left")
+
+
+def _axis_end(*drawn: Any) -> float:
+    """Return 1, or where the axes end if all that is drawn is small."""
+    largest = max(float(np.max(values)) for values in drawn)
+    return 1.0 if largest > ZOOMED else 1.05 * largest
 
 
 def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -120,6 +129,7 @@ RELIABILITY = Picture(
 
 def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the isotonic fit against the score, and the region where it would lie if calibrated."""
+    end = _axis_end(columns["p"], columns["fitted"])
     ax.fill_between(
         columns["p"],
         columns["consistency_low"],
@@ -130,8 +140,8 @@ def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
     ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
     ax.plot(columns["p"], columns["fitted"], color=palette.OBSERVED, linewidth=2, label="isotonic fit")
     ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
+        xlim=(-0.02 * end, 1.02 * end),
+        ylim=(-0.02 * end, 1.02 * end),
         xlabel="predicted probability",
         ylabel="recalibrated probability",
         aspect="equal",

@@ -76,7 +76,8 @@ def reliability_curve(
         unequal weights, by the effective number of rows).
     simultaneous
         Make the bands of all bins together contain the frequencies with probability `level` if calibrated (each bin at
-        level^(1/m) for the m bins that hold rows, which are independent). For bins only.
+        level^(1/m) for the m bins that hold rows, which are independent). An isotonic region then contains whole fits
+        with this probability.
     resamples, rng
         Redraws of the outcomes for the band with unequal weights and for the isotonic region.
 
@@ -149,8 +150,8 @@ class ReliabilityOptions:
         check_choice("simultaneous", self.simultaneous, False, True)
         check_choice("method", self.method, None, *get_args(IntervalMethod))
         check_bins(self.bins, self.strategy, strategies=get_args(Strategy))
-        if self.strategy == "isotonic" and (self.method is not None or self.simultaneous):
-            raise InputError('strategy="isotonic" has no method= and no simultaneous=; leave them out')
+        if self.strategy == "isotonic" and self.method is not None:
+            raise InputError('strategy="isotonic" has no intervals, and so no method=; leave it out')
 
 
 def _summarise(rows: Binary | QuantileRows, options: ReliabilityOptions) -> Ordered | KeptRows:
@@ -243,7 +244,9 @@ def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOption
 
 def _isotonic(summary: Ordered, options: ReliabilityOptions) -> Curve:
     w, e = summary.weight_by_score, summary.event_weight_by_score
-    low, high, how = isotonic_band(summary, options.level, options.resamples, generator(options.rng))
+    low, high, how = isotonic_band(
+        summary, options.level, options.resamples, generator(options.rng), simultaneous=options.simultaneous
+    )
     return Curve(
         kind="isotonic",
         columns={
@@ -253,7 +256,7 @@ def _isotonic(summary: Ordered, options: ReliabilityOptions) -> Curve:
             "consistency_low": low,
             "consistency_high": high,
         },
-        method=f"isotonic regression; consistency region {how}",
+        method=f"isotonic regression; {'simultaneous ' if options.simultaneous else ''}consistency region {how}",
         n=summary.n,
         details={"level": options.level},
     )

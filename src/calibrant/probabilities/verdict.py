@@ -197,7 +197,8 @@ class Scale:
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
     """State the size of the error, then the outcome."""
     verb = "is" if found.named.startswith("The ") else "are"
-    return f"{found.named} {verb} off by {scale.size(claim)}: {_ending(claim, found, scale, setting)}."
+    size = f"off by {scale.size(claim)}" if claim.low > 0 or claim.high < 1 else "off by an unknown size"
+    return f"{found.named} {verb} {size}: {_ending(claim, found, scale, setting)}."
 
 
 def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:

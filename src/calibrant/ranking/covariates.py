@@ -284,8 +284,6 @@ class RankRows(Summary):
 
     def merged(self, other: Self) -> Self:
         """Return the rows of both, one after the other."""
-        if not self.counted or not other.counted:
-            return other if not self.counted else self
         q, theirs = self.x.shape[1], other.x.shape[1]
         if q != theirs:
             raise SummaryError(f"ranks with {q} covariates do not merge with ranks with {theirs}")

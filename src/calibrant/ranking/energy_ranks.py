@@ -197,18 +197,8 @@ def density_level(distribution: Distribution, y: FloatArray) -> FloatArray | Non
         if isinstance(distribution, Laplace):
             return np.asarray(-np.expm1(-np.abs(y - distribution.loc) / distribution.scale))
         if isinstance(distribution, MvNormal):
-            return np.asarray(gammainc(distribution.shape[0] / 2, _squared_distances(distribution, y) / 2))
+            return np.asarray(gammainc(distribution.shape[0] / 2, distribution.squared_distances(y[:, None])[:, 0] / 2))
     return None
-
-
-def _squared_distances(distribution: MvNormal, y: FloatArray) -> FloatArray:
-    """Return (y - μ)' Σ⁻¹ (y - μ), as the square of the solution of L z = y - μ with Σ = L L'."""
-    residual = y - distribution.mean
-    if distribution.is_shared:
-        z = np.linalg.solve(np.linalg.cholesky(distribution.cov[0]), residual.T).T
-    else:
-        z = np.linalg.solve(np.linalg.cholesky(distribution.cov), residual[:, :, None])[:, :, 0]
-    return np.asarray((z * z).sum(axis=1))
 
 
 def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,18 +26,17 @@ from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
 from calibrant.ranking.failures import (
     NONE,
-    UNINFORMATIVE,
     failures_of,
     normal_errors,
     outward_failure,
     smallest_effects,
+    supported,
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
 from calibrant.ranking.spread import contraction as contraction_of
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
-LITTLE_CONTRACTION = 0.05
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
@@ -78,7 +76,7 @@ def explain(
         `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
         `CdfValues`.
     level
-        Confidence of the statements, for all columns together, and of each interval. Between 1e-6 and 1 - 1e-12.
+        Confidence of the statements and limits, of all columns together. Between 1e-6 and 1 - 1e-12.
     outward
         Whether high ranks mean outlying outcomes. None: as recorded in the ranks; those of `energy_ranks` and most
         `joint_ranks` do.
@@ -87,8 +85,8 @@ def explain(
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
         numbers among draws of vectors, and energy ranks for `MvNormal`.
     contraction
-        The value of `contraction`, one per column, with a summary: are predictions calibrated and uninformative?
-        `explain` computes it from outcomes and draws or distributions.
+        The value of `contraction`, one per column, with a summary. It is reported, not judged. `explain` computes it
+        from outcomes and draws or distributions.
     rng
         Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
 
@@ -104,11 +102,13 @@ def explain(
     other distribution they are approximate, which the sentences say ("about"). Coverage is that of central intervals
     between draws at attainable levels, as observed.
 
+    A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
+    together with probability `level`.
+
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
-    distribution of all outcomes together. Contraction tells them apart: where it is at most 0.05, or within a standard
-    error of 0, predictions that pass are called no sharper than the marginal distribution. Errors that cancel between
-    groups of rows are not seen: use `uniformity_test` with `groups`. No departure seen is not proof of calibration;
-    hence the smallest shift and spread that a test at 5 % sees four times in five.
+    distribution of all outcomes together, whose contraction is about 0. Errors that cancel between groups of rows are
+    not seen: use `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest
+    shift and spread that this test sees four times in five.
 
     Examples
     --------
@@ -131,50 +131,75 @@ def explain(
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
     shrunk = _contraction_of(contraction, ranks, rows, prediction)
-    pvalues, point = _pvalues(ranks)
-    joint_p = None if together is None else float(_pvalues(_one_column(together))[0][0])
+    pvalues = _pvalues(ranks)
+    joint_p = None if together is None else float(_pvalues(_one_column(together))[0])
     adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
+    rate = (1 - level) / (ranks.C + (joint_p is not None))
     out = ranks.outward if outward is None else bool(outward)
-    tail = (1 - level) / (ranks.C + (joint_p is not None))
-    smallest = (np.nan, np.nan) if out else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=tail)
-    columns = [
-        _found(ranks, c, level, out, smallest, float(adjusted[c]), int(point[c]), shrunk) for c in range(ranks.C)
-    ]
-    return _explanation(ranks, columns, level, None if joint_p is None else float(adjusted[-1]))
+    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, contraction=shrunk)
+    return explanation_of(ranks, columns, None if joint_p is None else float(adjusted[-1]))
 
 
-def _found(
+class Rates(NamedTuple):
+    """How the error rate 1 - level of all statements together is shared."""
+
+    level: float
+    test: float  # of the test of one column
+    limits: float  # of the limits of one number of one column
+
+
+def found_columns(
     ranks: Ranks,
-    c: int,
-    level: float,
-    outward: bool,
-    smallest: tuple[float, float],
-    pvalue: float,
-    point: int,
-    contractions: FloatArray | None,
-) -> Found:
-    counts, shrunk = ranks.counts[:, c], None if contractions is None else float(contractions[c])
-    errors = normal_errors(counts, level)
-    if pvalue > 1 - level:
-        little = shrunk is not None and shrunk <= max(LITTLE_CONTRACTION, sqrt(2 / max(ranks.n - 1, 1)))
-        failures: tuple[str, ...] = (UNINFORMATIVE if little else NONE,)
-    else:
-        failures = (outward_failure(counts),) if outward else failures_of(counts, errors)
-    if outward:  # a shift and a spread are those of single coordinates
-        errors = errors._replace(
-            shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
+    adjusted: FloatArray,
+    rates: Rates,
+    *,
+    outward: bool = False,
+    contraction: FloatArray | None = None,
+) -> list[Found]:
+    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it."""
+    where = np.rint(band_test(ranks).where * (ranks.M + 1)).astype(np.int64)
+    smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
+    found = []
+    for c in range(ranks.C):
+        counts = ranks.counts[:, c]
+        errors = normal_errors(counts, 1 - rates.limits)
+        failures: tuple[str, ...] = (NONE,)
+        if adjusted[c] <= 1 - rates.level:
+            named = (outward_failure(counts),) if outward else failures_of(counts, errors)
+            failures = supported(named, errors)
+        if outward:  # a shift and a spread are those of single coordinates
+            errors = errors._replace(
+                shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
+            )
+        found.append(
+            Found(
+                failures,
+                counts,
+                ranks.cells,
+                outward,
+                errors,
+                _coverage(counts, outward),
+                smallest,
+                float(adjusted[c]),
+                rates.level,
+                int(where[c]),
+                None if contraction is None else float(contraction[c]),
+                adjusted=rates.test < 1 - rates.level,
+            )
         )
-    coverage = _coverage(counts, outward)
-    return Found(failures, counts, ranks.cells, outward, errors, coverage, smallest, pvalue, level, point, shrunk)
+    return found
 
 
-def _explanation(ranks: Ranks, columns: list[Found], level: float, joint_p: float | None) -> Explanation:
+def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = None) -> Explanation:
+    """Return what is known of the columns in words and numbers."""
+
     def each(values: list[Any]) -> Any:
         if ranks.single:
             return values[0]
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
-    alone = all(column.failures[0] in (NONE, UNINFORMATIVE) for column in columns)
+    alone = all(column.failures[0] == NONE for column in columns)
+    level = columns[0].level
     joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
     return Explanation(
         sentence=each([sentence(column) for column in columns]),
@@ -207,10 +232,9 @@ def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
     return found
 
 
-def _pvalues(ranks: Ranks) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return the exact p-values of the columns and the ranks j at which #{rank < j} is most unlikely."""
-    found = band_test(ranks)
-    return np.maximum(found.pvalue, SMALLEST_PVALUE), np.rint(found.where * (ranks.M + 1)).astype(np.int64)
+def _pvalues(ranks: Ranks) -> FloatArray:
+    """Return the exact p-values of the columns."""
+    return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
 
 
 def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.failures import NormalErrors
 
-NOTABLE_SPREAD = 1.25  # a wrong factor of the spread; rows that cannot see it have not shown calibration
+LITTLE_CONTRACTION = 0.05  # contraction up to which it is mentioned
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
 SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
 
@@ -32,6 +32,7 @@ class Found(NamedTuple):
     level: float
     point: int  # the j at which #{rank < j} is farthest from its null distribution
     contraction: float | None
+    adjusted: bool = False  # whether the p-value allows for other tests
 
     @property
     def n(self) -> int:
@@ -47,21 +48,22 @@ class Found(NamedTuple):
 def sentence(found: Found) -> str:
     """Return the sentence about a column."""
     first, *others = found.failures
-    if first in (kinds.NONE, kinds.UNINFORMATIVE):
+    if first == kinds.NONE:
         return _calm(found)
     sentences = [FIRST_SENTENCE[first](found), *(f"Predictions are also {ALSO[name](found)}" for name in others)]
     if kinds.NARROW in found.failures:
         sentences.append(SAME_RANKS)
-    return f"{'. '.join(sentences)}. Exact {pvalue_words(found.pvalue)}."
+    return f"{'. '.join(sentences)}. {'Adjusted' if found.adjusted else 'Exact'} {pvalue_words(found.pvalue)}."
 
 
 def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
     """Return failure and sentence of the ranks of all columns together; `alone`: every column passed."""
-    p = pvalue_words(pvalue)
+    p = f"adjusted {pvalue_words(pvalue)}"
     if pvalue > 1 - level:
         return kinds.NONE, f"The joint ranks show no departure beyond chance ({p})."
     if alone:
-        return "dependence wrong", f"Each variable is right alone; their dependence is wrong (joint ranks, {p})."
+        together = "together they are, as wrong dependence makes them"
+        return "dependence wrong", f"No single variable is off beyond chance; {together} (joint ranks, {p})."
     return (
         kinds.OTHER,
         f"The joint ranks are uneven too ({p}), as errors of single variables make them: correct these first.",
@@ -73,24 +75,39 @@ def pvalue_words(p: float) -> str:
     return f"p = {p:.2g}" if p >= 1e-300 else "p < 1e-300"
 
 
+def contraction_words(contraction: float) -> str:
+    """Say what a contraction is; it does not tell whether predictions are informative."""
+    variance = f"the mean predictive variance is {1 - contraction:.2f} times the variance of all outcomes"
+    return f"Contraction {_rounded(contraction):.2f}: {variance}."
+
+
 def _calm(found: Found) -> str:
-    calm = f"No departure beyond chance (joint {_percent(found.level)}; {pvalue_words(found.pvalue)})"
-    if found.failures[0] == kinds.UNINFORMATIVE and found.contraction is not None:
-        enough_rows = found.smallest[1] <= NOTABLE_SPREAD
-        verdict = "calibrated, but" if enough_rows else "too few rows to call them calibrated, and"
-        return (
-            f"{calm}: {verdict} no sharper than the marginal distribution. The predictive variance is "
-            f"{1 - found.contraction:.2f} times that of all outcomes together (contraction {found.contraction:.2f})."
-        )
-    if found.outward:
-        return f"{calm}."
-    shift, spread = found.smallest
-    error = 100 * (spread - 1)
-    spread_words = f"a spread error under {error:.{0 if error >= 10 else 1}f} % or " if spread < np.inf else ""
-    return (
-        f"{calm}. At {found.n:,} rows {spread_words}a shift under {shift:.2g} predictive standard deviations would go "
-        "unseen."
-    )
+    p = f"{'adjusted ' if found.adjusted else ''}{pvalue_words(found.pvalue)}"
+    words = [f"No departure beyond chance ({_percent(found.level)}; {p})."]
+    if not found.outward:
+        words.append(visible_words(*found.smallest, found.n))
+    if found.contraction is not None and found.contraction <= LITTLE_CONTRACTION:
+        words.append(contraction_words(found.contraction))
+    return " ".join(words)
+
+
+def visible_words(shift: float, spread: float, n: int) -> str:
+    """Say which errors so many rows show four times in five; those of one draw have no spread.
+
+    >>> visible_words(0.131, np.nan, 500)
+    'With 500 rows a shift of 0.14 predictive standard deviations would be found at least 4 times in 5.'
+    """
+    rows = "1 row" if n == 1 else f"{n:,} rows"
+    errors = [f"a spread that is wrong by a factor of {_rounded_up(spread)}"] * (spread < np.inf)
+    errors += [f"a shift of {_rounded_up(shift)} predictive standard deviations"] * (shift < np.inf)
+    end = "would be found at least 4 times in 5."
+    if not errors:
+        return f"With {rows} no error of the spread and no shift {end}"
+    return f"With {rows} {', or '.join(errors)}{',' * (len(errors) > 1)} {end}"
+
+
+def _rounded_up(value: float) -> str:
+    return f"{np.ceil(100 * value - ROUNDING) / 100:.2f}"
 
 
 def _wide(found: Found) -> str:
@@ -124,10 +141,7 @@ def _spikes(found: Found) -> str:
 def _other(found: Found) -> str:
     t, share = found.point / (found.M + 1), found.counts[: found.point].sum() / found.n
     place = f"in the most probable {_percent(t)}" if found.outward else f"below the {_percent(t)} point"
-    return (
-        "The ranks are uneven in a way that is neither bias, spread, skewness nor tails: the outcome falls "
-        f"{place} of its prediction {_share(share, found)} of the time"
-    )
+    return f"The ranks are uneven: the outcome falls {place} of its prediction {_share(share, found)} of the time"
 
 
 def _by(found: Found) -> str:
@@ -137,7 +151,7 @@ def _by(found: Found) -> str:
     if not errors.measurable:
         return f"{side} the outcomes by {sign * errors.shift:.2g} {unit} or more"
     low, high = sorted((sign * errors.shift_low, sign * errors.shift_high))
-    return f"{side} the outcomes by about {sign * errors.shift:.2f} {unit} ({_interval(low, high, found)})"
+    return f"{side} the outcomes by about {sign * errors.shift:.2f} {unit} ({_limits(low, high, 0.0, found)})"
 
 
 IMPROBABLE = (
@@ -173,12 +187,33 @@ def _factor(found: Found) -> str:
     errors = found.errors
     if not errors.measurable:
         return f"multiply the spread by {errors.spread:.2g} or {'more' if errors.spread > 1 else 'less'}"
-    interval = _interval(errors.spread_low, errors.spread_high, found)
-    return f"multiply the spread by about {errors.spread:.2f} ({interval})"
+    limits = _limits(errors.spread_low, errors.spread_high, 1.0, found)
+    return f"multiply the spread by about {errors.spread:.2f} ({limits})"
 
 
-def _interval(low: float, high: float, found: Found) -> str:
-    return f"{_percent(found.level)} interval {low:.2f} to {high:.2f}"
+def _limits(low: float, high: float, expected: float, found: Found) -> str:
+    return f"{_percent(found.level)} limits: {limits_words(low, high, expected)}"
+
+
+MAX_DIGITS = 6
+
+
+def limits_words(low: float, high: float, expected: float, *, digits: int = 2) -> str:
+    """Write limits, rounded outwards; with more digits if rounding would bring them to the other side of `expected`.
+
+    >>> limits_words(1.0042, 1.0371, 1.0), limits_words(0.31, 0.4949, 0.0)
+    ('1.004 to 1.038', '0.31 to 0.50')
+    """
+    while True:
+        step = 10.0**digits
+        lower, upper = (np.floor(low * step + ROUNDING) / step, np.ceil(high * step - ROUNDING) / step)
+        kept = (low > expected) == (lower > expected) and (high < expected) == (upper < expected)
+        if kept or digits >= MAX_DIGITS:
+            return f"{lower + 0.0:.{digits}f} to {upper + 0.0:.{digits}f}"
+        digits += 1
+
+
+ROUNDING = 1e-9  # of a number that has no more digits than are written
 
 
 def _covered(found: Found) -> str:
@@ -246,22 +281,22 @@ class Explanation:
         What a person reads.
     failure
         Its short form: ``"none"``, ``"too narrow"``, ``"too wide"``, ``"too high"``, ``"too low"``, ``"skewed"``,
-        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"``, ``"uninformative"`` or ``"other"``; the
-        largest error where there are several. Of outward ranks also ``"too narrow or biased"``.
+        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"`` or ``"other"``; the largest error where
+        there are several. Of outward ranks also ``"too narrow or biased"``.
     shift, shift_low, shift_high
-        By how many predictive standard deviations predictions are too high, with an interval of confidence `level`.
+        By how many predictive standard deviations predictions are too high, with limits.
     spread, spread_low, spread_high
         The factor that the predictive spread needs; above 1 if predictions are too narrow.
     coverage
         Nominal level of an interval to the share of outcomes it contains, at about 50 and 90 %.
     smallest_shift, smallest_spread
-        The smallest shift, and factor of the spread, that this many rows show four times in five at 5 %.
+        The smallest shift, and factor of the spread, that this many rows show four times in five.
     pvalue
-        Of uniform ranks: the exact test of the simultaneous band, corrected for the number of columns (Holm).
+        Of uniform ranks: the exact test of the simultaneous band, adjusted for the number of columns (Holm).
     n, M
         Number of rows; of draws, or cells less one.
     level
-        Confidence of intervals, and of the statement that something is wrong, for all columns together.
+        Confidence of all limits and statements together.
     names
         Names of the columns.
     joint, joint_failure, joint_pvalue
@@ -316,11 +351,13 @@ class Explanation:
         if np.isnan(self.smallest_shift):
             return []
         factor = "" if np.isnan(self.smallest_spread) else f", spread x {self.smallest_spread:.2f}"
-        seen = f"smallest visible at {self.n:,} rows: shift {self.smallest_shift:.2g}{factor}."
+        seen = (
+            f"smallest visible at {self.n:,} row{'s' if self.n > 1 else ''}: shift {self.smallest_shift:.2g}{factor}."
+        )
         if not isinstance(self.sentence, str) or np.isinf(self.shift_low):
             return [f"{seen[0].upper()}{seen[1:]}"]
-        shift = "{:+.2f} ({:+.2f} to {:+.2f})".format(*map(_rounded, (self.shift, self.shift_low, self.shift_high)))
-        spread = f"{self.spread:.2f} ({self.spread_low:.2f} to {self.spread_high:.2f})"
+        shift = f"{_rounded(self.shift):+.2f} ({limits_words(float(self.shift_low), float(self.shift_high), 0.0)})"
+        spread = f"{self.spread:.2f} ({limits_words(float(self.spread_low), float(self.spread_high), 1.0)})"
         needed = f", spread to be multiplied by {spread}" if factor else ""
         return [f"Shift {shift} predictive sd{needed}; {seen}"]
 

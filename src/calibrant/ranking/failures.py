@@ -183,7 +183,7 @@ SPIKES = 1.25  # times the share of the ends that normal errors explain
 FLAT_SHARE = 0.5  # of the size of all components, below which those without the ends are flat
 DRAWS_FOR_SPIKES = 9  # among which a spike differs from a slope
 
-NONE, OTHER, UNINFORMATIVE = "none", "other", "uninformative"
+NONE, OTHER = "none", "other"
 NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
 SKEWED, HEAVY, LIGHT = "skewed", "heavy-tailed", "light-tailed"
 MODES, OUTSIDE = "two modes", "outside"
@@ -213,6 +213,27 @@ def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, .
         first = min(shape)  # a spread that is wrong only in the core is not corrected by a factor
         return (first, *(name for name in _largest_first(sizes) if name not in (first, NARROW, WIDE)))
     return _largest_first(sizes)
+
+
+def supported(failures: tuple[str, ...], errors: NormalErrors) -> tuple[str, ...]:
+    """Leave out a shift and a spread whose own limits contain the value of calibration.
+
+    Errors that are too large to be measured have no limits and stay. Ranks that leave nothing to name are uneven in
+    another way.
+
+    >>> errors = normal_errors(np.array([6, 3, 3, 6]), 0.95)
+    >>> supported((NARROW, HIGH), errors)
+    ('other',)
+    """
+    if not errors.measurable:
+        return failures
+    excluded = {
+        HIGH: errors.shift_low > 0,
+        LOW: errors.shift_high < 0,
+        NARROW: errors.spread_low > 1,
+        WIDE: errors.spread_high < 1,
+    }
+    return tuple(name for name in failures if excluded.get(name, True)) or (OTHER,)
 
 
 def outward_failure(counts: NDArray[np.int64]) -> str:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks
-from calibrant.core.findings import Grouped, Measurement, Setting, Table, Verdict
+from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
-from calibrant.core.words import NAMED, percent, pvalue_words, rows_needed
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.covariates import rank_score_test
+from calibrant.ranking.counting import legendre, marginal_ranks
+from calibrant.ranking.covariates import score_found
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
-from calibrant.ranking.explain_words import Explanation
-from calibrant.ranking.failures import NONE, UNINFORMATIVE, normal_errors
+from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
@@ -43,10 +41,16 @@ class RankCheck(NamedTuple):
     method: str
     conditional: bool = False  # it uses what was known of each row
 
-    @property
-    def measurement(self) -> Measurement:
-        """The check as a line of the table."""
-        return Measurement(self.name, self.label, self.statistic, pvalue=self.pvalue, method=self.method)
+    def adjusted(self, tests: int) -> float:
+        """Return the p-value that allows for so many checks."""
+        return min(1.0, tests * self.pvalue)
+
+    def measurement(self, tests: int) -> Measurement:
+        """Return the check as a line of the table, with the adjusted p-value that the verdict rests on."""
+        method = f"{self.method}; p-value adjusted for {tests} checks" if tests > 1 else self.method
+        return Measurement(
+            self.name, self.label, self.statistic, pvalue=self.adjusted(tests), method=method, decides=True
+        )
 
 
 def judged_by_ranks(rows: DistributionRows) -> bool:
@@ -112,10 +116,7 @@ def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[R
         return [], []
     checks, missing = [], []
     try:
-        found = rank_score_test(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x))
-        pvalues = np.atleast_1d(found.pvalue)
-        statistic, p = float(np.atleast_1d(found.statistic)[pvalues.argmin()]), float(pvalues.min())
-        checks.append(RankCheck("rank_score_test", "ranks against covariates", None, statistic, p, found.method, True))
+        checks.append(_relation(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x)))
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
     if cast(Samples, rows.distribution).finite:
@@ -124,6 +125,35 @@ def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[R
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing
+
+
+def _relation(ranks: Ranks) -> RankCheck:
+    """Return the score test of ranks against covariates that allows for errors which all rows share.
+
+    `rank_score_test` takes φ_1 and φ_2 as uncorrelated and of variance 1, as they are if ranks are uniform. Here they
+    are first given this covariance, so that a spread that is wrong everywhere is not taken for a relation.
+    """
+    (moments,) = ranks.covariates
+    cross = moments.cross.copy()  # (q, K, C)
+    for c in range(ranks.C):
+        cross[:, :, c] = cross[:, :, c] @ _whitening(ranks.counts[:, c], cross.shape[1])
+    found = score_found(replace(ranks, covariates=(replace(moments, cross=cross),)))
+    p = holm(found.pvalue)
+    worst = int(p.argmin())
+    name, label = "rank_score_test", "ranks against covariates"
+    return RankCheck(name, label, None, float(found.statistic[worst]), float(p[worst]), found.words, True)
+
+
+def _whitening(counts: NDArray[np.int64], K: int) -> FloatArray:
+    """Return the root of the inverse covariance of φ_1 to φ_K in these counts; 0 in directions without spread."""
+    phi = legendre(counts.size - 1)[:K]
+    mean = phi @ counts / counts.sum()
+    values, vectors = np.linalg.eigh((phi * counts) @ phi.T / counts.sum() - np.outer(mean, mean))
+    varies = values > NO_SPREAD * K
+    return np.asarray(vectors[:, varies] / np.sqrt(values[varies]) @ vectors[:, varies].T)
+
+
+NO_SPREAD = 1e-12  # variance of φ below which ranks are all alike
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
@@ -140,131 +170,36 @@ def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
     return Ranks(*tables, names, False, beside("tied"), parts[0].cells, all(part.outward for part in parts))
 
 
-NOTABLE_SPREAD = 1.25  # a spread that is wrong by a quarter
-CALM_FAILURES = (NONE, UNINFORMATIVE)
-
-
-def sample_verdict(
-    explained: Explanation,
-    marginal: RankCheck,
-    joint: list[RankCheck],
-    conditional: list[RankCheck],
-    setting: Setting,
-) -> Verdict:
-    """Return the verdict on draws: every check counts, and all of them together keep the level.
-
-    `explained` says what is wrong with each coordinate at the level that this leaves to it.
-    """
-    checks = [marginal, *joint, *conditional]
-    tests = len(checks) * setting.families
-    p = min(1.0, tests * min(check.pvalue for check in checks))
-    uninformative = _uninformative(explained)
-    if p < 1 - setting.level:
-        whole, covariates = (
-            [check for check in some if tests * check.pvalue < 1 - setting.level] for some in (joint, conditional)
-        )
-        sentences = _of_coordinates(explained)
-        if whole:
-            vectors = not isinstance(explained.sentence, str)
-            sentences.append(_of_whole(whole, each_is_right=vectors and not sentences))
-        if covariates and not sentences:  # other errors make these ranks uneven too
-            sentences.append(_of_covariates(covariates))
-        title = f"These draws are not calibrated ({pvalue_words(p)})."
-        return Verdict("miscalibrated", title, (*sentences, *uninformative))
-    visible = explained.smallest_spread
-    if visible <= NOTABLE_SPREAD:
-        power = (
-            f"A spread that is wrong by {percent(visible - 1)} would have been found 4 times in 5 with this many rows. "
-            "That is not proof of calibration: smaller errors, and errors that cancel, stay unseen."
-        )
-        title = f"No evidence of miscalibration in these draws ({pvalue_words(p)})."
-        return Verdict("no evidence", title, (*uninformative, power))
-    few = f"rows to tell ({explained.n:,}" if explained.M > 1 else "draws to tell (1 per row"
-    return Verdict(
-        "cannot tell", f"There are too few {few}; {pvalue_words(p)}).", (*uninformative, _low_power(explained))
-    )
-
-
-def _low_power(explained: Explanation) -> str:
-    """Say what so few rows could have shown."""
-    visible = explained.smallest_spread
-    if math.isnan(visible):
-        return "One draw per row shows no error of the spread, however many rows there are."
-    if visible == math.inf:
-        return "No error of the spread would have been found 4 times in 5: collect more rows, or more draws per row."
-    needed = rows_needed(explained.n * (math.log(visible) / math.log(NOTABLE_SPREAD)) ** 2)
-    return (
-        f"Only a spread that is wrong by a factor of {visible:.2g} would have been found 4 times in 5. "
-        f"To see {percent(NOTABLE_SPREAD - 1)}, collect about {needed:,} rows."
-    )
-
-
-def _of_coordinates(explained: Explanation) -> list[str]:
-    """Return the sentences on coordinates that are off, worst first."""
-    if isinstance(explained.sentence, str):
-        return [] if explained.failure in CALM_FAILURES else [explained.sentence]
-    off = [c for c in range(len(explained.names)) if explained.failure[c] not in CALM_FAILURES]
-    off.sort(key=lambda c: float(explained.pvalue[c]))  # type: ignore[index]
-    names = [f"Coordinate {name}" if name.isdigit() else name for name in explained.names]
-    more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
-    return [*(f"{names[c]}: {explained.sentence[c]}" for c in off[:NAMED]), *more]
-
-
-def _of_whole(off: list[RankCheck], *, each_is_right: bool) -> str:
-    if each_is_right:
-        return f"Each coordinate is right alone; their dependence is wrong ({_listed(off)})."
-    return f"The whole is off as well ({_listed(off)}); correct single coordinates first."
-
-
-def _of_covariates(off: list[RankCheck]) -> str:
-    if any(check.ranks is None for check in off):
-        return (
-            f"What was known of a row predicts where its outcome falls among the draws ({_listed(off)}): it was not "
-            "used well."
-        )
-    return f"Outcomes are not as far from what the covariates predict as the draws are ({_listed(off)})."
-
-
-def _listed(checks: list[RankCheck]) -> str:
-    return " and ".join(f"{check.label}, {pvalue_words(check.pvalue)}" for check in checks)
-
-
-def _uninformative(explained: Explanation) -> list[str]:
-    """Say which coordinates are calibrated and nothing more."""
-    if isinstance(explained.sentence, str):
-        return [explained.sentence] if explained.failure == UNINFORMATIVE else []
-    idle = [name for name, kind in zip(explained.names, explained.failure, strict=True) if kind == UNINFORMATIVE]
-    if not idle:
-        return []
-    listed = ", ".join(idle[:NAMED]) + (f" and {len(idle) - NAMED:,} more" if len(idle) > NAMED else "")
-    calm = "Calibrated, but no" if explained.smallest_spread <= NOTABLE_SPREAD else "No"
-    return [f"{calm} sharper than the marginal distribution: {listed}."]
-
-
-SMALL_ERROR = 0.1  # predictive standard deviations, and of the logarithm of a spread: not worth a word
-
-
 def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Return the band test of each group and coordinate, adjusted over all of them, worst first."""
-    lines: list[dict[str, Any]] = []
-    for grouping in groupings:
-        for g, name in enumerate(grouping.names):
-            part = rows.take(np.flatnonzero(grouping.code == g))
-            lines += _lines(name, coordinate_ranks(part, setting), setting.level)
-    adjusted = holm(np.array([line["pvalue"] for line in lines]))
+    """Return the band test of each group and coordinate, adjusted over all of them and all families, worst first."""
+    parts = [
+        (name, coordinate_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
+        for grouping in groupings
+        for g, name in enumerate(grouping.names)
+    ]
+    tested = max(1, sum(ranks.C for _, ranks in parts if ranks.n >= MIN_GROUP_ROWS))
+    limits = (1 - setting.level) / (2 * setting.families * tested)  # of shift and spread
+    lines = [line for name, ranks in parts for line in _lines(name, ranks, 1 - limits)]
+    adjusted = np.minimum(1.0, setting.families * holm(np.array([line["pvalue"] for line in lines])))
     for line, p in zip(lines, adjusted.tolist(), strict=True):
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
-    how = {line["group"]: _how(line) for line in reversed(lines)}  # the worst line of a group describes it
-    columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in lines[0]}
+    how = {line["group"]: line["how"] for line in reversed(lines)}  # the worst line of a group describes it
+    shown = [name for name in lines[0] if name != "how"]
+    columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in shown}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
-    note = (
-        "The exact band test of the ranks of each group"
-        f"{' and coordinate' if 'coordinate' in columns else ''}; p-values are adjusted for all of them (Holm). "
-        f"Groups of fewer than {MIN_GROUP_ROWS} rows are not tested."
+    return Grouped(Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families)), how)
+
+
+def _note(several: bool, families: int) -> str:
+    words = "" if families == 1 else f" and for {families} families of tests: all rows, groups"
+    return (
+        f"The exact band test of the ranks of each group{' and coordinate' if several else ''}. Adjusted p-values "
+        f"allow for all of them (Holm){words}. Groups of fewer than {MIN_GROUP_ROWS} rows are not tested. Shift and "
+        "spread describe: predictions are too high by shift predictive standard deviations, and their spread needs the "
+        "factor spread."
     )
-    return Grouped(Table("groups", "Groups", columns, note), how)
 
 
 def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
@@ -273,18 +208,18 @@ def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
     for name, counts, p in zip(ranks.names, ranks.counts.T, pvalues.tolist(), strict=True):
         errors = normal_errors(counts, level)
         line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
-        lines.append({**line, "pvalue": p})
+        lines.append({**line, "pvalue": p, "how": _how(name, errors)})
     return lines
 
 
-def _how(line: dict[str, Any]) -> str:
-    shift, spread = line["shift"], line["spread"]
+def _how(coordinate: str, errors: NormalErrors) -> str:
+    """Say how a group is off, by what its limits support."""
     words = []
-    if abs(shift) > SMALL_ERROR:
-        words.append(f"too {'high' if shift > 0 else 'low'} by {abs(shift):.2f} sd")
-    if not np.isnan(spread) and abs(np.log(spread)) > SMALL_ERROR:
-        words.append(f"spread needs the factor {spread:.2f}")
-    where = f"{line['coordinate']}: " if line["coordinate"] else ""
+    if not errors.shift_low <= 0 <= errors.shift_high:
+        words.append(f"too {'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2f} sd")
+    if not errors.spread_low <= 1 <= errors.spread_high and not np.isnan(errors.spread):
+        words.append(f"spread needs the factor {errors.spread:.2f}")
+    where = f"{coordinate}: " if coordinate else ""
     return where + (", ".join(words) or "ranks uneven")
 
 

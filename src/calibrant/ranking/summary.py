@@ -195,8 +195,6 @@ class Ranks(Summary):
 
     def merged(self, other: Self) -> Self:
         """Add up rank by rank, and part by part."""
-        if not self.names or not other.names:
-            return other if not self.names else self
         self._refuse_other_ranks(other)
         for name in ("groups", "covariates", "exchanged"):
             if bool(getattr(self, name)) != bool(getattr(other, name)):

@@ -2,47 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from calibrant.core.annotations import Alternative
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
-from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, TestResult
 from calibrant.core.words import SMALL_GROUP, percent, points, small_groups
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import Grouping
+from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.rows import IntervalRows, SetRows
-from calibrant.regions import verdict as words
+from calibrant.regions.claims import INTERVALS, Beside, Judged, Phrase, Plan, level_words, smallest_seen
 from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
+from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
 from calibrant.regions.hits import ALL, HitTable, not_nested
-from calibrant.regions.sizes import Sizes, size_stratified_coverage
-from calibrant.regions.verdict import (
+from calibrant.regions.lines import (
     Line,
-    Words,
-    coverage_lines,
-    how_off,
-    joint_test,
-    labels_of,
-    level_words,
+    Lines,
+    Rule,
+    filled,
+    filled_sizes,
+    level_lines,
     lines_of,
-    seen_at,
+    position_labels,
+    position_lines,
+    promise,
+    size_lines,
 )
+from calibrant.regions.sizes import Sizes, size_stratified_coverage
+from calibrant.regions.verdict import how_off
 
 MAX_LEVELS_SHOWN = 9  # with their own measurements; more are in a table
+NOT_USED = "not part of the verdict"
+JOINT = "multinomial_coverage_test"
 
 
-def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement, ...]:
-    """Return one measurement per level, with its interval, the nominal level to compare with, and the p-value."""
-    lines = lines_of(curve)
-    if len(lines) > MAX_LEVELS_SHOWN:
+def level_measurements(lines: Lines, name: str, label: str) -> tuple[Measurement, ...]:
+    """Return one measurement per level, with its limits, the nominal level to compare with, and the p-value."""
+    curve = lines.curve
+    if curve.nominal.size > MAX_LEVELS_SHOWN:
         return ()
     found: list[Measurement] = []
-    for k, line in enumerate(lines):
-        known = not np.isnan(line["nominal"])
+    for k, line in enumerate(lines_of(curve)):
+        known, tested = not np.isnan(line["nominal"]), not np.isnan(line["pvalue_adjusted"])
         found.append(
             Measurement(
                 level_name(name, curve.nominal, k),
@@ -50,8 +55,10 @@ def level_measurements(curve: Curve, name: str, label: str) -> tuple[Measurement
                 line["coverage"],
                 expected=line["nominal"] if known else None,
                 interval=(line["lower"], line["upper"]),
-                pvalue=None if np.isnan(line["pvalue"]) else line["pvalue"],
-                method=curve.method,
+                pvalue=line["pvalue_adjusted"] if tested else None,
+                method=f"{curve.method}, adjusted for all levels and families" if tested else curve.method,
+                details={"pvalue_unadjusted": line["pvalue"]} if tested else {},
+                decides=tested,
             )
         )
     return tuple(found)
@@ -76,20 +83,53 @@ def at_level(measurement: Measurement, things: str, levels: FloatArray, k: int) 
     return replace(measurement, name=level_name(measurement.name, levels, k), label=f"{which}: {measurement.label}")
 
 
-def joint_measurement(joint: TestResult | None) -> tuple[Measurement, ...]:
+def joint_test(table: HitTable, setting: Setting, rule: Rule) -> TestResult | None:
+    """Return the test of all levels together; None where it does not apply."""
+    if (
+        table.levels.size < 2
+        or np.isnan(table.levels).any()
+        or has_ties(table)
+        or not (table.nested and table.has_equal_weights)
+        or setting.calibration_size is not None
+        or rule.alternative != "two-sided"
+    ):
+        return None
+    return multinomial_coverage_test(table, resamples=setting.resamples, rng=setting.rng)
+
+
+def joint_measurement(joint: TestResult | None, tests: int, setting: Setting) -> tuple[Measurement, ...]:
     """Return the line of the test of all levels together: the largest distance of a coverage from its level."""
     if joint is None:
         return ()
     return (
         Measurement(
-            "multinomial_coverage_test",
+            JOINT,
             "largest gap, all levels together",
             joint.estimate,
-            pvalue=joint.pvalue,
-            method=joint.method,
-            details={"statistic": joint.statistic, "df": joint.details["df"]},
+            pvalue=min(1.0, setting.families * tests * joint.pvalue),
+            method=f"{joint.method}, adjusted for all levels and families",
+            details={
+                "statistic": joint.statistic,
+                "df": joint.details["df"],
+                "pvalue_unadjusted": joint.pvalue,
+            },
+            decides=True,
         ),
     )
+
+
+def described(measurements: Sequence[Measurement], setting: Setting) -> tuple[Measurement, ...]:
+    """Mark measurements that the verdict does not use; tests that ignore the calibration set lose their p-value."""
+    found = []
+    for line in measurements:
+        if line.pvalue is None or line.decides:
+            found.append(line)
+        elif setting.calibration_size is not None and line.name.startswith("skce_test"):
+            why = "no p-value: this test cannot allow for the calibration set"
+            found.append(replace(line, pvalue=None, method=f"{line.method}; {why}", details={}))
+        else:
+            found.append(replace(line, method=f"{line.method}; {NOT_USED}"))
+    return tuple(found)
 
 
 def line_table(name: str, title: str, curve: Curve, note: str, *, first: str = "group") -> Table:
@@ -97,7 +137,7 @@ def line_table(name: str, title: str, curve: Curve, note: str, *, first: str = "
     in_groups = set(curve.group.tolist()) != {ALL}
     known = not np.isnan(curve.nominal).any()
     nominal = known and (len(np.unique(curve.nominal)) > 1 or not in_groups)
-    columns = _columns(curve, nominal=nominal, tested=known and "pvalue" in curve.columns)
+    columns = _columns(curve, nominal=nominal, tested=known and "pvalue_adjusted" in curve.columns)
     groups = {first: tuple(map(str, curve.group[curve.count > 0].tolist()))} if in_groups else {}
     return Table(name, title, {**groups, **columns}, note)
 
@@ -112,36 +152,54 @@ def _columns(curve: Curve, *, nominal: bool, tested: bool) -> dict[str, tuple[An
         "n": column("count"),
         "coverage": column("coverage"),
         "interval": tuple(zip(column("lower"), column("upper"), strict=True)),
-        **({"pvalue": column("pvalue"), "pvalue_adjusted": column("pvalue_holm")} if tested else {}),
+        **({"pvalue_adjusted": column("pvalue_adjusted")} if tested else {}),
     }
 
 
-def group_table(tables: list[Curve], several: bool, *, name: str = "groups", title: str = "Groups") -> Table:
-    """Return one row per group and level, the most suspicious first, with p-values adjusted for all of them (Holm)."""
-    columns = {key: np.concatenate([curve.columns[key] for curve in tables]) for key in tables[0].columns}
-    columns["pvalue_holm"] = holm(columns["pvalue"])
+def worst_first(curves: list[Curve]) -> Curve:
+    """Return the lines of several curves as one, the most suspicious first."""
+    columns: dict[str, Any] = {
+        key: np.concatenate([curve.columns[key] for curve in curves]) for key in curves[0].columns
+    }
     gap = np.abs(columns["coverage"] - columns["nominal"])
-    order = np.lexsort([-gap, columns["pvalue"], columns["pvalue_holm"]])
-    curve = replace(tables[0], columns={key: column[order] for key, column in columns.items()})
-    noun = name.removesuffix("s")
+    order = np.lexsort([-gap, columns["pvalue"]])
+    return replace(curves[0], columns={key: column[order] for key, column in columns.items()})
+
+
+def group_table(
+    curves: list[Curve], several: bool, setting: Setting, *, name: str = "groups", title: str = "Groups"
+) -> Table:
+    """Return one row per group and level, the most suspicious first."""
+    curve, noun = worst_first(curves), name.removesuffix("s")
     test = "Beta-binomial" if "calibration_size" in curve.details else "Binomial"
     small = int(np.count_nonzero(curve.count < SMALL_GROUP))
-    return Table(
-        name,
-        title,
-        {noun: tuple(curve.group.tolist()), **_columns(curve, nominal=several, tested=True)},
-        f"{test} test of each {noun}{' and level' if several else ''}; p-values are adjusted for all of them "
-        f"together (Holm).{small_groups(small) if noun == 'group' else ''}",
+    families = f" and for {setting.families} families of tests" if setting.families > 1 else ""
+    note = (
+        f"{test} test of each {noun}{' and level' if several else ''}; p-values and limits allow for all of them "
+        f"together{families}.{small_groups(small) if noun == 'group' else ''}"
     )
+    columns = _columns(curve, nominal=several, tested=True)
+    return Table(name, title, {noun: tuple(curve.group[curve.count > 0].tolist()), **columns}, note)
 
 
-def grouped(curves: list[Curve], several: bool, words: Words) -> Grouped:
+def grouped(tables: list[HitTable], setting: Setting, rule: Rule, phrase: Phrase, *, several: bool) -> Grouped:
     """Return the table of groups, and how each tested group is off at the level with its smallest p-value."""
+    tests = sum(filled(table) for table in tables)
+    curves = [level_lines(table, setting, rule, tests=tests).curve for table in tables]
     tested = [line for curve in curves for line in lines_of(curve) if not np.isnan(line["pvalue"])]
     worst: dict[str, Line] = {}
     for line in sorted(tested, key=lambda line: (line["pvalue"], -abs(line["coverage"] - line["nominal"]))):
         worst.setdefault(line["group"], line)
-    return Grouped(group_table(curves, several), {group: how_off(line, words) for group, line in worst.items()})
+    table = group_table(curves, several, setting)
+    table = replace(table, note=table.note + only_one_side(rule))
+    return Grouped(table, {group: how_off(line, phrase) for group, line in worst.items()})
+
+
+def only_one_side(rule: Rule) -> str:
+    """Say which side counts, if only one does, in a sentence that follows another."""
+    if rule.alternative == "two-sided":
+        return ""
+    return f" Only too {'low' if rule.counts_low else 'high'} a coverage counts."
 
 
 def one_level(curve: Curve) -> tuple[Curve, str]:
@@ -155,93 +213,134 @@ def one_level(curve: Curve) -> tuple[Curve, str]:
 
 MAX_PERMUTED_ROWS = 20_000_000  # over all permutations
 MIN_PERMUTATIONS = 99
-ONLY_LOW = " Only too low a coverage counts."
 
 SizedRows = IntervalRows | SetRows
 
 
 @dataclass(frozen=True, eq=False)
 class Covered:
-    """What is counted once for all sections: hits, sizes, and the coverage of all rows and by size."""
+    """What is counted once for all sections: hits and sizes, and judged lines of all rows, by size and by place."""
 
     table: HitTable
     sizes: Sizes
-    curve: Curve
-    by_size: Curve
+    lines: Lines
+    by_size: Lines
+    by_place: Lines | None
     joint: TestResult | None
 
     @property
     def tests(self) -> int:
-        """Number of tests of all levels."""
-        return 1 + (self.joint is not None)
+        """Number of tests of all rows."""
+        return filled(self.table) + (self.joint is not None)
+
+    @property
+    def beside(self) -> Beside | None:
+        """The test of all levels together, as a test beside those of the levels."""
+        return None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
+
+    def parts(self, phrase: Phrase, size: str) -> list[Judged]:
+        """Return the lines of parts of the rows, if there are several parts."""
+        found = []
+        if filled_sizes(self.sizes):
+            found.append((self.by_size, phrase._replace(subject=f"{phrase.subject} of {size} {{group}}")))
+        if self.by_place is not None:
+            found.append((self.by_place, phrase._replace(subject=f"{phrase.subject} around {{group}}")))
+        return found
+
+    def plan(self, setting: Setting) -> Plan:
+        """Return the plan of how many rows would tell."""
+        lines, levels = self.lines, np.sort(self.table.levels)
+        m = setting.calibration_size
+        return Plan(levels, lines.rule, lines.rate, lines.family_rate, setting.tolerance, calibration_size=m)
 
 
-def covered(rows: SizedRows, setting: Setting, *, alternative: Alternative) -> Covered:
-    """Count hits; `alternative` says which coverage counts as wrong for rows of a size."""
-    table, sizes = HitTable.of(rows), Sizes.of(rows)
-    by_size = coverage_lines(sizes, setting, alternative=alternative, groups="size")
-    return Covered(table, sizes, coverage_lines(table, setting), _shortened(by_size), joint_test(table, setting))
+def covered(rows: SizedRows, setting: Setting) -> Covered:
+    """Count hits, and judge levels, sizes and places by what is promised."""
+    rule, table, sizes = promise(rows, setting), HitTable.of(rows), Sizes.of(rows)
+    joint = joint_test(table, setting, rule)
+    labels = position_labels(rows) if isinstance(rows, IntervalRows) else None
+    places = 0 if labels is None else table.levels.size * sum(name != "" for name in labels.values)
+    tests = filled_sizes(sizes) + places
+    return Covered(
+        table,
+        sizes,
+        level_lines(table, setting, rule, tests=filled(table) + (joint is not None)),
+        size_lines(rows, sizes, setting, rule, tests=tests),
+        _by_place(rows, labels, setting, rule, tests),
+        joint,
+    )
 
 
-def coverage_section(found: Covered, setting: Setting, wording: words.Words, further: Any, tables: Any) -> Section:
+def _by_place(rows: SizedRows, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
+    if labels is None or not isinstance(rows, IntervalRows):
+        return None
+    return position_lines(rows, labels, setting, rule, tests=tests)
+
+
+def coverage_section(found: Covered, setting: Setting, phrase: Phrase, further: Any, tables: Any) -> Section:
     """Return the section on the coverage of all rows."""
-    things = wording.things
-    band = coverage_lines(found.table, setting, simultaneous=True)
-    lines = line_table("levels", "Coverage of each level", found.curve, "P-values are adjusted for all levels (Holm).")
+    things, levels = phrase.things, found.table.levels
+    note = "P-values and limits allow for all levels and families."
+    lines = line_table("levels", "Coverage of each level", found.lines.curve, note)
     figure = Figure(
         "coverage",
         "Nominal against observed coverage",
-        f"On the dashed line the {things} have the stated coverage; below it {wording.too_low}, above it "
-        f"{wording.too_high.removeprefix('they are ')}. The lines or the band around the dots cover all levels "
-        "together.",
-        band,
+        f"On the dashed line the {things} have the stated coverage; below it they are {phrase.too_low}, above it "
+        f"{phrase.too_high}. The band around the dots covers all levels together.",
+        found.lines.curve,
     )
     return Section(
         "coverage",
         "Coverage",
         f"Do the {things} cover the outcome as often as their level says?",
         (
-            *level_measurements(found.curve, "coverage", f"coverage of {{}} {things}"),
-            *joint_measurement(found.joint),
+            *level_measurements(found.lines, "coverage", f"coverage of {{}} {things}"),
+            *joint_measurement(found.joint, found.tests, setting),
             *further,
         ),
-        (figure,) if found.table.levels.size and not np.isnan(found.table.levels).any() else (),
-        (*([lines] if found.table.levels.size > MAX_LEVELS_SHOWN else []), *tables),
+        (figure,) if levels.size > 1 and not np.isnan(levels).any() else (),
+        (*([lines] if levels.size > MAX_LEVELS_SHOWN else []), *tables),
     )
 
 
-def size_section(found: Covered, setting: Setting, wording: words.Words, size: str) -> Section:
-    """Return the section on coverage by size."""
+def size_section(found: Covered, setting: Setting, phrase: Phrase, size: str) -> Section:
+    """Return the section on coverage by size, and of intervals by place."""
     measurements = tuple(
-        at_level(measurement, wording.things, found.table.levels, k)
+        at_level(measurement, phrase.things, found.table.levels, k)
         for k in places_of(found)
         for measurement in _size_measurements(_one(found.sizes, k), setting, size, MAX_PERMUTED_ROWS // found.sizes.L)
     )
-    table = line_table(
-        "sizes",
-        f"Coverage by {size}",
-        found.by_size,
-        f"Rows with {wording.things} of about the same {size}; p-values are adjusted for all lines together (Holm)."
-        + (ONLY_LOW if found.sizes.K else ""),
-        first=size,
-    )
-    shown, level = one_level(found.by_size)
-    figure = Figure(
-        "sizes",
-        f"Coverage by {size}{level}",
-        f"Each line is for rows with {wording.things} of about the same {size}. A level outside its line is missed by "
-        "more than chance, if this line is looked at alone.",
-        shown,
-    )
-    several = len(set(found.by_size.group[found.by_size.count > 0].tolist())) > 1
+    shown = [("sizes", size, f"of about the same {size}", found.by_size)] if filled_sizes(found.sizes) else []
+    if found.by_place is not None:
+        shown.append(("places", "place", "at about the same place", found.by_place))
+    tables = [_part_table(name, noun, of, lines, phrase) for name, noun, of, lines in shown]
+    figures = [figure for name, noun, of, lines in shown for figure in _part_figure(name, noun, of, lines, phrase)]
     return Section(
         "sizes",
-        f"By {size}",
-        f"Is coverage the same for rows with {wording.things} of small and of large {size}?",
-        measurements,
-        (figure,) if several else (),
-        (table,),
+        f"By {size}" + ("" if found.by_place is None else " and place"),
+        f"Is coverage the same for rows with {phrase.things} of small and of large {size}"
+        + ("?" if found.by_place is None else ", and wherever they lie?"),
+        described(measurements, setting),
+        tuple(figures),
+        tuple(tables),
     )
+
+
+def _part_table(name: str, noun: str, of: str, lines: Lines, phrase: Phrase) -> Table:
+    note = f"Rows with {phrase.things} {of}; p-values and limits allow for all lines of this section and all families."
+    return line_table(name, f"Coverage by {noun}", lines.curve, note + only_one_side(lines.rule), first=noun)
+
+
+def _part_figure(name: str, noun: str, of: str, lines: Lines, phrase: Phrase) -> list[Figure]:
+    """Return the figure of the parts, unless it would show a single dot."""
+    curve, level = one_level(lines.curve)
+    if np.count_nonzero(curve.count) < 2:
+        return []
+    reading = (
+        f"Each line is for rows with {phrase.things} {of}. A level outside its line is missed by more than chance: "
+        "the lines cover all parts together."
+    )
+    return [Figure(name, f"Coverage by {noun}{level}", reading, curve)]
 
 
 def places_of(found: Covered) -> range:
@@ -270,15 +369,14 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
 
 
 def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Return coverage per group and level; of sets only too low a coverage counts."""
-    alternative: Alternative = "less" if isinstance(rows, SetRows) else "two-sided"
-    curves = [
-        coverage_lines(HitTable.of(rows, labels_of(grouping)), setting, alternative=alternative)
-        for grouping in groupings
-    ]
-    found = grouped(curves, rows.covered.shape[1] > 1, words.INTERVALS)
-    note = found.table.note + (ONLY_LOW if alternative == "less" else "")
-    return found._replace(table=replace(found.table, note=note))
+    """Return coverage per group and level, judged by what is promised."""
+    tables = [HitTable.of(rows, labels_of(grouping)) for grouping in groupings]
+    return grouped(tables, setting, promise(rows, setting), INTERVALS, several=rows.covered.shape[1] > 1)
+
+
+def labels_of(grouping: Grouping) -> RowLabels:
+    """Return a grouping as labels of rows."""
+    return RowLabels(grouping.code, tuple(grouping.names))
 
 
 def _one(sizes: Sizes, k: int) -> Sizes:
@@ -307,26 +405,17 @@ def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> 
     return lowest, Measurement("coverage_hsic", label, value, pvalue=pvalue, method=f"{B} permutations of the hits")
 
 
-def _shortened(curve: Curve) -> Curve:
-    """Write the limits of sizes with four digits, if these tell the groups of a level apart."""
-    pairs = zip(curve.size_low.tolist(), curve.size_high.tolist(), strict=True)
-    whole = all(float(size).is_integer() for size in (*curve.size_low, *curve.size_high))
-    digits = ".4g" if whole else "#.4g"  # with zeros at the end, as other numbers in tables
-    names = [f"{low:{digits}}" if low == high else f"{low:{digits}} to {high:{digits}}" for low, high in pairs]
-    if len({*zip(names, curve.nominal.tolist(), strict=True)}) < len({*zip(curve.group, curve.nominal, strict=True)}):
-        return curve
-    return replace(curve, columns={**curve.columns, "group": np.array(names)})
-
-
-def seen_caveat(curve: Curve, tests: int, setting: Setting) -> list[str]:
+def seen_caveat(lines: Lines, setting: Setting) -> list[str]:
     """Return which shortfall such an audit detects; nothing if nothing is tested."""
-    if np.isnan(curve.pvalue).all():
+    if not lines.tested.any() or not lines.rule.counts_low:
         return []
-    seen = seen_at(curve, tests, setting)
-    if seen is None:
+    m, levels = setting.calibration_size, np.unique(lines.curve.nominal).tolist()
+    found = [smallest_seen(lines.curve.n, level, lines.rate, m) for level in levels]
+    seen = [value for value in found if value is not None]
+    if len(seen) < len(found):
         return ["With so few rows no shortfall of coverage is found 4 times in 5."]
     return [
-        f"With this many rows coverage too low by {points(seen)} is found 4 times in 5 at the "
+        f"With this many rows coverage too low by {points(max(seen))} is found 4 times in 5 at the "
         f"{percent(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
     ]
 
@@ -342,12 +431,27 @@ def nesting_caveat(rows: IntervalRows | SetRows) -> list[str]:
     ]
 
 
+def ties_caveat(found: Covered, setting: Setting) -> list[str]:
+    """Say how outcomes on bounds are counted, if there are any and the user did not say it."""
+    tied = int((found.table.hits - found.table.hits_inside).max())
+    if not tied or setting.alternative is not None:
+        return []
+    are = "1 outcome lies" if tied == 1 else f"Up to {tied:,} outcomes lie"
+    how = (
+        "a level is taken as right if it lies between the coverage without and with the bounds, and levels are not "
+        "tested jointly"
+        if found.lines.rule.ties
+        else "coverage above the level is then no fault"
+    )
+    return [f'{are} on a bound: {how}. Pass alternative="two-sided" to judge the coverage with bounds both ways.']
+
+
 def conformal_caveat(things: str, setting: Setting) -> list[str]:
     """Say how the calibration set enters the coverage of split conformal prediction."""
     if setting.calibration_size is not None:
         return [
-            f"Tests allow for a calibration set of {setting.calibration_size:,} scores, on which the coverage of split "
-            "conformal prediction depends."
+            f"Tests of coverage allow for a calibration set of {setting.calibration_size:,} scores, on which the "
+            "coverage of split conformal prediction depends; limits are those of the coverage of this predictor."
         ]
     return [
         f"If these {things} come from split conformal prediction, their coverage depends on the calibration set and "

@@ -141,7 +141,7 @@ def _curve(summary: HitTable | Sizes, options: CoverageCurveOptions) -> Curve:
     else:
         table = summary
         if table.kind == "Quantiles":
-            further = {"below": table.below / table.w}
+            further = {"below": table.inside / table.w}
     equal = table.has_equal_weights
     if options.method == "clopper-pearson" and not equal:
         raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
@@ -197,7 +197,7 @@ def _by_size(sizes: Sizes, bins: SizeBins, empty: EmptySets) -> tuple[HitTable, 
     first = sizes.parts[0]
     head = (sizes.kind, levels, sizes.single, sizes.n, first.total_weight, first.weight_max, True, True, names)
     level, count, hits = (np.rint(column).astype(np.int64) for column in (level, count, hits))
-    table = HitTable(*head, level, count, w, w2, hits, wc, w2c, np.full(level.size, np.nan))
+    table = HitTable(*head, level, count, w, w2, hits, wc, w2c, wc)  # outcomes on edges are not told apart
     return table, {"size_low": low, "size_high": high}
 
 

@@ -76,9 +76,11 @@ def coverage_test(
     Notes
     -----
     A split-conformal predictor has coverage `level` only on average over calibration sets. With 100 scores and 2,000
-    rows the plain binomial test rejects 65 % of valid ones: pass `calibration_size`. Outcomes that lie on a quantile,
-    as counts do, are allowed for: calibrated quantiles have P(y < q) <= level <= P(y <= q). Rows must be independent;
-    for rows in time order see `christoffersen_test`. A large p-value does not prove correct coverage.
+    rows the plain binomial test rejects 65 % of valid ones: pass `calibration_size`. Outcomes that lie on a quantile or
+    on a bound, as counts do, are allowed for: calibrated quantiles have P(y < q) <= level <= P(y <= q), and for
+    intervals the level lies between the coverage without and with their bounds. So coverage is too high only if more
+    outcomes than the level says lie strictly inside. Rows must be independent; for rows in time order see
+    `christoffersen_test`. A large p-value does not prove correct coverage.
 
     See Also
     --------
@@ -117,9 +119,9 @@ class CoverageTestOptions:
 def _exact(table: HitTable, options: CoverageTestOptions) -> TestResult:
     check_testable("coverage_test", table)
     m = options.calibration_size
-    inside = table.hits if np.isnan(table.below).all() else np.rint(table.below / table.w * table.count)
-    lines = zip(table.hits.tolist(), table.count.tolist(), table.nominal.tolist(), inside.tolist(), strict=True)
-    pvalues = [hit_pvalue(k, n, c, options.alternative, m, inside=int(below)) for k, n, c, below in lines]
+    columns = (table.hits, table.count, table.nominal, table.hits_inside)
+    lines = zip(*(column.tolist() for column in columns), strict=True)
+    pvalues = [hit_pvalue(k, n, c, options.alternative, m, inside=inside) for k, n, c, inside in lines]
     worst = int(np.argmin(pvalues))
     level, n = float(table.nominal[worst]), table.n
     hits = int(table.hits[table.level == table.level[worst]].sum())
@@ -352,8 +354,8 @@ def multinomial_coverage_test(
     Notes
     -----
     Also known as the multinomial backtest of value at risk. Unlike `coverage_test`, which looks for one level that is
-    wrong, it adds up the deviations of all levels. Quantile forecasts of counts are refused if outcomes lie on a
-    quantile: such cells do not have the expected counts even if the forecast is right; use `coverage_test`.
+    wrong, it adds up the deviations of all levels. Forecasts of counts are refused if outcomes lie on a quantile or on
+    a bound: such cells do not have the expected counts even if the forecast is right; use `coverage_test`.
 
     References
     ----------
@@ -407,13 +409,12 @@ def _pearson(table: HitTable, options: MultinomialOptions) -> TestResult:
             "multinomial_coverage_test counts rows between nested levels; some rows of this summary are not nested"
         )
     if has_ties(table):
-        tied = table.wc - table.below
+        tied = table.hits - table.hits_inside
         worst = int(np.argmax(tied))
+        edge = "equal the quantile" if table.kind == "Quantiles" else "lie on a bound of the interval"
         raise NotApplicableError(
-            "multinomial_coverage_test counts rows between quantiles, but "
-            f"{round(float(tied[worst] / table.w[worst] * table.count[worst])):,} of {table.count[worst]:,} outcomes "
-            f"equal the quantile of level {shown(float(table.nominal[worst]))}. Use coverage_test, which allows for "
-            "them"
+            f"multinomial_coverage_test counts rows between levels, but {tied[worst]:,} of {table.count[worst]:,} "
+            f"outcomes {edge} of level {shown(float(table.nominal[worst]))}. Use coverage_test, which allows for them"
         )
     n, L = table.n, table.levels.size
     hits = np.bincount(table.level, table.hits, minlength=L).astype(np.int64)
@@ -451,8 +452,8 @@ def _distance(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:
 
 
 def has_ties(table: HitTable) -> bool:
-    """Tell whether outcomes lie on a quantile, as counts do: rows between quantiles are then no clear-cut cells."""
-    return table.kind == "Quantiles" and not np.array_equal(table.below, table.wc)
+    """Tell whether outcomes lie on quantiles or bounds, as counts do: rows between levels are then not clear cells."""
+    return not np.array_equal(table.inside, table.wc)
 
 
 MULTINOMIAL_COVERAGE_TEST = enter(

@@ -46,16 +46,26 @@ def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
     return bad
 
 
+def off_edges(rows: CoveredRows) -> NDArray[np.bool_]:
+    """Tell which outcomes are covered and do not lie on an edge of their region, (n, L)."""
+    y = rows.y[:, None]
+    if isinstance(rows, QuantileRows):
+        return np.asarray(y < rows.prediction.values)
+    if isinstance(rows, SetRows):
+        return rows.covered
+    return np.asarray((rows.prediction.lower < y) & (y < rows.prediction.upper))
+
+
 ALL = "all"  # the one group of all rows
-SUMS = ("count", "w", "w2", "hits", "wc", "w2c", "below")
+SUMS = ("count", "w", "w2", "hits", "wc", "w2c", "inside")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HitTable(Summary):
     """One entry per group and level, group by group: rows, hits c, and the sums of w, w², wc, w²c.
 
-    `below` is Σw over the rows with y < q of quantiles, NaN for other kinds. `nested` tells whether every row's
-    prediction at a level lies within those at higher levels.
+    `inside` is Σw over the hits that do not lie on an edge: y < q of quantiles, lower < y < upper of intervals, and all
+    hits of sets. `nested` tells whether every row's prediction at a level lies within those at higher levels.
     """
 
     COUNTS: ClassVar[tuple[str, ...]] = ("rows", "count", "hits")
@@ -76,7 +86,7 @@ class HitTable(Summary):
     hits: NDArray[np.int64]
     wc: FloatArray
     w2c: FloatArray
-    below: FloatArray
+    inside: FloatArray
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,7 +106,7 @@ class HitTable(Summary):
         L = covered.shape[1]
         groups = (ALL,) if labels is None else labels.values
         G = len(groups)
-        below = rows.y[:, None] < rows.prediction.values if isinstance(rows, QuantileRows) else None
+        inside = off_edges(rows)
 
         def total(values: NDArray[Any]) -> NDArray[Any]:
             """Return the sum over each group, (G,)."""
@@ -105,9 +115,8 @@ class HitTable(Summary):
         def sums(k: int) -> list[NDArray[Any]]:
             """Return the columns named by SUMS of level number k."""
             hit = w * covered[:, k]
-            under = np.full(G, np.nan) if below is None else total(w * below[:, k])
             count, hits = (total(column).astype(np.int64) for column in (np.ones(rows.n), covered[:, k]))
-            return [count, total(w), total(w * w), hits, total(hit), total(w * hit), under]
+            return [count, total(w), total(w * w), hits, total(hit), total(w * hit), total(w * inside[:, k])]
 
         return cls(
             type(prediction).__name__,
@@ -176,6 +185,12 @@ class HitTable(Summary):
     def has_equal_weights(self) -> bool:
         """Whether all rows have one weight, up to rounding."""
         return bool(np.isclose(self.weight, self.weight_max * self.rows, rtol=1e-12, atol=0))
+
+    @property
+    def hits_inside(self) -> NDArray[np.int64]:
+        """Number of hits of each entry that do not lie on an edge; of unequal weights about so many."""
+        share = np.divide(self.inside, self.w, out=np.zeros(self.w.shape), where=self.w > 0)
+        return np.rint(share * self.count).astype(np.int64)
 
     @property
     def nominal(self) -> FloatArray:

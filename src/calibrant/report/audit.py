@@ -10,7 +10,7 @@ from calibrant.core import pictures
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
 from calibrant.report.files import replace_text
-from calibrant.report.page import frame_of, render
+from calibrant.report.page import counted, frame_of, render
 from calibrant.report.text import as_html_fragment, as_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Audit:
     findings
         Everything that was found, as plain values.
     verdict
-        The answer: `status`, `headline`, `sentences`.
+        The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
     table
         The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
     """
@@ -42,14 +42,15 @@ class Audit:
     def table(self) -> dict[str, list[Any]]:
         """The measurements, one list per column."""
         rows = self.findings.measurements
-        columns = ("name", "label", "value", "interval", "expected", "pvalue", "method")
+        columns = ("name", "label", "value", "interval", "expected", "pvalue", "decides", "method")
         return {column: [getattr(row, column) for row in rows] for column in columns}
 
     def __str__(self) -> str:
         return as_text(self.findings)
 
     def __repr__(self) -> str:
-        return f"<Audit of {self.findings.n:,} {frame_of(self.findings.kind).rows}: {self.verdict.headline}>"
+        total = counted(self.findings.n, frame_of(self.findings.kind).rows)
+        return f"<Audit of {total}: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
         return as_html_fragment(self.findings)

@@ -14,9 +14,11 @@ import numpy as np
 
 from calibrant.core import pictures as plots
 from calibrant.core import words as wording
-from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
+from calibrant.core.claims import Claim
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
+from calibrant.report.claims import DESCRIBES, WHICH_TOLERANCE, boxes, marked, parts, points_words, tolerances
 from calibrant.report.files import embedded, first
 from calibrant.report.pictures import picture
 
@@ -39,7 +41,7 @@ AUDIT = Frame(
     "calibrated predictions would look at least this bad.",
     {
         "miscalibrated": ("bad", "Miscalibrated"),
-        "no evidence": ("good", "No evidence of miscalibration"),
+        "within": ("good", "Calibrated"),
         "cannot tell": ("unsure", "Cannot tell"),
     },
 )
@@ -56,19 +58,50 @@ COMPARISON = Frame(
         "no truth": ("unsure", "Nothing to compare with"),
     },
 )
+MODELS = Frame(
+    "Comparison of predictions",
+    "rows",
+    "if equal",
+    "A difference is that of the first model less the second. A p-value says how often models that are equal by this "
+    "metric would look at least this different.",
+    {
+        "different": ("good", "One is better"),
+        "within": ("good", "No difference that matters"),
+        "cannot tell": ("unsure", "Cannot tell"),
+    },
+)
+FRAMES = {"points": COMPARISON, "comparison": MODELS}
 MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}
 
 
 def frame_of(kind: str) -> Frame:
     """Return the words for a kind of findings."""
-    return COMPARISON if kind == "points" else AUDIT
+    return FRAMES.get(kind, AUDIT)
 
 
-def tone_of(kind: str, status: str) -> tuple[str, str]:
-    """Return the tone of a status, ``"bad"``, ``"good"`` or ``"unsure"``, and its words."""
-    return frame_of(kind).statuses.get(status, ("unsure", status))
+def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
+    """Return the tone of a verdict, ``"bad"``, ``"good"`` or ``"unsure"``, and its status in words.
+
+    >>> tone_of("binary", Verdict("within", "", tolerance=0.02))
+    ('good', 'Calibrated within 2 percentage points')
+    """
+    tone, words = frame_of(kind).statuses.get(verdict.status, ("unsure", verdict.status))
+    if verdict.status == "within" and verdict.tolerance is not None:
+        words = f"{words} within {points_words(verdict.tolerance)}"
+    return tone, words
 
 
+def counted(n: int, word: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "rows"), counted(2500, "points")
+    ('1 row', '2,500 points')
+    """
+    return f"{n:,} {word.removesuffix('s') if n == 1 else word}"
+
+
+MAX_WORD = 24  # characters of a word in a table; longer ones may be broken
+TITLE = "title"  # the name that replaces the heading of the page
 MAX_PAGE_BYTES = 500_000
 KINDS = {
     "binary": "Probabilities of an event",
@@ -79,6 +112,7 @@ KINDS = {
     "samples": "Draws of predictive distributions",
     "distributions": "Predictive distributions",
     "points": "Sets of points",
+    "comparison": "Predictions of the same rows",
 }
 
 
@@ -140,22 +174,34 @@ def _page(findings: Findings, detail: Detail) -> str:
         "sentence": wording.sentence,
         "label": wording.label,
         "breakable": lambda name: Markup("<wbr>").join(re.split("(?<=[._])", wording.text(name))),
+        "cell": lambda cell: Markup("<wbr>").join(_pieces(cell)),
     }
     style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    tone, word = tone_of(findings.kind, findings.verdict.status)
+    tone, word = tone_of(findings.kind, findings.verdict)
+    frame, claims = frame_of(findings.kind), findings.verdict.claims
+    names = {key: name for key, name in findings.names.items() if key != TITLE}
     return environment.get_template("page.html.j2").render(
         findings=findings,
         kind=KINDS.get(findings.kind, findings.kind),
-        frame=frame_of(findings.kind),
+        frame=frame,
+        title=findings.names.get(TITLE) or frame.title,
+        names=names,
+        total=counted(findings.n, frame.rows),
         tone=tone,
         word=word,
-        tiles=_tiles(findings),
-        sections=[_section(section, f"s{k}", detail, Markup) for k, section in enumerate(findings.sections, start=1)],
+        tiles=boxes(findings),
+        tolerances=tolerances(findings.verdict),
+        which_tolerance=WHICH_TOLERANCE,
+        marks=MARKS,
+        sections=[
+            _section(section, f"s{k}", detail, claims, Markup) for k, section in enumerate(findings.sections, start=1)
+        ],
         groups=findings.groups
         and _grid(
             replace(findings.groups, title=f"{wording.label(findings.groups.title)}, the worst first"),
             "groups",
             detail.rows,
+            claims,
         ),
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -163,15 +209,22 @@ def _page(findings: Findings, detail: Detail) -> str:
     )
 
 
-def _tiles(findings: Findings) -> list[Measurement]:
-    """Return two measurements with an expected value: the first one (not for points) and those of smallest p-value."""
-    found = [m for m in findings.measurements if m.expected is not None]
-    first = 0 if findings.kind == "points" else 1
-    return [*found[:first], *sorted(found[first:], key=lambda m: 1.0 if m.pvalue is None else m.pvalue)][:2]
+def _pieces(cell: str) -> list[str]:
+    """Split a text where a line may be broken within a word: nowhere, unless the word is too long for a column.
+
+    >>> _pieces("uninformative prior"), _pieces("a_name_with_nowhere_to_break_it")
+    (['uninformative prior'], ['a_name_with_nowhere_to_b', 'reak_it'])
+    """
+    return re.sub(rf"(\S{{{MAX_WORD}}})(?=\S)", "\\1\0", cell).split("\0")  # texts of a page have no such character
 
 
-def _section(section: Section, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
-    notes = list(dict.fromkeys(filter(None, map(_how, section.measurements))))
+def _section(section: Section, identity: str, detail: Detail, claims: Sequence[Claim], markup: Any) -> dict[str, Any]:
+    in_parts = parts(section.measurements)
+    notes = list(dict.fromkeys(filter(None, (_how(m) for _, part in in_parts for m in part))))
+    has = {
+        field: any(getattr(m, field) is not None for m in section.measurements)
+        for field in ("rounding", "interval", "expected", "pvalue")
+    }
     return {
         "id": identity,
         "title": section.title,
@@ -179,20 +232,22 @@ def _section(section: Section, identity: str, detail: Detail, markup: Any) -> di
         "figures": [
             _figure(figure, f"{identity}-f{k}", detail, markup) for k, figure in enumerate(section.figures, start=1)
         ],
-        "measurements": [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in section.measurements],
+        "parts": [
+            (heading, heading == DESCRIBES, [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])
+            for heading, part in in_parts
+        ],
         "notes": notes,
-        "has": {
-            field: any(getattr(m, field) is not None for m in section.measurements)
-            for field in ("rounding", "interval", "expected", "pvalue")
-        },
-        "tables": [_grid(table, f"{identity}-t{k}", detail.rows) for k, table in enumerate(section.tables, start=1)],
+        "has": has,
+        "width": 2 + sum(has.values()),
+        "tables": [
+            _grid(table, f"{identity}-t{k}", detail.rows, claims) for k, table in enumerate(section.tables, start=1)
+        ],
     }
 
 
 def _how(measurement: Measurement) -> str:
-    """Return the method of a measurement and its further numbers, in words."""
-    details = (f"{wording.heading(name)} {wording.cell(name, value)}" for name, value in measurement.details.items())
-    return "; ".join(filter(None, (wording.text(measurement.method, 500), *details)))
+    """Return the method of a measurement in words; its further numbers are in the JSON."""
+    return wording.text(measurement.method, 500)
 
 
 def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
@@ -214,12 +269,13 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
     }
 
 
-def _grid(table: Table, identity: str, rows: int) -> dict[str, Any]:
+def _grid(table: Table, identity: str, rows: int, claims: Sequence[Claim]) -> dict[str, Any]:
     """Lay out a table; its first column names the rows and is text, even if the names are numbers."""
+    tones = marked(table, claims)[:rows]
     columns = dict(first(table, rows).columns)
     for name in list(columns)[:1]:
         columns[name] = tuple(wording.MISSING if label is None else wording.text(label) for label in columns[name])
-    return _laid_out(identity, table.title, columns, table.length) | {"note": table.note}
+    return _laid_out(identity, table.title, columns, table.length) | {"note": table.note, "tones": tones}
 
 
 def _laid_out(identity: str, caption: str, columns: Mapping[str, Sequence[Any]], total: int) -> dict[str, Any]:
@@ -232,4 +288,5 @@ def _laid_out(identity: str, caption: str, columns: Mapping[str, Sequence[Any]],
         "numeric": [wording.is_numeric(column) for column in columns.values()],
         "rows": list(zip(*texts, strict=True)),
         "total": total,
+        "tones": [],
     }

@@ -4,52 +4,80 @@ from __future__ import annotations
 
 import html
 import textwrap
+from collections.abc import Mapping, Sequence
 
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
 from calibrant.core.words import LONGEST_SENTENCE, MISSING, cell, heading, interval, level_percent, number, pvalue
 from calibrant.core.words import text as plain
+from calibrant.report.claims import WHICH_TOLERANCE, marked, parts, tolerances
 from calibrant.report.page import MARKS, frame_of, tone_of
 
 WIDTH = 88  # characters of a line
+MIN_WIDTH, MAX_SENTENCE_WIDTH = 40, 100  # however narrow or wide a terminal is
 MAX_TABLE_ROWS = 12
 ROUNDING = "off by at most"
+OMITTED_FIRST = ("statistic", "weight", "pvalue", "bias")  # columns of groups; the JSON has all of them
 MIN_NAME_WIDTH = 32  # of the first column; shorter names could look alike
 
 
-def as_text(findings: Findings) -> str:
-    """Return the verdict, the tables and the caveats, in lines of at most 88 characters."""
-    verdict = findings.verdict
-    tone, _ = tone_of(findings.kind, verdict.status)
-    lines = [f"{MARKS[tone]} {plain(verdict.headline, LONGEST_SENTENCE)}"]
-    for sentence in verdict.sentences:
-        lines += _wrapped(sentence, "  ", "  ")
+def as_text(findings: Findings, width: int = WIDTH) -> str:
+    """Return the verdict, the tables and the caveats, in lines of at most `width` characters."""
+    width, verdict = max(width, MIN_WIDTH), findings.verdict
+    blocks = [verdict_lines(findings, width)]
     for section in findings.sections:
-        lines += ["", f"{section.title}: {section.intro}", *_measurements(section.measurements, findings)]
-        for table in section.tables:
-            lines += ["", table.title, *_table(table)]
+        title = _wrapped(f"{section.title}: {section.intro}".rstrip(": "), "", "", width)
+        blocks.append([*title, *_measurements(section.measurements, findings, width)])
+        blocks += [[plain(table.title), *_table(table, verdict.claims, width)] for table in section.tables]
     if findings.groups:
-        lines += ["", findings.groups.title, *_table(findings.groups)]
-    lines += ["", "Keep in mind"] if findings.caveats else []
-    for caveat in findings.caveats:
-        lines += _wrapped(caveat, "- ", "  ")
-    return "\n".join(lines)
+        blocks.append([plain(findings.groups.title), *_table(findings.groups, verdict.claims, width)])
+    if findings.caveats:
+        caveats = (line for caveat in findings.caveats for line in _wrapped(caveat, "- ", "  ", width))
+        blocks.append(["Keep in mind", *caveats])
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
+    """Return the headline with its mark, and the sentences."""
+    lines = headline_lines(findings, width)
+    for sentence in (*findings.verdict.sentences, _tolerances(findings)):
+        lines += _wrapped(sentence, "  ", "  ", width)
+    return lines
+
+
+def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
+    """Return the headline with its mark."""
+    tone, _ = tone_of(findings.kind, findings.verdict)
+    return _wrapped(findings.verdict.headline, f"{MARKS[tone]} ", "  ", width)
+
+
+def _tolerances(findings: Findings) -> str:
+    """Say which tolerances the rows support."""
+    found = "; ".join(f"{line.tolerance}: {line.outcome}" for line in tolerances(findings.verdict))
+    return f"{WHICH_TOLERANCE} {found}." if found else ""
 
 
 def as_html_fragment(findings: Findings) -> str:
     """Return the verdict and the measurements as HTML for a notebook; all text is escaped."""
-    heading, *lines = _rows(findings.measurements, findings)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in lines)
+    measurements = [m for _, part in parts(findings.measurements) for m in part]
+    heading, *lines = _rows(measurements, findings)
+    tags = ["th" if m.decides else "td" for m in measurements]  # bold, like the headings
+    rows = "".join(
+        "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
+        for tag, line in zip(tags, lines, strict=True)
+    )
     headline, *sentences = (
         plain(text, LONGEST_SENTENCE) for text in (findings.verdict.headline, *findings.verdict.sentences)
     )
     head = "".join(f"<th>{name}</th>" for name in heading)
+    mark = MARKS[tone_of(findings.kind, findings.verdict)[0]]
     return (
-        f"<p><strong>{html.escape(headline)}</strong> {html.escape(' '.join(sentences))}</p>"
+        f"<p><strong>{mark} {html.escape(headline)}</strong> {html.escape(' '.join(sentences))}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
-def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tuple[str, ...]]:
+def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, ...]]:
     """Return the headings and the cells; empty columns are left out, except that of the values."""
     columns = {
         "measurement": [plain(m.label) for m in measurements],
@@ -65,45 +93,69 @@ def _rows(measurements: tuple[Measurement, ...], findings: Findings) -> list[tup
     return [tuple(shown), *zip(*shown.values(), strict=True)]
 
 
-def _measurements(measurements: tuple[Measurement, ...], findings: Findings) -> list[str]:
-    """Return the table for a narrow terminal: roundings are on a line below, not in a column."""
+def _measurements(measurements: Sequence[Measurement], findings: Findings, width: int) -> list[str]:
+    """Return the table, in parts with headings; roundings are on a line below, not in a column."""
     if not measurements:
         return []
-    heading, *lines = _rows(measurements, findings)
+    found = parts(measurements)
+    heading, *rows = _rows([m for _, part in found for m in part], findings)
     kept = [k for k, name in enumerate(heading) if name != ROUNDING]
-    table = _aligned([tuple(row[k] for k in kept) for row in (heading, *lines)])
+    head, *lines = _aligned([tuple(row[k] for k in kept) for row in (heading, *rows)], width)
+    table = [head]
+    for title, part in found:
+        table += [f"  {title}"] if title else []
+        table += [lines.pop(0) for _ in part]
     rounded = ", ".join(f"{m.name} {number(m.rounding)}" for m in measurements if m.rounding is not None)
-    return [*table, *(_wrapped(f"Counted in cells, {ROUNDING}: {rounded}.", "  ", "  ") if rounded else [])]
+    return [*table, *(_wrapped(f"Counted in cells, {ROUNDING}: {rounded}.", "  ", "  ", width) if rounded else [])]
 
 
-def _table(table: Table) -> list[str]:
-    names = list(table.columns)
+def _table(table: Table, claims: Sequence[Claim], width: int) -> list[str]:
+    """Return a table; a mark stands before each line that a claim is about."""
     shown = min(table.length, MAX_TABLE_ROWS)
-    rows = [
-        tuple(map(heading, names)),
-        *(tuple(cell(name, table.columns[name][i]) for name in names) for i in range(shown)),
-    ]
-    lines = _aligned(rows)
+    columns = {
+        name: [heading(name), *(cell(name, value) for value in column[:shown])]
+        for name, column in table.columns.items()
+    }
+    head, *lines = _aligned(list(zip(*_that_fit(columns, width).values(), strict=True)), width)
+    tones = marked(table, claims)
+    lines = [f"{MARKS[tone]}{line[1:]}" if tone else line for tone, line in zip(tones, lines, strict=False)]
     if table.length > shown:
         lines.append(f"  ... and {table.length - shown:,} more")
-    return [*lines, *_wrapped(table.note, "  ", "  ")]
+    return [head, *lines, *_wrapped(table.note, "  ", "  ", width)]
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines with aligned columns; the first column is shortened if lines would be too wide."""
+def _that_fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, Sequence[str]]:
+    """Return the columns of a table without those that can be missed, where a line would be too wide."""
+    kept = dict(columns)
+    for name in OMITTED_FIRST:
+        widths = [max(map(len, column)) for column in kept.values()]
+        if min(widths[0], MIN_NAME_WIDTH) + _needed(widths[1:]) > width and len(kept) > 2:
+            kept.pop(name, None)
+    return kept
+
+
+def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:
+    """Return rows with aligned columns; long names in the first column take two lines, and are then cut."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    room = WIDTH - sum(width + 2 for width in widths[1:]) - 2
+    room = width - _needed(widths[1:])
     widths[0] = min(widths[0], max(room, MIN_NAME_WIDTH))
     lines = []
     for first, *others in rows:
-        name = first if len(first) <= widths[0] else f"{first[: widths[0] - 1]}…"
-        cells = (f"{text:>{width}}" for text, width in zip(others, widths[1:], strict=True))
-        lines.append("  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip())
+        name, *rest = textwrap.wrap(first, widths[0], max_lines=2, placeholder="…", subsequent_indent="  ") or [""]
+        cells = (f"{text:>{other}}" for text, other in zip(others, widths[1:], strict=True))
+        line = "  ".join([f"  {name:<{widths[0]}}", *cells]).rstrip()
+        lines.append("\n".join([line, *(f"  {more}" for more in rest)]))
     return lines
 
 
-def _wrapped(text: str, first: str, rest: str) -> list[str]:
+def _needed(widths: Sequence[int]) -> int:
+    """Return the characters that columns after the first one take, and the indentation."""
+    return sum(width + 2 for width in widths) + 2
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
     """Wrap a sentence, keeping a number and its percent sign together."""
     words = plain(text, LONGEST_SENTENCE).replace(" %", "\xa0%")
-    lines = textwrap.wrap(words, WIDTH, initial_indent=first, subsequent_indent=rest)
+    room = min(width, MAX_SENTENCE_WIDTH)
+    lines = textwrap.wrap(words, room, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     return [line.replace("\xa0%", " %") for line in lines]

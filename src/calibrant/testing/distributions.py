@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.errors import NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.mixture import first_double
 
 Side = Literal["left", "right"]
 ROWS = 12  # number of rows that are checked
@@ -21,6 +22,7 @@ OF_REALS = ("cdf", "sf", "ppf", "isf")
 METHODS = (*OF_REALS, "log_density")
 LEVELS = np.array([0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999])
 FINE_LEVELS = np.concatenate([np.linspace(a, b, 16, endpoint=False) for a, b in pairwise(LEVELS)])
+FARTHEST = 1e290  # quantile that is looked for
 TAIL = np.array([1e-6, 1e-12, 1e-18])  # at the last 1 - cdf has no digits left
 TOLERANCE = 1e-6  # difference allowed between probabilities that must be equal
 INTEGRAL_TOLERANCE = 2e-3  # difference allowed between an integrated density and the cdf
@@ -229,7 +231,10 @@ class Probe:
         if self.has("isf"):
             return self("isf", 1 - levels)
         cdf = self.tail("cdf")
-        return None if cdf is None else _bisected(lambda x: cdf(x) >= levels, levels.shape)
+        if cdf is None:
+            return None
+        low, high = np.full(levels.shape, -FARTHEST), np.full(levels.shape, FARTHEST)
+        return first_double(low, high, lambda x: cdf(x) >= levels)
 
 
 def _answers(distribution: Distribution, method: str) -> bool:
@@ -244,16 +249,6 @@ def _answers(distribution: Distribution, method: str) -> bool:
     except Exception:  # the check of this method reports it
         return True
     return True
-
-
-def _bisected(reached: Callable[[FloatArray], NDArray[np.bool_]], shape: tuple[int, ...]) -> FloatArray:
-    """Return about the smallest x from -1e290 to 1e290 that reaches something, by halves of sinh's argument."""
-    low, high = np.full(shape, -668.0), np.full(shape, 668.0)
-    for _ in range(70):
-        middle = (low + high) / 2
-        there = reached(np.sinh(middle))
-        low, high = np.where(there, low, middle), np.where(there, middle, high)
-    return np.asarray(np.sinh(high))
 
 
 def _check_one_distribution(probe: Probe) -> None:

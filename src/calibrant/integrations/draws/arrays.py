@@ -76,10 +76,10 @@ def numbers(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def refuse_unknown(name: str, known: Iterable[str], place: str, remedy: str) -> InputError:
+def refuse_unknown(name: str, known: Iterable[str], place: str) -> InputError:
     """Return the error for a variable that is not where it should be."""
     listed = ", ".join(shown(other) for other in list(known)[:12]) or "nothing"
-    return InputError(f"{place} has no variable {shown(name)}; it has {listed}. {remedy}")
+    return InputError(f"{place} has no variable {shown(name)}; it has {listed}. Choose with variables=")
 
 
 def from_sbi(draws: Any, theta: Any, *, log_density: Any = None, names: Sequence[str] | None = None) -> Drawn:
@@ -198,7 +198,7 @@ def from_bayesflow(
 def _variable(name: str, samples: Mapping[str, Any], targets: Mapping[str, Any]) -> Variable:
     for what, given in (("samples", samples), ("targets", targets)):
         if name not in given:
-            raise refuse_unknown(name, given, what, "Choose with variables=")
+            raise refuse_unknown(name, given, what)
     draws, truth = numbers(samples[name], f"samples[{name!r}]"), numbers(targets[name], f"targets[{name!r}]")
     drawn, true = _event(draws, 2), _event(truth, 1)
     if draws.ndim < 2 or truth.ndim < 1 or (len(draws), *drawn) != (len(truth), *true):

@@ -133,7 +133,7 @@ def _named(truth: Any) -> Mapping[str, Any] | None:
 def _variable(name: str, objects: Sequence[Mapping[str, Any]], truth: Any, case: str | None) -> Variable:
     for held in objects:
         if name not in held:
-            raise refuse_unknown(name, held, "data", "Choose with variables=")
+            raise refuse_unknown(name, held, "data")
     drawn = [read_draws(held[name], name, case) for held in objects]
     for i, other in enumerate(drawn):
         _check_alike(name, drawn[0], other, i)
@@ -177,7 +177,7 @@ def _pick(name: str, truth: Any) -> Any:
     if named is None:
         return truth
     if name not in named:
-        raise refuse_unknown(name, named, "truth", "Choose with variables=")
+        raise refuse_unknown(name, named, "truth")
     return named[name]
 
 

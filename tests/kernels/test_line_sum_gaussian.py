@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from calibrant.core.dispatch import widest_band
-from calibrant.kernels import gaussian_line as module
-from calibrant.kernels.gaussian_line import Panels, gaussian_product
+from calibrant.kernels import line_sum as module
+from calibrant.kernels.line_sum import Panels, gaussian_product
 
 WIDTHS = [1e-300, 1e-6, 1e-3, 0.2, 0.5, 0.73, 0.999, 1.0, 30.0, 1e6, 1e300]
 EITHER = {"bands": 10**9, "panels": 1}

@@ -1,0 +1,125 @@
+"""Pictures of comparisons: reliability curves of several models on one axes, and differences with limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.core import palette
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import COLOURS, DASHES, dress, legend_inside, plain, shortened
+
+MARKERS = ("o", "s", "^", "D")
+LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
+
+
+def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the observed frequency against the mean prediction, one line in its own colour for each model."""
+    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated", zorder=2)
+    for k, name in enumerate(details["names"]):
+        x, y, low, high, _ = _line(columns, k)
+        ax.errorbar(
+            x,
+            y,
+            yerr=np.stack([y - low, high - y]),
+            color=COLOURS[k % len(COLOURS)],
+            linestyle=DASHES[k // len(COLOURS) % len(DASHES)],
+            marker=MARKERS[(k + k // len(COLOURS)) % len(MARKERS)],
+            markersize=4.5,
+            linewidth=1.4,
+            elinewidth=0.9,
+            capsize=2,
+            label=plain(name),
+            zorder=3,
+        )
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    ax.set(xlabel="predicted probability", ylabel="observed frequency")
+    dress(ax)
+    legend_inside(ax, "best")
+
+
+def marks_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the dots of all models."""
+    level = f"{100 * details['level']:g} %"
+    return [
+        Mark(
+            x,
+            y,
+            f"{name}: predicted {x:.3f}, observed {y:.3f}\n{level} interval {low:.3f} to {high:.3f}\n{count:,} rows",
+        )
+        for k, name in enumerate(details["names"])
+        for x, y, low, high, count in zip(*(column.tolist() for column in _line(columns, k)), strict=True)
+    ]
+
+
+def describe_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say for each model where its largest gap is."""
+    found = []
+    for k, name in enumerate(details["names"]):
+        x, y, *_ = _line(columns, k)
+        worst = int(abs(y - x).argmax())
+        found.append(f"{name}: the largest gap is at predicted {x[worst]:.3f}, observed {y[worst]:.3f}.")
+    return f"Observed frequency against predicted probability of {len(found)} models. {' '.join(found)}"
+
+
+def _line(columns: Mapping[str, Any], k: int) -> list[Any]:
+    chosen = np.asarray(columns["model"]) == k
+    return [np.asarray(columns[name])[chosen] for name in LINE_COLUMNS]
+
+
+RELIABILITY_CURVES = Picture(
+    draw_reliability_curves,
+    marks_reliability_curves,
+    describe_reliability_curves,
+    thinned=("mean_predicted", "mean_observed"),
+    lines="model",
+)
+
+
+def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw each difference with its limits, and the line of no difference."""
+    place, value, low, high = (np.asarray(columns[name]) for name in ("pair", "difference", "low", "high"))
+    ax.axvline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference", zorder=2)
+    if details["tolerance"] is not None:
+        limits = (-details["tolerance"], details["tolerance"])
+        ax.axvspan(*limits, facecolor=(palette.BAND, 0.3), label="within the tolerance", zorder=1)
+    ax.errorbar(
+        value,
+        place,
+        xerr=np.stack([value - low, high - value]),
+        fmt="o",
+        markersize=5,
+        color=palette.OBSERVED,
+        elinewidth=1.4,
+        capsize=3,
+        label=f"difference, {100 * details['level']:g} % limits",
+        zorder=3,
+    )
+    ax.set(ylim=(len(details["names"]) - 0.4, -0.6), xlabel=plain(details["axis"]))
+    dress(ax)
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_yticks(range(len(details["names"])), [plain(shortened(name)) for name in details["names"]])
+    ax.grid(False, axis="y")
+    legend_inside(ax, "best")
+
+
+def marks_differences(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the differences with their limits."""
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("pair", "difference", "low", "high")), strict=True)
+    return [
+        Mark(value, k, f"{details['names'][k]}: {value:.4g}\nlimits {low:.4g} to {high:.4g}")
+        for k, value, low, high in rows
+    ]
+
+
+def describe_differences(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say each difference and its limits."""
+    texts = (f"{mark.text}." for mark in marks_differences(columns, details))
+    return f"The {details['axis']}, with {100 * details['level']:g} % limits. {' '.join(texts)}".replace("\n", ", ")
+
+
+DIFFERENCES = Picture(
+    draw_differences, marks_differences, describe_differences, thinned=("pair", "difference"), scattered=True
+)

@@ -1,0 +1,213 @@
+"""What the ranks of draws support, as claims with limits.
+
+The error rate 1 - level of a page is shared by its families of tests and, in each, by the checks; that of the
+coordinates by the coordinates. A calibrated coordinate can make a false claim only if its test rejects, and one that is
+not only if limits miss the truth, so test and limits of a coordinate use the same share.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome
+from calibrant.core.findings import Setting
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.words import pvalue_words
+from calibrant.inputs.arrays import FloatArray
+from calibrant.ranking.bands import ecdf_band
+from calibrant.ranking.effects import below
+from calibrant.ranking.explain import Rates
+from calibrant.ranking.explain_words import LITTLE_CONTRACTION, Found
+from calibrant.ranking.failures import HIGH, LOW, NARROW, NONE, WIDE
+from calibrant.ranking.rank_checks import RankCheck
+from calibrant.ranking.summary import Ranks
+
+WHOLE, COVARIATES = "the whole", "covariates"
+SIDES: dict[str, ClaimKind] = {HIGH: "above", LOW: "below", NARROW: "above", WIDE: "below"}
+CLAIMS_OF_COLUMN = 4  # lower limit of the error, coverage, shift, spread
+
+
+class Checks(NamedTuple):
+    """The checks of one page, and how they share its error rate."""
+
+    marginal: RankCheck
+    joint: list[RankCheck]
+    conditional: list[RankCheck]
+    setting: Setting
+    not_compared: tuple[str, ...] = ()  # why ranks were not compared with covariates
+
+    @property
+    def all(self) -> list[RankCheck]:
+        """All checks."""
+        return [self.marginal, *self.joint, *self.conditional]
+
+    @property
+    def ranks(self) -> Ranks:
+        """The ranks of the coordinates."""
+        assert self.marginal.ranks is not None
+        return self.marginal.ranks
+
+    @property
+    def tests(self) -> int:
+        """What p-values are multiplied by."""
+        return len(self.all) * self.setting.families
+
+    @property
+    def rate(self) -> float:
+        """The error rate of one check."""
+        return (1 - self.setting.level) / self.tests
+
+    @property
+    def rates(self) -> Rates:
+        """The error rates of one coordinate; half of those of limits are left to the upper limit of the error."""
+        of_column = self.rate / self.ranks.C
+        return Rates(self.setting.level, of_column, of_column / (2 * CLAIMS_OF_COLUMN))
+
+    def rejects(self, check: RankCheck) -> bool:
+        """Tell whether a check rejects, given all others."""
+        return check.adjusted(self.tests) <= 1 - self.setting.level
+
+    def pvalue(self, p: float) -> str:
+        """Return an adjusted p-value in words."""
+        return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{pvalue_words(p)}"
+
+
+class RankError(NamedTuple):
+    """The largest |F(t) - t| of the distribution F of ranks, of coordinates and of the whole, with limits."""
+
+    estimate: float
+    low: float
+    high: float
+    name: str  # of the ranks that are off most; empty for the only coordinate
+    joint: bool  # whether these are ranks of the whole
+
+
+def rank_error(checks: Checks) -> RankError:
+    """Return the size of the error of these draws.
+
+    Of several sets of ranks only that with the largest true error matters for the upper limit.
+    """
+    sets = [(checks.ranks, checks.rates.test, False)]
+    sets += [(check.ranks, checks.rate, True) for check in checks.all[1:] if check.ranks is not None]
+    found = []
+    for ranks, rate, joint in sets:
+        estimate, low, high = column_errors(ranks, rate, checks.rate / 2)
+        c = int(estimate.argmax())
+        name = "" if ranks.single and not joint else ranks.names[c]
+        found.append(RankError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
+    largest = max(found, key=lambda error: error.estimate)
+    return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
+
+
+def column_errors(ranks: Ranks, rate: float, upper_rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the largest |F(t) - t| of each column, with lower and upper limits of these error rates.
+
+    The lower limit is that of the exact band of the test: above 0 exactly if it rejects. Above, the exact limits of F
+    at each t will do, because only the place of the true maximum matters.
+
+    Three ranks 0 among one draw: F(1/2) is 1, at least 0.05^(1/3) = 0.37, and by chance 1 in a quarter of the cases.
+
+    >>> estimate, low, high = column_errors(Ranks.of([0, 0, 0], M=1), 0.05, 0.05)
+    >>> float(estimate[0]), float(low[0]), float(high[0])
+    (0.5, 0.0, 0.5)
+    """
+    n, t = float(ranks.n), (ranks.points / (ranks.M + 1))[:, None]
+    c = below(ranks.counts, ranks.points).astype(np.float64)
+    inner = exact_limits(c, np.full(c.shape, n), 1 - ecdf_band(ranks.n, t[:, 0], 1 - rate).gamma)
+    outer = exact_limits(c, np.full(c.shape, n), 1 - 2 * upper_rate)
+    low = np.maximum(inner[0] - t, t - inner[1]).max(axis=0)
+    high = np.maximum(outer[1] - t, t - outer[0]).max(axis=0)
+    return np.abs(c / n - t).max(axis=0), np.maximum(0.0, low), high
+
+
+def main_claim(error: RankError, found: Outcome, checks: Checks) -> Claim:
+    """Return the claim of the outcome: on the size of the error, or on covariates if only these show an error."""
+    first = min(checks.all, key=lambda check: check.pvalue)
+    only_related = found.status == "miscalibrated" and error.low == 0
+    return Claim(
+        found.status,
+        COVARIATES if only_related else ALL_ROWS,
+        "relation" if only_related else "rank_error",
+        first.statistic if only_related else error.estimate,
+        *((math.nan, math.nan) if only_related else (error.low, error.high)),
+        level=checks.setting.level,
+        rows=checks.ranks.n,
+        tolerance=found.tolerance,
+        test=first.name,
+        pvalue=first.adjusted(checks.tests),
+    )
+
+
+def coverage_claim(column: Found, subject: str, checks: Checks) -> tuple[Claim, ...]:
+    """Return the claim on the central interval of about 90 %; none for one draw, which has no interval.
+
+    If the test of the coordinate does not reject, the limits contain the level.
+    """
+    if not column.coverage:
+        return ()
+    nominal, n = max(column.coverage), column.n
+    estimate = column.coverage[nominal]
+    k, rows = np.array([round(estimate * n)], np.float64), np.array([float(n)])
+    low, high = (float(limit[0]) for limit in exact_limits(k, rows, 1 - checks.rates.limits))
+    if column.failures[0] == NONE:
+        low, high = min(low, nominal), max(high, nominal)
+    kind: ClaimKind = "below" if high < nominal else "above" if low > nominal else "limits"
+    level, test = checks.setting.level, "Clopper-Pearson limits"
+    return (Claim(kind, subject, "coverage", estimate, low, high, level, n, nominal, test=test),)
+
+
+def subject_of(ranks: Ranks, c: int) -> str:
+    """Return what claims on a coordinate are about."""
+    return ALL_ROWS if ranks.single else ranks.names[c]
+
+
+def column_claims(columns: list[Found], checks: Checks) -> list[Claim]:
+    """Return a claim for each error that the words on a coordinate name; a shape is a description."""
+    claims = []
+    for c, column in enumerate(columns):
+        for name in column.failures if column.failures[0] != NONE else ():
+            claims.append(_error_claim(name, column, subject_of(checks.ranks, c)))
+    return claims
+
+
+def _error_claim(name: str, column: Found, subject: str) -> Claim:
+    errors, n, p = column.errors, column.n, column.pvalue
+    if name not in SIDES or not errors.measurable:
+        return Claim("description", subject, name, math.nan, rows=n, test="uniformity_test", pvalue=p)
+    if name in (HIGH, LOW):
+        quantity, expected, limits = "shift", 0.0, (errors.shift, errors.shift_low, errors.shift_high)
+    else:
+        quantity, expected, limits = "spread", 1.0, (errors.spread, errors.spread_low, errors.spread_high)
+    kind = SIDES[name]
+    return Claim(kind, subject, quantity, *limits, column.level, n, expected, test="uniformity_test", pvalue=p)
+
+
+def check_claims(checks: Checks) -> list[Claim]:
+    """Return the claims of the checks of the whole and of covariates that reject."""
+    level, n = checks.setting.level, checks.ranks.n
+    return [
+        Claim(
+            "miscalibrated",
+            COVARIATES if check.conditional else WHOLE,
+            check.name,
+            check.statistic,
+            level=level,
+            rows=n,
+            test=check.label,
+            pvalue=check.adjusted(checks.tests),
+        )
+        for check in checks.all[1:]
+        if checks.rejects(check)
+    ]
+
+
+def contraction_claims(columns: list[Found], checks: Checks) -> list[Claim]:
+    """Return small contractions as descriptions: draws may be informative all the same."""
+    return [
+        Claim("description", subject_of(checks.ranks, c), "contraction", column.contraction, rows=column.n)
+        for c, column in enumerate(columns)
+        if column.contraction is not None and column.contraction <= LITTLE_CONTRACTION
+    ]

@@ -1,0 +1,234 @@
+"""The verdict on draws in words, made from its claims."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, outcome
+from calibrant.core.findings import Verdict
+from calibrant.core.pvalues import normal_quantile
+from calibrant.core.words import NAMED, level_percent, percent, rows_needed
+from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence, visible_words
+from calibrant.ranking.failures import NONE, POWER
+from calibrant.ranking.rank_checks import RankCheck
+from calibrant.ranking.rank_claims import (
+    COVARIATES,
+    Checks,
+    RankError,
+    check_claims,
+    column_claims,
+    contraction_claims,
+    coverage_claim,
+    main_claim,
+    subject_of,
+)
+
+RELATION = "what was known of a row predicts where its outcome falls among the draws"
+MANY_POINTS = 5.0  # percentage points between limits that need no decimals
+MIN_ROWS_IN_WORDS = 20  # below which shares of rows are not worth a headline
+
+
+def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Verdict:
+    """Return the verdict on draws; `columns` is what is known of each coordinate at the rates of the checks."""
+    relation = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
+    rejected = any(checks.rejects(check) for check in checks.all)
+    # The size of a relation to covariates is not known, so draws with one are not within any tolerance.
+    high = math.nan if relation else error.high
+    found = outcome(error.low, high, rejected=rejected, tolerance=checks.setting.tolerance)
+    worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
+    main = main_claim(error, found, checks)
+    coverage = coverage_claim(columns[worst], subject_of(checks.ranks, worst), checks)
+    described = contraction_claims(columns, checks)
+    claims = (main, *coverage, *column_claims(columns, checks), *check_claims(checks), *described)
+    words = _Words(error, found, rejected, relation, checks, columns, main, coverage)
+    return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance)
+
+
+class _Words(NamedTuple):
+    """The sentences of the verdict, made from its claims."""
+
+    error: RankError
+    found: Outcome
+    rejected: bool
+    relation: bool
+    checks: Checks
+    columns: list[Found]
+    main: Claim
+    coverage: tuple[Claim, ...]
+
+    def headline(self) -> str:
+        """Return the size of the error and the outcome."""
+        ending = self._ending()
+        if self.main.subject == COVARIATES:
+            return f"These draws are not calibrated: {RELATION} ({self._pvalue()})."
+        if self.found.status == "cannot tell" and self._few_rows():
+            return f"{ending[0].upper()}{ending[1:]}."
+        size = self._coverage_words(self.coverage[0]) if self._shows_coverage() else self._size_words()
+        return f"{size}: {ending}."
+
+    def _pvalue(self) -> str:
+        return self.checks.pvalue(1.0 if self.main.pvalue is None else self.main.pvalue)
+
+    def _few_rows(self) -> bool:
+        return self.checks.ranks.n < MIN_ROWS_IN_WORDS
+
+    def _shows_coverage(self) -> bool:
+        """Tell whether there is a coverage, and it shows what the outcome says."""
+        if not self.coverage or self._few_rows():
+            return False
+        (claim,) = self.coverage
+        match self.found.status:
+            case "miscalibrated":
+                return claim.kind != "limits"
+            case "within":
+                reach = self.found.tolerance or 0.0
+                return claim.expected - reach <= claim.low and claim.high <= claim.expected + reach
+            case _:
+                return True
+
+    def _coverage_words(self, claim: Claim) -> str:
+        low, high, expected = 100 * claim.low, 100 * claim.high, 100 * claim.expected
+        limits = limits_words(low, high, expected, digits=0 if high - low >= MANY_POINTS else 1)
+        digits = len(limits.split()[0].partition(".")[2])
+        share = f"{100 * claim.estimate:.{digits}f} %"
+        return (
+            f"The central {percent(claim.expected)} interval of the draws{self._of(claim.subject)} contains the "
+            f"outcome {share} of the time ({level_percent(self.checks.setting.level)} limits: {limits} %)"
+        )
+
+    def _of(self, subject: str) -> str:
+        if subject == ALL_ROWS:
+            return ""
+        return f" of {f'coordinate {subject}' if subject.isdigit() else subject}"
+
+    def _size_words(self) -> str:
+        where = f", by {self.error.name}," if self.error.joint else self._of(self.error.name or ALL_ROWS)
+        draws = "their only draw" if self.checks.ranks.M == 1 else f"quantiles of the draws{where} up to"
+        limits = limits_words(100 * self.error.low, 100 * self.error.high, 0.0, digits=1)
+        by = f"{100 * self.error.estimate:.1f} percentage points"
+        confidence = level_percent(self.checks.setting.level)
+        often = "more or less often than they should"
+        return f"Outcomes fall below {draws} {by} {often} ({confidence} limits: {limits})"
+
+    def _ending(self) -> str:
+        p = self._pvalue()
+        tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
+        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{_points(tolerance)}"
+        rows = "1 row" if self.checks.ranks.n == 1 else f"{self.checks.ranks.n:,} rows"
+        match self.found.status:
+            case "within" if self.rejected:
+                return f"an error is detectable ({p}), but calibrated within {within}"
+            case "within":
+                return f"calibrated within {within}"
+            case "miscalibrated":
+                return f"not calibrated ({p})" if not given else f"not calibrated, off by more than {within} ({p})"
+            case _ if self.relation:
+                return "whether that is all cannot be told, because ranks depend on the covariates"
+            case _:
+                return f"{rows} cannot tell whether these draws are calibrated{f' within {within}' if given else ''}"
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return what is wrong or would have been seen, and what it rests on."""
+        is_said = self.headline().startswith(self._size_words()) or (self._few_rows() and not self.rejected)
+        size = [] if is_said else [f"{self._size_words()}."]
+        found = [*size, *self._of_coordinates(), *self._of_whole(), *self._of_covariates()]
+        if not self.rejected:
+            found.append(self._visible())
+        if self.found.status == "cannot tell":
+            found += self._needed()
+        return (*found, *self._of_contraction(), *self._adjusted())
+
+    def _of_coordinates(self) -> list[str]:
+        """Return the sentences on coordinates that are off, worst first."""
+        off = [c for c, column in enumerate(self.columns) if column.failures[0] != NONE]
+        off.sort(key=lambda c: self.columns[c].pvalue)
+        ranks = self.checks.ranks
+        more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
+        if ranks.single:
+            return [sentence(self.columns[c]) for c in off]
+        return [*(f"{_start(ranks.names[c])}{sentence(self.columns[c])}" for c in off[:NAMED]), *more]
+
+    def _of_whole(self) -> list[str]:
+        off = [check for check in self.checks.joint if self.checks.rejects(check)]
+        if not off:
+            return []
+        if self._coordinates_pass() and not self.checks.ranks.single:
+            together = "together they are, as wrong dependence makes them"
+            return [f"No single coordinate is off beyond chance; {together} ({self._listed(off)})."]
+        return [f"The whole is off as well ({self._listed(off)}); correct single coordinates first."]
+
+    def _of_covariates(self) -> list[str]:
+        """Return the line on covariates, whatever else was found."""
+        found = [f"{reason}" for reason in self.checks.not_compared]
+        for check in self.checks.conditional:
+            p, rejects = self._listed([check]), self.checks.rejects(check)
+            if check.ranks is None and rejects:
+                found.append(f"{RELATION[0].upper()}{RELATION[1:]} ({p}): it was not used well.")
+            elif check.ranks is None:
+                found.append(f"No relation between ranks and covariates was found ({p}).")
+            elif rejects and self._coordinates_pass():
+                found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
+            elif rejects:
+                found.append(f"The distance to what the covariates predict is off as well ({p}).")
+        return found
+
+    def _coordinates_pass(self) -> bool:
+        return all(column.failures[0] == NONE for column in self.columns)
+
+    def _listed(self, checks: list[RankCheck]) -> str:
+        return " and ".join(
+            f"{check.label}, {self.checks.pvalue(check.adjusted(self.checks.tests))}" for check in checks
+        )
+
+    def _visible(self) -> str:
+        """Say what would have been found."""
+        ranks = self.checks.ranks
+        seen = visible_words(*self.columns[0].smallest, ranks.n)
+        return f"{seen} One draw per row shows no error of the spread." if ranks.M == 1 else seen
+
+    def _needed(self) -> list[str]:
+        """Say how many rows it would take to tell."""
+        if self.relation:
+            return []
+        tau, n, error = self.found.tolerance or USUAL_TOLERANCES[-1], self.checks.ranks.n, self.error
+        if self.rejected and error.estimate != tau:
+            gap = (error.high - error.estimate) if error.estimate < tau else (error.estimate - error.low)
+            needed = rows_needed(n * (gap / abs(error.estimate - tau)) ** 2)
+            return [f"If the error is as estimated, it would take about {needed:,} rows to tell."]
+        needed = rows_needed(_rows_to_pass(self.checks, tau))
+        return [f"With {needed:,} rows calibrated draws would be shown to be so within {_points(tau)} 4 times in 5."]
+
+    def _of_contraction(self) -> list[str]:
+        claims = contraction_claims(self.columns, self.checks)
+        more = [f"{len(claims) - NAMED:,} more coordinates have a small contraction."] if len(claims) > NAMED else []
+        return [f"{_start(c.subject)}{contraction_words(c.estimate)}" for c in claims[:NAMED]] + more
+
+    def _adjusted(self) -> list[str]:
+        """Say what adjusted p-values allow for."""
+        checks, C, families = len(self.checks.all), self.checks.ranks.C, self.checks.setting.families
+        parts = [f"{checks} checks"] * (checks > 1) + [f"{C:,} coordinates"] * (C > 1)
+        parts += [f"{families} families of tests: all rows, groups"] * (families > 1)
+        return [f"Adjusted p-values allow for {' and '.join(parts)}."] if parts else []
+
+
+def _start(subject: str) -> str:
+    """Return the beginning of a sentence on a coordinate, whose name is written as the user writes it."""
+    return "" if subject == ALL_ROWS else f"{'Coordinate ' if subject.isdigit() else ''}{subject}: "
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3g} percentage point{'' if share == 0.01 else 's'}"
+
+
+def _rows_to_pass(checks: Checks, tau: float) -> float:
+    """Return the number of rows with which the upper limit of calibrated draws is at most tau 4 times in 5.
+
+    √n max|F(t) - t| has about Kolmogorov's distribution, in each of several sets of ranks. Limits are wider in the
+    middle than at the ends, and the largest upper limit is not at the largest difference: that takes off 0.1.
+    """
+    from scipy.special import kolmogi
+
+    sets = checks.ranks.C + sum(check.ranks is not None for check in checks.all[1:])
+    largest = float(kolmogi(1 - POWER ** (1 / sets))) - 0.1
+    return ((largest + normal_quantile(1 - checks.rate / 2) / 2) / tau) ** 2

@@ -1,0 +1,327 @@
+"""What the coverage of levels supports: claims with limits, and how many rows it would take to tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, ClaimKind, Outcome, outcome
+from calibrant.core.findings import Setting
+from calibrant.core.pvalues import binomial_tails, normal_quantile
+from calibrant.core.words import POWER
+from calibrant.inputs.arrays import FloatArray
+from calibrant.regions.coverage_test import conformal_beta, hit_pvalue, last_true
+from calibrant.regions.lines import Lines, Rule, lines_of, mirrored
+
+COVERAGE, SHARE_BELOW, ERROR = "coverage", "share_below", "coverage_error"
+"""Quantities: outcomes in a region, outcomes up to a quantile, and the distance from what calibration allows."""
+
+
+class Phrase(NamedTuple):
+    """What lines are about, in words; `subject` has places for the level and the group."""
+
+    things: str
+    subject: str
+    too_low: str  # what too low a coverage means
+    too_high: str
+    quantity: str = COVERAGE
+
+
+INTERVALS = Phrase("intervals", "{level} intervals", "too narrow", "wider than they need to be")
+SETS = Phrase("sets", "{level} sets", "too small", "larger than they need to be")
+CENTRAL = INTERVALS._replace(subject="central {level} intervals")
+QUANTILES = Phrase("quantiles", "{level} quantile", "too low", "too high", SHARE_BELOW)
+
+Judged = tuple[Lines, Phrase]
+
+
+class Beside(NamedTuple):
+    """A test of all rows beside the lines, in their family.
+
+    `times` is the factor that makes its p-value allow for the family; `bounded` tells whether limits of the coverage
+    bound what it detects.
+    """
+
+    test: str
+    pvalue: float
+    times: int
+    bounded: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """The outcome for all rows, and claims on all rows, on each level, and on the parts of the rows that are off."""
+
+    main: Outcome
+    whole: Claim  # on the largest error of all levels
+    of_levels: tuple[Claim, ...]  # that which explains the outcome first
+    of_parts: tuple[Claim, ...]  # the smallest p-value first
+    part: Claim | None  # on the worst part that is off by more than is accepted
+    rejected: bool  # whether a test of all rows rejects
+
+    @property
+    def by_part(self) -> bool:
+        """Whether only a part of the rows makes the predictions miscalibrated."""
+        return self.main.status != "miscalibrated" and self.part is not None
+
+    @property
+    def status(self) -> str:
+        """The status of the verdict."""
+        return "miscalibrated" if self.by_part else self.main.status
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All claims, that of the verdict first."""
+        all_rows = (self.whole, *self.of_levels)
+        if self.by_part and self.part is not None:
+            return (self.part, *self.of_parts, *all_rows)
+        return (*all_rows, *self.of_parts)
+
+
+def found_claims(judged: Sequence[Judged], parts: Sequence[Judged], beside: Beside | None, setting: Setting) -> Found:
+    """Return the claims on the coverage of all rows and of parts of them.
+
+    A part, such as the rows with wide intervals, makes the predictions miscalibrated by the rule for all rows: if a
+    test rejects it, and its error is above the tolerance or, without one, is not negligible.
+    """
+    alone = min(1.0, setting.families * beside.times * beside.pvalue) if beside is not None else 1.0
+    smallest = [float(np.nanmin(lines.curve.pvalue_adjusted)) for lines, _ in judged if lines.tested.any()]
+    p = min([*smallest, alone])
+    rejected = p < 1 - setting.level
+    main = _main_outcome(judged, rejected, beside, alone, setting)
+    of_parts = [claim for pair in parts for claim in line_claims(*pair, setting) if claim.kind in ("below", "above")]
+    bad = [claim for claim in (_bad_part(*pair, setting) for pair in parts) if claim is not None]
+    return Found(
+        main,
+        _whole(judged, main, p, beside, setting),
+        _worst_first(judged, main, setting),
+        tuple(sorted(of_parts, key=_by_pvalue)),
+        min(bad, key=_by_pvalue) if bad else None,
+        rejected,
+    )
+
+
+def _by_pvalue(claim: Claim) -> tuple[float, float]:
+    return claim.pvalue or 0.0, -abs(claim.estimate - claim.expected)
+
+
+def _main_outcome(
+    judged: Sequence[Judged], rejected: bool, beside: Beside | None, alone: float, setting: Setting
+) -> Outcome:
+    lows = [lines.error_low[lines.off(setting)].max(initial=0.0) for lines, _ in judged]
+    high = max(float(lines.error_high[lines.tested].max(initial=0.0)) for lines, _ in judged)
+    if beside is not None and not beside.bounded and alone < 1 - setting.level:
+        high = math.nan
+    return outcome(float(max(lows)), high, rejected=rejected, tolerance=setting.tolerance)
+
+
+def _whole(judged: Sequence[Judged], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
+    """Return the claim on the largest error of all levels."""
+    low, estimate, high = (
+        max(float(getattr(lines, name)[lines.tested].max(initial=0.0)) for lines, _ in judged)
+        for name in ("error_low", "error", "error_high")
+    )
+    by_lines = any(lines.off(setting).any() for lines, _ in judged)
+    return Claim(
+        main.status,
+        ALL_ROWS,
+        ERROR,
+        estimate,
+        low if by_lines or main.status != "miscalibrated" else math.nan,  # 0 is no limit of an error that was found
+        high,
+        setting.level,
+        judged[0][0].curve.n,
+        tolerance=main.tolerance,
+        test="coverage_test" if by_lines or beside is None else beside.test,
+        pvalue=p,
+    )
+
+
+def _bad_part(lines: Lines, phrase: Phrase, setting: Setting) -> Claim | None:
+    """Return the claim on the worst part that is off by more than is accepted."""
+    off = np.flatnonzero(lines.off(setting))
+    bad = [k for k in off.tolist() if _line_outcome(lines, k, setting).status == "miscalibrated"]
+    if not bad:
+        return None
+    k = min(bad, key=lambda k: (lines.curve.pvalue_adjusted[k], -lines.error[k]))
+    return replace(
+        _line_claim(lines, phrase, k, lines_of(lines.curve)[k], setting),
+        kind="miscalibrated",
+        quantity=ERROR,
+        estimate=float(lines.error[k]),
+        low=float(lines.error_low[k]),
+        high=float(lines.error_high[k]),
+        expected=0.0,
+        tolerance=setting.tolerance,
+    )
+
+
+def _line_outcome(lines: Lines, k: int, setting: Setting) -> Outcome:
+    low, high = float(lines.error_low[k]), float(lines.error_high[k])
+    return outcome(low, high, rejected=True, tolerance=setting.tolerance)
+
+
+def line_claims(lines: Lines, phrase: Phrase, setting: Setting) -> list[Claim]:
+    """Return what is claimed of the coverage of each tested line: its limits and, if a test rejects, its side."""
+    rows = lines_of(lines.curve)
+    return [_line_claim(lines, phrase, k, rows[k], setting) for k in np.flatnonzero(lines.tested).tolist()]
+
+
+def _line_claim(lines: Lines, phrase: Phrase, k: int, line: dict[str, Any], setting: Setting) -> Claim:
+    kind: ClaimKind = "limits"
+    if lines.off(setting)[k]:
+        kind = "below" if line["upper"] < line["nominal"] else "above"
+    elif _uncounted(line, lines.rule):
+        kind = "description"
+    subject = phrase.subject.format(level=level_words(line["nominal"]), group=line["group"])
+    return Claim(
+        kind,
+        subject,
+        phrase.quantity,
+        line["coverage"],
+        line["lower"],
+        line["upper"],
+        None if kind == "description" else setting.level,
+        line["count"],
+        line["nominal"],
+        test="coverage_test",
+        pvalue=line["pvalue_adjusted"],
+    )
+
+
+def _uncounted(line: dict[str, Any], rule: Rule) -> bool:
+    """Tell whether coverage is on the side of its level that the rule does not count."""
+    above, below = line["lower"] > line["nominal"], line["upper"] < line["nominal"]
+    return bool((above and not rule.counts_high) or (below and not rule.counts_low))
+
+
+def _worst_first(judged: Sequence[Judged], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
+    """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit."""
+    claims = [claim for pair in judged for claim in line_claims(*pair, setting)]
+    reach = np.concatenate([lines.error_high[lines.tested] for lines, _ in judged]).tolist()
+    if main.status == "miscalibrated":
+        first = min(range(len(claims)), key=lambda k: _by_pvalue(claims[k]))
+    else:
+        first = max(range(len(claims)), key=lambda k: reach[k])
+    return (claims[first], *claims[:first], *claims[first + 1 :])
+
+
+def level_words(level: float) -> str:
+    """Return a nominal level in percent, as it was given or with two decimals.
+
+    >>> level_words(0.9), level_words(0.975), level_words(5 / 11), level_words(0.99999)
+    ('90 %', '97.5 %', '45.45 %', '99.999 %')
+    """
+    digits = 2 if 0.0001 <= level <= 0.9999 else 8
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
+MAX_ROWS_PLANNED = 1e9
+PLANNED_DRAWS = 1000
+PLANNED_RATIO = 1.02  # of neighbouring numbers of rows that are tried
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Draws of hits for another number of rows, to see how many it takes to tell.
+
+    Levels are nested: the rows between neighbouring ones are multinomial. `central` adds lines for the central
+    intervals between mirrored levels, and `copies` are independent coordinates.
+    """
+
+    levels: FloatArray  # ascending
+    rule: Rule
+    rate: float  # of the limits of one line
+    family_rate: float
+    tolerance: float | None
+    calibration_size: int | None = None
+    central: bool = False
+    copies: int = 1
+
+    @property
+    def target(self) -> float:
+        """The tolerance that rows should show: the user's, or the largest usual one."""
+        return USUAL_TOLERANCES[-1] if self.tolerance is None else self.tolerance
+
+    @property
+    def lines(self) -> FloatArray:
+        """(lines, levels): how hits of lines are sums of hits of levels."""
+        identity = np.eye(self.levels.size)
+        pairs = mirrored(self.levels) if self.central else []
+        return np.array([*identity, *(identity[high] - identity[low] for low, high in pairs)])
+
+    def rows(self, coverage: FloatArray | None = None) -> int | None:
+        """Return the rows that tell 4 times in 5, if coverage is right or as given; None if no number does."""
+        variance = float(np.max(self.levels * (1 - self.levels)))
+        deviations = normal_quantile(1 - self.family_rate / 2) + normal_quantile(POWER)
+        n = max(1.0, variance * (deviations / self.target) ** 2)
+        while n > 1 and self.share(int(n), coverage) >= POWER:
+            n /= 2
+        low, high = n, 2 * n
+        while self.share(int(high), coverage) < POWER:
+            low, high = high, 2 * high
+            if high > MAX_ROWS_PLANNED:
+                return None
+        while high > max(low * PLANNED_RATIO, low + 1):
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.share(int(middle), coverage) >= POWER else (middle, high)
+        return math.ceil(high)
+
+    def share(self, n: int, coverage: FloatArray | None = None) -> float:
+        """Return how often n rows tell: all levels within the tolerance or, if coverage is given, some off."""
+        rng = np.random.default_rng(0)
+        told = np.ones(PLANNED_DRAWS, dtype=bool)
+        off = np.zeros(PLANNED_DRAWS, dtype=bool)
+        for _ in range(self.copies):
+            hits = self._hits(n, coverage, rng)
+            told &= self._within(hits, n)
+            off |= self._off(hits, n)
+        return float(np.mean(told if coverage is None else told | off))
+
+    def _hits(self, n: int, coverage: FloatArray | None, rng: np.random.Generator) -> NDArray[Any]:
+        if self.calibration_size is not None and coverage is None:
+            m = self.calibration_size
+            ranks = [conformal_beta(m, level)[0] for level in self.levels.tolist()]
+            cells = rng.standard_gamma(np.diff(ranks, prepend=0, append=m + 1), (PLANNED_DRAWS, len(ranks) + 1))
+        else:
+            upto = self.levels if coverage is None else np.maximum.accumulate(coverage)
+            cells = np.tile(np.diff(upto, prepend=0.0, append=1.0), (PLANNED_DRAWS, 1))
+        counts = rng.multinomial(n, cells / cells.sum(axis=1, keepdims=True))
+        return np.asarray(np.cumsum(counts, axis=1)[:, :-1] @ self.lines.T)
+
+    def _within(self, hits: NDArray[Any], n: int) -> NDArray[np.bool_]:
+        """Tell in which draws the limits of all lines are within the target."""
+        return np.asarray(~self._beyond(hits, n, self.target, outwards=False).any(axis=1))
+
+    def _off(self, hits: NDArray[Any], n: int) -> NDArray[np.bool_]:
+        """Tell in which draws the limits of some line leave out what is accepted."""
+        return np.asarray(self._beyond(hits, n, self.tolerance or 0.0, outwards=True).any(axis=1))
+
+    def _beyond(self, hits: NDArray[Any], n: int, tau: float, *, outwards: bool) -> NDArray[np.bool_]:
+        """Tell where limits show an error above tau (outwards), or do not exclude one."""
+        nominal = self.lines @ self.levels
+        found = np.zeros(hits.shape, dtype=bool)
+        for counts, sign in ((self.rule.counts_low, -1), (self.rule.counts_high, 1)):
+            edge = nominal + sign * tau
+            inner = (edge > 0) & (edge < 1)
+            low, high = binomial_tails(hits, n, np.clip(edge, 1e-300, 1 - 1e-16))
+            away, towards = (low, high) if sign < 0 else (high, low)
+            if counts:
+                found |= inner & (away < self.rate / 2 if outwards else towards > self.family_rate / 2)
+        return found
+
+
+def smallest_seen(n: int, level: float, share: float, calibration_size: int | None) -> float | None:
+    """Return by how much coverage must fall short of a level to be found 4 times in 5; None if no shortfall is.
+
+    The two-sided test at significance `share` rejects for k hits or fewer; the answer solves P(K <= k) = 0.8.
+    """
+    from scipy.special import betaincinv
+
+    k = last_true(lambda hits: 2 * hit_pvalue(hits, n, level, "less", calibration_size) < share, 0, n)
+    return None if k < 0 else max(level - float(betaincinv(k + 1, n - k, 1 - POWER)), 0.0)

@@ -1,0 +1,211 @@
+"""Claims as a report shows them: the status in words, boxes with limits, tolerances, and marked lines of tables."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from calibrant.core import words
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim
+from calibrant.core.findings import Findings, Measurement, Table, Verdict
+
+MAX_BOXES = 3
+MAX_FAMILIES = 4  # of tests behind a verdict
+NAME = re.compile(r"[\d.,]+| = .*")  # what differs between subjects of one sort
+LONG_NUMBER = re.compile(r"\d+\.\d{4,}")
+QUANTITIES = {
+    "cutoff_error": "cutoff calibration error",
+    "frequency": "observed frequency",
+    "coverage": "coverage",
+    "coverage_error": "error of coverage",
+    "share_below": "share of outcomes below",
+    "rank_error": "distance of ranks from uniform ones",
+}
+"""What the quantities of claims are called in a box; others are called by their names."""
+SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
+"""The tone of each kind of claim that marks a line of a table."""
+RESTS = "The verdict rests on these"
+DESCRIBES = "Description: not part of the verdict"
+WHICH_TOLERANCE = "Which tolerance do these rows support?"
+WITHIN, BEYOND, OPEN = "shown to be within", "shown to be beyond", "cannot tell"
+
+
+class Box(NamedTuple):
+    """A number beside the verdict, what it is, and lines below it."""
+
+    label: str
+    value: str
+    lines: tuple[str, ...]
+
+
+def parts(measurements: Sequence[Measurement]) -> list[tuple[str, list[Measurement]]]:
+    """Return the measurements in two parts with headings: those that decide the verdict, and the others.
+
+    If the verdict rests on none of them, they are one part without a heading.
+    """
+    decisive = [m for m in measurements if m.decides]
+    if not decisive:
+        return [("", list(measurements))] if measurements else []
+    others = [m for m in measurements if not m.decides]
+    return [(RESTS, decisive), *([(DESCRIBES, others)] if others else [])]
+
+
+class Supported(NamedTuple):
+    """A tolerance, what the limits say about it, and whether the verdict is about it."""
+
+    tolerance: str
+    outcome: str
+    tone: str
+    chosen: bool
+
+
+def points_words(tolerance: float) -> str:
+    """Write a tolerance in percentage points, rounded upwards to three digits.
+
+    >>> points_words(0.01), points_words(0.02), points_words(0.07), points_words(0.000123456)
+    ('1 percentage point', '2 percentage points', '7 percentage points', '0.0124 percentage points')
+    """
+    percent = float(f"{100 * tolerance:.10g}")
+    if percent > 0:
+        unit = 10.0 ** (math.floor(math.log10(percent)) - 2)
+        percent = float(f"{math.ceil(round(percent / unit, 6)) * unit:.3g}")
+    return f"{percent:g} percentage point{'' if percent == 1 else 's'}"
+
+
+def boxes(findings: Findings) -> list[Box]:
+    """Return what stands beside the verdict: claims that the level covers, the headline's first.
+
+    Of claims that differ in a range or a name alone, the one that is farthest from calibration is shown.
+    """
+    if findings.kind == "points":
+        return _measured_boxes(findings)
+    found: dict[tuple[str, str], Claim] = {}
+    for claim in findings.verdict.claims:
+        if claim.level is None or claim.kind == "description" or math.isnan(claim.estimate):
+            continue
+        sort = claim.quantity, NAME.sub("", claim.subject)
+        if sort not in found or (found[sort] is not findings.verdict.claims[0] and _gap(claim) > _gap(found[sort])):
+            found[sort] = claim
+    return [_box(claim) for claim in found.values()][:MAX_BOXES]
+
+
+def _gap(claim: Claim) -> float:
+    return abs(claim.estimate - claim.expected)
+
+
+def _measured_boxes(findings: Findings) -> list[Box]:
+    """Return the two measurements of sets of points with the smallest p-values."""
+    known = [m for m in findings.measurements if m.expected is not None]
+    known.sort(key=lambda m: 1.0 if m.pvalue is None else m.pvalue)
+    return [
+        Box(
+            words.label(m.label),
+            words.number(m.value),
+            (
+                f"{words.number(m.expected)} if equal",
+                *(() if m.pvalue is None else (words.pvalue_words(m.pvalue),)),
+            ),
+        )
+        for m in known[:2]
+    ]
+
+
+def _box(claim: Claim) -> Box:
+    name = QUANTITIES.get(claim.quantity, words.heading(claim.quantity))
+    of = "" if claim.subject == ALL_ROWS else f", {words.text(subject_words(claim))}"
+    lines = []
+    if math.isnan(claim.low) or math.isnan(claim.high):
+        value = f"{100 * claim.estimate:.1f}\u00a0%" if _is_share(claim) else words.number(claim.estimate)
+    else:
+        low, high, value = claim_numbers(claim)
+        lines.append(f"{words.level_percent(claim.level or 0)} limits: {low} to {high}")
+    if claim.expected:
+        lines.append(f"{_number(claim.expected, claim)} if calibrated")
+    if claim.tolerance is not None:
+        lines.append(f"tolerance: {points_words(claim.tolerance)}")
+    return Box(words.label(name) + of, value, tuple(lines))
+
+
+def subject_words(claim: Claim) -> str:
+    """Return what a claim is about, with numbers of at most three digits.
+
+    >>> subject_words(Claim("above", "scores 0.00680685 to 0.01862251", "frequency", 0.05))
+    'scores 0.00681 to 0.0186'
+    """
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", claim.subject)
+
+
+def claim_numbers(claim: Claim) -> tuple[str, str, str]:
+    r"""Return the limits of a claim and its estimate in words.
+
+    >>> claim_numbers(Claim("within", ALL_ROWS, "cutoff_error", 0.008, 0.00449, 0.0131, 0.95, tolerance=0.02))
+    ('0.4\xa0%', '1.4\xa0%', '0.8\xa0%')
+    """
+    if not _is_share(claim):
+        return words.number(claim.low), words.number(claim.high), words.number(claim.estimate)
+    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected)
+    return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
+
+
+def _is_share(claim: Claim) -> bool:
+    """Tell whether a quantity is written as a percentage."""
+    return claim.quantity in QUANTITIES or claim.tolerance is not None
+
+
+def _number(value: float, claim: Claim) -> str:
+    return words.level_percent(float(f"{value:.4g}")) if _is_share(claim) else words.number(value)
+
+
+def tolerances(verdict: Verdict) -> list[Supported]:
+    """Return which tolerances the limits of the first claim support; none if they do not tell.
+
+    Where only one direction counts as an error, the limits say less than the verdict, and there is no table.
+    """
+    if not verdict.claims or verdict.claims[0].level is None:
+        return []
+    claim = verdict.claims[0]
+    if math.isnan(claim.high) or not _is_share(claim):
+        return []
+    low = 0.0 if math.isnan(claim.low) else claim.low
+    gaps = low - claim.expected, claim.high - claim.expected
+    least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
+    asked = () if verdict.tolerance is None else (verdict.tolerance,)
+    found = [_supported(tau, least, most, chosen=tau in asked) for tau in sorted({*USUAL_TOLERANCES, *asked})]
+    expected = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}.get(verdict.status)
+    contradicts = any(line.chosen and line.outcome != expected for line in found)
+    return [] if contradicts and verdict.status != "cannot tell" else found
+
+
+def _supported(tau: float, least: float, most: float, *, chosen: bool) -> Supported:
+    outcome, tone = (WITHIN, "good") if most <= tau else (BEYOND, "bad") if least > tau else (OPEN, "unsure")
+    return Supported(points_words(tau), outcome, tone, chosen)
+
+
+def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
+    """Return the tone of each line of a table that a claim names, empty texts for the others.
+
+    Lines are named by their first column. Of several lines with one name, those with the claim's p-value are meant, if
+    there are any; it may be multiplied by the number of families of tests.
+    """
+    tones = [""] * table.length
+    if not table.length:
+        return tones
+    noun, labels = next(iter(table.columns.items()))
+    pvalues = table.columns.get("pvalue_adjusted", (None,) * table.length)
+    for claim in claims:
+        if claim.level is None or claim.kind not in SIDES:
+            continue
+        named = [i for i, label in enumerate(labels) if claim.subject in (str(label), f"{noun} {label}")]
+        ended = named or [i for i, label in enumerate(labels) if claim.subject.endswith(f" {label}")]
+        exact = [i for i in ended if _same_pvalue(claim.pvalue, pvalues[i])]
+        for i in exact or named:
+            tones[i] = SIDES[claim.kind]
+    return tones
+
+
+def _same_pvalue(of_claim: float | None, of_line: float | None) -> bool:
+    if of_claim is None or of_line is None:
+        return False
+    return any(math.isclose(of_claim, min(1.0, k * of_line), rel_tol=1e-9) for k in range(1, MAX_FAMILIES + 1))

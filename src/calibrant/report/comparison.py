@@ -1,0 +1,300 @@
+"""`Comparison`: predictions of the same rows side by side, as claims, words, tables, figures and a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibrant.core import pictures
+from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
+from calibrant.core.plot_style import legend_below
+from calibrant.core.results import Curve, Pair
+from calibrant.report.audit import Audit
+from calibrant.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+WORDS = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
+OF_CALIBRATION = ("ece", "cutoff_error", "mce", "mmce", "skce", "kuiper_test", "kolmogorov_smirnov_test")
+SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
+INDEPENDENT = "Rows are assumed to be independent; for a series give the time of each row."
+SIGNIFICANT_DIGITS = 2
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Audit):
+    """Two or more models compared on the same rows.
+
+    Attributes
+    ----------
+    names
+        The models.
+    values
+        The metrics, and for each the value of every model, in the order of `names`; of `ece` the debiased squared l2
+        error.
+    pairs
+        One `Pair` for each metric and each two models.
+    methods
+        How limits and p-values of each metric were found.
+    level
+        Confidence level of the limits of all pairs and metrics together.
+    tolerance
+        The largest difference that does not matter, if one was given.
+    n
+        Number of rows.
+    refused
+        Metrics that cannot be compared on these rows, with the reason.
+    facts
+        The user's names of outcome, source and so on.
+    reliability
+        The reliability curves of all models, for probabilities.
+    """
+
+    names: tuple[str, ...]
+    values: Mapping[str, tuple[float, ...]]
+    pairs: tuple[Pair, ...]
+    methods: Mapping[str, str]
+    level: float
+    tolerance: float | None
+    n: int
+    refused: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    reliability: Curve | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "findings", _findings(self))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the limits support, one claim for each pair; a difference is claimed only if they exclude 0."""
+        return tuple(_claim(self, pair) for pair in self.pairs)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The claims in words."""
+        return tuple(_in_words(self, *both) for both in zip(self.pairs, self.claims, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.names)} models on {self.n:,} rows: {self.verdict.headline}>"
+
+    def plot(self) -> Canvas:
+        """Draw the reliability curves and the differences into one new Matplotlib figure and return it."""
+        figures = [figure for section in self.findings.sections for figure in section.figures]
+        canvas, places = pictures.new_grid(len(figures))
+        for figure, ax in zip(figures, places, strict=True):
+            figure.curve.plot(ax)
+            ax.set_title(figure.title.replace("$", r"\$"))
+            legend_below(ax)
+        return canvas
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric in words.
+
+    >>> metric_words("brier_score"), metric_words("interval_score")
+    ('Brier score', 'interval score')
+    """
+    return WORDS.get(metric, metric.removesuffix("_test").replace("_", " "))
+
+
+def _claim(found: Comparison, pair: Pair) -> Claim:
+    return Claim(
+        kind=_kind(pair, found.tolerance),
+        subject=f"{pair.first} and {pair.second}",
+        quantity=f"difference of {pair.metric}",
+        estimate=pair.difference,
+        low=pair.low,
+        high=pair.high,
+        level=found.level,
+        rows=found.n,
+        tolerance=found.tolerance,
+        test=found.methods[pair.metric],
+        pvalue=pair.pvalue,
+    )
+
+
+def _kind(pair: Pair, tolerance: float | None) -> ClaimKind:
+    """Return what the limits support; a difference that they show to be within the tolerance does not matter."""
+    if max(abs(pair.low), abs(pair.high)) <= (tolerance or 0.0):
+        return "within"
+    return "below" if pair.high < 0 else "above" if pair.low > 0 else "cannot tell"
+
+
+def _in_words(found: Comparison, pair: Pair, claim: Claim) -> str:
+    words, level = metric_words(pair.metric), f"{100 * found.level:g} %"
+    if pair.low == pair.high == 0:
+        return f"{pair.first} and {pair.second} have the same {words} in every row."
+    if claim.kind == "within":
+        size = f"{level} limits: {_outward(pair.low, pair.high)}"
+        return f"The {words} of {pair.first} and {pair.second} differs by at most {found.tolerance:g} ({size})."
+    if claim.kind == "cannot tell":
+        size = f"{level} limits of the difference: {_outward(pair.low, pair.high)}"
+        rows = f"{found.n:,} rows cannot tell"
+        if pair.metric in OF_CALIBRATION:
+            return f"{rows} whether {pair.first} or {pair.second} is better calibrated by the {words} ({size})."
+        return f"{rows} whether {pair.first} or {pair.second} has the lower {words} ({size})."
+    less, more = (pair.first, pair.second) if claim.kind == "below" else (pair.second, pair.first)
+    limits = _outward(*sorted((abs(pair.low), abs(pair.high))))
+    size = f"by {abs(pair.difference):.3g} ({level} limits: {limits})"
+    if pair.metric in OF_CALIBRATION:
+        return f"{less} is better calibrated than {more}: its {words} is lower {size}."
+    return f"The {words} of {less} is lower than that of {more} {size}."
+
+
+def _outward(low: float, high: float) -> str:
+    """Write limits with few digits, rounded such that they still contain what they contained.
+
+    >>> _outward(0.01234, 0.0456), _outward(-0.0101, 0.25)
+    ('0.012 to 0.046', '-0.011 to 0.25')
+    """
+    return f"{_rounded(low, math.floor):g} to {_rounded(high, math.ceil):g}"
+
+
+def _rounded(value: float, towards: Any) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    digits = SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(abs(value)))
+    whole = round(value * 10.0**digits, 6)  # 0.29 · 100 is 28.999999999999996
+    return float(towards(whole) / 10.0**digits)
+
+
+def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
+    """Return the status and the headline: the answer of the first metric."""
+    metric = next(iter(found.values))
+    words, models = metric_words(metric), len(found.names)
+    claims = [(pair, claim) for pair, claim in zip(found.pairs, found.claims, strict=True) if pair.metric == metric]
+    kinds = {claim.kind for _, claim in claims}
+    status = "different" if kinds & {"below", "above"} else "within" if kinds == {"within"} else "cannot tell"
+    if models == 2:
+        return status, sentences[0]
+    lower = {
+        name: {_higher(pair, claim) for pair, claim in claims if _lower(pair, claim) == name} for name in found.names
+    }
+    best = next((name for name, others in lower.items() if len(others) == models - 1), None)
+    if best is not None:
+        return status, f"{best} has the lowest {words} of {models} models ({100 * found.level:g} % confidence)."
+    if status == "within":
+        return status, f"The {words} of {models} models differs by at most {found.tolerance or 0.0:g}."
+    return status, f"{found.n:,} rows cannot tell which of {models} models has the lowest {words}."
+
+
+def _lower(pair: Pair, claim: Claim) -> str | None:
+    return {"below": pair.first, "above": pair.second}.get(claim.kind)
+
+
+def _higher(pair: Pair, claim: Claim) -> str | None:
+    return {"below": pair.second, "above": pair.first}.get(claim.kind)
+
+
+def _findings(found: Comparison) -> Findings:
+    sentences = found.sentences
+    status, headline = _headline(found, sentences)
+    verdict = Verdict(
+        status, headline, tuple(text for text in sentences if text != headline), found.claims, found.tolerance
+    )
+    scores = [metric for metric in found.values if metric not in (*OF_CALIBRATION, "coverage")]
+    caveats = (
+        *((SHARPNESS,) if scores else ()),
+        *(f"{metric_words(metric)} is not compared: {reason}" for metric, reason in found.refused.items()),
+        *((INDEPENDENT,) if "long-run" not in "".join(found.methods.values()) else ()),
+    )
+    return Findings(
+        kind="comparison",
+        n=found.n,
+        level=found.level,
+        verdict=verdict,
+        sections=(_overview(found), *(_section(found, metric) for metric in found.values)),
+        caveats=caveats,
+        names=found.facts,
+        version=__version__,
+    )
+
+
+def _overview(found: Comparison) -> Section:
+    """Return all figures, and a table of the values of every model."""
+    columns: dict[str, tuple[Any, ...]] = {"model": found.names}
+    for metric, values in found.values.items():
+        columns[metric_words(metric)] = values
+        if metric == "ece":
+            columns["its root"] = tuple(math.sqrt(max(0.0, value)) for value in values)
+    note = "The squared error allows for chance and may be negative; its root is the size of a typical gap."
+    table = Table("values", "Values of each model", columns, note if "ece" in found.values else "")
+    figures = (*_reliability(found), *(_differences(found, metric) for metric in found.values))
+    return Section("models", "Models side by side", "How do the models differ on the same rows?", (), figures, (table,))
+
+
+def _reliability(found: Comparison) -> tuple[Figure, ...]:
+    if found.reliability is None:
+        return ()
+    reading = (
+        "Each dot is a tenth of the rows by one model: its mean prediction, and how often the event happened, with a "
+        f"{100 * found.level:g} % interval of this dot alone. Dots of calibrated predictions lie near the dashed line."
+    )
+    return (Figure("reliability", "Reliability of all models", reading, found.reliability),)
+
+
+def _differences(found: Comparison, metric: str) -> Figure:
+    pairs, words = _pairs(found, metric), metric_words(metric)
+    columns = {"pair": np.arange(len(pairs))} | {
+        name: np.array([getattr(pair, name) for pair in pairs]) for name in ("difference", "low", "high")
+    }
+    details = {
+        "names": tuple(f"{pair.first} less {pair.second}" for pair in pairs),
+        "axis": f"difference of the {words}",
+        "level": found.level,
+        "tolerance": found.tolerance,
+    }
+    reading = (
+        "Limits that do not reach the dashed line show a difference. The limits of all pairs and metrics together "
+        f"contain the true differences with {100 * found.level:g} % confidence."
+    )
+    curve = Curve("differences", columns, found.methods[metric], found.n, details)
+    return Figure(f"{metric}_differences", f"Differences of the {words}", reading, curve)
+
+
+def _section(found: Comparison, metric: str) -> Section:
+    """Return the differences by one metric as numbers."""
+    pairs, words = _pairs(found, metric), metric_words(metric)
+    return Section(
+        metric,
+        f"{words[0].upper()}{words[1:]}",
+        f"By how much does the {words} differ?",
+        tuple(_measurement(found, pair) for pair in pairs),
+        (),
+        (_skills(metric, pairs),) if any(pair.skill is not None for pair in pairs) else (),
+    )
+
+
+def _pairs(found: Comparison, metric: str) -> list[Pair]:
+    return [pair for pair in found.pairs if pair.metric == metric]
+
+
+def _measurement(found: Comparison, pair: Pair) -> Measurement:
+    many = f"; limits and p-values allow for {len(found.pairs)} comparisons" if len(found.pairs) > 1 else ""
+    return Measurement(
+        name=f"{pair.metric}.{pair.first}.{pair.second}",
+        label=f"difference, {pair.first} less {pair.second} ({metric_words(pair.metric)})",
+        value=pair.difference,
+        expected=0.0,
+        interval=(pair.low, pair.high),
+        pvalue=pair.pvalue,
+        method=found.methods[pair.metric] + many,
+        decides=True,
+    )
+
+
+def _skills(metric: str, pairs: Sequence[Pair]) -> Table:
+    columns = {
+        "pair": tuple(f"{pair.first} against {pair.second}" for pair in pairs),
+        "skill": tuple(pair.skill for pair in pairs),
+        "low": tuple(pair.skill_low for pair in pairs),
+        "high": tuple(pair.skill_high for pair in pairs),
+    }
+    note = "1 less the ratio of the two values: the share by which the first is lower than the second."
+    return Table(f"{metric}_skill", f"Skill by the {metric_words(metric)}", columns, note)

@@ -1,0 +1,267 @@
+"""Boxes, tolerances and marks are made from claims, and do not contradict the verdict."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calibrant as cb
+from calibrant.core.claims import Claim, outcome
+from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.report.claims import (
+    BEYOND,
+    DESCRIBES,
+    OPEN,
+    RESTS,
+    WITHIN,
+    boxes,
+    claim_numbers,
+    marked,
+    points_words,
+    tolerances,
+)
+from calibrant.report.page import render
+from calibrant.report.text import as_html_fragment, as_text
+
+ERROR = Claim("miscalibrated", "all rows", "cutoff_error", 0.0401, 0.0243, 0.0549, 0.95, 4000)
+COVERAGE = Claim("within", "90 % intervals", "coverage", 0.91, 0.896, 0.919, 0.95, 4000, 0.9, 0.02)
+
+
+def findings(*claims, status="within", tolerance=None, **changes):
+    verdict = Verdict(status, "A headline.", (), claims, tolerance)
+    return replace(Findings("binary", 10, 0.95, verdict, ()), **changes)
+
+
+class TestBoxes:
+    def test_error(self):
+        (box,) = boxes(findings(replace(ERROR, tolerance=0.02)))
+        assert box.label == "Cutoff calibration error"
+        assert box.value == "4.0\u00a0%"
+        assert box.lines == ("95\u00a0% limits: 2.4\u00a0% to 5.5\u00a0%", "tolerance: 2 percentage points")
+
+    def test_coverage(self):
+        (box,) = boxes(findings(COVERAGE))
+        assert box.label == "Coverage, 90 % intervals"
+        assert box.value == "91.0\u00a0%"
+        assert box.lines == (
+            "95\u00a0% limits: 89.6\u00a0% to 91.9\u00a0%",
+            "90\u00a0% if calibrated",
+            "tolerance: 2 percentage points",
+        )
+
+    def test_descriptions_are_not_among_them(self):
+        description = Claim("description", "scores 0.8 to 0.9", "frequency", 0.61)
+        found = boxes(findings(description, ERROR, replace(ERROR, kind="limits"), COVERAGE))
+        assert [box.value for box in found] == ["4.0\u00a0%", "91.0\u00a0%"]
+
+    def test_one_range_of_scores_the_worst(self):
+        ranges = [
+            Claim("above", f"scores {low} to {low + 0.123456}", "frequency", p, p - 0.01, p + 0.01, 0.95, 9, 0.1)
+            for low, p in ((0.1, 0.2), (0.2, 0.4), (0.3, 0.3))
+        ]
+        found = boxes(findings(ERROR, *ranges))
+        assert [box.label for box in found[1:]] == ["Observed frequency, scores 0.2 to 0.323"]
+
+    def test_measurements_of_small_pvalues_are_not_among_them(self):
+        section = Section("s", "S", "", (Measurement("ece", "error", 0.1, expected=0.05, pvalue=0.001),))
+        assert boxes(findings(sections=(section,))) == []
+
+    def test_without_limits(self):
+        (box,) = boxes(findings(replace(ERROR, low=math.nan, high=math.nan)))
+        assert box.lines == ()
+
+    def test_they_are_on_the_page(self):
+        text = render(findings(ERROR))
+        assert "<dt>Cutoff calibration error</dt><dd><strong>4.0\u00a0%</strong>" in text
+
+
+shares = st.floats(0, 1, allow_subnormal=False)
+
+
+class TestRounding:
+    @given(shares, shares, shares, st.sampled_from([0.01, 0.02, 0.05]))
+    def test_limits_contain_the_limits(self, a, b, c, tolerance):
+        low, estimate, high = sorted((a, b, c))
+        claim = Claim("limits", "all rows", "cutoff_error", estimate, low, high, 0.95, tolerance=tolerance)
+        below, above, _ = (float(text.removesuffix("\u00a0%")) / 100 for text in claim_numbers(claim))
+        assert below <= low + 1e-9
+        assert above >= high - 1e-9
+
+    @pytest.mark.parametrize(
+        ("low", "high", "texts"),
+        [(0.0, 0.01999, ("0.0", "2.0")), (0.02001, 0.03, ("2.001", "3.000")), (0.01, 0.02001, ("1.0", "2.1"))],
+    )
+    def test_comparisons_with_the_tolerance_stay_true(self, low, high, texts):
+        claim = Claim("limits", "all rows", "cutoff_error", low, low, high, 0.95, tolerance=0.02)
+        assert tuple(text.removesuffix("\u00a0%") for text in claim_numbers(claim)[:2]) == texts
+
+    @given(st.floats(1e-6, 1))
+    def test_tolerances_are_rounded_upwards(self, tolerance):
+        assert float(points_words(tolerance).split()[0]) / 100 >= tolerance * (1 - 1e-9)
+
+
+class TestTolerances:
+    @pytest.mark.parametrize(
+        ("low", "high", "expected"),
+        [
+            (0.0, 0.009, [WITHIN, WITHIN, WITHIN]),
+            (0.0, 0.02, [OPEN, WITHIN, WITHIN]),
+            (0.012, 0.03, [BEYOND, OPEN, WITHIN]),
+            (0.06, 0.1, [BEYOND, BEYOND, BEYOND]),
+        ],
+    )
+    def test_outcomes(self, low, high, expected):
+        claim = replace(ERROR, low=low, high=high)
+        found = tolerances(Verdict("miscalibrated", "", (), (claim,)))
+        assert [line.outcome for line in found] == expected
+
+    def test_distances_from_a_level(self):
+        found = tolerances(Verdict("within", "", (), (COVERAGE,), 0.02))
+        assert [line.outcome for line in found] == [OPEN, WITHIN, WITHIN]
+        below = replace(COVERAGE, kind="miscalibrated", low=0.82, high=0.86)
+        assert [line.outcome for line in tolerances(Verdict("miscalibrated", "", (), (below,)))] == [
+            BEYOND,
+            BEYOND,
+            OPEN,
+        ]
+
+    def test_the_one_of_the_verdict_is_among_them(self):
+        found = tolerances(Verdict("cannot tell", "", (), (ERROR,), 0.03))
+        assert [(line.tolerance, line.chosen) for line in found] == [
+            ("1 percentage point", False),
+            ("2 percentage points", False),
+            ("3 percentage points", True),
+            ("5 percentage points", False),
+        ]
+
+    def test_none_where_one_direction_counts(self):
+        over = replace(COVERAGE, low=0.94, high=0.96, tolerance=0.01)
+        assert tolerances(Verdict("within", "", (), (over,), 0.01)) == []
+
+    def test_none_without_limits(self):
+        assert tolerances(Verdict("within", "")) == []
+        assert tolerances(Verdict("within", "", (), (replace(ERROR, high=math.nan),))) == []
+        assert tolerances(Verdict("within", "", (), (replace(ERROR, level=None),))) == []
+
+    @given(shares, shares, st.booleans(), st.sampled_from([None, 0.01, 0.02, 0.03, 0.05, 0.2]))
+    def test_the_table_agrees_with_the_verdict(self, a, b, rejected, tolerance):
+        low, high = sorted((a, b))
+        found = outcome(low, high, rejected=rejected, tolerance=tolerance)
+        claim = replace(ERROR, kind=found.status, low=low, high=high, tolerance=found.tolerance)
+        lines = tolerances(Verdict(found.status, "", (), (claim,), found.tolerance))
+        chosen = [line.outcome for line in lines if line.chosen]
+        if found.status == "within":
+            assert chosen == [WITHIN]
+        if tolerance is not None and found.status == "miscalibrated":
+            assert chosen == [BEYOND]
+
+    def test_in_page_and_terminal(self):
+        found = findings(replace(ERROR, low=0.0, high=0.015), tolerance=0.02)
+        page = render(found)
+        assert "Which tolerance do these rows support?" in page
+        assert '2 percentage points <span class="tag">this verdict</span></th><td class="good">' in page
+        text = " ".join(as_text(found).split())
+        assert "1 percentage point: cannot tell; 2 percentage points: shown to be within;" in text
+
+
+class TestMarks:
+    TABLE = Table(
+        "groups",
+        "Groups",
+        {"group": ("A", "B", "B", "C"), "n": (1, 2, 3, 4), "pvalue_adjusted": (0.001, 0.002, 0.5, 1.0)},
+    )
+
+    def test_lines_that_claims_name(self):
+        claims = (
+            replace(ERROR, subject="group A", pvalue=0.001),
+            replace(ERROR, subject="C", kind="within"),
+            replace(ERROR, subject="group D"),
+        )
+        assert marked(self.TABLE, claims) == ["bad", "", "", "good"]
+
+    def test_of_several_lines_those_with_the_pvalue(self):
+        assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.002),)) == ["", "bad", "", ""]
+        assert marked(self.TABLE, (replace(ERROR, subject="group B"),)) == ["", "bad", "bad", ""]
+
+    def test_the_pvalue_may_be_multiplied_by_the_number_of_families(self):
+        assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.006),)) == ["", "bad", "", ""]
+
+    def test_subjects_that_end_with_the_name(self):
+        part = replace(ERROR, subject="90 % intervals of group B", pvalue=0.002)
+        assert marked(self.TABLE, (part,)) == ["", "bad", "", ""]
+        assert marked(self.TABLE, (replace(part, pvalue=0.3),)) == [""] * 4
+
+    def test_descriptions_mark_nothing(self):
+        assert marked(self.TABLE, (replace(ERROR, subject="group A", level=None),)) == [""] * 4
+
+    def test_in_page_and_terminal(self):
+        found = findings(replace(ERROR, subject="group A"), groups=self.TABLE)
+        assert re.search(r'<tr class="bad"><th scope="row">\s*<span class="mark" aria-hidden="true">✗', render(found))
+        assert "The verdict names the marked lines." in render(found)
+        assert "\n✗ A " in as_text(found)
+        assert "\n  B " in as_text(found)
+
+
+class TestParts:
+    DECIDES = Measurement("kuiper_test", "Kuiper", 0.1, pvalue=0.5, decides=True)
+    DESCRIBES = Measurement("skce_test", "SKCE", 0.1, pvalue=0.001)
+
+    def measured(self, *measurements):
+        return findings(sections=(Section("s", "S", "", measurements),))
+
+    def test_page(self):
+        text = render(self.measured(self.DESCRIBES, self.DECIDES))
+        rests, describes = text.index(RESTS), text.index(DESCRIBES)
+        assert rests < text.index("Kuiper", rests) < describes < text.index("SKCE", describes)
+        assert '<tbody class="described">' in text
+        assert 'colspan="3"' in text
+
+    def test_terminal_and_notebook(self):
+        found = self.measured(self.DESCRIBES, self.DECIDES)
+        lines = as_text(found).splitlines()[-5:]
+        assert [line.split()[0] for line in lines] == ["measurement", "The", "Kuiper", "Description:", "SKCE"]
+        assert "<tr><th>Kuiper</th>" in as_html_fragment(found)
+        assert "<tr><td>SKCE</td>" in as_html_fragment(found)
+
+    def test_nothing_is_said_where_nothing_decides(self):
+        for text in (render(self.measured(self.DESCRIBES)), as_text(self.measured(self.DESCRIBES))):
+            assert RESTS not in text
+            assert DESCRIBES not in text
+
+
+class TestTerminal:
+    def test_width(self, sample):
+        for width in (60, 88, 140):
+            assert max(map(len, as_text(sample("calm"), width).splitlines())) <= max(width, 75)  # a table needs room
+        assert max(map(len, as_text(findings(ERROR), 40).splitlines())) <= 40
+
+    def test_names_are_whole_where_there_is_room(self):
+        name = "a long name of a group that has many words in it, and more than that"
+        table = Table("groups", "Groups", {"group": (name,), "n": (1,), "interval": ((0.123, 0.234),)})
+        assert name not in as_text(findings(groups=table), 80)
+        assert name in as_text(findings(groups=table), 120)
+
+    def test_verdict_first(self, sample):
+        assert as_text(sample("calm")).startswith("✓ Probabilities are off by 0.8 percentage points (95 % limits:")
+
+    def test_str_does_not_depend_on_the_terminal(self, sample, monkeypatch):
+        before = str(cb.results.Audit(sample("calm")))
+        monkeypatch.setenv("COLUMNS", "40")
+        assert str(cb.results.Audit(sample("calm"))) == before
+        assert "\x1b" not in before
+
+
+def test_one_row():
+    found = findings(n=1)
+    assert "from 1 row." in render(found)
+    assert repr(cb.results.Audit(found)) == "<Audit of 1 row: A headline.>"
+
+
+def test_claims_come_back(sample, tmp_path):
+    page = cb.results.Audit(sample("churn")).to_html(tmp_path / "report.html")
+    claims = cb.report.read(page)["verdict"]["claims"]
+    assert claims[0]["low"] == 0.0243
+    assert claims[2] == {**claims[2], "kind": "description", "low": None, "level": None}

@@ -1,0 +1,156 @@
+"""`Comparison`: claims, the words made from them, pictures, page and JSON."""
+
+import json
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.core.results import Pair
+from calibrant.report.comparison import Comparison
+from calibrant.report.files import read
+
+
+def made(*limits, metric="brier_score", names="ab", tolerance=None):
+    """Return a comparison with these limits of the differences."""
+    couples = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :]]
+    pairs = []
+    for (a, b), (low, high) in zip(couples, limits, strict=True):
+        pairs.append(Pair(metric, a, b, (low + high) / 2, low, high, 0.01))
+    values = {metric: tuple(0.1 * k for k in range(len(names)))}
+    return Comparison(tuple(names), values, tuple(pairs), {metric: "by hand"}, 0.95, tolerance, 1000)
+
+
+class TestClaims:
+    @pytest.mark.parametrize(
+        ("limits", "tolerance", "kind"),
+        [
+            ((-0.03, -0.01), None, "below"),
+            ((0.01, 0.03), None, "above"),
+            ((-0.01, 0.03), None, "cannot tell"),
+            ((0.0, 0.03), None, "cannot tell"),
+            ((0.0, 0.0), None, "within"),
+            ((-0.01, 0.03), 0.03, "within"),
+            ((0.01, 0.03), 0.02, "above"),
+            ((-0.01, 0.03), 0.02, "cannot tell"),
+        ],
+    )
+    def test_what_the_limits_support(self, limits, tolerance, kind):
+        found = made(limits, tolerance=tolerance)
+        (claim,) = found.claims
+        assert (claim.kind, claim.quantity, claim.subject) == (kind, "difference of brier_score", "a and b")
+        assert (claim.low, claim.high, claim.level, claim.rows, claim.pvalue) == (*limits, 0.95, 1000, 0.01)
+        assert found.verdict.claims == found.claims
+        for truth in limits:  # what the limits contain never makes a claim false
+            assert not claim.is_false(truth)
+
+    def test_headline_and_sentences(self):
+        assert made((-0.03, -0.01)).verdict.headline == (
+            "The Brier score of a is lower than that of b by 0.02 (95 % limits: 0.01 to 0.03)."
+        )
+        assert made((0.01, 0.03), metric="ece").verdict.headline.startswith("b is better calibrated than a: ")
+        assert "cannot tell whether a or b" in made((-0.01, 0.03)).verdict.headline
+        assert "differs by at most 0.05" in made((-0.01, 0.03), tolerance=0.05).verdict.headline
+
+    def test_limits_are_rounded_outwards(self):
+        assert "0.0012 to 0.0124" not in str(made((0.00129, 0.01231)))
+        assert "(95 % limits: 0.0012 to 0.013)" in str(made((0.00129, 0.01231)))
+        assert "-0.0052 to 0.0052" in " ".join(made((-0.00511, 0.00511)).sentences)
+
+    @pytest.mark.parametrize(
+        ("limits", "status", "words"),
+        [
+            (((-0.3, -0.1), (-0.3, -0.1), (-0.1, 0.1)), "different", "a has the lowest Brier score of 3 models"),
+            (((-0.1, 0.1), (-0.3, -0.1), (-0.1, 0.1)), "different", "cannot tell which of 3 models"),
+            (((-0.1, 0.1),) * 3, "cannot tell", "cannot tell which of 3 models"),
+        ],
+    )
+    def test_three_models(self, limits, status, words):
+        found = made(*limits, names="abc")
+        assert found.verdict.status == status
+        assert words in found.verdict.headline
+        assert len(found.verdict.sentences) == 3
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Return a comparison of three models by two metrics."""
+    rng = np.random.default_rng(0)
+    q = rng.random(600)
+    y = rng.random(600) < q
+    models = {"right": q, "<b>$x$": np.clip(1.4 * q - 0.2, 0.01, 0.99), "timid": 0.25 + 0.5 * q}
+    return cb.compare_predictions(y, models, metric=["ece", "brier_score"], names={"source": "made up"})
+
+
+@pytest.mark.usefixtures("plt")
+class TestPictures:
+    def test_each_model_has_its_own_colour_and_line(self, found):
+        figure = found.plot()
+        first, *others = figure.axes
+        labels = [text.get_text() for text in first.get_legend().get_texts()]
+        assert labels == ["calibrated", "right", r"<b>\$x\$", "timid"]
+        bars = first.containers
+        assert len({bar.lines[0].get_color() for bar in bars}) == len({bar.lines[0].get_marker() for bar in bars}) == 3
+        columns = found.reliability.columns
+        for k, bar in enumerate(bars):
+            assert bar.lines[0].get_xdata() == pytest.approx(columns["mean_predicted"][columns["model"] == k])
+        assert len(others) == 2
+
+    def test_no_legend_covers_a_curve(self, found):
+        figure = found.plot()
+        figure.canvas.draw()
+        for ax in figure.axes:
+            assert ax.get_legend().get_window_extent().y1 <= ax.bbox.y0
+
+    def test_differences(self, found):
+        figure = found.plot()
+        ax = figure.axes[1]
+        pairs = [pair for pair in found.pairs if pair.metric == "ece"]
+        assert ax.containers[0].lines[0].get_xdata() == pytest.approx([pair.difference for pair in pairs])
+        (bars,) = ax.containers[0].lines[2]
+        ends = [(segment[0][0], segment[1][0]) for segment in bars.get_segments()]
+        assert ends == [pytest.approx((pair.low, pair.high)) for pair in pairs]
+
+    def test_twelve_models_are_told_apart(self):
+        rng = np.random.default_rng(0)
+        p = rng.random((12, 300))
+        found = cb.compare_predictions(rng.random(300) < 0.5, list(p))
+        lines = [bar.lines[0] for bar in found.reliability.plot().containers]
+        assert len({(line.get_color(), line.get_marker()) for line in lines}) == 12
+
+
+class TestFiles:
+    def test_page(self, found, tmp_path):
+        page = found.to_html(tmp_path / "a.html").read_text()
+        assert "Comparison of predictions" in page
+        assert "<b>$x$" not in page
+        assert page.count("<svg") >= 3
+        assert "A lower score is not better calibration" in page
+        assert read(tmp_path / "a.html")["verdict"]["status"] == found.verdict.status
+
+    def test_json_holds_claims(self, found, tmp_path):
+        results = json.loads(found.to_json(tmp_path / "a.json").read_text())
+        assert [claim["quantity"] for claim in results["verdict"]["claims"]] == [
+            f"difference of {metric}" for metric in ("ece", "brier_score") for _ in range(3)
+        ]
+        assert results["kind"] == "comparison"
+        assert results["names"] == {"source": "made up"}
+
+    def test_values_and_differences_are_in_tables(self, found):
+        table = found.findings.sections[0].tables[0]
+        assert table.columns["Brier score"] == found.values["brier_score"]
+        assert found.table["value"] == [pair.difference for pair in found.pairs]
+        assert found.table["interval"] == [(pair.low, pair.high) for pair in found.pairs]
+
+    def test_predictions_without_reliability_curves(self, tmp_path):
+        rng = np.random.default_rng(0)
+        y = rng.normal(size=300)
+        found = cb.compare_predictions(
+            y, {"a": cb.Normal(np.zeros(300), 1.0), "b": cb.Normal(np.ones(300), 1.0)}, metric="crps"
+        )
+        assert found.reliability is None
+        assert found.to_html(tmp_path / "a.html").exists()
+        assert "The crps of a is lower" in found.verdict.headline
+
+    def test_repr(self, found):
+        assert repr(found).startswith("<Comparison of 3 models on 600 rows: ")
