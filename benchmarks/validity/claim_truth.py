@@ -161,7 +161,7 @@ class BinaryTruth:
 
 @dataclass(frozen=True)
 class ClassTruth:
-    """Class probabilities P and the true ones Q, (n, K)."""
+    """Class probabilities P and the true ones Q, (n, K); scores without a class are those of the most probable one."""
 
     P: FloatArray
     Q: FloatArray
@@ -170,7 +170,7 @@ class ClassTruth:
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         parts = subject_parts(claim)
-        if not {"class", TOP_CLASS} & set(parts):
+        if not {"class", TOP_CLASS, "scores"} & set(parts):
             raise UnknownClaimError(claim)
         columns = self.P.argmax(axis=1)
         if "class" in parts:
@@ -221,11 +221,17 @@ class RegionTruth:
         rows = np.ones(first.hit.size, dtype=bool)
         if "group" in parts:
             rows &= in_group(claim, str(parts["group"][0]), self.groups)
-        if "region" not in parts:
-            if claim.quantity != "coverage_error" or not parts.keys() <= {ALL_ROWS, "group"}:
+        if "region" in parts:
+            line, rows = self._named(claim, parts["region"], rows)
+        else:
+            every = [line for lines in self.lines.values() for line in lines]
+            if not parts.keys() <= {ALL_ROWS, "group"}:
                 raise UnknownClaimError(claim)
-            return max(line.error(rows, less=self.less) for lines in self.lines.values() for line in lines)
-        line, rows = self._named(claim, parts["region"], rows)
+            if claim.quantity == "coverage_error":
+                return max(line.error(rows, less=self.less) for line in every)
+            if len(every) > 1:  # of which level?
+                raise UnknownClaimError(claim)
+            line = every[0]
         if claim.quantity == "coverage_error":
             return line.error(rows, less=self.less)
         if claim.quantity in ("coverage", "share_below"):
