@@ -11,6 +11,8 @@ is kept.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -117,6 +119,19 @@ def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.target("pages that give an outcome without a claim", str(silent), silent == 0)
 
 
+def table(found: Mapping[Cell, Counts]) -> str:
+    """Return the shares of false pages as comma-separated values, for the page of the documentation."""
+    file = io.StringIO()
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(["design", "n", "truth", "pages", "false alarms", "false pages", "at most"])
+    for cell, counts in found.items():
+        shares = [counts[name] / counts[PAGES] for name in (ALARMS, FALSE_PAGES)]
+        lines.writerow(
+            [cell.design, cell.n, cell.truth, cell.repeats, *(f"{x:.4f}" for x in (*shares, most(cell.repeats)))]
+        )
+    return file.getvalue()
+
+
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells and return the report."""
     found = together(run(measure, cells, state, processes=processes))
@@ -127,8 +142,10 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     )
     report.say("of its claims is, or if it calls predictions miscalibrated that keep what they promise.")
     report.say(f"PASS: at most {RATE:g} plus {TOLERANCE:g} standard errors at that rate.")
-    show_designs(report, dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n))))
-    show_kinds(report, found)
+    ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
+    show_designs(report, ordered)
+    show_kinds(report, ordered)
+    report.attach("validity_claims.csv", table(ordered))
     report.say()
     report.say(
         f"{len(found)} cells of {len({cell.design for cell in found})} designs; {report.failures} targets missed"
