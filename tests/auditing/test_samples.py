@@ -4,9 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.pvalues import holm
+from calibrant.ranking.failures import normal_errors
 
 N, M, D = 400, 49, 3
 RNG = np.random.default_rng(5)
@@ -90,7 +93,9 @@ class TestNumbers:
         test, said = cb.uniformity_test(Y, draws), cb.explain(Y, draws)
         assert found["uniformity_test"].pvalue == test.pvalue
         assert found["explain.spread"].value == pytest.approx(said.spread, rel=1e-11)
-        assert found["explain.spread"].interval == pytest.approx((said.spread_low, said.spread_high), rel=1e-11)
+        # 5 %, half of it for the upper limit of the size, the rest for four limits
+        errors = normal_errors(np.bincount(cb.ranks(Y, draws), minlength=M + 1), 1 - 0.05 / 8)
+        assert found["explain.spread"].interval == pytest.approx((errors.spread_low, errors.spread_high), rel=1e-11)
         assert found["explain.shift"].value == pytest.approx(said.shift, rel=1e-11)
         assert found["crps"].value == pytest.approx(cb.crps(Y, draws, fair=True), rel=1e-12)
         assert found["contraction"].value == pytest.approx(cb.contraction(Y, draws), rel=1e-11)
@@ -145,8 +150,12 @@ class TestNumbers:
         climate = cb.Samples(CLIMATE)
         audit = cb.audit(Y, climate, groups={"side": np.where(MEAN > 0, "up", "down")}, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "side = up (too low by" in audit.verdict.sentences[-1]
         assert set(audit.findings.groups.columns) == {"group", "n", "shift", "spread", "pvalue", "pvalue_adjusted"}
+        claim = claimed(audit, "rank_error")["group side = up"]
+        columns = audit.findings.groups.columns
+        assert claim.pvalue == columns["pvalue_adjusted"][columns["group"].index("side = up")]
+        assert 0 < claim.low < claim.estimate < claim.high
+        assert "side = up (too low by" in audit.verdict.headline
 
     def test_groups_count_twice_on_a_page_with_two_families(self):
         alone = cb.audit(Y, ensemble(0.8), resamples=19)
@@ -249,6 +258,37 @@ class TestVectors:
         audit = cb.audit(y, cb.Samples(draws), resamples=19)
         assert audit.findings.sections[0].tables[0].columns["coordinate"][0] == "77"
         assert audit.to_html(tmp_path / "report.html").stat().st_size < 3_000_000
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([(30, 9), (200, 19), (1500, 19)]),
+    st.sampled_from([0.7, 1.0, 1.05]),
+    st.sampled_from([None, 0.02, 0.1]),
+    st.booleans(),
+)
+def test_table_and_verdict_agree(seed, size, spread, tolerance, with_covariates):
+    rng = np.random.default_rng(seed)
+    n, M = size
+    x = rng.normal(size=n)
+    draws = cb.Samples(x[:, None] + spread * rng.normal(size=(n, M)))
+    covariates = x if with_covariates else None
+    audit = cb.audit(rng.normal(x), draws, tolerance=tolerance, covariates=covariates, resamples=19)
+    verdict, main = audit.verdict, audit.verdict.claims[0]
+    pvalues = [m.pvalue for m in audit.findings.measurements if m.decides and m.pvalue is not None]
+    assert main.pvalue == min(pvalues)
+    if verdict.status == "miscalibrated":
+        assert min(pvalues) <= 0.05
+    if min(pvalues) <= 0.05 and tolerance is None:
+        assert verdict.status == "miscalibrated" or verdict.tolerance == 0.01
+    low, high = table(audit)["rank_error"].interval
+    if verdict.status == "within":
+        assert high <= verdict.tolerance
+    for claim in verdict.claims:
+        if claim.kind in ("above", "below"):
+            assert not claim.low <= claim.expected <= claim.high
+    assert low <= table(audit)["rank_error"].value <= high
 
 
 @pytest.mark.parametrize("M", [1, 9, 39, 999])

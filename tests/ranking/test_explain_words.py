@@ -25,8 +25,8 @@ def words(*failures, **changes):
 class TestSentences:
     def test_none(self):
         assert words(kinds.NONE, pvalue=0.43) == (
-            "No departure beyond chance (95 %; p = 0.43). With 500 rows a spread that is wrong by a factor of 1.11, or a "
-            "shift of 0.13 predictive standard deviations, would be found at least 4 times in 5."
+            "No departure beyond chance (95 %; p = 0.43). With 500 rows a spread that is wrong by a factor of 1.11, or "
+            "a shift of 0.13 predictive standard deviations, would be found at least 4 times in 5."
         )
 
     def test_one_row(self):

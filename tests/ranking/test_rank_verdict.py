@@ -29,10 +29,10 @@ def test_within():
     verdict = verdict_of(EVEN)
     # the upper limit is 1.96/(2·100) and a little, at the middle
     assert verdict.claims[0].high == pytest.approx(0.0098, abs=0.0002)
-    assert verdict.headline == (
-        "The central 90\u00a0% interval of the draws contains the outcome 90.0 % of the time (95\u00a0% limits: 89.1 to "
-        "90.9 %): calibrated within 1 percentage point."
-    ).replace("90\u00a0% interval", "90 % interval")
+    assert verdict.headline.replace("\u00a0", " ") == (
+        "The central 90 % interval of the draws contains the outcome 90.0 % of the time (95 % limits: 89.1 to 90.9 %): "
+        "calibrated within 1 percentage point."
+    )
 
 
 def test_miscalibrated():
@@ -85,6 +85,6 @@ def test_every_verdict_has_words(counts, tolerance):
     words = " ".join([verdict.headline, *verdict.sentences])
     assert "nan" not in words
     assert "inf" not in words
-    assert "1 rows" not in words
+    assert " 1 rows" not in words
     assert all(sentence.endswith(".") for sentence in (verdict.headline, *verdict.sentences))
     assert verdict.claims[0].kind == verdict.status

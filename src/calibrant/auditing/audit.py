@@ -40,7 +40,7 @@ from calibrant.version import __version__
 AUDITED: dict[type, Kind] = {
     Binary: Kind(audit_binary, kuiper_groups),
     Classes: Kind(audit_classes, kuiper_groups, families=("the most probable class", "each class")),
-    IntervalRows: Kind(audit_intervals, sized_groups, families=("all rows", "rows of similar width")),
+    IntervalRows: Kind(audit_intervals, sized_groups, families=("all rows", "rows of similar width or place")),
     SetRows: Kind(audit_sets, sized_groups, families=("all rows", "rows of similar size")),
     QuantileRows: Kind(audit_quantiles, quantile_groups),
     DistributionRows: Kind(audit_distributions, distribution_groups),
@@ -286,8 +286,8 @@ def audit_of(
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
-        f"The verdict has {len(families)} families of tests: {listed(families)}. Its p-values are multiplied by their "
-        "number, and all of it together keeps the level; the tables show p-values of one family."
+        f"The verdict has {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
+        "ones in tables, allow for all of them together."
     )
     findings = Findings(
         kind=kind,
@@ -296,7 +296,7 @@ def audit_of(
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
-        caveats=(*part.caveats, *([shared] if len(families) > 1 and kind in ("binary", "classes") else [])),
+        caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
         names=names,
         version=__version__,
     )
@@ -313,7 +313,7 @@ def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdic
     if not lines:
         return verdict
     quantity = next((name for name in ("cutoff_error", "coverage") if name in columns), "ranks")
-    off = grouped.claims or part_claims("group", quantity, lines, families=setting.families, level=setting.level)
+    off = grouped.claims or part_claims("group", quantity, lines, level=setting.level)
     how = {f"group {name}": words for name, words in grouped.how.items()}
     return with_parts(verdict, "groups", len(lines), off, how, setting)
 

@@ -113,7 +113,7 @@ def _decisive(cutoff: Measurement, test: TestResult, claim: Claim) -> tuple[Meas
             "calibration_test",
             "smallest p-value of four tests",
             float(test.statistic),
-            pvalue=float(test.pvalue),
+            pvalue=claim.pvalue,
             method=test.method,
             details={name: float(value) for name, value in test.details.items()},
             decides=True,
@@ -268,7 +268,7 @@ def _class_claims(table: Table, facts: ClassFacts, setting: Setting) -> tuple[tu
     parts = {name: PartLine(p, estimate, n) for name, p, estimate in lines}
     means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
     how = dict(zip((f"class {name}" for name in parts), (words.means_words(*line) for line in means), strict=True))
-    off = part_claims("class", "cutoff_error", parts, families=setting.families, level=setting.level)
+    off = part_claims("class", "cutoff_error", parts, level=setting.level)
     return off, how
 
 
@@ -305,9 +305,9 @@ def _class_table(facts: ClassFacts, setting: Setting) -> Table:
             "ece": columns[3],
             "kuiper estimate": columns[4],
             "pvalue": columns[5],
-            "pvalue_adjusted": tuple(holm(np.array(columns[5])).tolist()),
+            "pvalue_adjusted": tuple(np.minimum(1.0, setting.families * holm(np.array(columns[5]))).tolist()),
         },
-        "Kuiper's test of each class; adjusted p-values hold for all classes together (Holm).",
+        "Kuiper's test of each class; adjusted p-values allow for all classes (Holm) and all families of tests.",
     )
 
 
@@ -326,8 +326,9 @@ def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Se
     found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
     return _grouped(
         found,
-        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values hold for all "
-        "groups together (step-down, Westfall and Young).",
+        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values allow for all "
+        "groups (step-down, Westfall and Young) and all families of tests.",
+        setting.families,
     )
 
 
@@ -335,12 +336,13 @@ def cell_groups(groups: Iterable[tuple[str, Grid]], setting: Setting) -> Grouped
     """Return the same for groups whose rows were counted in cells."""
     return _grouped(
         counted_groups(groups, level=setting.level, rng=setting.rng),
-        "Kuiper's test of each group, its rows counted in cells; adjusted p-values hold for all groups together "
-        "(Holm).",
+        "Kuiper's test of each group, its rows counted in cells; adjusted p-values allow for all groups (Holm) and all "
+        "families of tests.",
+        setting.families,
     )
 
 
-def _grouped(found: GroupFindings, note: str) -> Grouped:
+def _grouped(found: GroupFindings, note: str, families: int) -> Grouped:
     order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
 
     def column(values: Any) -> tuple[Any, ...]:
@@ -356,7 +358,7 @@ def _grouped(found: GroupFindings, note: str) -> Grouped:
             "cutoff_error": column(found.estimate),
             "statistic": column(found.statistic),
             "pvalue": column(found.pvalue),
-            "pvalue_adjusted": column(found.pvalue_adjusted),
+            "pvalue_adjusted": column(np.minimum(1.0, families * found.pvalue_adjusted)),
             "bias": column(found.bias),
             "minimum_detectable": column(found.minimum_detectable),
         },

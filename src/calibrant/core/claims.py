@@ -64,7 +64,7 @@ class Claim:
 
 
 class PartLine(NamedTuple):
-    """What was found about one class or group: a p-value adjusted for all of them, and an estimate."""
+    """What was found about one class or group: a p-value that allows for all that was tested, and an estimate."""
 
     pvalue: float
     estimate: float
@@ -125,27 +125,22 @@ def outcome(
     return Outcome("miscalibrated" if rejected else "cannot tell")
 
 
-def part_claims(
-    noun: str, quantity: str, lines: Mapping[str, PartLine], *, families: int, level: float
-) -> tuple[Claim, ...]:
+def part_claims(noun: str, quantity: str, lines: Mapping[str, PartLine], *, level: float) -> tuple[Claim, ...]:
     """Return a claim for each part, a class or a group, whose p-value rejects, the smallest p-value first."""
-    found = []
-    for name, line in sorted(lines.items(), key=lambda item: item[1].pvalue):
-        p = min(1.0, families * line.pvalue)
-        if p < 1 - level:
-            subject = f"{noun} {name}"
-            found.append(
-                Claim(
-                    "miscalibrated",
-                    subject,
-                    quantity,
-                    line.estimate,
-                    line.low,
-                    line.high,
-                    level,
-                    line.rows,
-                    line.expected,
-                    pvalue=p,
-                )
-            )
-    return tuple(found)
+    worst_first = sorted(lines.items(), key=lambda item: item[1].pvalue)
+    return tuple(
+        Claim(
+            "miscalibrated",
+            f"{noun} {name}",
+            quantity,
+            line.estimate,
+            line.low,
+            line.high,
+            level,
+            line.rows,
+            line.expected,
+            pvalue=line.pvalue,
+        )
+        for name, line in worst_first
+        if line.pvalue < 1 - level
+    )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.claims import Claim
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
@@ -18,7 +19,7 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import legendre, marginal_ranks
 from calibrant.ranking.covariates import score_found
-from calibrant.ranking.effects import band_test
+from calibrant.ranking.effects import band_test, column_errors
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
@@ -178,18 +179,28 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
         for g, name in enumerate(grouping.names)
     ]
     tested = max(1, sum(ranks.C for _, ranks in parts if ranks.n >= MIN_GROUP_ROWS))
-    limits = (1 - setting.level) / (2 * setting.families * tested)  # of shift and spread
-    lines = [line for name, ranks in parts for line in _lines(name, ranks, 1 - limits)]
+    rate = (1 - setting.level) / (setting.families * tested)
+    lines = [line for name, ranks in parts for line in _lines(name, ranks, rate)]
     adjusted = np.minimum(1.0, setting.families * holm(np.array([line["pvalue"] for line in lines])))
     for line, p in zip(lines, adjusted.tolist(), strict=True):
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
-    how = {line["group"]: line["how"] for line in reversed(lines)}  # the worst line of a group describes it
-    shown = [name for name in lines[0] if name != "how"]
+    worst = {line["group"]: line for line in reversed(lines)}  # the worst line of a group describes it
+    shown = [name for name in lines[0] if name not in ("how", "ranks")]
     columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in shown}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
-    return Grouped(Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families)), how)
+    table = Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families))
+    off = [line for line in lines if worst[line["group"]] is line and line["pvalue_adjusted"] <= 1 - setting.level]
+    claims = tuple(_group_claim(line, rate, setting.level) for line in off)
+    return Grouped(table, {name: line["how"] for name, line in worst.items()}, claims)
+
+
+def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
+    ranks: Ranks = line["ranks"]
+    estimate, low, high = (float(size[0]) for size in column_errors(ranks, rate, rate / 2))
+    subject, test, p = f"group {line['group']}", "uniformity_test", line["pvalue_adjusted"]
+    return Claim("miscalibrated", subject, "rank_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
 
 
 def _note(several: bool, families: int) -> str:
@@ -202,13 +213,14 @@ def _note(several: bool, families: int) -> str:
     )
 
 
-def _lines(group: str, ranks: Ranks, level: float) -> list[dict[str, Any]]:
+def _lines(group: str, ranks: Ranks, rate: float) -> list[dict[str, Any]]:
+    """Return a line per coordinate; its limits, of the error, of shift and of spread, share the rate of its test."""
     pvalues = band_test(ranks).pvalue if ranks.n >= MIN_GROUP_ROWS else np.full(ranks.C, np.nan)
     lines = []
-    for name, counts, p in zip(ranks.names, ranks.counts.T, pvalues.tolist(), strict=True):
-        errors = normal_errors(counts, level)
+    for c, (name, p) in enumerate(zip(ranks.names, pvalues.tolist(), strict=True)):
+        errors = normal_errors(ranks.counts[:, c], 1 - rate / 8)
         line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
-        lines.append({**line, "pvalue": p, "how": _how(name, errors)})
+        lines.append({**line, "pvalue": p, "how": _how(name, errors), "ranks": ranks.take([c])})
     return lines
 
 

@@ -16,9 +16,7 @@ from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.words import pvalue_words
-from calibrant.inputs.arrays import FloatArray
-from calibrant.ranking.bands import ecdf_band
-from calibrant.ranking.effects import below
+from calibrant.ranking.effects import column_errors
 from calibrant.ranking.explain import Rates
 from calibrant.ranking.explain_words import LITTLE_CONTRACTION, Found
 from calibrant.ranking.failures import HIGH, LOW, NARROW, NONE, WIDE
@@ -100,27 +98,6 @@ def rank_error(checks: Checks) -> RankError:
         found.append(RankError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
     largest = max(found, key=lambda error: error.estimate)
     return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
-
-
-def column_errors(ranks: Ranks, rate: float, upper_rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the largest |F(t) - t| of each column, with lower and upper limits of these error rates.
-
-    The lower limit is that of the exact band of the test: above 0 exactly if it rejects. Above, the exact limits of F
-    at each t will do, because only the place of the true maximum matters.
-
-    Three ranks 0 among one draw: F(1/2) is 1, at least 0.05^(1/3) = 0.37, and by chance 1 in a quarter of the cases.
-
-    >>> estimate, low, high = column_errors(Ranks.of([0, 0, 0], M=1), 0.05, 0.05)
-    >>> float(estimate[0]), float(low[0]), float(high[0])
-    (0.5, 0.0, 0.5)
-    """
-    n, t = float(ranks.n), (ranks.points / (ranks.M + 1))[:, None]
-    c = below(ranks.counts, ranks.points).astype(np.float64)
-    inner = exact_limits(c, np.full(c.shape, n), 1 - ecdf_band(ranks.n, t[:, 0], 1 - rate).gamma)
-    outer = exact_limits(c, np.full(c.shape, n), 1 - 2 * upper_rate)
-    low = np.maximum(inner[0] - t, t - inner[1]).max(axis=0)
-    high = np.maximum(outer[1] - t, t - outer[0]).max(axis=0)
-    return np.abs(c / n - t).max(axis=0), np.maximum(0.0, low), high
 
 
 def main_claim(error: RankError, found: Outcome, checks: Checks) -> Claim:

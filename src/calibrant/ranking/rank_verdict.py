@@ -8,7 +8,7 @@ from typing import NamedTuple
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, outcome
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
-from calibrant.core.words import NAMED, level_percent, percent, rows_needed
+from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed
 from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
@@ -105,8 +105,8 @@ class _Words(NamedTuple):
     def _size_words(self) -> str:
         where = f", by {self.error.name}," if self.error.joint else self._of(self.error.name or ALL_ROWS)
         draws = "their only draw" if self.checks.ranks.M == 1 else f"quantiles of the draws{where} up to"
-        limits = limits_words(100 * self.error.low, 100 * self.error.high, 0.0, digits=1)
-        by = f"{100 * self.error.estimate:.1f} percentage points"
+        low, high, estimate = outward(self.error.low, self.error.high, self.error.estimate, self.found.tolerance)
+        by, limits = f"{estimate} percentage points", f"{low} to {high}"
         confidence = level_percent(self.checks.setting.level)
         often = "more or less often than they should"
         return f"Outcomes fall below {draws} {by} {often} ({confidence} limits: {limits})"
