@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -295,13 +295,15 @@ def count_quantiles(rng: Rng, n: int) -> Data:
     return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
 
 
-def normal_distributions(spread: float, shift: float) -> Callable[[Rng, int], Data]:
+def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
     """Normal distributions, wrong in the same ways."""
 
     def draw(rng: Rng, n: int) -> Data:
         y, mean, s = _normal_outcomes(rng, n, shift)
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
-        return Data(y, Normal(mean, spread * s), {}, known)
+        groups = {"group": rng.integers(G, size=n)} if G else {}
+        options = {"groups": groups["group"]} if G else {}
+        return Data(y, Normal(mean, spread * s), options, replace(known, groups=groups))
 
     return draw
 
@@ -332,13 +334,14 @@ def joint_error(M: int, D: int, spread: float, shift: float) -> float:
     return max(found)
 
 
-def draws(M: int, D: int, spread: float, shift: float) -> Callable[[Rng, int], Data]:
-    """M draws of D independent coordinates, of which the last is wrong."""
+def draws(M: int, D: int, spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
+    """M draws of D independent coordinates, of which the last is wrong; groups, if any, are alike."""
 
     def draw(rng: Rng, n: int) -> Data:
         y, drawn = _vectors(rng, n, M, D, spread, shift)
         known = DrawsTruth(shift, spread, M, D, joint_error(M, D, spread, shift))
-        return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), {}, known)
+        options = {"groups": rng.integers(G, size=n)} if G else {}
+        return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), options, known)
 
     return draw
 
@@ -395,6 +398,7 @@ DESIGNS: dict[str, Design] = {
     "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
     "quantiles of counts": Design(count_quantiles, True, SMALL),
     "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 200, 2000: 200}),
+    "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, {2000: 200}),
     "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, {2000: 200}),
     "Normal, too low": Design(normal_distributions(1.0, 0.2), False, {2000: 200}),
     **{
@@ -403,4 +407,6 @@ DESIGNS: dict[str, Design] = {
         for D in (1, 5)
         for words, spread, shift in ((CALIBRATED, 1.0, 0.0), ("spread 1.3", 1.3, 0.0), ("shift .2", 1.0, 0.2))
     },
+    "19 draws, 4 groups, calibrated": Design(draws(19, 1, 1.0, 0.0, G=4), True, {200: 200}),
+    "19 draws, 4 groups, spread 1.3": Design(draws(19, 1, 1.3, 0.0, G=4), False, {800: 100}),
 }
