@@ -22,6 +22,7 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
 from benchmarks.validity.claim_designs import DESIGNS, Data, Design
 from benchmarks.validity.claim_truth import subject_parts
+from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
 from calibrant.core.claims import Claim
