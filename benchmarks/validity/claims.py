@@ -140,6 +140,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     found = together(run(measure, cells, state, processes=processes))
     report = Report("False claims of audits", packages=["numpy", "scipy"])
     report.say()
+    for design, words in {**WORDS, **HARD_WORDS}.items():
+        report.say(f"{design + ':':<14}{words}")
     report.say(
         f"Audits at the level {1 - RATE:g} with {REDRAWS} redraws of data whose truth is known. A page is false if one"
     )
