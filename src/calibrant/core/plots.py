@@ -28,7 +28,7 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
     Parameters
     ----------
     table
-        One row per group (and level), the worst first. Columns ``group``, ``n`` and either ``bias``, ``bias_low``,
+        One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either ``bias``, ``bias_low``,
         ``bias_high`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps ``nominal``.
     level
         Confidence level of the limits.
@@ -46,14 +46,14 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
         {**details, "level": level, "groups": total, "column": _common_column(columns["name"].tolist())},
     )
     shown = f" The {MAX_GROUPS_DRAWN} worst of {total:,} groups are shown." if total > MAX_GROUPS_DRAWN else ""
-    return Figure("groups", "Groups", f"{reading.format(level=level_percent(level))}{shown}", curve)
+    return Figure(table.name, table.title, f"{reading.format(level=level_percent(level))}{shown}", curve)
 
 
 def _bias(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
     estimate, low, high, detectable = (
         _percent(table.columns[name]) for name in ("bias", "bias_low", "bias_high", "minimum_detectable")
     )
-    names = np.array(table.columns["group"], dtype=str)
+    names = np.array(next(iter(table.columns.values())), dtype=str)
     columns = {
         "place": np.arange(names.size),
         "name": names,
@@ -80,7 +80,7 @@ def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict
         return [table.columns[name][k] for k in shown]
 
     low, high = (_percent([pair[side] for pair in column("interval")]) for side in (0, 1))
-    names = np.array(column("group"), dtype=str)
+    names = np.array(column(next(iter(table.columns))), dtype=str)
     columns = {
         "place": np.arange(names.size),
         "name": names,

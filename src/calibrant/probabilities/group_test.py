@@ -14,7 +14,7 @@ from calibrant.core.bins import COLUMNS
 from calibrant.core.grid import GroupCells
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION
-from calibrant.core.ordered import sums_by_key
+from calibrant.core.ordered import Ordered, cell_columns, sums_by_key
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.inputs.arrays import FloatArray
@@ -101,6 +101,23 @@ def counted_groups(
     return _independent([entries_of_cells(cells, most) for cells in groupings], level, resamples, rng)
 
 
+def part_test(
+    summaries: Sequence[Ordered],
+    names: Sequence[str],
+    *,
+    level: float,
+    resamples: int = GROUP_RESAMPLES,
+    rng: np.random.Generator,
+) -> GroupFindings:
+    """Return the same as `group_test` for parts given by their sorted rows, such as each class against the rest.
+
+    Outcomes of different parts may depend on each other, as those of overlapping groups do.
+    """
+    most = entries_per_group(len(summaries))
+    parts = [entries_of_summary(summary, name, most) for summary, name in zip(summaries, names, strict=True)]
+    return _independent(parts, level, resamples, rng)
+
+
 def _independent(parts: list[GroupEntries], level: float, resamples: int, rng: np.random.Generator) -> GroupFindings:
     total = np.concatenate([part.total for part in parts], axis=1)
     heaviest = np.concatenate([part.heaviest for part in parts])
@@ -161,6 +178,14 @@ def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
     entry = _entries(cells.group, cells.sums[N].astype(np.int64), most)
     sums = np.add.reduceat(cells.sums, _starts(entry), axis=1)
     return GroupEntries(cells.names, entry[cells.starts], sums, extent, cells.weight_max)
+
+
+def entries_of_summary(summary: Ordered, name: str, most: int) -> GroupEntries:
+    """Return sorted rows as one group of at most about `most` entries."""
+    sums = np.add.reduceat(np.stack(list(cell_columns(summary.pool))), summary.starts(), axis=1)
+    entry = _entries(np.zeros(sums.shape[1], np.intp), sums[N].astype(np.int64), most)
+    extent, heaviest = np.array([summary.walk.high - summary.walk.low]), np.array([summary.weight_max])
+    return GroupEntries([name], np.zeros(1, np.intp), np.add.reduceat(sums, _starts(entry), axis=1), extent, heaviest)
 
 
 def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
