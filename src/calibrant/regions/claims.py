@@ -114,7 +114,7 @@ def _main_outcome(
     judged: Sequence[Judged], rejected: bool, beside: Beside | None, alone: float, setting: Setting
 ) -> Outcome:
     lows = [lines.error_low[lines.off(setting)].max(initial=0.0) for lines, _ in judged]
-    high = max(float(lines.error_high[lines.tested].max(initial=0.0)) for lines, _ in judged)
+    high = max(float(lines.error_most[lines.tested].max(initial=0.0)) for lines, _ in judged)
     if beside is not None and not beside.bounded and alone < 1 - setting.level:
         high = math.nan
     return outcome(float(max(lows)), high, rejected=rejected, tolerance=setting.tolerance)
@@ -122,9 +122,10 @@ def _main_outcome(
 
 def _whole(judged: Sequence[Judged], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
     """Return the claim on the largest error of all levels."""
+    upper = "error_high" if main.status == "miscalibrated" else "error_most"
     low, estimate, high = (
         max(float(getattr(lines, name)[lines.tested].max(initial=0.0)) for lines, _ in judged)
-        for name in ("error_low", "error", "error_high")
+        for name in ("error_low", "error", upper)
     )
     by_lines = any(lines.off(setting).any() for lines, _ in judged)
     return Claim(
@@ -162,7 +163,7 @@ def _bad_part(lines: Lines, phrase: Phrase, setting: Setting) -> Claim | None:
 
 
 def _line_outcome(lines: Lines, k: int, setting: Setting) -> Outcome:
-    low, high = float(lines.error_low[k]), float(lines.error_high[k])
+    low, high = float(lines.error_low[k]), float(lines.error_most[k])
     return outcome(low, high, rejected=True, tolerance=setting.tolerance)
 
 
@@ -203,7 +204,7 @@ def _uncounted(line: dict[str, Any], rule: Rule) -> bool:
 def _worst_first(judged: Sequence[Judged], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
     """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit."""
     claims = [claim for pair in judged for claim in line_claims(*pair, setting)]
-    reach = np.concatenate([lines.error_high[lines.tested] for lines, _ in judged]).tolist()
+    reach = np.concatenate([lines.error_most[lines.tested] for lines, _ in judged]).tolist()
     if main.status == "miscalibrated":
         first = min(range(len(claims)), key=lambda k: _by_pvalue(claims[k]))
     else:
