@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -295,13 +295,15 @@ def count_quantiles(rng: Rng, n: int) -> Data:
     return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
 
 
-def normal_distributions(spread: float, shift: float) -> Callable[[Rng, int], Data]:
+def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
     """Normal distributions, wrong in the same ways."""
 
     def draw(rng: Rng, n: int) -> Data:
         y, mean, s = _normal_outcomes(rng, n, shift)
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
-        return Data(y, Normal(mean, spread * s), {}, known)
+        groups = {"group": rng.integers(G, size=n)} if G else {}
+        options = {"groups": groups["group"]} if G else {}
+        return Data(y, Normal(mean, spread * s), options, replace(known, groups=groups))
 
     return draw
 
@@ -332,23 +334,24 @@ def joint_error(M: int, D: int, spread: float, shift: float) -> float:
     return max(found)
 
 
-def draws(M: int, D: int, spread: float, shift: float) -> Callable[[Rng, int], Data]:
-    """M draws of D independent coordinates, of which the last is wrong."""
+def draws(M: int, D: int, spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
+    """M draws of D independent coordinates, of which the last is wrong; groups, if any, are alike."""
 
     def draw(rng: Rng, n: int) -> Data:
         y, drawn = _vectors(rng, n, M, D, spread, shift)
         known = DrawsTruth(shift, spread, M, D, joint_error(M, D, spread, shift))
-        return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), {}, known)
+        options = {"groups": rng.integers(G, size=n)} if G else {}
+        return Data(y[:, 0] if D == 1 else y, Samples(drawn[..., 0] if D == 1 else drawn), options, known)
 
     return draw
 
 
-# All designs. Numbers of data sets are such that most cells take about a minute.
+# All designs
 
-SMALL = MappingProxyType({50: 1000, 200: 1000, 2000: 400})
-MIDDLE = MappingProxyType({200: 500, 2000: 400, 10_000: 200})
-ONE_SIZE = MappingProxyType({2000: 400})
-LARGE = MappingProxyType({100_000: 40, 1_000_000: 8})
+SMALL = MappingProxyType({50: 400, 200: 400, 2000: 200})
+MIDDLE = MappingProxyType({200: 200, 2000: 200, 10_000: 100})
+ONE_SIZE = MappingProxyType({2000: 200})
+LARGE = MappingProxyType({100_000: 20, 1_000_000: 4})
 
 DESIGNS: dict[str, Design] = {
     **{f"{scores}, calibrated": Design(binary(scores, CALIBRATED), True, SMALL) for scores in (*SCORES, *HARD_SCORES)},
@@ -363,27 +366,27 @@ DESIGNS: dict[str, Design] = {
     "uniform, large, wave": Design(binary("uniform", "wave"), False, LARGE),
     "lognormal weights, calibrated": Design(binary("uniform", CALIBRATED, weighted=True), True, SMALL),
     "lognormal weights, slope .8": Design(binary("uniform", "slope .8", weighted=True), False, ONE_SIZE),
-    "clusters of 10": Design(clustered, True, {200: 500, 2000: 400}),
+    "clusters of 10": Design(clustered, True, {200: 400, 2000: 200}),
     **{
-        f"{G} groups, {truth}": Design(grouped(G, truth), truth == CALIBRATED, {200: 500, 2000: 300})
+        f"{G} groups, {truth}": Design(grouped(G, truth), truth == CALIBRATED, {200: 200, 2000: 200})
         for G in (4, 20)
         for truth in (CALIBRATED, "one group", "cancelling")
     },
     **{
-        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 40} if K == 300 else {500: 300})
+        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 20} if K == 300 else {500: 200})
         for K in (3, 10, 300)
         for truth in (CALIBRATED, "one class", "overconfident")
     },
-    "3 classes, 4 groups, calibrated": Design(classes(3, CALIBRATED, G=4), True, {500: 300}),
+    "3 classes, 4 groups, calibrated": Design(classes(3, CALIBRATED, G=4), True, {500: 200}),
     "90 % intervals, calibrated": Design(normal_intervals((0.9,), 1.0), True, SMALL),
-    "90 % intervals, 4 groups, calibrated": Design(normal_intervals((0.9,), 1.0, G=4), True, {200: 500, 2000: 400}),
+    "90 % intervals, 4 groups, calibrated": Design(normal_intervals((0.9,), 1.0, G=4), True, {200: 400, 2000: 200}),
     "90 % intervals, too narrow": Design(normal_intervals((0.9,), 0.8), False, SMALL),
     "90 % intervals, too wide": Design(normal_intervals((0.9,), 1.2), False, SMALL),
     "three levels, calibrated": Design(normal_intervals(NESTED, 1.0), True, SMALL),
     "three levels, too narrow": Design(normal_intervals(NESTED, 0.9), False, SMALL),
     "split conformal, m = 100": Design(split_conformal(100, 0.9), True, SMALL),
     "split conformal, m = 500": Design(split_conformal(500, 0.9), True, SMALL),
-    "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 400}),
+    "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 200}),
     "heteroscedastic, one width": Design(heteroscedastic, False, SMALL),
     "quartiles of counts": Design(count_intervals, True, SMALL),
     "one-sided, calibrated": Design(one_sided(0.9), True, SMALL),
@@ -394,15 +397,16 @@ DESIGNS: dict[str, Design] = {
     "quantiles, too narrow": Design(normal_quantiles(0.85, 0.0), False, ONE_SIZE),
     "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
     "quantiles of counts": Design(count_quantiles, True, SMALL),
-    "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 500, 2000: 200}),
+    "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 200, 2000: 200}),
+    "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, {2000: 200}),
     "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, {2000: 200}),
     "Normal, too low": Design(normal_distributions(1.0, 0.2), False, {2000: 200}),
     **{
-        f"{M} draws, D = {D}, {words}": Design(
-            draws(M, D, spread, shift), words == CALIBRATED, {200: 500} if D == 1 else {200: 300}
-        )
+        f"{M} draws, D = {D}, {words}": Design(draws(M, D, spread, shift), words == CALIBRATED, {200: 200})
         for M in (19, 99)
         for D in (1, 5)
         for words, spread, shift in ((CALIBRATED, 1.0, 0.0), ("spread 1.3", 1.3, 0.0), ("shift .2", 1.0, 0.2))
     },
+    "19 draws, 4 groups, calibrated": Design(draws(19, 1, 1.0, 0.0, G=4), True, {200: 200}),
+    "19 draws, 4 groups, spread 1.3": Design(draws(19, 1, 1.3, 0.0, G=4), False, {800: 100}),
 }

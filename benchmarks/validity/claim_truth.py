@@ -68,6 +68,9 @@ class Known(Protocol):
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
 
+    def calibrated(self, claim: Claim) -> float:
+        """Return the value that the quantity would have if the predictions were calibrated."""
+
 
 # Probabilities
 
@@ -138,6 +141,11 @@ class BinaryTruth:
             raise UnknownClaimError(claim)
         return OF_CHANCES[claim.quantity](self.rows.at(rows))
 
+    def calibrated(self, claim: Claim) -> float:
+        """Return the mean score for a frequency, else 0."""
+        rows = self.rows.at(self._named(claim))
+        return frequency(rows._replace(q=rows.p)) if claim.quantity == "frequency" else 0.0
+
     def _named(self, claim: Claim) -> Mask:
         p = self.rows.p
         rows = np.ones(p.size, dtype=bool)
@@ -161,7 +169,7 @@ class BinaryTruth:
 
 @dataclass(frozen=True)
 class ClassTruth:
-    """Class probabilities P and the true ones Q, (n, K)."""
+    """Class probabilities P and the true ones Q, (n, K); scores without a class are those of the most probable one."""
 
     P: FloatArray
     Q: FloatArray
@@ -169,8 +177,18 @@ class ClassTruth:
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
+        known, other = self._reduced(claim)
+        return known.value(other)
+
+    def calibrated(self, claim: Claim) -> float:
+        """Return the mean score for a frequency, else 0."""
+        known, other = self._reduced(claim)
+        return known.calibrated(other)
+
+    def _reduced(self, claim: Claim) -> tuple[BinaryTruth, Claim]:
+        """Return what is known of one class against the others, and the claim without the class."""
         parts = subject_parts(claim)
-        if not {"class", TOP_CLASS} & set(parts):
+        if not {"class", TOP_CLASS, "scores"} & set(parts):
             raise UnknownClaimError(claim)
         columns = self.P.argmax(axis=1)
         if "class" in parts:
@@ -178,7 +196,7 @@ class ClassTruth:
         p, q = (np.take_along_axis(of, columns[:, None], axis=1)[:, 0] for of in (self.P, self.Q))
         rest = [part for part in claim.subject.split(", ") if not part.startswith(("class ", TOP_CLASS))]
         other = replace(claim, subject=", ".join(rest) or ALL_ROWS)
-        return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups).value(other)
+        return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups), other
 
 
 # Intervals, sets, quantiles
@@ -217,20 +235,35 @@ class RegionTruth:
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
         parts = subject_parts(claim)
-        first = next(iter(self.lines.values()))[0]
-        rows = np.ones(first.hit.size, dtype=bool)
+        every = [line for lines in self.lines.values() for line in lines]
+        rows = np.ones(every[0].hit.size, dtype=bool)
         if "group" in parts:
             rows &= in_group(claim, str(parts["group"][0]), self.groups)
-        if "region" not in parts:
-            if claim.quantity != "coverage_error" or not parts.keys() <= {ALL_ROWS, "group"}:
-                raise UnknownClaimError(claim)
-            return max(line.error(rows, less=self.less) for lines in self.lines.values() for line in lines)
-        line, rows = self._named(claim, parts["region"], rows)
+        if claim.quantity == "coverage_error" and parts.keys() <= {ALL_ROWS, "group"}:
+            return max(line.error(rows, less=self.less) for line in every)
+        line, rows = self._line(claim, parts, rows)
         if claim.quantity == "coverage_error":
             return line.error(rows, less=self.less)
         if claim.quantity in ("coverage", "share_below"):
             return float(line.hit[rows].mean())
         raise UnknownClaimError(claim)
+
+    def calibrated(self, claim: Claim) -> float:
+        """Return the level for a coverage, else 0."""
+        if claim.quantity == "coverage_error":
+            return 0.0
+        line, _ = self._line(claim, subject_parts(claim), np.ones(0, dtype=bool))
+        return line.level
+
+    def _line(self, claim: Claim, parts: Mapping[str, tuple[str | None, ...]], rows: Mask) -> tuple[Line, Mask]:
+        """Return the line that a subject names, or else the only one, or else the one with the expected level."""
+        if "region" in parts:
+            return self._named(claim, parts["region"], rows)
+        every = [line for lines in self.lines.values() for line in lines]
+        near = every if len(every) == 1 else [line for line in every if abs(line.level - claim.expected) < 1e-9]
+        if len(near) != 1 or not parts.keys() <= {ALL_ROWS, "group"}:
+            raise UnknownClaimError(claim)
+        return near[0], rows
 
     def _named(self, claim: Claim, given: tuple[str | None, ...], rows: Mask) -> tuple[Line, Mask]:
         central, level, kind, by, low, high = given
@@ -238,7 +271,7 @@ class RegionTruth:
         near = [k for k, line in enumerate(lines) if abs(line.level - float(str(level)) / 100) < 1e-4]
         if len(near) != 1:
             raise UnknownClaimError(claim)
-        if by is not None:
+        if by is not None and rows.size:
             rows = rows & self._part(claim, str(by), near[0], float(str(low)), float(high or str(low)))
         return lines[near[0]], rows
 
@@ -298,6 +331,10 @@ class DrawsTruth:
     M: int
     D: int = 1
     joint: float = 0.0
+
+    def calibrated(self, claim: Claim) -> float:
+        """Return the nominal level of a coverage, which depends on the number of draws, 1 for a spread, else 0."""
+        return claim.expected if claim.quantity == "coverage" else float(claim.quantity == "spread")
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""

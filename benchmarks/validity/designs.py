@@ -83,10 +83,3 @@ class Truth:
 
 
 CALIBRATED = Truth(1.0, 0.0)
-TRUTHS = {"calibrated": CALIBRATED, "slope 0.7": Truth(0.7, 0.0), "shift 0.3": Truth(1.0, 0.3)}
-
-
-def information(design: str, n: int) -> float:
-    """Return the expected Σp(1-p) of n scores, by which a test chooses between its limit distribution and redraws."""
-    p = SCORES[design](np.random.default_rng(0), 100_000)
-    return n * float(np.mean(p * (1 - p)))

@@ -42,13 +42,13 @@ LIMIT_ROWS = 250
 CONFORMAL_ROWS = (20, 100, 1000, 2000)
 POWER_ROWS = (100, 1000)
 SLAB_ROWS, DIRECTIONS = 800, 60
-PIT_ROWS, AUDIT_ROWS, AUDIT_REDRAWS = 200, 400, 99
+PIT_ROWS = 200
 EXACT_ERROR = 1e-9  # rounding of a sum of probabilities
 
 SIZES, ORDERS = "sizes", "sizes of tests of order"
 QUICK, CONDITIONAL, HSIC, LIMITS, SERIES = "quick tests", "conditional", "hsic", "chi-square limits", "series"
-CONFORMAL, JOINT, WILSON, SLAB, BAND, PIT, AUDIT = "conformal", "joint", "wilson", "slab", "band", "pit", "audit"
-AUDIT_GROUPS, EXACT_DISTRIBUTION = "audit, groups", "exact distribution"
+CONFORMAL, JOINT, WILSON, SLAB, BAND, PIT = "conformal", "joint", "wilson", "slab", "band", "pit"
+EXACT_DISTRIBUTION = "exact distribution"
 
 # Simulated sizes of the chi-square distributions that the definitions of calibrant quote.
 QUOTED_KUPIEC = {(20, 0.9): 0.133, (50, 0.95): 0.089, (250, 0.99): 0.095}
@@ -78,8 +78,6 @@ DESIGNS: dict[str, designs.Draw] = {
 }
 WEIGHTED = (designs.LOGNORMAL, designs.WITH_HITS, designs.WITH_CHANCE)
 SINGLE = ("level 0.9", "sets, level 0.9", "conformal, level 0.9")
-AUDITED = (*SINGLE, "nested intervals", "quantiles", "Poisson quantiles", "normal", "20 draws")
-GROUPED = (*SINGLE, "nested intervals")
 BANDS = ("nested intervals", "quantiles")
 PITS = ("normal", "9 draws", "9 Poisson draws", "quantiles")
 T_CASES: dict[str, tuple[int, ...]] = {  # rows; with fewer the verb refuses
@@ -106,9 +104,7 @@ def plan(*, quick: bool) -> list[Cell]:
     """Return all cells, the long ones first, so that no process is left alone with them at the end."""
     names = [f"level {level:g}" for level in LEVELS]
     few = {20: 4000, 100: 2000, 1000: 300}
-    cells = [Cell(AUDIT, design, AUDIT_ROWS, CALIBRATED, 300) for design in AUDITED]
-    cells += [Cell(AUDIT_GROUPS, design, AUDIT_ROWS, CALIBRATED, 300) for design in GROUPED]
-    cells += [Cell(CONDITIONAL, design, n, CALIBRATED, few[n]) for n in reversed(ROWS) for design in names]
+    cells = [Cell(CONDITIONAL, design, n, CALIBRATED, few[n]) for n in reversed(ROWS) for design in names]
     cells += [Cell(HSIC, design, n, CALIBRATED, 2000 if n < 1000 else 500) for n in reversed(ROWS) for design in names]
     cells += [Cell(HSIC, "sets, level 0.9", n, CALIBRATED, 1000) for n in ROWS]
     cells += [Cell(SERIES, design, 100, CALIBRATED, 1000) for design in ("level 0.5", "level 0.9")]
@@ -324,14 +320,6 @@ def pit(data: Data, rng: Rng) -> Counts:
     return counts
 
 
-def audit(procedure: str, data: Data, rng: Rng) -> Counts:
-    options = {"calibration_size": data.further.get("calibration_size")}
-    if procedure == AUDIT_GROUPS:
-        options["groups"] = data.further["groups"]
-    found = cb.audit(data.y, data.prediction, level=1 - LEVEL, resamples=AUDIT_REDRAWS, rng=rng, **options)
-    return {procedure: int(found.verdict.status == "miscalibrated")}
-
-
 PROCEDURES: dict[str, Callable[[Data, Rng], Counts]] = {
     QUICK: quick_tests,
     CONDITIONAL: conditional,
@@ -344,7 +332,6 @@ PROCEDURES: dict[str, Callable[[Data, Rng], Counts]] = {
     SLAB: slab,
     BAND: band,
     PIT: pit,
-    **{name: partial(audit, name) for name in (AUDIT, AUDIT_GROUPS)},
     **{case: partial(t_interval, case) for case in T_CASES},
 }
 
@@ -360,8 +347,6 @@ JUDGED: dict[str, tuple[str, ...]] = {
     SLAB: (SLAB,),
     BAND: tuple(f"{name}, {how}" for name in ("levels", "groups") for how in ("simultaneous", "Holm")),
     PIT: (PIT,),
-    AUDIT: (AUDIT,),
-    AUDIT_GROUPS: (AUDIT_GROUPS,),
     **{case: (case,) for case in T_CASES},
 }
 
@@ -616,16 +601,6 @@ def show_pit(report: Report, found: Found) -> None:
     report.table(["", "rejections", "mean", "share of draws <= y"], rows)
 
 
-def show_audit(report: Report, found: Found) -> None:
-    report.section(f"audit: share of verdicts 'miscalibrated', calibrated predictions, {AUDIT_ROWS} rows")
-    rows = []
-    for design in AUDITED:
-        rate, grouped = (found.rate(name, design, AUDIT_ROWS, name) for name in (AUDIT, AUDIT_GROUPS))
-        rows.append([design, shown_rate(rate, judged=True), shown_rate(grouped, judged=True), f"{rate[1]:,}"])
-    report.table(["", "verdicts", f"with {GROUPS} groups", "repeats"], rows)
-    report.say(f"{AUDIT_REDRAWS} redraws; conformal intervals with calibration_size={CALIBRATION}.")
-
-
 def show_again(report: Report, found: Mapping[Cell, Counts], again: Mapping[Cell, Counts]) -> None:
     doubtful = failing(found)
     marked = sum(len(levels(cell, counts)) for cell, counts in found.items())
@@ -665,7 +640,6 @@ SHOWN = (
     show_slab,
     show_bands,
     show_pit,
-    show_audit,
 )
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.designs import HARD_WORDS, WORDS
 from benchmarks.validity.level_designs import (
     BINARY,
     CLASSES,
@@ -79,6 +80,15 @@ def top_label(data: Data, rng: Rng) -> float:
     return float(cb.calibration_test(*cb.top_label(*data.given), resamples=REDRAWS, rng=rng).pvalue)
 
 
+def band(data: Data, rng: Rng) -> float:
+    """Read simultaneous bands of a reliability curve as a test: 0.01 or 0.05 if the curve leaves that of 99 or 95 %."""
+    for rate in sorted(RATES.values()):
+        options = {"bins": 10, "simultaneous": True, "level": 1 - rate, "rng": rng}
+        if cb.reliability_curve(*data.given, **data.options, **options).outside.any():
+            return rate
+    return 1.0
+
+
 # Tests of other packages
 
 
@@ -127,6 +137,7 @@ TESTS: dict[str, Test] = {
     "kuiper_test": Test(of(cb.kuiper_test, resamples=REDRAWS), SCORES, BOTH),
     "kolmogorov_smirnov_test": Test(of(cb.kolmogorov_smirnov_test, resamples=REDRAWS), SCORES, BOTH),
     "spiegelhalter_test": Test(of(cb.spiegelhalter_test, resamples=REDRAWS), SCORES, BOTH),
+    "reliability_curve, simultaneous band": Test(band, SOME_SCORES, ONE, 2000),
     "consistency_test, ece": Test(
         of(cb.consistency_test, metric="ece", resamples=FEW_REDRAWS),
         ("uniform", "fence", "lognormal weights"),
@@ -286,6 +297,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
         decided[last] = again[last] if cell in doubtful else counts
     report = Report("Levels of every test", packages=["numpy", "scipy"])
     report.say()
+    for design, words in {**WORDS, **HARD_WORDS}.items():
+        report.say(f"{design + ':':<14}{words}")
     report.say(f"Calibrated predictions; {REDRAWS} redraws where a test redraws. Rates have their standard error.")
     report.say(
         f"PASS: at most {MOST['5 %']:g} at 5 % and {MOST['1 %']:g} at 1 %. What exceeded that was measured again"

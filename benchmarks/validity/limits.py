@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -123,8 +124,8 @@ def true_difference(metric: str, q: np.ndarray, a: np.ndarray, b: np.ndarray) ->
     return errors[0] - errors[1]
 
 
-def limited(cell: Cell) -> Counts:
-    """Count for each metric how often limits are issued, and how often each fails."""
+def limited(cell: Cell, names: Collection[str] = tuple(METRICS)) -> Counts:
+    """Count for each of these metrics how often limits are issued, and how often each fails."""
     rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
     for _ in range(cell.repeats):
         p = DESIGNS[cell.design](rng, cell.n)
@@ -132,8 +133,8 @@ def limited(cell: Cell) -> Counts:
         rows = Binary(truth.outcomes(rng, p).astype(np.uint8), p, w)
         seen = Ordered.of(rows)
         true = replace(seen, events=seen.count * truth.probability(seen.score))
-        for name, (verb, options) in METRICS.items():
-            total.update(judge(name, verb, options, seen, true))
+        for name in names:
+            total.update(judge(name, *METRICS[name], seen, true))
     return dict(total)
 
 

@@ -5,9 +5,7 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant.core.pvalues import brownian_range_sf
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.probabilities.limits import critical
 
 
 @pytest.fixture
@@ -175,30 +173,99 @@ def _holm(raw):
     return adjusted.tolist()
 
 
+class TestCutoffErrors:
+    def test_one_score_each_by_hand(self):
+        """204 of 400 happen. The errors of 0.5 and 0.6 are 0.01 and 0.09, and that of 0.6 can have one sign alone.
+
+        So the difference exceeds that of the estimates by N_b - N_a at most, where N is of (y - 0.5) and -(y - 0.6).
+        """
+        y = np.array([1] * 204 + [0] * 196)
+        found = cb.compare_predictions(y, {"a": np.full(400, 0.5), "b": np.full(400, 0.6)}, metric="cutoff_error")
+        pair, r = found.pairs[0], (y - 0.5) + (y - 0.6)
+        assert pair.difference == pytest.approx(0.01 - 0.09)
+        assert pair.high - pair.difference == pytest.approx(1.96 * np.sqrt((r**2).sum()) / 400, rel=0.04)
+        assert found.values["cutoff_error"] == pytest.approx((0.01, 0.09))
+
+    def test_is_the_difference_of_the_metric(self, models):
+        y, p = models
+        w = np.random.default_rng(0).uniform(0.5, 1.5, 500)
+        pair = cb.compare_predictions(y, p, metric="cutoff_error", weights=w).pairs[0]
+        one, other = (cb.cutoff_error(y, p[name], weights=w) for name in p)
+        assert pair.difference == pytest.approx(one - other, abs=1e-12)
+        assert pair.low < pair.difference < pair.high
+
+    def test_pvalue_agrees_with_the_limits(self):
+        rng = np.random.default_rng(0)
+        for power in (1.0, 0.85, 0.7, 0.5):
+            p = rng.random(1000) ** 2
+            models = {"right": p, "high": p**power * 0.99}
+            pair = cb.compare_predictions(rng.random(1000) < p, models, metric="cutoff_error").pairs[0]
+            assert (pair.high < 0 or pair.low > 0) == (pair.pvalue < 0.05)
+
+    def test_order_scale_and_names_do_not_matter(self, models):
+        y, p = models
+        order = np.random.default_rng(0).permutation(500)
+        call = {"metric": "cutoff_error", "weights": np.full(500, 3.0)}
+        one = cb.compare_predictions(y, [p["sharp"], p["timid"]], metric="cutoff_error").pairs[0]
+        other = cb.compare_predictions(y[order], [p["sharp"][order], p["timid"][order]], **call).pairs[0]
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-6)
+        swapped = cb.compare_predictions(y, [p["timid"], p["sharp"]], metric="cutoff_error").pairs[0]
+        assert (one.low, one.high) == pytest.approx((-swapped.high, -swapped.low), rel=0.05)  # other draws
+
+    def test_equal_predictions(self, models):
+        y, p = models
+        pair = cb.compare_predictions(y, [p["sharp"], p["sharp"]], metric="cutoff_error").pairs[0]
+        assert (pair.difference, pair.low, pair.high, pair.pvalue) == (0.0, 0.0, 0.0, 1.0)
+
+    def test_classes(self, D2):
+        y, P = D2
+        found = cb.compare_predictions(y, {"sharp": P, "timid": 0.5 * P + 0.5 / P.shape[1]}, metric="cutoff_error")
+        assert found.pairs[0].low < found.pairs[0].difference < found.pairs[0].high
+        assert found.reliability is not None
+
+    def test_limits_cover_where_the_plain_ones_miss(self, monkeypatch):
+        """A calibrated model and one of the same order with slope 0.8; the plain limits ± z s miss 4 times in 10."""
+        for name, number in (("MIN_DRAWS", 400), ("BEYOND", 10)):
+            monkeypatch.setattr(f"calibrant.auditing.cutoff_differences.{name}", number)
+        rng, missed = np.random.default_rng(0), 0
+        for _ in range(60):
+            q = rng.random(200)
+            b = 1 / (1 + (1 / q - 1) ** 0.8)
+            y = rng.random(200) < q
+            C = np.append(0, np.cumsum((q - b)[np.argsort(b)])) / 200
+            pair = cb.compare_predictions(y, [q, b], metric="cutoff_error").pairs[0]
+            missed += not pair.low <= -np.ptp(C) <= pair.high
+        assert missed <= 6
+
+    def test_refusals(self, models, refusal):
+        y, p = models
+        call = {"metric": "cutoff_error", "error": NotApplicableError}
+        assert "at least 25" in refusal(cb.compare_predictions, y[:50], [p["sharp"][:50], p["timid"][:50]], **call)
+        assert "Compare fewer models" in refusal(cb.compare_predictions, *models, level=0.9995, **call)
+
+
 class TestErrorsWithLimits:
-    """Errors that have limits of their own: of the difference they are those of both errors."""
+    """Other errors that have limits of their own: of the difference they are those of both errors."""
 
     def test_by_hand(self):
         """204 of 400 happen. Stated 0.5: the error is 0.01, s = 0.025. Stated 0.6: 0.09, s² = Σr²/n² = 103.2/400²."""
         y = np.array([1] * 204 + [0] * 196)
-        found = cb.compare_predictions(y, {"a": np.full(400, 0.5), "b": np.full(400, 0.6)}, metric="cutoff_error")
-        pair = found.pairs[0]
-        z, c = -stats.norm.ppf(0.0125), critical(brownian_range_sf, 0.0125)
+        pair = cb.compare_predictions(y, {"a": np.full(400, 0.5), "b": np.full(400, 0.6)}, metric="mmce").pairs[0]
+        z = -stats.norm.ppf(0.0125)
         s_a, s_b = 0.025, 103.2**0.5 / 400
         assert pair.difference == pytest.approx(0.01 - 0.09)
-        assert pair.low == pytest.approx(max(0.0, 0.01 - c * s_a) - (0.09 + z * s_b))
-        assert pair.high == pytest.approx(0.01 + z * s_a - max(0.0, 0.09 - c * s_b))
-        assert found.values["cutoff_error"] == pytest.approx((0.01, 0.09))
+        assert pair.low == pytest.approx(max(0.0, 0.01 - (1 + z) * s_a) - (0.09 + z * s_b))
+        assert pair.high == pytest.approx(0.01 + z * s_a - (0.09 - (1 + z) * s_b))
 
     def test_pvalue_is_where_the_limits_reach_0(self):
         rng = np.random.default_rng(0)
         p = rng.random(4000)
+        models = {"right": p, "high": p**0.7}
         y = rng.random(4000) < p
-        models = {"right": p, "high": p**0.75}
-        pair = cb.compare_predictions(y, models, metric="cutoff_error").pairs[0]
+        pair = cb.compare_predictions(y, models, metric="mmce").pairs[0]
         assert pair.high < 0
         for factor, excluded in ((1.0001, True), (0.9999, False)):
-            at = cb.compare_predictions(y, models, metric="cutoff_error", level=1 - factor * pair.pvalue).pairs[0]
+            at = cb.compare_predictions(y, models, metric="mmce", level=1 - factor * pair.pvalue).pairs[0]
             assert (at.high < 0) is excluded
 
     @pytest.mark.parametrize("metric", ["mce", "mmce", "skce", "kolmogorov_smirnov_test"])
@@ -208,24 +275,6 @@ class TestErrorsWithLimits:
         one, other = (cb.interval(metric, y, p[name], level=0.975) for name in p)
         assert (pair.low, pair.high) == pytest.approx((one.low - other.high, one.high - other.low))
         assert pair.difference == pytest.approx(one.estimate - other.estimate)
-
-    def test_classes(self, D2):
-        y, P = D2
-        found = cb.compare_predictions(y, {"sharp": P, "timid": 0.5 * P + 0.5 / P.shape[1]}, metric="cutoff_error")
-        assert found.pairs[0].low < found.pairs[0].difference < found.pairs[0].high
-        assert found.reliability is not None
-
-    def test_limits_cover_where_the_plain_ones_miss(self):
-        """A calibrated model and one of the same order with slope 0.8; the plain limits ± z s miss 4 times in 10."""
-        rng, missed = np.random.default_rng(0), 0
-        for _ in range(100):
-            q = rng.random(200)
-            b = 1 / (1 + (1 / q - 1) ** 0.8)
-            y = rng.random(200) < q
-            C = np.append(0, np.cumsum((q - b)[np.argsort(b)])) / 200
-            pair = cb.compare_predictions(y, [q, b], metric="cutoff_error").pairs[0]
-            missed += not pair.low <= -np.ptp(C) <= pair.high
-        assert missed <= 7
 
 
 class TestHandWorked:

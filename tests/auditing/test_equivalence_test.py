@@ -64,6 +64,14 @@ class TestProbabilities:
         assert top.pvalue == cb.equivalence_test(*cb.top_label(*D2), tolerance=0.25).pvalue
         assert cb.equivalence_test(*D2, tolerance=0.1, metric="ece", notion="classwise").pvalue < 0.05
 
+    def test_kernel_error_by_hand(self):
+        """204 of 400 happen: the root is 0.01 √2 and √top = (0.5/400)^½, so p = Φ((0.01 √2 - √0.02)/√top)."""
+        found = cb.equivalence_test(
+            happened(204), HALF, metric="skce", kernel=cb.kernels.Exponential(1.0), tolerance=0.02, unbiased=False
+        )
+        assert found.estimate == pytest.approx(0.0002)
+        assert found.pvalue == pytest.approx(stats.norm.cdf((0.01 * 2**0.5 - 0.02**0.5) / (0.5 / 400) ** 0.5))
+
     def test_a_summary(self, D1):
         whole = cb.equivalence_test(*D1, tolerance=0.1, metric="ece")
         assert cb.equivalence_test(cb.summarize("ece", *D1), tolerance=0.1, metric="ece").pvalue == whole.pvalue

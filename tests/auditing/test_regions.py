@@ -373,6 +373,53 @@ class TestShown:
             assert values(one)[name].value == pytest.approx(values(other)[name].value, rel=1e-9)
 
 
+class TestAgreement:
+    """Verdict, marks in tables and sentences never contradict each other."""
+
+    @pytest.mark.parametrize("seed", range(24))
+    def test_what_decides_is_what_the_verdict_says(self, seed):
+        rng = np.random.default_rng(seed)
+        n, levels = int(rng.choice([60, 400, 1500])), [[0.9], [0.5, 0.9]][seed % 2]
+        std = rng.uniform(1, 2, n)
+        factor = rng.choice([0.8, 0.95, 1.0, 1.1])
+        m = [None, 300][seed % 3 == 0]
+        predicted = cb.Normal(np.zeros(n), factor * std).interval(levels)
+        audit = cb.audit(rng.normal(0, std), predicted, calibration_size=m, resamples=19)
+        deciding = [line.pvalue for line in audit.findings.measurements if line.decides]
+        tables = {table.name: table for section in audit.findings.sections for table in section.tables}
+        by_size = tables["sizes"].columns["pvalue_adjusted"]
+        claims = audit.verdict.claims
+        whole = next(claim for claim in claims if claim.subject == "all rows")
+        assert whole.pvalue == pytest.approx(min(deciding))
+        named = {claim.pvalue for claim in claims if claim.kind in ("below", "above") and "width" in claim.subject}
+        assert named == {p for p in by_size if p < 0.05}
+        if audit.verdict.status == "miscalibrated":
+            assert min([*deciding, *by_size]) < 0.05
+        elif audit.verdict.tolerance != 0.01:
+            assert min([*deciding, *by_size]) >= 0.05
+
+    @pytest.mark.parametrize("m", [None, 300])
+    def test_other_p_values_are_marked(self, m):
+        audit = cb.audit(Y, intervals(1), calibration_size=m, resamples=19)
+        for line in audit.findings.measurements:
+            if line.pvalue is not None and not line.decides:
+                assert line.method.endswith("not part of the verdict")
+        skce = values(audit)["skce_test"]
+        assert (skce.pvalue is None) == (m is not None)
+        assert ("cannot allow for the calibration set" in skce.method) == (m is not None)
+        assert values(audit)["coverage_hsic"].pvalue is not None  # its permutations keep the number of hits
+
+
+def test_unbounded_intervals_are_told():
+    lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)
+    caveats = " ".join(cb.audit(Y, cb.Intervals(lower, -lower, 0.9), resamples=19).findings.caveats)
+    assert "25 % of the intervals have no bound" in caveats
+    assert "one-sided" not in caveats
+    one_sided = " ".join(cb.audit(Y, cb.Intervals(np.full(N, -np.inf), STD, 0.9), resamples=19).findings.caveats)
+    assert "These intervals are one-sided" in one_sided
+    assert "say nothing" not in one_sided
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -509,6 +556,13 @@ def test_names_of_labels():
     names = ["a", "b", "c", "d", "e"]
     audit = cb.audit([names[k] for k in Y_SETS], cb.Sets(MASK, 0.9), classes=names, resamples=19)
     assert sorted(audit.findings.sections[2].tables[0].columns["label"]) == names
+
+
+def test_labels_are_sorted_within_each_level():
+    both = np.stack([MASK, np.ones_like(MASK)], axis=2)
+    table = cb.audit(Y_SETS, cb.Sets(both, [0.9, 0.99]), resamples=19).findings.sections[2].tables[0]
+    assert table.columns["nominal"] == (0.9,) * 5 + (0.99,) * 5
+    assert list(table.columns["coverage"][:5]) == sorted(table.columns["coverage"][:5])
 
 
 def test_sets_without_a_level():
@@ -673,6 +727,16 @@ def test_groups_that_are_off(prediction, highest):
     assert sentence == (
         f"1 of 2 groups is off by more than chance: group = high (0 % up to the {highest} quantile, too few)."
     )
+
+
+@pytest.mark.parametrize(("levels", "bins"), [(LEVELS, 4), (np.arange(1, 20) / 20, 10), ([0.1, 0.5, 0.9], None)])
+def test_histograms_use_bins_that_quantiles_can_tell_apart(levels, bins):
+    figures = cb.audit(Y_QUANTILES, quantiles(levels=levels), resamples=19).findings.sections[0].figures
+    shown = {figure.name: figure for figure in figures}
+    if bins is None:
+        assert "pit_histogram" not in shown
+    else:
+        assert len(shown["pit_histogram"].curve.share) == bins
 
 
 def test_infinite_quantiles():

@@ -76,6 +76,12 @@ def _ensemble():
     return cb.audit(example.y, example.prediction, groups=groups, covariates=example.start, names=names).findings
 
 
+def _models():
+    example = cb.examples.churn()
+    models = {"network": example.p, "shrunk": 0.5 + 0.8 * (example.p - 0.5), "a <b>long</b> name " * 3: example.p**1.3}
+    return cb.compare_predictions(example.y, models, metric=["ece", "brier_score"], names={"outcome": "left"}).findings
+
+
 def _generated():
     example = cb.examples.generated()
     names = {"source": "digits.npz"}
@@ -103,6 +109,7 @@ MAKERS = {
     "audit-posterior": _posterior,
     "audit-ensemble": _ensemble,
     "compare-generated": _generated,
+    "models": _models,
     "compare-sets": _named_sets,
     "calm": SAMPLES["calm"],
     "unsure": SAMPLES["digits"],

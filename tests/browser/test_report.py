@@ -23,10 +23,27 @@ OPEN_ALL = "for (const part of document.querySelectorAll('details')) part.open =
 
 
 AUDITS = ["churn", "digits", "house_prices", "demand", "posterior", "ensemble"]
-REPORTS = [*(f"audit-{name}" for name in AUDITS), "compare-generated", "compare-sets", "calm", "unsure", "hostile"]
+REPORTS = [
+    *(f"audit-{name}" for name in AUDITS),
+    "compare-generated",
+    "compare-sets",
+    "models",
+    "calm",
+    "unsure",
+    "hostile",
+]
 # Each report in one scheme, and each tone of a verdict in both: bad, good and unsure.
 AXE = {
-    "light": ["audit-churn", "audit-digits", "audit-demand", "audit-ensemble", "compare-sets", "calm", "unsure"],
+    "light": [
+        "audit-churn",
+        "audit-digits",
+        "audit-demand",
+        "audit-ensemble",
+        "compare-sets",
+        "models",
+        "calm",
+        "unsure",
+    ],
     "dark": ["audit-churn", "audit-house_prices", "audit-posterior", "compare-generated", "calm", "unsure", "hostile"],
 }
 
@@ -35,7 +52,8 @@ AXE = {
 def test_fits_every_width_and_asks_for_nothing(opened, report, name):
     with opened(report(name)) as view:
         view.page.mouse.wheel(0, 10_000)
-        title = "Comparison of samples" if name.startswith("compare-") else "Calibration audit"
+        samples = "Comparison of samples" if name.startswith("compare-") else "Calibration audit"
+        title = "Comparison of predictions" if name == "models" else samples
         assert view.page.locator("h1").inner_text() == title
         for details in ("closed", "open"):
             if details == "open":

@@ -157,6 +157,7 @@ REFUSED = {
         for data in SEVERAL_LEVELS
     },
     **{("multinomial_coverage_test", data): "equal the quantile" for data in ("quantiles", "one quantile")},
+    **{("multinomial_coverage_test", data): "lie on a bound" for data in ("intervals", "one interval")},
     **{("coverage_hsic_test", data): "one level at a time" for data in SEVERAL_LEVELS[:2]},
     ("decompose", "vectors"): "one coordinate",
     ("pit_histogram", "vectors"): "one coordinate",
@@ -320,7 +321,8 @@ def test_what_is_refused(for_each):
 
 def test_every_kind_of_every_verb_is_tried():
     tried = {(subject.entry.name, DATA[subject.data].kind) for subject in SUBJECTS}
-    tried.add(("multinomial_coverage_test", "quantiles"))  # refused, as outcomes lie on these quantiles
+    for kind in ("intervals", "quantiles"):  # refused, as outcomes lie on these bounds and quantiles
+        tried.add(("multinomial_coverage_test", kind))
     assert tried == {(name, kind) for name, entry in ENTRIES.items() for kind in entry.predictions}
     assert {data.kind for data in DATA.values()} == set(KINDS)
     assert len({described(subject) for subject in SUBJECTS}) == len(SUBJECTS)

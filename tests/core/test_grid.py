@@ -140,20 +140,23 @@ def test_each_group_has_the_grid_of_its_rows(labels, weighted):
     n = len(labels)
     p, w = RNG.random(n).round(1), RNG.uniform(0.5, 2, n) if weighted else np.ones(n)
     rows = read_binary((RNG.random(n) < p) * 1, p, verb="a test", weights=w)
-    found = dict(counted(rows, labels).grids())
-    assert list(found) == [f"region = {label}" for label in sorted(set(labels))]
-    for label in set(labels):
+    found = counted(rows, labels)
+    assert list(found.names) == [f"region = {label}" for label in sorted(set(labels))]
+    for g, label in enumerate(sorted(set(labels))):
         own = np.flatnonzero(np.array(labels) == label)
         expected = Grid.of(Binary(rows.y[own], rows.p[own], rows.w[own]))
-        np.testing.assert_allclose(found[f"region = {label}"].sums, expected.sums, rtol=1e-12, atol=1e-15)
-        assert found[f"region = {label}"].weight_max == expected.weight_max
+        cells = np.flatnonzero(expected.sums[0])
+        assert found.cell[found.group == g].tolist() == cells.tolist()
+        np.testing.assert_allclose(found.sums[:, found.group == g], expected.sums[:, cells], rtol=1e-12, atol=1e-15)
+        assert found.weight_max[g] == expected.weight_max
 
 
 def test_groups_that_only_one_batch_has():
     rows = read_binary([0, 1], [0.2, 0.7], verb="a test")
     both = counted(rows, ["b", "c"]) + counted(rows, ["a", "c"])
     assert both.names == ("region = a", "region = b", "region = c")
-    assert [grid.n for _, grid in both.grids()] == [1, 1, 2]
+    assert np.bincount(both.group, both.sums[0]).tolist() == [1, 1, 2]
+    assert both.starts.tolist() == [0, 1, 2]
 
 
 def test_only_cells_in_use_are_kept():
@@ -165,6 +168,10 @@ def test_damaged():
     found = counted(read_binary([0, 1], [0.2, 0.7], verb="a test"), ["b", "c"])
     with pytest.raises(SummaryError, match="does not exist"):
         GroupCells(found.names, found.group + 5, found.cell, found.sums, found.weight_max)
+    with pytest.raises(SummaryError, match="every group must have one"):
+        GroupCells((*found.names, "z"), found.group, found.cell, found.sums, np.ones(3))
+    with pytest.raises(SummaryError, match="ordered by group"):
+        GroupCells(found.names, found.group[::-1], found.cell, found.sums, found.weight_max)
     with pytest.raises(SummaryError, match="as many weights"):
         GroupCells(found.names[:1], found.group, found.cell, found.sums, found.weight_max)
     with pytest.raises(SummaryError, match="shape"):

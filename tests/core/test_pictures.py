@@ -16,6 +16,8 @@ from calibrant import (
     reliability_curve,
 )
 from calibrant.core import pictures as plots
+from calibrant.core.findings import Table
+from calibrant.core.plots import groups_figure
 from calibrant.errors import MissingExtraError
 from calibrant.points.sections import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
@@ -33,6 +35,18 @@ DOTS = {"mean_predicted": [0.2, 0.3], "mean_observed": [0.1, 0.4], "interval_low
 DOTS |= {"interval_high": [0.5, 0.9], "count": [2, 2], "model": [0, 1]}
 PAIRS = {"pair": [0, 1], "difference": [0.1, 0.2], "low": [-0.1, 0.1], "high": [0.2, 0.3]}
 OF_PAIRS = {"names": ("a less b", "a less c"), "axis": "difference", "level": 0.95, "tolerance": 0.1}
+BIASES = Table(
+    "groups",
+    "Groups",
+    {
+        "group": ("g = $1", "g = 2"),
+        "n": (40, 60),
+        "bias": (0.1, -0.02),
+        "bias_low": (0.03, -0.06),
+        "bias_high": (0.17, 0.02),
+        "minimum_detectable": (0.08, 0.05),
+    },
+)
 CURVES = {
     "reliability": lambda: reliability_curve(Y, P, bins=4),
     "isotonic": lambda: reliability_curve(Y, P, strategy="isotonic", resamples=19),
@@ -48,6 +62,7 @@ CURVES = {
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
     "reliability_curves": lambda: Curve("reliability_curves", DOTS, "", 4, {"names": ("a", "b"), "level": 0.95}),
     "differences": lambda: Curve("differences", PAIRS, "", 4, OF_PAIRS),
+    "groups": lambda: groups_figure(BIASES, level=0.95).curve,
 }
 
 

@@ -208,7 +208,8 @@ class TestCallsPeopleTry:
             (([[0], [1, 2]], 0.9), {}, "Call it as Intervals(lower, upper, level)"),
             (([0, 1], [1, 2]), {}, "Intervals needs level. Call it as Intervals(lower, upper, level)"),
             (([0, 1], [1, 2]), {"alpha": 0.1}, "no argument alpha. Pass nominal coverage instead: level=0.9 for alpha"),
-            (([0, 1], [1, 2]), {"alpha": [0.1]}, "level= is 1 - alpha"),
+            (([0, 1], [1, 2]), {"alpha": [0.5, 0.1]}, "level=[0.5, 0.9] for alpha=[0.5, 0.1]"),
+            (([0, 1], [1, 2]), {"alpha": 10}, "level= is 1 - alpha"),
             (([0, 1], [1, 2]), {"levels": 0.9}, "Did you mean level=?"),
             (([0, 1], [1, 2], (0.05, 0.95)), {}, "the quantiles 0.05 and 0.95 has level=0.9"),
             (([0, 1], [1, 2], (0.5, 0.95)), {}, "level must be one number, such as 0.9, for bounds with 1 column"),
@@ -217,6 +218,11 @@ class TestCallsPeopleTry:
     )
     def test_are_shown_the_one_that_works(self, refusal, args, given, words):
         assert words in refusal(Intervals, *args, **given)
+
+    def test_a_frame_is_shown_its_columns(self, refusal):
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame({"lo-90": [0.0, 1.0], "hi-90": [1.0, 2.0]})
+        assert "Intervals(frame['lo-90'], frame['hi-90'], level)" in refusal(Intervals, frame, 0.9)
 
     def test_the_calls_that_are_shown_work(self):
         bounds = np.stack([np.zeros((5, 3)), np.ones((5, 3))], axis=1)

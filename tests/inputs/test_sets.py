@@ -97,6 +97,7 @@ class TestRefused:
         (([[True, False]],), {"alpha": 0.1}, "Sets has no argument alpha. Pass nominal coverage instead: level=0.9"),
         (([[True, False]],), {"levels": 0.1}, "Did you mean level=?"),
         ((), {}, "Sets needs mask. Call it as Sets(mask, level)"),
+        (([[[True], [False]]], 0.9), {}, "Pass level=[0.9], or mask[:, :, 0]"),
     ],
 )
 def test_calls_people_try_are_shown_the_one_that_works(refusal, args, given, words):

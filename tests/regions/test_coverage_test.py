@@ -262,6 +262,22 @@ class TestTies:
         assert coverage_test(y + 1, prediction).pvalue < 1e-6
         assert coverage_test(y - 1, prediction).pvalue < 1e-6
 
+    def test_exact_quartiles_as_intervals(self, refusal):
+        # Poisson(3): P(2 <= y <= 4) = 0.62 and P(y = 3) = 0.22, with the level 0.5 between
+        y = np.random.default_rng(1).poisson(3.0, 2000)
+        quartiles = Intervals(np.full(2000, 2.0), np.full(2000, 4.0), 0.5)
+        assert coverage_test(y, quartiles).pvalue == 1
+        assert coverage_test(y, quartiles, alternative="greater").pvalue > 0.99
+        assert coverage_test(y + 2, quartiles).pvalue < 1e-6
+        both = Intervals(np.tile([2.0, 1.0], (2000, 1)), np.tile([4.0, 6.0], (2000, 1)), [0.5, 0.9])
+        message = refusal(multinomial_coverage_test, y, both, error=NotApplicableError)
+        assert "outcomes lie on a bound of the interval of level" in message
+
+    def test_intervals_by_hand(self):
+        # Two of four outcomes inside, one on a bound, one outside: P(K <= 3) = 15/16, P(K >= 2) = 11/16
+        found = coverage_test([0.0, 0.0, 1.0, 2.0], Intervals([-1.0] * 4, [1.0] * 4, 0.5), alternative="greater")
+        assert (found.statistic, found.pvalue) == (3.0, 11 / 16)
+
     def test_by_hand(self):
         # One of two outcomes below the quantile, one on it: P(K <= 2) = 1, and P(K >= 1) = 3/4 for level 1/2.
         found = coverage_test([0.0, 1.0], Quantiles([1.0, 1.0], 0.5), alternative="greater")

@@ -11,6 +11,8 @@ import pytest
 import calibrant as cb
 from calibrant.core import palette
 from calibrant.core import pictures as plots
+from calibrant.core.findings import Table
+from calibrant.core.plots import groups_figure
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.report.pictures import picture
@@ -31,6 +33,18 @@ COMPARED = {
     figure.name: figure.curve
     for figure in cb.compare_predictions(CHURN.y, MODELS, tolerance=0.01).findings.sections[0].figures
 }
+GROUPS = Table(
+    "groups",
+    "Groups",
+    {
+        "group": ("plan = $5", "plan = _b", "plan = c"),
+        "n": (100, 200, 300),
+        "bias": (0.1, -0.03, 0.0),
+        "bias_low": (0.04, -0.07, -0.03),
+        "bias_high": (0.16, 0.01, 0.03),
+        "minimum_detectable": (0.08, 0.06, 0.05),
+    },
+)
 CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
@@ -51,6 +65,7 @@ CURVES = {
     "two_ecdfs": POINTS["nearest"],
     "reliability_curves": COMPARED["reliability"],
     "differences": COMPARED["brier_score_differences"],
+    "groups": groups_figure(GROUPS, level=0.95).curve,
 }
 
 
@@ -91,6 +106,7 @@ def test_text_is_text(root, kind):
         "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
+        "groups": ("observed less predicted, percentage points", "plan", "$5", "_b", "calibrated"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
         "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
         "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),

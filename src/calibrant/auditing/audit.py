@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
@@ -10,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.auditing.distributions import audit_distributions, distribution_groups
-from calibrant.auditing.probabilities import audit_binary, audit_classes, kuiper_groups
+from calibrant.auditing.probabilities import audit_binary, audit_classes, binary_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.claims import PartLine, part_claims
 from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed, with_parts
@@ -38,8 +36,8 @@ from calibrant.report.names import report_names
 from calibrant.version import __version__
 
 AUDITED: dict[type, Kind] = {
-    Binary: Kind(audit_binary, kuiper_groups),
-    Classes: Kind(audit_classes, kuiper_groups, families=("the most probable class", "each class")),
+    Binary: Kind(audit_binary, binary_groups),
+    Classes: Kind(audit_classes, binary_groups, families=("the most probable class", "each class")),
     IntervalRows: Kind(audit_intervals, sized_groups, families=("all rows", "rows of similar width or place")),
     SetRows: Kind(audit_sets, sized_groups, families=("all rows", "rows of similar size")),
     QuantileRows: Kind(audit_quantiles, quantile_groups),
@@ -296,6 +294,7 @@ def audit_of(
         verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
         sections=part.sections,
         groups=None if grouped is None else grouped.table,
+        group_figures=() if grouped is None else grouped.figures,
         caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
         names=names,
         version=__version__,
@@ -304,28 +303,11 @@ def audit_of(
 
 
 def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdict:
-    """Add what was found about groups to the verdict; a group with several lines counts by its smallest p-value."""
+    """Add what was found about groups to the verdict."""
     columns = grouped.table.columns
-    lines: dict[str, PartLine] = {}
-    for i, (group, p) in enumerate(zip(columns["group"], columns["pvalue_adjusted"], strict=True)):
-        if p is not None and (group not in lines or p < lines[group].pvalue):
-            lines[group] = _group_line(columns, i)
-    if not lines:
-        return verdict
-    quantity = next((name for name in ("cutoff_error", "coverage") if name in columns), "ranks")
-    off = grouped.claims or part_claims("group", quantity, lines, level=setting.level)
-    how = {f"group {name}": words for name, words in grouped.how.items()}
-    return with_parts(verdict, "groups", len(lines), off, how, setting)
-
-
-def _group_line(columns: Mapping[str, Sequence[Any]], i: int) -> PartLine:
-    """Return line i of a table of groups."""
-
-    def value(name: str, default: float) -> float:
-        return float(columns[name][i]) if name in columns and columns[name][i] is not None else default
-
-    estimate = value("cutoff_error", value("coverage", math.nan))
-    return PartLine(value("pvalue_adjusted", 1.0), estimate, int(value("n", 0)), expected=value("nominal", 0.0))
+    lines = zip(columns["group"], columns["pvalue_adjusted"], strict=True)
+    tested = {group for group, p in lines if p is not None}
+    return with_parts(verdict, "groups", len(tested), grouped.claims, grouped.how, setting) if tested else verdict
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, cast
 
 from calibrant.auditing.audit import (
@@ -88,7 +87,7 @@ class AuditJob:
         tau = error_tolerated(self.tolerance, self.relative, mean)
         setting = Setting(self.level, self.resamples, generator(self.rng), named, len(families), tau, self.relative)
         found = how.sections(counted, setting)
-        grouped = cell_groups(chain.from_iterable(part.grids() for part in groups), setting) if groups else None
+        grouped = cell_groups(groups, setting) if groups else None
         called = report_names(self.names, "{'outcome': 'left'}")
         return audit_of(
             found, grouped, setting, families, kind="classes" if of_classes else "binary", n=facts.n, names=called

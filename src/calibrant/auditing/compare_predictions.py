@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant.auditing.cutoff_differences import CutoffDifferences, Walk
 from calibrant.auditing.interval import Prediction
 from calibrant.auditing.paired_differences import Differences, LimitDifferences, MeanDifferences, squared_error
 from calibrant.core.annotations import Labels
@@ -54,10 +55,9 @@ def compare_predictions(
         m = \frac{W^2}{\sum w^2},
 
     with Student's t of m - 1 degrees of freedom. For `ece` it is the difference of the debiased squared l2 errors, with
-    its jackknife variance. For `cutoff_error` and other errors that have limits of their own, L and U, each failing
-    with a quarter of the error rate, the limits of the difference are
-
-    .. math:: L_a - U_b \quad \text{and} \quad U_a - L_b .
+    its jackknife variance. For `cutoff_error` it is the difference of the estimates, with limits from joint draws of
+    the noise of both models (Notes). For other errors that have limits of their own, L and U, each failing with a
+    quarter of the error rate, the limits of the difference are L_a - U_b and U_a - L_b.
 
     Parameters
     ----------
@@ -99,8 +99,13 @@ def compare_predictions(
     A lower Brier or log score is not better calibration: these scores also reward predictions that separate the
     outcomes better. Of two calibrated models the sharper one wins. ``metric="ece"`` compares calibration alone; its
     difference is one of squared errors, in mass bins of each model's own scores. ``metric="cutoff_error"`` is in units
-    of probability and needs no bins, but its limits are conservative and wider: they allow for the worst of both
-    errors. The difference of the two estimates ± z s misses the truth up to 3 times in 4 where errors are small.
+    of probability and needs no bins.
+
+    With the noise N of the cumulative differences over a stretch f of scores, the difference of two cutoff errors
+    exceeds that of the estimates by sup_f N_b(f) - N_a(f*) at most, where f* is the worst stretch of a, and the
+    supremum is over stretches of b that may be its worst, those within 2.5 s of it. Its quantiles come from normal
+    draws with the covariance of the residuals of both models. The plain form, ± z s, misses the truth up to 3 times in
+    4 where errors are small. Σp(1 - p) must be at least 25.
 
     With `time` the long-run variance is the mean square of the first 0.41 n^(2/3) cosine transforms of d, and the
     degrees of freedom are their number (Lazarus et al. 2018). Differences of which a few rows carry the mean are
@@ -245,6 +250,9 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
         series = "" if models.order is None else ", long-run variance"
         words = f"differences of {entry.name} row by row, Student's t{series}"
         return MeanDifferences(terms, models.w, models.order, words)
+    if entry.name == "cutoff_error":
+        walks = {name: Walk.of(part.top_label() if isinstance(part, Classes) else part) for name, part in rows.items()}
+        return CutoffDifferences(walks)
     if entry.limits is not None:
         return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
     raise NotApplicableError(

@@ -30,8 +30,8 @@ from calibrant.regions.audit_tables import (
     labels_of,
     level_measurements,
     one_level,
-    weights_caveat,
 )
+from calibrant.regions.caveats import weights_caveat
 from calibrant.regions.claims import INTERVALS, QUANTILES, Beside, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines

@@ -150,7 +150,7 @@ def interval(
 
     Limits of `skce` are those of the squared length of the mean feature of these predictions, a row with itself
     included, whatever `unbiased` is. With h of `skce`, own = Σw²h_ii/W² and top = (Σ_ij w_i²w_j²h_ij²)^(1/2)/W²; for
-    one probability per row both are that of `mmce`. They are conservative: of 95 % upper limits at most 3 in 100 failed
+    one probability per row both are that of `mmce`. They are conservative: of 95 % upper limits at most 4 in 100 failed
     in simulations, and of lower ones none. Draws are refused, because they vary too.
 
     Examples

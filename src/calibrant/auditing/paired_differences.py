@@ -75,8 +75,7 @@ class LimitDifferences:
     """Differences of errors that have limits of their own.
 
     With probability 1 - rate all four limits of two errors, each failing with probability rate/4, contain them, and
-    then the difference lies between low - high and high - low. It is conservative. The plain difference of the
-    estimates ± z s is not offered: near 0 an estimate is biased upwards, and such limits miss up to 3 times in 4.
+    then the difference lies between low - high and high - low. It is conservative.
     """
 
     limits: dict[str, Limits]

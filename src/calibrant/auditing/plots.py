@@ -12,6 +12,8 @@ from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import COLOURS, DASHES, dress, legend_inside, plain, shortened
 
 MARKERS = ("o", "s", "^", "D")
+PAIR_CHARACTERS = 44  # of the names of a pair
+ABOVE = 0.25  # a pair's name stands above its limits
 LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
 
 
@@ -99,8 +101,11 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     )
     ax.set(ylim=(len(details["names"]) - 0.4, -0.6), xlabel=plain(details["axis"]))
     dress(ax)
-    ax.locator_params(axis="x", nbins=4)
-    ax.set_yticks(range(len(details["names"])), [plain(shortened(name)) for name in details["names"]])
+    ax.locator_params(axis="x", nbins=5)
+    labels = [plain(shortened(name, PAIR_CHARACTERS)) for name in details["names"]]
+    ax.set_yticks(place - ABOVE, labels, ha="left")
+    ax.tick_params(axis="y", length=0, pad=-6)  # inside: long names would leave no room for the differences
+    ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     legend_inside(ax, "best")
 

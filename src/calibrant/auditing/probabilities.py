@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +22,23 @@ from calibrant.auditing.measurements import (
 )
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.claims import ALL_ROWS, Claim, PartLine, part_claims
+from calibrant.core.claims import ALL_ROWS, Claim
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table
-from calibrant.core.grid import Grid
+from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
-from calibrant.core.pvalues import holm
+from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST
-from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test
+from calibrant.probabilities.clusters import clustered_groups
+from calibrant.probabilities.group_claims import group_claims, group_words, surprising_first
+from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_event
 
 MAX_SCORES_DRAWN = 4_000
@@ -244,32 +247,21 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
     facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(facts.top, setting, TOP_CLASS)
-    table = _class_table(facts, setting)
+    parts = _class_parts(facts, setting)
     whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
     section = Section(
         "classes",
         "All classes",
         "Does each class happen as often as predicted?",
         (*(_renamed(m) for m in whole), *_notions(facts)),
-        tables=(table,),
+        parts.figures,
+        (parts.table,),
     )
-    off, how = _class_claims(table, facts, setting)
-    verdict = words.with_parts(top.verdict, "classes", facts.K, off, how, setting)
+    verdict = words.with_parts(top.verdict, "classes", facts.K, parts.claims, parts.how, setting)
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
     return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
-
-
-def _class_claims(table: Table, facts: ClassFacts, setting: Setting) -> tuple[tuple[Claim, ...], dict[str, str]]:
-    """Return claims on classes that are off, and how each class is off."""
-    columns, n = table.columns, facts.top.ordered.n
-    lines = zip(columns["class"], columns["pvalue_adjusted"], columns["kuiper estimate"], strict=True)
-    parts = {name: PartLine(p, estimate, n) for name, p, estimate in lines}
-    means = zip(columns["observed"], columns["predicted"], columns["kuiper estimate"], strict=True)
-    how = dict(zip((f"class {name}" for name in parts), (words.means_words(*line) for line in means), strict=True))
-    off = part_claims("class", "cutoff_error", parts, level=setting.level)
-    return off, how
 
 
 def _renamed(measurement: Measurement) -> Measurement:
@@ -281,34 +273,13 @@ def _notions(facts: ClassFacts) -> list[Measurement]:
     return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTION_LABELS.items()]
 
 
-def _class_table(facts: ClassFacts, setting: Setting) -> Table:
-    """Return one row per class, the most suspicious first, with p-values adjusted for their number (Holm)."""
-    ece, kuiper = find("ece"), find("kuiper_test")
-    found = []
-    for k in range(facts.K):
-        summary = facts.against_the_rest(k)
-        test = kuiper.finish(summary, kuiper.parse({"rng": setting.rng}))
-        weight = summary.total_weight
-        observed = float(summary.event_weight_by_score.sum()) / weight
-        predicted = summary.mean_score
-        found.append((k, observed, predicted, ece.finish(summary, ece.usual), test.estimate, test.pvalue))
-    order = np.argsort([row[-1] for row in found], kind="stable")
-    columns = list(zip(*(found[i] for i in order), strict=True))
-    names = setting.class_names
-    return Table(
-        "classes",
-        "Each class against the rest",
-        {
-            "class": tuple(names[k] for k in columns[0]),
-            "observed": columns[1],
-            "predicted": columns[2],
-            "ece": columns[3],
-            "kuiper estimate": columns[4],
-            "pvalue": columns[5],
-            "pvalue_adjusted": tuple(np.minimum(1.0, setting.families * holm(np.array(columns[5]))).tolist()),
-        },
-        "Kuiper's test of each class; adjusted p-values allow for all classes (Holm) and all families of tests.",
-    )
+def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
+    """Test each class against the rest."""
+    ece = find("ece")
+    summaries = [facts.against_the_rest(k) for k in range(facts.K)]
+    found = part_test(summaries, setting.class_names, level=_family_level(setting), rng=setting.rng)
+    errors = np.array([ece.finish(summary, ece.usual) for summary in summaries])
+    return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 
 def _rare(facts: ClassFacts) -> list[str]:
@@ -316,54 +287,59 @@ def _rare(facts: ClassFacts) -> list[str]:
     return [f"{rare} of {facts.K} classes happened fewer than {words.SMALL_GROUP} times."] if rare else []
 
 
-GROUP_RESAMPLES = 1999
-LAST_COLUMN = "The last column is the constant error found 4 times in 5."
+def binary_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
+    """Test groups of rows, of class probabilities by their most probable class."""
+    pairs, level = rows if isinstance(rows, Binary) else rows.top_label(), _family_level(setting)
+    if setting.clusters is not None:
+        return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=setting.rng), setting)
+    return _parts(group_test(pairs, groupings, level=level, rng=setting.rng), setting)
 
 
-def kuiper_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Return a table with one row per group, the smallest p-value first, and observed and predicted means in words."""
-    pairs = rows if isinstance(rows, Binary) else rows.top_label()
-    found = group_test(pairs, groupings, level=setting.level, resamples=GROUP_RESAMPLES, rng=setting.rng)
-    return _grouped(
-        found,
-        f"Kuiper's test of each group on {GROUP_RESAMPLES:,} redraws of all rows; adjusted p-values allow for all "
-        "groups (step-down, Westfall and Young) and all families of tests.",
-        setting.families,
-    )
+def cell_groups(groups: Iterable[GroupCells], setting: Setting) -> Grouped:
+    """Test groups whose rows were counted in cells."""
+    return _parts(counted_groups(groups, level=_family_level(setting), rng=setting.rng), setting)
 
 
-def cell_groups(groups: Iterable[tuple[str, Grid]], setting: Setting) -> Grouped:
-    """Return the same for groups whose rows were counted in cells."""
-    return _grouped(
-        counted_groups(groups, level=setting.level, rng=setting.rng),
-        "Kuiper's test of each group, its rows counted in cells; adjusted p-values allow for all groups (Holm) and all "
-        "families of tests.",
-        setting.families,
-    )
+def _family_level(setting: Setting) -> float:
+    """Return the level that is left to one family of tests."""
+    return 1 - (1 - setting.level) / setting.families
 
 
-def _grouped(found: GroupFindings, note: str, families: int) -> Grouped:
-    order = np.lexsort([-found.statistic, found.pvalue, found.pvalue_adjusted])
+def _parts(
+    found: GroupFindings,
+    setting: Setting,
+    *,
+    noun: Literal["group", "class"] = "group",
+    title: str = "Groups",
+    further: Mapping[str, FloatArray] | None = None,
+) -> Grouped:
+    """Return the table of groups or classes, the most surprising first, their picture, claims and words."""
+    order = surprising_first(found)
 
     def column(values: Any) -> tuple[Any, ...]:
-        return tuple(np.asarray(values)[order].tolist())
+        listed = np.asarray(values)[order].tolist()
+        return tuple(None if isinstance(value, float) and math.isnan(value) else value for value in listed)
 
+    several = {"group": "groups", "class": "classes"}[noun]
+    small = words.small_groups(int(np.count_nonzero(found.n < words.SMALL_GROUP))) if noun == "group" else ""
     table = Table(
-        "groups",
-        "Groups",
+        several,
+        title,
         {
-            "group": tuple(found.names[i] for i in order),
+            noun: tuple(found.names[i] for i in order),
             "n": column(found.n),
-            "weight": column(found.weight),
-            "cutoff_error": column(found.estimate),
-            "statistic": column(found.statistic),
-            "pvalue": column(found.pvalue),
-            "pvalue_adjusted": column(np.minimum(1.0, families * found.pvalue_adjusted)),
+            "predicted": column(found.predicted),
             "bias": column(found.bias),
+            "bias_low": column(found.bias_low),
+            "bias_high": column(found.bias_high),
+            "cutoff_error": column(found.estimate),
+            **{name: column(values) for name, values in (further or {}).items()},
+            "pvalue_adjusted": column(np.minimum(1.0, setting.families * found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
-        f"{note} {LAST_COLUMN}{words.small_groups(int(np.count_nonzero(found.n < words.SMALL_GROUP)))}",
+        f"Bias is the observed less the predicted frequency, with limits for all {several} together. P-values of Kuiper's "
+        f"and Cox's statistic allow for all {several} and all families of tests. The last column is the constant error "
+        f"found 4 times in 5.{small}",
     )
-    observed = np.clip(found.predicted + found.bias, 0, 1)  # rounding may leave [0, 1]
-    means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
-    return Grouped(table, dict(zip(found.names, (words.means_words(*line) for line in means), strict=True)))
+    figure = groups_figure(table, level=setting.level)
+    return Grouped(table, group_words(found, noun), group_claims(found, setting, noun), (figure,))

@@ -24,7 +24,6 @@ from calibrant.regions.audit_tables import (
     JOINT,
     MAX_LEVELS_SHOWN,
     at_level,
-    conformal_caveat,
     described,
     grouped,
     joint_measurement,
@@ -32,6 +31,10 @@ from calibrant.regions.audit_tables import (
     labels_of,
     level_measurements,
     line_table,
+)
+from calibrant.regions.caveats import (
+    conformal_caveat,
+    families_caveat,
     nesting_caveat,
     seen_caveat,
     ties_caveat,
@@ -40,7 +43,7 @@ from calibrant.regions.audit_tables import (
 from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Judged, Phrase, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
-from calibrant.regions.verdict import RECALIBRATE, coverage_verdict, family_words
+from calibrant.regions.verdict import RECALIBRATE, coverage_verdict
 from calibrant.regions.width import width
 from calibrant.scores.decompose import decompose
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
@@ -107,10 +110,10 @@ def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, phrase: Phrase,
     return [
         *nesting_caveat(rows),
         *weights_caveat(rows.n, rows.w),
-        *ties_caveat(found, setting),
+        *ties_caveat(found.table, found.lines.rule, setting),
         *seen_caveat(found.lines, setting),
         *(conformal_caveat(phrase.things, setting) if known else []),
-        *(family_words(setting, ["all rows", parts]) if found.lines.tested.any() else []),
+        *(families_caveat(setting, ["all rows", parts]) if found.lines.tested.any() else []),
     ]
 
 
@@ -318,7 +321,7 @@ class Levels:
                 f"{are} on a quantile: levels are taken as right if they lie between the shares of outcomes below and "
                 "at most at it, and are not tested jointly."
             )
-        return [*found, *seen_caveat(self.judged[0][0], setting), *family_words(setting, ["all rows"])]
+        return [*found, *seen_caveat(self.judged[0][0], setting), *families_caveat(setting, ["all rows"])]
 
 
 def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:

@@ -7,9 +7,9 @@ compared with the truth where it is known; `benchmarks/validity/claims.py` count
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 Status: TypeAlias = Literal["miscalibrated", "within", "cannot tell"]
 """The outcomes of a verdict on predictions."""
@@ -43,6 +43,11 @@ class Claim:
     test: str = ""  # which test rejects, or what the limits rest on
     pvalue: float | None = None  # adjusted for everything that was tested
 
+    @property
+    def least_error(self) -> float:
+        """The smallest distance from calibration that the limits allow; 0 without limits."""
+        return max(0.0, self.low - self.expected, self.expected - self.high)  # comparisons with NaN are false
+
     def is_false(self, truth: float) -> bool:
         """Tell whether the claim is false if the true value of its quantity is `truth`."""
         if self.level is None or self.kind == "description":
@@ -61,17 +66,6 @@ class Claim:
                 return truth <= self.expected + ROUNDING
             case _:
                 return False
-
-
-class PartLine(NamedTuple):
-    """What was found about one class or group: a p-value that allows for all that was tested, and an estimate."""
-
-    pvalue: float
-    estimate: float
-    rows: int
-    low: float = math.nan
-    high: float = math.nan
-    expected: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -124,23 +118,3 @@ def outcome(
         return Outcome("within", supported[0])
     return Outcome("miscalibrated" if rejected else "cannot tell")
 
-
-def part_claims(noun: str, quantity: str, lines: Mapping[str, PartLine], *, level: float) -> tuple[Claim, ...]:
-    """Return a claim for each part, a class or a group, whose p-value rejects, the smallest p-value first."""
-    worst_first = sorted(lines.items(), key=lambda item: item[1].pvalue)
-    return tuple(
-        Claim(
-            "miscalibrated",
-            f"{noun} {name}",
-            quantity,
-            line.estimate,
-            line.low,
-            line.high,
-            level,
-            line.rows,
-            line.expected,
-            pvalue=line.pvalue,
-        )
-        for name, line in worst_first
-        if line.pvalue < 1 - level
-    )

@@ -99,6 +99,7 @@ class Findings:
     verdict: Verdict
     sections: tuple[Section, ...]
     groups: Table | None = None
+    group_figures: tuple[Figure, ...] = ()
     caveats: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)  # the user's names of outcome, prediction, source and so on
     version: str = ""  # of calibrant
@@ -163,11 +164,12 @@ class Part:
 
 
 class Grouped(NamedTuple):
-    """The table of groups, how each tested group is off in a few words, and claims on those that are."""
+    """The table of groups, how each subject of a claim is off in a few words, claims on groups, and their picture."""
 
     table: Table
     how: Mapping[str, str]
     claims: tuple[Claim, ...] = ()
+    figures: tuple[Figure, ...] = ()
 
 
 class Kind(NamedTuple):

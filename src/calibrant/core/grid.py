@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -152,6 +152,8 @@ class GroupCells(Summary):
             )
         if k and not (self.group.min() >= 0 and self.group.max() < len(self.names) and self.cell.max() < CELLS):
             raise SummaryError("GroupCells has an entry of a group or a cell that does not exist")
+        if not np.array_equal(np.flatnonzero(np.diff(self.group, prepend=-1)), self.starts):
+            raise SummaryError("the entries of GroupCells must be ordered by group, and every group must have one")
 
     def check_values(self) -> None:
         """Refuse sums that no rows can have."""
@@ -200,14 +202,10 @@ class GroupCells(Summary):
         """Number of rows."""
         return int(self.sums[0].sum())
 
-    def grids(self) -> Iterator[tuple[str, Grid]]:
-        """Yield each group's name and grid."""
-        starts = np.searchsorted(self.group, np.arange(len(self.names) + 1))
-        for g, name in enumerate(self.names):
-            part = slice(starts[g], starts[g + 1])
-            sums = np.zeros((len(COLUMNS), CELLS))
-            sums[:, self.cell[part]] = self.sums[:, part]
-            yield name, Grid(sums, float(self.weight_max[g]))
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """The first entry of each group."""
+        return np.searchsorted(self.group, np.arange(len(self.names)))
 
 
 def _different(key: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -36,6 +36,7 @@ KINDS = {
     "coordinates": "points",
     "reliability_curves": "auditing",
     "differences": "auditing",
+    "groups": "core",
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4

@@ -266,41 +266,31 @@ def with_parts(
     """Return the verdict with what was found about its parts, classes or groups.
 
     `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. With
-    a tolerance a part makes predictions miscalibrated only if its lower limit exceeds it; a part that may exceed it
-    leaves open what was within.
+    a tolerance a part makes predictions miscalibrated only if its limits lie beyond it; else it leaves open what was
+    within.
     """
     if not off:
         sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
         return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
-    named = "; ".join(f"{_name(claim)} ({how[claim.subject]})" for claim in off[:NAMED])
-    more = f" and {len(off) - NAMED:,} more" if len(off) > NAMED else ""
-    are = "is" if len(off) == 1 else "are"
-    p = pvalue_words(min(claim.pvalue or 0.0 for claim in off))
-    sentence = f"{len(off):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
-    claims = (*verdict.claims, *off)
-    beyond = [claim for claim in off if setting.tolerance is None or claim.low > setting.tolerance]
+    subjects = list(dict.fromkeys(claim.subject for claim in off))
+    named = "; ".join(f"{subject.partition(' ')[2]} ({how[subject]})" for subject in subjects[:NAMED])
+    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
+    are = "is" if len(subjects) == 1 else "are"
+    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
+    sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
+    beyond = setting.tolerance is None or any(claim.least_error > setting.tolerance for claim in off)
     if verdict.status == "miscalibrated" or not beyond:
-        open_again = verdict.status == "within" and any(not claim.high <= verdict_tolerance(verdict) for claim in off)
-        status = "cannot tell" if open_again else verdict.status
-        return replace(verdict, status=status, sentences=(*verdict.sentences, sentence), claims=claims)
+        status = "cannot tell" if verdict.status == "within" else verdict.status
+        sentences = (*verdict.sentences, sentence)
+        return replace(verdict, status=status, sentences=sentences, claims=(*verdict.claims, *off))
     return replace(
         verdict,
         status="miscalibrated",
-        headline=f"Not calibrated in every part: {sentence[0].lower()}{sentence[1:]}",
+        headline=f"Not calibrated in every part: {_lowered(sentence)}",
         sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
         claims=(*off, *verdict.claims),
         tolerance=setting.tolerance,
     )
-
-
-def verdict_tolerance(verdict: Verdict) -> float:
-    """Return the tolerance of a verdict that has one."""
-    return math.nan if verdict.tolerance is None else verdict.tolerance
-
-
-def _name(claim: Claim) -> str:
-    """Return the user's name of a part."""
-    return claim.subject.partition(" ")[2]
 
 
 def _lowered(headline: str) -> str:

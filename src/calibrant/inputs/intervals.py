@@ -86,11 +86,15 @@ def constructor(
 def level_of_alpha(alpha: Any) -> str:
     """Say which level an alpha stands for.
 
-    >>> level_of_alpha(0.1)
-    'Pass nominal coverage instead: level=0.9 for alpha=0.1'
+    >>> level_of_alpha(0.1), level_of_alpha([0.5, 0.1]).partition(": ")[2]
+    ('Pass nominal coverage instead: level=0.9 for alpha=0.1', 'level=[0.5, 0.9] for alpha=[0.5, 0.1]')
     """
-    found = as_number(alpha)
-    which = f"level={1 - found:.10g} for alpha={found:.10g}" if 0 < found < 1 else "level= is 1 - alpha"
+    several = isinstance(alpha, (list, tuple, np.ndarray)) and np.ndim(alpha) == 1
+    found = [as_number(value) for value in (alpha if several else [alpha])]
+    if not found or not all(0 < value < 1 for value in found):
+        return "Pass nominal coverage instead: level= is 1 - alpha"
+    level, given = (", ".join(f"{value:.10g}" for value in values) for values in ([1 - a for a in found], found))
+    which = f"level=[{level}] for alpha=[{given}]" if several else f"level={level} for alpha={given}"
     return f"Pass nominal coverage instead: {which}"
 
 
@@ -104,6 +108,9 @@ def _call_for_bounds(bounds: Any) -> str:
         which, level = (", 0", "level") if shape[2] == 1 else ("", "levels")
         call = f"Intervals(bounds[:, 0{which}], bounds[:, 1{which}], {level})"
         return f"Pass bounds of shape (n, 2, L), as MAPIE returns them, as {call}"
+    if len(shape) == 2 and shape[1] == 2 and hasattr(bounds, "columns"):
+        low, high = (shown(name) for name in bounds.columns)
+        return f"Pass the columns of a frame as Intervals(frame[{low}], frame[{high}], level), with a level such as 0.9"
     if len(shape) == 2 and shape[1] == 2:
         return "Pass rows of (lower, upper) as Intervals(*numpy.transpose(bounds), level), with a level such as 0.9"
     return ""

@@ -117,7 +117,9 @@ def _levels(level: Any, L: int, flat: bool) -> FloatArray:
     if flat and not one:
         raise InputError(f"a mask of shape (n, K) has one level; got {shown(level)}")
     if not flat and one:
-        raise InputError(f"a mask of shape (n, K, {L}) needs a list of {L} levels; got {shown(level)}")
+        remedy = f". Pass level=[{levels[0]:.10g}], or mask[:, :, 0]" if L == 1 else ""
+        number = "one level" if L == 1 else f"{L} levels"
+        raise InputError(f"a mask of shape (n, K, {L}) needs a list of {number}; got {shown(level)}{remedy}")
     if levels.size != L:
         raise InputError(f"level must give one number per last axis of mask; got {levels.size} for {L}")
     return levels

@@ -1,26 +1,37 @@
-"""Kuiper's test in many groups of rows at once, adjusted for their number."""
+"""Tests of many groups of rows at once: Kuiper's and Cox's statistic of each, adjusted for their number."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.grid import Grid
+from calibrant.core.bins import COLUMNS
+from calibrant.core.grid import GroupCells
+from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION
-from calibrant.core.pvalues import brownian_range_sf, holm, normal_quantile
+from calibrant.core.ordered import Ordered, cell_columns, sums_by_key
+from calibrant.core.pool import Pool
+from calibrant.core.pvalues import normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.cumulative import kuiper_test
+from calibrant.probabilities.calibration_test import LARGEST_LOGIT, RANK_TOLERANCE
 from calibrant.progress import steps
 
-NUMBERS_AT_ONCE = 1 << 22  # redrawn outcomes held in memory
-MAX_GROUPS_BY_PVALUE = 50
+GROUP_RESAMPLES = 999
+MAX_ENTRIES = 1 << 17  # of all groups together, from which outcomes are redrawn
+MIN_ENTRIES_PER_GROUP, MAX_ENTRIES_PER_GROUP = 8, 256
+GROUPS_AT_ONCE = 50  # between two messages of progress
+SMALLEST_TAIL = 5  # redraws beyond the anchor of a tail
 POWER = 0.8  # at the minimum detectable error
+WHOLE = 1e-9  # relative difference from a whole number that is rounding
+NO_SPREAD = 1e-9  # stands for the standard deviation where outcomes cannot vary
+N, W, W2, WP, WY, W2V, W2R2 = (COLUMNS.index(name) for name in ("n", "w", "w2", "wp", "wy", "w2v", "w2r2"))
 
 
 @dataclass(frozen=True)
@@ -30,120 +41,352 @@ class GroupFindings:
     names: list[str]
     n: NDArray[np.int64]
     weight: FloatArray
-    estimate: FloatArray
-    statistic: FloatArray
-    pvalue: FloatArray
-    pvalue_adjusted: FloatArray
+    estimate: FloatArray  # cutoff error
+    statistic: FloatArray  # Kuiper's, the estimate in units of its scale
+    pvalue: FloatArray  # of Kuiper's and Cox's statistic together
+    pvalue_adjusted: FloatArray  # for all groups together
     predicted: FloatArray  # mean
     bias: FloatArray  # mean observed less mean predicted
-    minimum_detectable: FloatArray
+    bias_low: FloatArray  # limits that cover in all groups together
+    bias_high: FloatArray
+    minimum_detectable: FloatArray  # constant error that is found with 80 % power
 
 
 def group_test(
-    rows: Binary, groupings: list[Grouping], *, level: float, resamples: int, rng: np.random.Generator
+    rows: Binary,
+    groupings: Sequence[Grouping],
+    *,
+    level: float,
+    resamples: int = GROUP_RESAMPLES,
+    rng: np.random.Generator,
 ) -> GroupFindings:
-    """Test each group by Kuiper's statistic H, with step-down adjustment (Westfall and Young 1993).
+    r"""Test each group by Kuiper's and Cox's statistic, adjust for the number of groups, and limit each bias.
 
-    Outcomes are redrawn on all rows at once, so groups may overlap. The null distribution of the calibrated groups does
-    not depend on the others, and the family-wise error rate is controlled in the strong sense. Groups are compared by
-    their redrawn p-values (minimum p). Those are multiples of 1/(resamples + 1), and among many groups some reach the
-    smallest by chance; the statistics themselves are therefore compared beyond 50 groups (maximum H). The minimum
-    detectable constant error is found with 80 % power at the adjusted level.
+    Outcomes are redrawn from the scores of each group: those of its rows, or of some hundred cells of equal mass if it
+    has more different scores. The p-value of a group is that of the smaller p-value of its two statistics.
+
+    The smallest of the p-values of all groups is compared with the smallest ones of the redraws, step by step (Westfall
+    and Young 1993). Redraws alone resolve p-values down to 1/(resamples + 1), too coarse for many groups. Beyond the
+    anchor a, the statistic's redrawn quantile at `level`, the p-value of x is therefore extrapolated by
+
+    .. math:: \log p(x) = \log p(a) - (h(bx) - h(ba))/b^2, \quad h(u) = (1 + u) \log(1 + u) - u
+
+    with the largest share b of one row in the standard deviation: the tail of a sum of bounded variables (Bennett
+    1962), normal for small b and that of a Poisson variable for rare events. It decides which groups are compared as
+    equally surprising, not the error rate, because redraws are extrapolated in the same way.
+
+    Groups may overlap: they are redrawn one by one, as if they were disjoint. The error rate of a family of any
+    dependence exceeds that of independent tests with the same thresholds by at most 2.6 % of itself at level 0.95.
+
+    Parameters
+    ----------
+    rows, groupings
+        The rows, and their groups.
+    level
+        One minus the family-wise error rate, for the tests and for the limits of the biases.
+    resamples, rng
+        Number of redraws, and the random generator.
     """
-    order = np.lexsort([*(grouping.code for grouping in groupings), rows.w, rows.p])
-    p, w, y = rows.p[order].astype(np.float64), rows.w[order], rows.y[order]
-    walks = [_Walks(p, w, grouping.code[order], len(grouping.names)) for grouping in groupings]
-    sizes = np.empty((sum(walk.groups for walk in walks), resamples + 1), dtype=np.float32)
-    sizes[:, :1] = _sizes(walks, y[None, :])
-    for start, stop in steps(resamples, size=max(1, NUMBERS_AT_ONCE // p.size), label="redrawing outcomes in groups"):
-        sizes[:, start + 1 : stop + 1] = _sizes(walks, rng.random((stop - start, p.size)) < p)
-    scale = np.concatenate([walk.scale for walk in walks])
-    total = np.concatenate([walk.total for walk in walks])
-    reached = np.count_nonzero(sizes >= sizes[:, :1], axis=1)
-    estimate = np.concatenate([walk.extents(y[None, :])[:, 0] for walk in walks]) / total
+    most = entries_per_group(sum(len(grouping.names) for grouping in groupings))
+    parts = [entries_of_rows(rows, grouping, most)[0] for grouping in groupings]
+    return _independent(parts, level, resamples, rng)
+
+
+def counted_groups(
+    groupings: Iterable[GroupCells], *, level: float, resamples: int = GROUP_RESAMPLES, rng: np.random.Generator
+) -> GroupFindings:
+    """Return the same as `group_test` for rows that were counted in cells; estimates are those of the cells."""
+    groupings = list(groupings)
+    most = entries_per_group(sum(len(cells.names) for cells in groupings))
+    return _independent([entries_of_cells(cells, most) for cells in groupings], level, resamples, rng)
+
+
+def part_test(
+    summaries: Sequence[Ordered],
+    names: Sequence[str],
+    *,
+    level: float,
+    resamples: int = GROUP_RESAMPLES,
+    rng: np.random.Generator,
+) -> GroupFindings:
+    """Return the same as `group_test` for parts given by their sorted rows, such as each class against the rest.
+
+    Outcomes of different parts may depend on each other, as those of overlapping groups do.
+    """
+    most = entries_per_group(len(summaries))
+    parts = [entries_of_summary(summary, name, most) for summary, name in zip(summaries, names, strict=True)]
+    return _independent(parts, level, resamples, rng)
+
+
+def _independent(parts: list[GroupEntries], level: float, resamples: int, rng: np.random.Generator) -> GroupFindings:
+    total = np.concatenate([part.total for part in parts], axis=1)
+    heaviest = np.concatenate([part.heaviest for part in parts])
+    limits = _bias_limits(total, heaviest, level)
+    return findings(parts, lambda g, pool: redrawn_residuals(pool, resamples, rng), limits, level)
+
+
+def entries_per_group(groups: int) -> int:
+    """Return how many entries each of so many groups may have."""
+    return min(MAX_ENTRIES_PER_GROUP, max(MIN_ENTRIES_PER_GROUP, MAX_ENTRIES // groups))
+
+
+class GroupEntries(NamedTuple):
+    """The rows of the groups of one grouping, as sums over entries: the different scores or cells of each group."""
+
+    names: Sequence[str]
+    starts: NDArray[np.intp]  # the first entry of each group
+    sums: FloatArray  # (11, entries), rows named by COLUMNS
+    extent: FloatArray  # of each group's cumulative differences
+    heaviest: FloatArray  # largest weight of each group
+
+    def groups(self) -> list[tuple[FloatArray, float]]:
+        """Return the sums of each group, and its largest weight."""
+        ends = [*self.starts[1:], self.sums.shape[1]]
+        return [
+            (self.sums[:, start:stop], float(heaviest))
+            for start, stop, heaviest in zip(self.starts, ends, self.heaviest, strict=True)
+        ]
+
+    @property
+    def total(self) -> FloatArray:
+        """The sums over all rows of each group, (11, groups)."""
+        total: FloatArray = np.add.reduceat(self.sums, self.starts, axis=1)
+        return total
+
+
+def entries_of_rows(rows: Binary, grouping: Grouping, most: int) -> tuple[GroupEntries, NDArray[np.intp]]:
+    """Return at most about `most` entries per group, and the number of each row's entry."""
+    order = np.lexsort((rows.p, grouping.code))
+    code, p, w = grouping.code[order], rows.p[order], rows.w[order]
+    last = np.ones(p.size, bool)  # of the rows of one score in one group
+    last[:-1] = (p[1:] != p[:-1]) | (code[1:] != code[:-1])
+    ends = np.flatnonzero(last)
+    tied = np.diff(ends, prepend=-1)
+    extent = _extents(code[ends], np.cumsum(w * (rows.y[order] - p.astype(np.float64)))[ends])
+    entry = _entries(code[ends], tied, most)
+    number = np.empty(p.size, np.intp)
+    number[order] = np.repeat(entry, tied)
+    starts = _starts(code)
+    sums = sums_by_key(rows, number, int(entry[-1]) + 1)
+    heaviest = np.maximum.reduceat(w, starts)
+    return GroupEntries(grouping.names, number[order[starts]], sums, extent, heaviest), number
+
+
+def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
+    """Return at most about `most` entries per group."""
+    extent = _extents(cells.group, np.cumsum(cells.sums[WY] - cells.sums[WP]))
+    entry = _entries(cells.group, cells.sums[N].astype(np.int64), most)
+    sums = np.add.reduceat(cells.sums, _starts(entry), axis=1)
+    return GroupEntries(cells.names, entry[cells.starts], sums, extent, cells.weight_max)
+
+
+def entries_of_summary(summary: Ordered, name: str, most: int) -> GroupEntries:
+    """Return sorted rows as one group of at most about `most` entries."""
+    sums = np.add.reduceat(np.stack(list(cell_columns(summary.pool))), summary.starts(), axis=1)
+    entry = _entries(np.zeros(sums.shape[1], np.intp), sums[N].astype(np.int64), most)
+    extent, heaviest = np.array([summary.walk.high - summary.walk.low]), np.array([summary.weight_max])
+    return GroupEntries([name], np.zeros(1, np.intp), np.add.reduceat(sums, _starts(entry), axis=1), extent, heaviest)
+
+
+def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """Return where each run of equal numbers starts."""
+    return np.flatnonzero(np.diff(number, prepend=-1))
+
+
+def _extents(group: NDArray[np.integer[Any]], walk: FloatArray) -> FloatArray:
+    """Return max C - min C of each group, C_0 = 0 included, given the cumulative sums of all."""
+    starts = _starts(group)
+    before = np.concatenate([[0.0], walk[starts[1:] - 1]])
+    high, low = (reduce.reduceat(walk, starts) - before for reduce in (np.maximum, np.minimum))
+    extents: FloatArray = np.maximum(high, 0) - np.minimum(low, 0)
+    return extents
+
+
+def _entries(group: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]], most: int) -> NDArray[np.intp]:
+    """Return the number of each score's entry; groups of more than `most` scores are cut into parts of equal mass."""
+    starts = _starts(group)
+    different, rows = np.diff(starts, append=group.size), np.add.reduceat(count, starts)
+    before = np.cumsum(count) - count
+    part = (before - before[starts][group]) * most // rows[group]
+    part = np.where(different[group] <= most, np.arange(group.size), part)
+    new = (np.diff(part, prepend=-1) != 0) | (np.diff(group, prepend=-1) != 0)
+    return np.cumsum(new) - 1
+
+
+def redrawable(sums: FloatArray, heaviest: float) -> Pool:
+    """Return entries from which outcomes can be redrawn, in units of the largest weight.
+
+    Rows of unequal weight become (Σw)²/Σw² rows of equal weight, rounded down: redraws vary at least as much.
+    """
+    w, w2, wp, wy = sums[W] / heaviest, sums[W2] / heaviest**2, sums[WP] / heaviest, sums[WY] / heaviest
+    rows = np.maximum(np.floor(w * w / w2 * (1 + WHOLE)), 1).astype(np.int64)
+    weight = w / rows
+    return Pool(np.minimum(wp / w, 1.0), weight, rows, wy / weight)
+
+
+class Replicates(NamedTuple):
+    """Residuals Σw(y - p) of the entries of a group, (entries, 1 + redraws), those of the data first.
+
+    They are divided by `spread`, the standard deviation of the sum of all residuals in units of that of independent
+    rows.
+    """
+
+    residuals: FloatArray
+    spread: float = 1.0
+
+
+def redrawn_residuals(pool: Pool, resamples: int, rng: np.random.Generator) -> Replicates:
+    """Return the residuals of the data, and of independent outcomes drawn from the scores."""
+    score, weight, count, events = pool
+    drawn = np.empty((score.size, resamples + 1))
+    drawn[:, 0] = events
+    single = count == 1
+    several = ~single
+    drawn[single, 1:] = rng.random((np.count_nonzero(single), resamples)) < score[single, None]
+    # NumPy draws many values of one binomial distribution faster than as many of different ones.
+    size = np.count_nonzero(several), resamples
+    drawn[several, 1:] = rng.binomial(count[several, None], score[several, None], size)
+    return Replicates(weight[:, None] * (drawn - (count * score)[:, None]))
+
+
+Redraw = Callable[[int, Pool], Replicates | None]
+"""Given the number of a group and its entries, returns its replicates; None if the group cannot be tested."""
+
+
+def findings(
+    parts: Sequence[GroupEntries], redraw: Redraw, limits: tuple[FloatArray, FloatArray], level: float
+) -> GroupFindings:
+    """Test all groups, given replicates of their residuals and the limits of their biases."""
+    surprise, tails, spread = [], [], []
+    groups = [group for part in parts for group in part.groups()]
+    for start, stop in steps(len(groups), size=GROUPS_AT_ONCE, label="redrawing outcomes in groups"):
+        for g in range(start, stop):
+            pool = redrawable(*groups[g])
+            replicates = redraw(g, pool)
+            found = (None, None) if replicates is None else _judged(Statistics(pool), replicates, 1 - level)
+            surprise.append(found[0])
+            tails.append(found[1])
+            spread.append(np.nan if replicates is None else replicates.spread)
+    pvalue, adjusted, threshold = _adjusted(surprise, level)
+    total = np.concatenate([part.total for part in parts], axis=1)
+    estimate = np.concatenate([part.extent for part in parts]) / total[W]
+    scale = np.sqrt(total[W2V]) / total[W]
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(scale > 0, estimate / scale, np.where(estimate > 0, np.inf, 0.0))
-    if len(sizes) <= MAX_GROUPS_BY_PVALUE:
-        adjusted, threshold = _step_down(_ranks(sizes), level)
-        needed = np.quantile(sizes, 1 - threshold / (resamples + 1), axis=1) / total
-    else:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            sizes /= (scale * total)[:, None].astype(np.float32)
-        np.nan_to_num(sizes, copy=False, nan=0.0)
-        np.negative(sizes, out=sizes)
-        adjusted, threshold = _step_down(sizes, level)
-        needed = -threshold * scale
+    needed = np.array([np.nan if tail is None else tail.at(threshold) for tail in tails])
     return GroupFindings(
-        names=[name for grouping in groupings for name in grouping.names],
-        n=np.concatenate([walk.count for walk in walks]),
-        weight=np.concatenate([walk.weight for walk in walks]),
+        names=[name for part in parts for name in part.names],
+        n=total[N].astype(np.int64),
+        weight=total[W],
         estimate=estimate,
         statistic=statistic,
-        pvalue=reached / (resamples + 1),
+        pvalue=pvalue,
         pvalue_adjusted=adjusted,
-        predicted=np.concatenate([walk.predicted for walk in walks]),
-        bias=np.concatenate([walk.ends(y[None, :])[:, 0] for walk in walks]) / total,
-        minimum_detectable=needed + normal_quantile(POWER) * scale,
+        predicted=total[WP] / total[W],
+        bias=(total[WY] - total[WP]) / total[W],
+        bias_low=limits[0],
+        bias_high=limits[1],
+        minimum_detectable=(needed + normal_quantile(POWER)) * scale * np.array(spread),
     )
 
 
-class _Walks:
-    """The cumulative differences of the groups of one grouping, all in one array."""
-
-    def __init__(self, p: FloatArray, w: FloatArray, code: NDArray[np.intp], groups: int) -> None:
-        self.groups = groups
-        self.order = np.argsort(code, kind="stable")  # by group, then by score
-        sorted_code, self.p, self.w = code[self.order], p[self.order], w[self.order]
-        self.starts = np.searchsorted(sorted_code, np.arange(groups))
-        self.weight = np.bincount(code, w, minlength=groups)
-        # Each group in units of its own largest weight: rounding in one does not affect another, and float32 suffices.
-        self.w = self.w / np.maximum.reduceat(self.w, self.starts)[sorted_code]
-        last = np.ones(p.size, dtype=bool)  # of the rows of one score in one group
-        last[:-1] = (np.diff(self.p) != 0) | (np.diff(sorted_code) != 0)
-        self.last = np.flatnonzero(last)
-        self.code_at_last = sorted_code[self.last]
-        self.first_last = np.searchsorted(self.code_at_last, np.arange(groups))
-        self.count = np.bincount(code, minlength=groups)
-        self.total = np.bincount(sorted_code, self.w, minlength=groups)
-        self.predicted = np.bincount(sorted_code, self.w * self.p, minlength=groups) / self.total
-        variance = np.bincount(sorted_code, self.w**2 * self.p * (1 - self.p), minlength=groups)
-        self.scale = np.sqrt(variance) / self.total
-
-    def _partial(self, y: NDArray[Any]) -> FloatArray:
-        """Return the walks at ends of ties, (replicates, ends), each group starting at 0."""
-        C = np.cumsum(self.w * (y[:, self.order] - self.p), axis=1)
-        before = np.concatenate([np.zeros((len(y), 1)), C], axis=1)[:, self.starts]
-        partial: FloatArray = C[:, self.last] - before[:, self.code_at_last]
-        return partial
-
-    def extents(self, y: NDArray[Any]) -> FloatArray:
-        """Return max C - min C of each group, C_0 = 0 included, (groups, replicates)."""
-        partial = self._partial(y)
-        high = np.maximum(np.maximum.reduceat(partial, self.first_last, axis=1), 0)
-        low = np.minimum(np.minimum.reduceat(partial, self.first_last, axis=1), 0)
-        extents: FloatArray = (high - low).T
-        return extents
-
-    def ends(self, y: NDArray[Any]) -> FloatArray:
-        """Return the last value of each group's walk, (groups, replicates)."""
-        final: FloatArray = self._partial(y)[:, np.append(self.first_last[1:], self.last.size) - 1].T
-        return final
+def _adjusted(surprise: list[NDArray[np.float32] | None], level: float) -> tuple[FloatArray, FloatArray, float]:
+    """Return p-values, adjusted p-values, and the log p-value that a group must reach; NaN for groups not tested."""
+    tested = [g for g, found in enumerate(surprise) if found is not None]
+    pvalue, adjusted = np.full((2, len(surprise)), np.nan)
+    if not tested:
+        return pvalue, adjusted, np.nan
+    extreme = np.stack([found for found in surprise if found is not None])
+    pvalue[tested] = np.count_nonzero(extreme <= extreme[:, :1], axis=1) / extreme.shape[1]
+    adjusted[tested], threshold = _step_down(extreme, level)
+    return pvalue, adjusted, threshold
 
 
-def _sizes(walks: list[_Walks], y: NDArray[Any]) -> FloatArray:
-    return np.concatenate([walk.extents(y) for walk in walks])
+class Statistics:
+    """Kuiper's and Cox's statistic of one group, each in units of its standard deviation.
 
-
-def _ranks(sizes: NDArray[np.float32]) -> NDArray[np.uint16]:
-    """Return, for each group and replicate, how many replicates are at least as large (itself counted).
-
-    The sizes are float32: values that differ only by rounding of float64 are tied.
+    Cox's is the root of the score statistic of logistic recalibration, a + b logit p: the sum of the squares of Σwr and
+    of Σwr(logit p - m), each divided by its variance, where the mean m makes the two uncorrelated.
     """
-    ranks = np.empty(sizes.shape, dtype=np.uint16)
-    B = sizes.shape[1]
-    for g, row in enumerate(sizes):
-        ranks[g] = B - np.searchsorted(np.sort(row), row, side="left")
-    return ranks
+
+    def __init__(self, pool: Pool) -> None:
+        p, weight, count, _ = pool
+        with np.errstate(divide="ignore"):
+            logit = np.clip(np.log(p) - np.log1p(-p), -LARGEST_LOGIT, LARGEST_LOGIT)
+        v = weight * weight * count * p * (1 - p)
+        variance = float(v.sum())
+        self.scale = math.sqrt(variance) or NO_SPREAD
+        centred = logit - float(v @ logit) / variance if variance > 0 else np.zeros_like(p)
+        spread = float(v @ centred**2)
+        sloped = spread > RANK_TOLERANCE * float(v @ logit**2)
+        self.features = np.stack(
+            [np.full_like(p, 1 / self.scale), centred / math.sqrt(spread) if sloped else np.zeros_like(p)]
+        )
+        most = np.sqrt((self.features**2).sum(axis=0)) * weight
+        self.shares = (1 / self.scale, float(most.max())) if variance > 0 else (1.0, 1.0)
+
+    def of(self, r: FloatArray) -> FloatArray:
+        """Return both statistics (2, replicates) of weighted residuals (entries, replicates), which are overwritten."""
+        cox = np.sqrt(((self.features @ r) ** 2).sum(axis=0))
+        walk = np.cumsum(r, axis=0, out=r)
+        extent = walk.max(axis=0, initial=0.0) - walk.min(axis=0, initial=0.0)
+        return np.stack([extent / self.scale, cox])
+
+
+class _Tail(NamedTuple):
+    """Kuiper's and Cox's tails of one group: anchors a, their log p-values, and the shares b of one row."""
+
+    anchor: tuple[float, float]
+    log_pvalue: tuple[float, float]
+    share: tuple[float, float]
+
+    def at(self, log_pvalue: float) -> float:
+        """Return the smaller of the two values whose p-value is this one."""
+        return min(
+            _inverse(known - log_pvalue + float(_exponent(a, b)), b) if log_pvalue < known else a
+            for a, known, b in zip(*self, strict=True)
+        )
+
+
+def _judged(statistics: Statistics, replicates: Replicates, rate: float) -> tuple[NDArray[np.float32], _Tail]:
+    """Return the log p-values of data and redraws, the smaller one of both statistics, and the tails."""
+    shares = [share / replicates.spread for share in statistics.shares]
+    values = statistics.of(replicates.residuals).astype(np.float32)
+    kuiper, cox = (_log_pvalues(x, share, rate) for x, share in zip(values, shares, strict=True))
+    tail = _Tail((kuiper[1], cox[1]), (kuiper[2], cox[2]), (shares[0], shares[1]))
+    return np.minimum(kuiper[0], cox[0]).astype(np.float32), tail
+
+
+def _log_pvalues(values: NDArray[np.float32], share: float, rate: float) -> tuple[FloatArray, float, float]:
+    """Return the log p-value of each replicate among all, extrapolated beyond the anchor; the anchor, and its own.
+
+    Values are float32: those that differ only by rounding of float64 are tied.
+    """
+    B = values.size
+    ascending = np.sort(values)
+    anchor = ascending[B - min(B, max(SMALLEST_TAIL, math.ceil(rate * B)))]
+    logs = np.log((B - np.searchsorted(ascending, values)) / B)
+    log_anchor = math.log((B - int(np.searchsorted(ascending, anchor))) / B)
+    beyond = values > anchor
+    logs[beyond] = log_anchor - (_exponent(values[beyond].astype(np.float64), share) - _exponent(float(anchor), share))
+    return logs, float(anchor), log_anchor
+
+
+def _exponent(x: Any, b: float) -> Any:
+    """Return h(bx)/b² with h(u) = (1 + u) log(1 + u) - u: nearly x²/2 if bx is small."""
+    u = b * x
+    return np.where(u > 1e-4, (1 + u) * np.log1p(u) - u, u * u / 2) / (b * b)
+
+
+def _inverse(exponent: float, b: float) -> float:
+    """Return the x whose exponent is this one, by Newton's method: the exponent is convex."""
+    x = math.sqrt(2 * exponent)
+    for _ in range(50):
+        step = (float(_exponent(x, b)) - exponent) * b / math.log1p(b * x) if x > 0 else 0.0
+        x -= step
+        if abs(step) <= 1e-12 * x:
+            break
+    return x
 
 
 def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
@@ -162,47 +405,21 @@ def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
     return adjusted, float(np.quantile(least, 1 - level, method="lower"))
 
 
-WIDEST_RANGE = 40.0  # that a Brownian motion on [0, 1] exceeds with a probability below the smallest float64
+def _bias_limits(total: FloatArray, heaviest: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return limits of the mean of y - p that cover in all groups together (Bonferroni).
 
-
-def counted_groups(groups: Iterable[tuple[str, Grid]], *, level: float, rng: np.random.Generator) -> GroupFindings:
-    """Test each group by itself, and adjust the p-values for their number (Holm).
-
-    The minimum detectable constant error is found with 80 % power at the level that the first of all groups must reach,
-    by the limit distribution of the statistic.
+    Bias ± z s with s² = max(Σw²v, Σw²r²)/W², which is at least the variance on average whatever the true probabilities;
+    in groups that carry little information the limits of Clopper and Pearson, which cover for outcomes of unequal
+    probabilities too (Hoeffding 1956). The farther z lies in the tail, the more information the normal limits need.
     """
-    names, lines = [], []
-    for name, grid in groups:
-        # Ties make the limit conservative; redraws for them would take long in many groups.
-        enough = float(grid.cells().w2v.sum()) >= MIN_INFORMATION * grid.weight_max**2
-        test = kuiper_test(grid, null="asymptotic" if enough else "auto", rng=rng)
-        whole = grid.bins(1)
-        predicted, observed = float(whole.mean_predicted[0]), float(whole.mean_observed[0])
-        names.append(name)
-        lines.append(
-            (grid.n, whole.w[0], test.estimate, test.statistic, test.pvalue, predicted, observed, test.details["scale"])
-        )
-    n, weight, estimate, statistic, pvalue, predicted_, observed_, scale = map(np.array, zip(*lines, strict=True))
-    return GroupFindings(
-        names=names,
-        n=n,
-        weight=weight,
-        estimate=estimate,
-        statistic=statistic,
-        pvalue=pvalue,
-        pvalue_adjusted=holm(pvalue),
-        predicted=predicted_,
-        bias=observed_ - predicted_,
-        minimum_detectable=(_critical((1 - level) / len(names)) + normal_quantile(POWER)) * scale,
-    )
-
-
-def _critical(size: float) -> float:
-    """Return the value that the range of a Brownian motion exceeds with this probability.
-
-    >>> round(_critical(0.05), 3)
-    2.498
-    """
-    from scipy.optimize import brentq
-
-    return float(brentq(lambda x: brownian_range_sf(x) - size, 0.0, WIDEST_RANGE))
+    each = (1 - level) / heaviest.size
+    z = -normal_quantile(each / 2)
+    enough = total[W2V] / heaviest**2 >= MIN_INFORMATION * (z / -normal_quantile(0.025)) ** 4
+    observed, predicted = total[WY] / total[W], total[WP] / total[W]
+    half = z * np.sqrt(np.maximum(total[W2V], total[W2R2])) / total[W]
+    m = total[W] ** 2 / total[W2]
+    k = np.minimum(observed * m, m)
+    low, _ = exact_limits(np.floor(k * (1 + WHOLE)), m, 1 - each)
+    _, high = exact_limits(np.minimum(np.ceil(k * (1 - WHOLE)), m), m, 1 - each)
+    bias = observed - predicted
+    return np.where(enough, bias - half, low - predicted), np.where(enough, bias + half, high - predicted)

@@ -193,7 +193,7 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     table = Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families))
     off = [line for line in lines if worst[line["group"]] is line and line["pvalue_adjusted"] <= 1 - setting.level]
     claims = tuple(_group_claim(line, rate, setting.level) for line in off)
-    return Grouped(table, {name: line["how"] for name, line in worst.items()}, claims)
+    return Grouped(table, {f"group {name}": line["how"] for name, line in worst.items()}, claims)
 
 
 def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:

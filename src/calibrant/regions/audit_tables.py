@@ -11,14 +11,14 @@ import numpy as np
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.words import SMALL_GROUP, percent, points, small_groups
+from calibrant.core.words import SMALL_GROUP, small_groups
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.rows import IntervalRows, SetRows
-from calibrant.regions.claims import INTERVALS, Beside, Judged, Phrase, Plan, level_words, smallest_seen
+from calibrant.regions.claims import INTERVALS, Beside, Judged, Phrase, Plan, level_words
 from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
 from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
-from calibrant.regions.hits import ALL, HitTable, not_nested
+from calibrant.regions.hits import ALL, HitTable
 from calibrant.regions.lines import (
     Line,
     Lines,
@@ -192,7 +192,29 @@ def grouped(tables: list[HitTable], setting: Setting, rule: Rule, phrase: Phrase
         worst.setdefault(line["group"], line)
     table = group_table(curves, several, setting)
     table = replace(table, note=table.note + only_one_side(rule))
-    return Grouped(table, {group: how_off(line, phrase) for group, line in worst.items()})
+    off = sorted(
+        (line for line in tested if line["pvalue_adjusted"] < 1 - setting.level), key=lambda line: line["pvalue"]
+    )
+    how = {f"group {group}": how_off(line, phrase) for group, line in worst.items()}
+    figure = groups_figure(table, level=setting.level, nominal=float(curves[0].nominal[0]))
+    return Grouped(table, how, tuple(_group_claim(line, setting.level) for line in off), (figure,))
+
+
+def _group_claim(line: Line, level: float) -> Claim:
+    """Return the claim on the coverage of one group at one level."""
+    return Claim(
+        "below" if line["coverage"] < line["nominal"] else "above",
+        f"group {line['group']}",
+        "coverage",
+        line["coverage"],
+        line["lower"],
+        line["upper"],
+        level,
+        int(line["count"]),
+        expected=line["nominal"],
+        test="coverage_test",
+        pvalue=line["pvalue_adjusted"],
+    )
 
 
 def only_one_side(rule: Rule) -> str:
@@ -403,63 +425,3 @@ def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> 
     value, permuted = hsic_permutations(sizes, 0, resamples=B, rng=setting.rng)
     pvalue = (1 + int(np.count_nonzero(reaches(permuted, value)))) / (B + 1)
     return lowest, Measurement("coverage_hsic", label, value, pvalue=pvalue, method=f"{B} permutations of the hits")
-
-
-def seen_caveat(lines: Lines, setting: Setting) -> list[str]:
-    """Return which shortfall such an audit detects; nothing if nothing is tested."""
-    if not lines.tested.any() or not lines.rule.counts_low:
-        return []
-    m, levels = setting.calibration_size, np.unique(lines.curve.nominal).tolist()
-    found = [smallest_seen(lines.curve.n, level, lines.rate, m) for level in levels]
-    seen = [value for value in found if value is not None]
-    if len(seen) < len(found):
-        return ["With so few rows no shortfall of coverage is found 4 times in 5."]
-    return [
-        f"With this many rows coverage too low by {points(max(seen))} is found 4 times in 5 at the "
-        f"{percent(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
-    ]
-
-
-def nesting_caveat(rows: IntervalRows | SetRows) -> list[str]:
-    """Say in how many rows the prediction of a lower level reaches beyond that of a higher one."""
-    bad = int(np.count_nonzero(not_nested(rows)))
-    if not bad:
-        return []
-    return [
-        f"In {bad:,} of {rows.n:,} rows a prediction of a lower level reaches beyond that of a higher level. The "
-        "levels are therefore not tested together. Are levels or columns exchanged?"
-    ]
-
-
-def ties_caveat(found: Covered, setting: Setting) -> list[str]:
-    """Say how outcomes on bounds are counted, if there are any and the user did not say it."""
-    tied = int((found.table.hits - found.table.hits_inside).max())
-    if not tied or setting.alternative is not None:
-        return []
-    are = "1 outcome lies" if tied == 1 else f"Up to {tied:,} outcomes lie"
-    how = (
-        "a level is taken as right if it lies between the coverage without and with the bounds, and levels are not "
-        "tested jointly"
-        if found.lines.rule.ties
-        else "coverage above the level is then no fault"
-    )
-    return [f'{are} on a bound: {how}. Pass alternative="two-sided" to judge the coverage with bounds both ways.']
-
-
-def conformal_caveat(things: str, setting: Setting) -> list[str]:
-    """Say how the calibration set enters the coverage of split conformal prediction."""
-    if setting.calibration_size is not None:
-        return [
-            f"Tests of coverage allow for a calibration set of {setting.calibration_size:,} scores, on which the "
-            "coverage of split conformal prediction depends; limits are those of the coverage of this predictor."
-        ]
-    return [
-        f"If these {things} come from split conformal prediction, their coverage depends on the calibration set and "
-        "these tests are too strict: pass calibration_size=, its number of scores."
-    ]
-
-
-def weights_caveat(n: int, w: Any) -> list[str]:
-    """Say how many rows of equal weight these rows are worth."""
-    effective = float(w.sum()) ** 2 / float((np.asarray(w) ** 2).sum())
-    return [f"With these weights {n:,} rows count like {effective:,.0f}."] if effective < 0.9 * n else []

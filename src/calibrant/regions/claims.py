@@ -114,7 +114,7 @@ def _main_outcome(
     judged: Sequence[Judged], rejected: bool, beside: Beside | None, alone: float, setting: Setting
 ) -> Outcome:
     lows = [lines.error_low[lines.off(setting)].max(initial=0.0) for lines, _ in judged]
-    high = max(float(lines.error_high[lines.tested].max(initial=0.0)) for lines, _ in judged)
+    high = max(float(lines.error_most[lines.tested].max(initial=0.0)) for lines, _ in judged)
     if beside is not None and not beside.bounded and alone < 1 - setting.level:
         high = math.nan
     return outcome(float(max(lows)), high, rejected=rejected, tolerance=setting.tolerance)
@@ -122,9 +122,10 @@ def _main_outcome(
 
 def _whole(judged: Sequence[Judged], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
     """Return the claim on the largest error of all levels."""
+    upper = "error_high" if main.status == "miscalibrated" else "error_most"
     low, estimate, high = (
         max(float(getattr(lines, name)[lines.tested].max(initial=0.0)) for lines, _ in judged)
-        for name in ("error_low", "error", "error_high")
+        for name in ("error_low", "error", upper)
     )
     by_lines = any(lines.off(setting).any() for lines, _ in judged)
     return Claim(
@@ -162,7 +163,7 @@ def _bad_part(lines: Lines, phrase: Phrase, setting: Setting) -> Claim | None:
 
 
 def _line_outcome(lines: Lines, k: int, setting: Setting) -> Outcome:
-    low, high = float(lines.error_low[k]), float(lines.error_high[k])
+    low, high = float(lines.error_low[k]), float(lines.error_most[k])
     return outcome(low, high, rejected=True, tolerance=setting.tolerance)
 
 
@@ -203,7 +204,7 @@ def _uncounted(line: dict[str, Any], rule: Rule) -> bool:
 def _worst_first(judged: Sequence[Judged], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
     """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit."""
     claims = [claim for pair in judged for claim in line_claims(*pair, setting)]
-    reach = np.concatenate([lines.error_high[lines.tested] for lines, _ in judged]).tolist()
+    reach = np.concatenate([lines.error_most[lines.tested] for lines, _ in judged]).tolist()
     if main.status == "miscalibrated":
         first = min(range(len(claims)), key=lambda k: _by_pvalue(claims[k]))
     else:
@@ -277,10 +278,12 @@ class Plan:
         rng = np.random.default_rng(0)
         told = np.ones(PLANNED_DRAWS, dtype=bool)
         off = np.zeros(PLANNED_DRAWS, dtype=bool)
+        least, most = self._hits_within(n)
+        too_few, too_many = self._hits_off(n)
         for _ in range(self.copies):
             hits = self._hits(n, coverage, rng)
-            told &= self._within(hits, n)
-            off |= self._off(hits, n)
+            told &= ((hits >= least) & (hits <= most)).all(axis=1)
+            off |= ((hits <= too_few) | (hits >= too_many)).any(axis=1)
         return float(np.mean(told if coverage is None else told | off))
 
     def _hits(self, n: int, coverage: FloatArray | None, rng: np.random.Generator) -> NDArray[Any]:
@@ -294,26 +297,37 @@ class Plan:
         counts = rng.multinomial(n, cells / cells.sum(axis=1, keepdims=True))
         return np.asarray(np.cumsum(counts, axis=1)[:, :-1] @ self.lines.T)
 
-    def _within(self, hits: NDArray[Any], n: int) -> NDArray[np.bool_]:
-        """Tell in which draws the limits of all lines are within the target."""
-        return np.asarray(~self._beyond(hits, n, self.target, outwards=False).any(axis=1))
+    def _hits_within(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the fewest and the most hits of each line for which its limits are within the target."""
+        nominal, rate = self.lines @ self.levels, self.family_rate / 2
+        least = least_hits(nominal - self.target, n, rate) if self.rule.counts_low else np.zeros(nominal.shape)
+        most = (
+            n - least_hits(1 - nominal - self.target, n, rate) if self.rule.counts_high else np.full(nominal.shape, n)
+        )
+        return least, most
 
-    def _off(self, hits: NDArray[Any], n: int) -> NDArray[np.bool_]:
-        """Tell in which draws the limits of some line leave out what is accepted."""
-        return np.asarray(self._beyond(hits, n, self.tolerance or 0.0, outwards=True).any(axis=1))
+    def _hits_off(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the hits of each line up to which, and from which, its limits leave out what is accepted."""
+        nominal, rate, tau = self.lines @ self.levels, self.rate / 2, self.tolerance or 0.0
+        none = np.full(nominal.shape, -1.0)
+        too_few = n - least_hits(1 - nominal + tau, n, rate) if self.rule.counts_low else none
+        too_many = least_hits(nominal + tau, n, rate) if self.rule.counts_high else n - none
+        return too_few, too_many
 
-    def _beyond(self, hits: NDArray[Any], n: int, tau: float, *, outwards: bool) -> NDArray[np.bool_]:
-        """Tell where limits show an error above tau (outwards), or do not exclude one."""
-        nominal = self.lines @ self.levels
-        found = np.zeros(hits.shape, dtype=bool)
-        for counts, sign in ((self.rule.counts_low, -1), (self.rule.counts_high, 1)):
-            edge = nominal + sign * tau
-            inner = (edge > 0) & (edge < 1)
-            low, high = binomial_tails(hits, n, np.clip(edge, 1e-300, 1 - 1e-16))
-            away, towards = (low, high) if sign < 0 else (high, low)
-            if counts:
-                found |= inner & (away < self.rate / 2 if outwards else towards > self.family_rate / 2)
-        return found
+
+def least_hits(p: FloatArray, n: int, rate: float) -> FloatArray:
+    """Return the least k with P(K >= k) <= rate for K ~ Binomial(n, p): 0 for p <= 0, and n + 1 if there is none.
+
+    >>> least_hits(np.array([0.5, -0.1, 1.0]), 4, 0.1)  # P(K >= 4) = 1/16
+    array([4., 0., 5.])
+    """
+    low, high = np.zeros(p.shape), np.full(p.shape, n + 1.0)  # P(K >= 0) = 1, P(K >= n + 1) = 0
+    inner = (p > 0) & (p < 1)
+    while (inner & (high - low > 1)).any():
+        middle = np.floor((low + high) / 2)
+        enough = binomial_tails(np.minimum(middle, n), n, np.where(inner, p, 0.5))[1] <= rate
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(p <= 0, 0.0, np.where(p >= 1, n + 1.0, high))
 
 
 def smallest_seen(n: int, level: float, share: float, calibration_size: int | None) -> float | None:

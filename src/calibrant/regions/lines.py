@@ -77,8 +77,8 @@ class Lines:
     """Judged lines of coverage, and the limits of their error: the distance of coverage from what the rule allows.
 
     The error of a line is max(level - P(hit), P(inside) - level, 0), without the first or second term if the rule does
-    not count it. That all errors are at most a tolerance is false only if a certain one is larger: upper limits of
-    errors need no correction for the number of lines (an intersection-union test), and use the rate of the family.
+    not count it. That all errors are at most a tolerance is false only if a certain one is larger: `error_most` needs
+    no correction for the number of lines (an intersection-union test), and uses the rate of the family.
     """
 
     curve: Curve  # `pvalue_adjusted`, `lower` and `upper` allow for all lines of the family and for all families
@@ -110,8 +110,16 @@ class Lines:
 
     @cached_property
     def error_high(self) -> FloatArray:
-        """Upper limit of the error of each line; their largest is that of the largest error."""
-        (lower, _), (_, upper) = self._limits(self.family_rate)
+        """Upper limit of the error of each line, for all lines together."""
+        return self._upper_limit(self.rate)
+
+    @cached_property
+    def error_most(self) -> FloatArray:
+        """Upper limit of the error of each line by itself; the largest is a limit of the largest error."""
+        return self._upper_limit(self.family_rate)
+
+    def _upper_limit(self, rate: float) -> FloatArray:
+        (lower, _), (_, upper) = self._limits(rate)
         return self._largest(self.curve.nominal - lower, upper - self.curve.nominal)
 
     def _limits(self, rate: float) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:

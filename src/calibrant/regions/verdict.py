@@ -351,13 +351,3 @@ def how_off(line: Line, phrase: Phrase) -> str:
     if phrase.quantity == SHARE_BELOW:
         return f"{text} up to the {level_words(level)} quantile, too {'many' if above else 'few'}"
     return f"covers {text}, {'above' if above else 'below'} {level_words(level)}"
-
-
-def family_words(setting: Setting, own: Sequence[str]) -> list[str]:
-    """Say which families of tests p-values and limits allow for, if there are several."""
-    names = [*own, *(["groups"] if setting.families > len(own) else [])]
-    if setting.families < 2:
-        return []
-    return [
-        f"P-values and limits of coverage allow for {setting.families} families of tests together: {', '.join(names)}."
-    ]

@@ -57,7 +57,8 @@ class Audit:
 
     def plot(self) -> Figure:
         """Draw all pictures into one new Matplotlib figure, up to four in a row, and return it."""
-        parts = [section.figures for section in self.findings.sections if section.figures]
+        found = self.findings
+        parts = [part for part in (*(section.figures for section in found.sections), found.group_figures) if part]
         figures = [figure for part in parts for figure in part]
         if not figures:
             raise NotApplicableError("this audit has no figures to draw")

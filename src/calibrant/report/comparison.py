@@ -220,7 +220,7 @@ def _overview(found: Comparison) -> Section:
     """Return all figures, and a table of the values of every model."""
     columns: dict[str, tuple[Any, ...]] = {"model": found.names}
     for metric, values in found.values.items():
-        columns[metric_words(metric)] = values
+        columns["squared error" if metric == "ece" else metric_words(metric)] = values
         if metric == "ece":
             columns["its root"] = tuple(math.sqrt(max(0.0, value)) for value in values)
     note = "The squared error allows for chance and may be negative; its root is the size of a typical gap."

@@ -98,7 +98,7 @@ def embedded(findings: Findings, rows: int) -> str:
         for section in findings.sections
     ]
     groups = findings.groups and first(findings.groups, rows)
-    plain = replace(findings, sections=tuple(sections), groups=groups).to_dict()
+    plain = replace(findings, sections=tuple(sections), groups=groups, group_figures=()).to_dict()
     plain["note"] = f"As embedded in a report: no figures, the first {rows} rows of each table, long texts shortened."
     plain["groups_total"] = findings.groups.length if findings.groups else 0
     return f"{_OPENING}{_escaped(plain)}</script>"

@@ -74,7 +74,7 @@ MODELS = Frame(
     "A difference is that of the first model less the second. A p-value says how often models that are equal by this "
     "metric would look at least this different.",
     {
-        "different": ("good", "One is better"),
+        "different": ("good", "They differ"),
         "within": ("good", "No difference that matters"),
         "cannot tell": ("unsure", "Cannot tell"),
     },
@@ -150,7 +150,7 @@ def render(findings: Findings) -> str:
     MissingExtraError
         If jinja2 or Matplotlib is not installed.
     """
-    figures = sum(len(section.figures) for section in findings.sections)
+    figures = sum(len(section.figures) for section in findings.sections) + len(findings.group_figures)
     detail = Detail().reduced(min(1.0, 5 / max(1, figures)))
     while True:
         page = _page(findings, detail)

@@ -1,0 +1,155 @@
+"""Write the tables and the picture of `docs/concepts/validity.md` from the results.
+
+    python -m benchmarks.validity.page
+
+Everything between the comments "begin" and "end" of a table is replaced.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.runner import RESULTS
+from benchmarks.validity.levels import CALIBRATED, MOST, PEER, WARNED
+
+ROOT = Path(__file__).parents[2]
+PAGE, PICTURE = ROOT / "docs/concepts/validity.md", ROOT / "docs/_static/validity.svg"
+LARGEST_DRAWN = 0.2
+INK, OTHER, BOUND = "#0b6e99", "#b5532a", "#555555"
+Row = dict[str, str]
+
+KINDS = {  # which designs are of which kind of prediction, by the words in their names
+    "classes": ("classes",),
+    "draws": ("draws",),
+    "distributions": ("Normal",),
+    "quantiles": ("quantiles",),
+    "sets": ("sets",),
+    "intervals": ("intervals", "levels", "conformal", "one-sided", "heteroscedastic", "quartiles"),
+    "one probability per row, groups": ("groups",),
+    "one probability per row": ("",),
+}
+
+
+def rows_of(name: str) -> list[Row]:
+    """Read a table of results."""
+    with (RESULTS / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def kind_of(design: str) -> str:
+    """Return the kind of prediction of a design of claims."""
+    return next(kind for kind, words in KINDS.items() if any(word in design for word in words))
+
+
+def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *lines))
+
+
+def largest(rows: Iterable[Row], column: str) -> float:
+    """Return the largest number in a column; refused cells have none."""
+    return max((float(row[column]) for row in rows if row[column] != "nan"), default=float("nan"))
+
+
+def level_table(rows: list[Row], truth: str) -> str:
+    """Return one line per test: how many cells, and the largest rates."""
+    tests = dict.fromkeys(row["test"] for row in rows if row["truth"] == truth)
+    lines = []
+    for test in tests:
+        cells = [row for row in rows if row["test"] == test]
+        answered = [int(row["answers"]) for row in cells if int(row["answers"])]
+        rates = [f"{largest(cells, name):.3f}" for name in MOST]
+        lines.append([_code(test), str(len(answered)), f"{min(answered):,}", *rates])
+    return markdown(["test", "designs × n", "data sets, at least", "largest rate at 5 %", "at 1 %"], lines)
+
+
+def _code(test: str) -> str:
+    name, _, rest = test.partition(", ")
+    return f"`{name}`, {rest}" if rest else f"`{name}`"
+
+
+def claim_table(rows: list[Row]) -> str:
+    """Return one line per kind of prediction: pages, and the largest shares of false ones."""
+    lines = []
+    for kind in reversed(KINDS):
+        cells = [row for row in rows if kind_of(row["design"]) == kind]
+        if cells:
+            pages = sum(int(row["pages"]) for row in cells)
+            false = sum(int(row["pages"]) * float(row["false pages"]) for row in cells) / pages
+            worst = max(cells, key=lambda row: float(row["false pages"]) - float(row["at most"]))
+            said = f"{float(worst['false pages']):.3f} ({worst['design']}, n = {int(worst['n']):,})"
+            lines.append([kind, str(len(cells)), f"{pages:,}", f"{false:.3f}", said, f"{float(worst['at most']):.3f}"])
+    return markdown(["predictions", "designs × n", "pages", "false", "worst cell", "allowed there"], lines)
+
+
+def tables() -> dict[str, str]:
+    """Return the tables of the page by name."""
+    levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
+    return {
+        "claims": claim_table(claims),
+        "levels": level_table(levels, CALIBRATED),
+        "dependent": level_table(levels, WARNED),
+        "peers": level_table(levels, PEER),
+    }
+
+
+def filled(text: str, contents: dict[str, str]) -> str:
+    """Return the text of the page with its tables."""
+    for name, content in contents.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        before, _, rest = text.partition(begin)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"{PAGE.name} has no place for the table {name!r}: {begin} and {end}")
+        text = f"{before}{begin}\n{content}\n{end}{after}"
+    return text
+
+
+def draw() -> None:
+    """Draw the rates of all cells, test by test and kind by kind, beside what is allowed."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
+    shown = [row for row in levels if row["truth"] in (CALIBRATED, PEER) and row["5 %"] != "nan"]
+    names = list(dict.fromkeys(row["test"] for row in shown))[::-1]
+    kinds = [kind for kind in KINDS if any(kind_of(row["design"]) == kind for row in claims)]
+    plt.rcParams.update({"svg.hashsalt": "calibrant", "font.size": 9, "svg.fonttype": "none"})
+    heights = [len(names), len(kinds) + 1]
+    figure, (top, below) = plt.subplots(
+        2, 1, figsize=(7.5, 0.24 * sum(heights) + 1.2), height_ratios=heights, layout="constrained", sharex=True
+    )
+    _dots(top, [(row["test"], row["5 %"], row["truth"] == PEER) for row in shown], names)
+    _dots(below, [(kind_of(row["design"]), row["false pages"], False) for row in claims], kinds)
+    top.axvline(MOST["5 %"], color=BOUND, linestyle="--", linewidth=1)
+    top.set_title(
+        "Rejections of calibrated predictions at 5 %; dashed: at most 0.065 is allowed", loc="left", fontsize=9
+    )
+    below.set_title("Pages of audits with a false claim, at the level 95 %", loc="left", fontsize=9)
+    below.set_xlabel(f"share (larger ones are drawn at {LARGEST_DRAWN:g})")
+    figure.savefig(PICTURE, metadata={"Date": None})
+
+
+def _dots(ax: object, dots: list[tuple[str, str, bool]], names: list[str]) -> None:
+    for peer, colour in ((False, INK), (True, OTHER)):
+        chosen = [(names.index(name), float(rate)) for name, rate, other in dots if other == peer]
+        x = [min(rate, LARGEST_DRAWN) for _, rate in chosen]
+        ax.plot(x, [place for place, _ in chosen], "o", color=colour, markersize=3, alpha=0.6, linewidth=0)
+    ax.axvline(0.05, color=BOUND, linewidth=0.8)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(-0.7, len(names) - 0.3)
+    ax.set_xlim(-0.005, LARGEST_DRAWN + 0.005)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def main() -> None:
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
+    draw()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Differences of the cutoff errors of two models on the same rows.
+
+The cutoff error T is the supremum over stretches f of scores of the noise N(f) plus the true deviation D(f). So
+
+    T_a - T_b <= estimate_a - estimate_b + sup_f N_b(f) - N_a(f*),
+
+where f* is the true worst stretch of the first model, and the supremum is over stretches of the second. It may be taken
+over those whose observed deviation is near the largest. The noises of both models come from the same outcomes and are
+drawn together, so models that err alike are told apart by fewer rows than separate limits would need.
+
+The plain form, the difference of the two estimates ± z s, is not offered: near 0 an estimate is biased upwards, and
+such limits miss up to 3 times in 4 (`docs/decisions/0013-comparing-models.md`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.bins import width_edges
+from calibrant.core.limits import Noise
+from calibrant.core.ordered import Ordered
+from calibrant.core.results import Pair
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Binary
+
+PLACES = 64  # along the walk of cumulative differences, at which the noise is drawn
+NEAR = 2.5  # standard deviations below the largest deviation: stretches that may be the worst
+MIN_DRAWS, MAX_DRAWS = 2000, 20_000
+BEYOND = 100  # draws beyond a limit
+LEAST_BEYOND = 10
+SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The cumulative differences of one model at some places, and what each row adds."""
+
+    p: FloatArray
+    deviation: FloatArray  # (n,), w (y - p)/W, scaled up if outcomes vary less than the scores say
+    stretch: NDArray[np.intp]  # (n,), the number of the place before which the row stands
+    at: FloatArray  # (places + 1,), from 0 on
+    scale: float  # standard deviation of the noise of all rows
+
+    @classmethod
+    def of(cls, rows: Binary) -> Walk:
+        """Return the walk of these rows, with places at ends of ties: even ones, and those of both extremes."""
+        p, w = rows.p.astype(np.float64), np.asarray(rows.w, dtype=np.float64)
+        summary = Ordered.of(rows)
+        noise = Noise.of_table(summary.bins(width_edges(1)), summary.weight_max)
+        noise.check("differences of the cutoff error")
+        r, order = w * (rows.y - p) / w.sum(), np.argsort(p, kind="stable")
+        ends = np.flatnonzero(np.append(np.diff(p[order]) > 0, True))  # last rows of ties
+        whole = np.cumsum(r[order])[ends]
+        even = np.linspace(0, ends.size - 1, PLACES).astype(np.intp)
+        chosen = np.unique(np.append(even, [whole.argmax(), whole.argmin()]))
+        stretch = np.empty(p.size, dtype=np.intp)
+        stretch[order] = np.searchsorted(ends[chosen], np.arange(p.size))
+        grown = noise.scale / math.sqrt(float((r * r).sum()))
+        return cls(p, r * max(1.0, grown), stretch, np.append(0.0, whole[chosen]), noise.scale)
+
+    @property
+    def error(self) -> float:
+        """The cutoff error."""
+        return float(np.ptp(self.at))
+
+    def over_the_worst(self, noise: FloatArray) -> FloatArray:
+        """Return the noise (places, draws) over the stretch with the largest deviation, (draws,)."""
+        return np.asarray(noise[self.at.argmax()] - noise[self.at.argmin()])
+
+    def most_near_the_worst(self, noise: FloatArray) -> FloatArray:
+        """Return the largest noise over stretches that may be the worst, (draws,)."""
+        near = self.at[:, None] - self.at[None, :] >= self.error - NEAR * self.scale
+        most = [noise[k] - noise[low].min(axis=0) for k, low in enumerate(near) if low.any()]
+        return np.asarray(np.max(most, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class CutoffDifferences:
+    """Differences of cutoff errors, with limits from joint draws of the noise of both models."""
+
+    walks: dict[str, Walk]
+    method: str = "difference of the estimates; normal draws of the noise of both models over stretches near the worst"
+
+    def value(self, name: str) -> float:
+        """Return the cutoff error of a model."""
+        return self.walks[name].error
+
+    def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
+        """Return the difference of two models."""
+        a, b = self.walks[first], self.walks[second]
+        if np.array_equal(a.p, b.p):
+            return Pair(metric, first, second, 0.0, 0.0, 0.0, 1.0)
+        draws = _number_of_draws(rate)
+        down, up = _excesses(a, b, draws)
+        difference = a.error - b.error
+        low, high = (float(np.quantile(each, 1 - rate / 2, method="higher")) for each in (down, up))
+        beyond = 1 + min(int((down >= difference).sum()), int((up >= -difference).sum()))
+        pvalue = min(1.0, 2 * beyond / (draws + 1))
+        return Pair(metric, first, second, difference, difference - low, difference + high, pvalue)
+
+
+def _number_of_draws(rate: float) -> int:
+    draws = min(MAX_DRAWS, max(MIN_DRAWS, math.ceil(2 * BEYOND / rate)))
+    if draws * rate / 2 < LEAST_BEYOND:
+        raise NotApplicableError(
+            f"limits of differences of cutoff_error need an error rate of {2 * LEAST_BEYOND / MAX_DRAWS:g} or more for "
+            f"each pair; got {rate:.2g}. Compare fewer models or metrics at once, or at a lower level"
+        )
+    return draws
+
+
+def _excesses(a: Walk, b: Walk, draws: int) -> tuple[FloatArray, FloatArray]:
+    """Draw by how much the difference of the estimates can exceed the true one, and the reverse."""
+    root = _covariance_root(a, b)
+    steps = root @ np.random.default_rng(SEED).normal(size=(len(root), draws))
+    of_a, of_b = (np.cumsum(part, axis=0) for part in np.split(steps, [a.at.size - 1]))
+    of_a, of_b = (np.concatenate([np.zeros((1, draws)), noise]) for noise in (of_a, of_b))
+    down = a.most_near_the_worst(of_a) - b.over_the_worst(of_b)
+    up = b.most_near_the_worst(of_b) - a.over_the_worst(of_a)
+    return down, up
+
+
+def _covariance_root(a: Walk, b: Walk) -> FloatArray:
+    """Return the matrix F whose square is the covariance of the steps of both walks, from products of deviations."""
+    sizes = (a.at.size - 1, b.at.size - 1)
+    own = [np.bincount(each.stretch, each.deviation**2, minlength=n) for each, n in zip((a, b), sizes, strict=True)]
+    both = a.stretch * sizes[1] + b.stretch
+    cross = np.bincount(both, a.deviation * b.deviation, minlength=sizes[0] * sizes[1]).reshape(sizes)
+    covariance: Any = np.block([[np.diag(own[0]), cross], [cross.T, np.diag(own[1])]])
+    values, vectors = np.linalg.eigh(covariance)
+    # The symmetric root is continuous in the covariance: the order of the rows does not change the draws.
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

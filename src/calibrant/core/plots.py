@@ -1,0 +1,210 @@
+"""The picture of groups of rows, which all subjects share: an estimate with limits for each, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.core import palette
+from calibrant.core.findings import Figure, Table
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import dress, legend_inside, plain, shortened
+from calibrant.core.results import Curve
+from calibrant.core.words import level_percent
+from calibrant.inputs.arrays import FloatArray
+
+MAX_GROUPS_DRAWN = 30
+MAX_NAME_LETTERS = 20
+SMALLEST_TEXT = 6.5  # points, of the names of many groups
+ROOM = 0.06  # beside the limits, as a share of their range
+DETECTABLE = "detectable beyond"
+
+
+def groups_figure(table: Table, *, level: float, nominal: float | None = None) -> Figure:
+    """Return the picture of a table of groups: their bias, or the coverage of their intervals, sets or quantiles.
+
+    Parameters
+    ----------
+    table
+        One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either ``bias``, ``bias_low``,
+        ``bias_high`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps ``nominal``.
+    level
+        Confidence level of the limits.
+    nominal
+        Nominal coverage, where the table has no such column.
+    """
+    found = _bias(table) if "bias" in table.columns else _coverage(table, nominal)
+    columns, details, reading = found
+    total = len(columns["name"])
+    curve = Curve(
+        "groups",
+        {name: column[:MAX_GROUPS_DRAWN] for name, column in columns.items()},
+        "limits of each group",
+        int(sum(table.columns["n"])),
+        {**details, "level": level, "groups": total, "column": _common_column(columns["name"].tolist())},
+    )
+    shown = f" The {MAX_GROUPS_DRAWN} worst of {total:,} groups are shown." if total > MAX_GROUPS_DRAWN else ""
+    return Figure(table.name, table.title, f"{reading.format(level=level_percent(level))}{shown}", curve)
+
+
+def _bias(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
+    estimate, low, high, detectable = (
+        _percent(table.columns[name]) for name in ("bias", "bias_low", "bias_high", "minimum_detectable")
+    )
+    names = np.array(next(iter(table.columns.values())), dtype=str)
+    columns = {
+        "place": np.arange(names.size),
+        "name": names,
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+        "reference": np.zeros(names.size),
+        "detectable": detectable,
+    }
+    details = {"axis": "observed less predicted, percentage points", "calibrated": "calibrated", "joint": True}
+    reading = (
+        "Each dot is the observed less the predicted frequency of a group, in percentage points. The lines are {level} "
+        "limits that cover in all groups together; a group whose line does not reach the dashed line is off by more "
+        "than chance. An error outside the grey bar would have been found at least 4 times in 5."
+    )
+    return columns, details, reading
+
+
+def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict[str, Any], str]:
+    levels = table.columns.get("nominal", (nominal,) * table.length)
+    shown = [k for k in range(table.length) if levels[k] == levels[0]]  # the level of the worst line
+
+    def column(name: str) -> list[Any]:
+        return [table.columns[name][k] for k in shown]
+
+    low, high = (_percent([pair[side] for pair in column("interval")]) for side in (0, 1))
+    names = np.array(column(next(iter(table.columns))), dtype=str)
+    columns = {
+        "place": np.arange(names.size),
+        "name": names,
+        "estimate": _percent(column("coverage")),
+        "low": low,
+        "high": high,
+        "reference": np.full(names.size, np.nan if levels[0] is None else 100 * levels[0]),
+        "detectable": np.full(names.size, np.nan),
+    }
+    details = {"axis": "observed coverage, %", "calibrated": "nominal", "joint": False}
+    reading = (
+        "Each dot is the share of outcomes of a group that were covered, the lines are {level} limits of each group by "
+        "itself, and the dashed line is the nominal level."
+    )
+    return columns, details, reading
+
+
+def _percent(values: Any) -> FloatArray:
+    """Return shares in percent; None becomes NaN."""
+    return 100 * np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _common_column(names: list[str]) -> str:
+    """Return the column that all groups are labels of, "" if they belong to several.
+
+    >>> _common_column(["plan = basic", "plan = pro"]), _common_column(["plan = basic", "region = north"])
+    ('plan', '')
+    """
+    columns = {name.partition(" = ")[0] for name in names}
+    crossed = any(", " in name and name.count(" = ") > 1 for name in names)
+    return columns.pop() if len(columns) == 1 and not crossed and all(" = " in name for name in names) else ""
+
+
+def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw a dot with limits per group, the first at the top, and a bar of the errors that would not be found."""
+    place, estimate, low, high, reference, detectable = (
+        np.asarray(columns[name], np.float64)
+        for name in ("place", "estimate", "low", "high", "reference", "detectable")
+    )
+    known = ~np.isnan(detectable)
+    reach = [0.0, np.nanmin(detectable)] if known.any() else [0.0]  # the bars of small groups may be much longer
+    limits = _ends(
+        np.concatenate([estimate, low, high, *(reference[0] + np.multiply(side, reach) for side in (-1, 1))])
+    )
+    if known.any():
+        ax.barh(
+            place[known],
+            2 * detectable[known],
+            left=(reference - detectable)[known],
+            height=0.6,
+            color=(palette.BAND, 0.35),
+            label=DETECTABLE,
+        )
+    if not np.isnan(reference).all():
+        ax.axvline(
+            reference[0], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=plain(details["calibrated"])
+        )
+    ax.errorbar(
+        estimate,
+        place,
+        xerr=np.maximum(np.stack([estimate - low, high - estimate]), 0.0),
+        fmt="o",
+        markersize=4.5,
+        color=palette.OBSERVED,
+        elinewidth=1.3,
+        capsize=2.0,
+        label=f"{100 * details['level']:g} % limits{', joint' if details['joint'] else ''}",
+    )
+    dress(ax)
+    ax.set_yticks(place, [plain(shortened(_label(name, details), MAX_NAME_LETTERS)) for name in columns["name"]])
+    ax.tick_params(axis="y", labelsize=_text_size(ax, place.size))
+    ax.set(xlim=limits, ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
+    ax.set_ylabel(plain(shortened(details["column"] or "group", MAX_NAME_LETTERS)))
+    legend_inside(ax, "best")
+
+
+def _label(name: str, details: Mapping[str, Any]) -> str:
+    return str(name).removeprefix(f"{details['column']} = ") if details["column"] else str(name)
+
+
+def _text_size(ax: Any, groups: int) -> float:
+    """Return the size of text with which the names of the groups do not overlap."""
+    usual = float(ax.xaxis.label.get_size())
+    return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))
+
+
+def _ends(values: FloatArray) -> tuple[float, float]:
+    """Return the limits of an axis on which these values are seen, with room on both sides."""
+    seen = values[np.isfinite(values)]
+    room = ROOM * float(seen.max() - seen.min()) or 1.0
+    return float(seen.min()) - room, float(seen.max()) + room
+
+
+def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return each dot."""
+    names = ("name", "place", "estimate", "low", "high", "reference", "detectable")
+    level = f"{100 * details['level']:g} %"
+    return [
+        Mark(
+            estimate,
+            place,
+            f"{name}\n{details['axis']}: {estimate:.3g}\n{level} limits {low:.3g} to {high:.3g}"
+            + ("" if np.isnan(detectable) else f"\nan error of {detectable:.2g} is found 4 times in 5"),
+        )
+        for name, place, estimate, low, high, _, detectable in zip(
+            *(np.asarray(columns[name]).tolist() for name in names), strict=True
+        )
+    ]
+
+
+def describe_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say how many groups have limits that do not contain the reference, and what the first one is."""
+    name, estimate, low, high, reference = (
+        np.asarray(columns[key]) for key in ("name", "estimate", "low", "high", "reference")
+    )
+    outside = int(np.sum((low > reference) | (high < reference)))
+    without = f"{outside:,} {'does' if outside == 1 else 'do'} not contain {reference[0]:g}"
+    many = (
+        f"{name.size:,} of {details['groups']:,} groups" if details["groups"] > name.size else f"{name.size:,} groups"
+    )
+    first = f"The first is {name[0]} with {estimate[0]:.3g} (limits {low[0]:.3g} to {high[0]:.3g})."
+    if np.isnan(reference).all():
+        return f"{details['axis']} of {many} with limits. {first}".capitalize()
+    return f"{details['axis'].capitalize()} of {many} with limits; {without}. {first}"
+
+
+GROUPS = Picture(draw_groups, marks_groups, describe_groups, thinned=("place", "estimate", "low", "high"))

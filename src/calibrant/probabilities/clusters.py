@@ -1,0 +1,307 @@
+"""Rows that depend on each other: tests and limits for clusters, such as the rows of one customer.
+
+Rows of different clusters are independent; those of one cluster may depend on each other in any way. If the predictions
+are calibrated, the residuals y - p of a cluster all have mean 0. The null distribution of a statistic is found by
+changing the sign of all residuals of a cluster at once, with probability 1/2 and independently for each cluster. That
+is exact if the residuals of a cluster are jointly symmetric around 0, and nearly so for many clusters in any case
+(Cameron, Gelbach and Miller 2008; Canay, Romano and Shaikh 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.limits import Limits
+from calibrant.core.null import MAX_ENTRIES_REDRAWN
+from calibrant.core.pool import Pool
+from calibrant.core.pvalues import normal_quantile
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray, take_weights
+from calibrant.inputs.groups import Grouping
+from calibrant.inputs.probabilities import Binary
+from calibrant.probabilities.calibration_test import FourStatistics
+from calibrant.probabilities.group_test import (
+    GROUP_RESAMPLES,
+    GroupFindings,
+    Replicates,
+    entries_of_rows,
+    entries_per_group,
+    findings,
+    redrawable,
+)
+from calibrant.progress import steps
+
+MIN_CLUSTERS = 20  # effective ones
+MAX_SKEWNESS = 0.25  # of the sum of all residuals
+CUT_POINTS = 20  # quantiles of the scores, between which the variance of cluster sums is taken
+SIGNS_AT_ONCE = 1 << 22
+SMALLEST_TAIL = 10  # redraws beyond which a quantile is extrapolated
+METHOD = "signs of clusters changed at random"
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The residuals of clusters, summed over entries of the scores: the different ones, or cells of equal mass.
+
+    `pool` has the entries in ascending order of the scores, and `residuals` is a sparse matrix (entries, clusters) of
+    Σw(y - p).
+    """
+
+    pool: Pool
+    residuals: Any  # scipy.sparse.csr_array
+    estimate: float  # cutoff error
+    total: float  # weight
+    effective: float  # number of clusters of equal size that tell as much
+    information: float  # expected events, counted once where rows depend on each other
+    skewness: float  # of the sum of all residuals
+
+    @classmethod
+    def of(cls, rows: Binary, clusters: NDArray[np.intp], most: int = MAX_ENTRIES_REDRAWN) -> Clusters:
+        """Return the residuals of these rows; rows with the same number in `clusters` may depend on each other."""
+        from scipy.sparse import coo_array
+
+        found, entry = entries_of_rows(rows, Grouping(np.zeros(rows.n, np.intp), [""]), most)
+        different, code = np.unique(clusters, return_inverse=True)
+        p, w = rows.p.astype(np.float64), rows.w
+        r = w * (rows.y - p)
+        residuals = coo_array((r, (entry, code)), shape=(found.sums.shape[1], different.size)).tocsr()
+        v = w * w * p * (1 - p)
+        size, u = np.bincount(code, np.sqrt(v)), np.bincount(code, r)
+        more = max(1.0, float((u**2).sum() / (r**2).sum())) if r.any() else 1.0  # than independent rows vary
+        information = float(v.sum() ** 2 / (w * w * v).sum()) / more if v.any() else 0.0
+        asymmetry = float(v @ (1 - 2 * p) ** 2 / v.sum()) if v.any() else 1.0
+        return cls(
+            redrawable(found.sums, 1.0),
+            residuals,
+            float(found.extent[0] / w.sum()),
+            float(w.sum()),
+            float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0,
+            information,
+            math.sqrt(asymmetry / information) if information > 0 else math.inf,
+        )
+
+    @property
+    def sums(self) -> FloatArray:
+        """Σw(y - p) of each cluster."""
+        return np.asarray(self.residuals.sum(axis=0), np.float64).ravel()
+
+    @property
+    def inflation(self) -> float:
+        """By how much changed residuals are enlarged: tests of few or skewed ones would reject too often otherwise."""
+        return self.effective / (self.effective - 1) * (1 + 2 * self.skewness**2)
+
+    def check(self) -> None:
+        """Refuse clusters that are too few or too unequal, or in which events are too rare."""
+        if self.effective < MIN_CLUSTERS:
+            raise NotApplicableError(
+                f"a test with clusters needs {MIN_CLUSTERS} clusters of equal size (unequal ones count less); got "
+                f"{self.effective:.3g}. Fewer do not show how much their rows depend on each other"
+            )
+        if self.skewness > MAX_SKEWNESS:
+            needed = math.ceil(self.information * (self.skewness / MAX_SKEWNESS) ** 2) or "more"
+            raise NotApplicableError(
+                f"a test with clusters needs about {needed} expected events, or failures where events are frequent, "
+                f"each counted once where rows depend on each other; got {self.information:.2g}. Fewer do not show how "
+                "much the rows of a cluster depend on each other"
+            )
+
+    def signed(self, resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield residuals (entries, replicates): those of the data, then with signs changed, `resamples` in all."""
+        C = self.residuals.shape[1]
+        yield np.asarray(self.residuals.sum(axis=1), np.float64).reshape(-1, 1)
+        for start, stop in steps(resamples, size=max(1, SIGNS_AT_ONCE // C), label="changing signs of clusters"):
+            signs = rng.integers(0, 2, (C, stop - start), dtype=np.int8)
+            yield self.residuals @ (self.inflation * (2.0 * signs - 1.0))
+
+    def statistics(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return the four statistics (4, 1 + resamples) of `calibration_test`: of the data, then with signs changed."""
+        self.check()
+        tests = FourStatistics(self.pool)
+        each_row = 1 / self.pool.weight[:, None]  # the features are those of rows without their weights
+        cox, smooth = each_row * tests.cox, each_row * tests.smooth
+        spread = each_row[:, 0] * tests.spread
+        parts = []
+        for r in self.signed(resamples, rng):
+            quadratic = [((features.T @ r) ** 2).sum(axis=0) for features in (cox, smooth)]
+            parts.append(np.stack([_extents(r), np.abs(spread @ r), *quadratic]))
+        return np.concatenate(parts, axis=1)
+
+    def limits(self, resamples: int, rng: np.random.Generator) -> Limits:
+        """Return confidence limits of the cutoff error, a supremum over intervals of scores; see `core.limits`.
+
+        Above, the estimate plus t s, where s² is the largest variance Σ_c(Σwr)²/W² of the cluster sums over an interval
+        between quantiles of the scores, and t has one degree of freedom less than there are effective clusters. Below,
+        the estimate less the quantile of the range of the cumulative differences with signs changed.
+        """
+        from scipy.special import stdtrit
+
+        self.check()
+        s = math.sqrt(self._largest_variance()) / self.total
+        _, *changed = (_extents(r) for r in self.signed(resamples, rng))
+        ascending = np.sort(np.concatenate(changed)) / self.total
+
+        def low(rate: float) -> float:
+            return max(0.0, self.estimate - _exceeded(ascending, rate, s))
+
+        def high(rate: float) -> float:
+            return min(1.0, max(0.0, self.estimate - float(stdtrit(self.effective - 1, rate)) * s))
+
+        return Limits(self.estimate, low, high, f"estimate + t s of cluster sums above; {METHOD} below")
+
+    def _largest_variance(self) -> float:
+        """Return the largest Σ_c(Σwr)² over intervals between `CUT_POINTS` quantiles of the scores."""
+        mass = np.cumsum(self.pool.weight * self.pool.rows)
+        ends = np.searchsorted(mass, mass[-1] * np.arange(CUT_POINTS + 1) / CUT_POINTS)
+        up_to = (np.arange(mass.size)[None, :] < ends[:, None]).astype(np.float64)
+        up_to[-1] = 1.0
+        walk = (self.residuals.T @ up_to.T).T  # (cut points + 1, clusters)
+        gram = walk @ walk.T
+        square = np.diag(gram)
+        return float((square[:, None] + square - 2 * gram).max())
+
+
+def _extents(r: FloatArray) -> FloatArray:
+    """Return max C - min C of the cumulative sums of each replicate, C_0 = 0 included."""
+    walk = np.cumsum(r, axis=0)
+    extents: FloatArray = walk.max(axis=0, initial=0.0) - walk.min(axis=0, initial=0.0)
+    return extents
+
+
+def _exceeded(ascending: FloatArray, rate: float, s: float) -> float:
+    """Return the value that is exceeded with this probability, extrapolated where there are few redraws beyond it.
+
+    Upper quantiles of a supremum of normal variables, with standard deviations of at most s, are at most as far apart
+    as those of one variable with standard deviation s (Gaussian isoperimetry).
+    """
+    B = ascending.size
+    tail = min(SMALLEST_TAIL, B // 2)
+    smallest = tail / (B + 1)
+    if rate >= smallest:
+        return float(ascending[max(0, B - math.floor(rate * (B + 1)))])
+    return float(ascending[B - tail]) + (normal_quantile(smallest) - normal_quantile(rate)) * s
+
+
+def clustered_groups(
+    rows: Binary,
+    groupings: Sequence[Grouping],
+    clusters: NDArray[np.intp],
+    *,
+    level: float,
+    resamples: int = GROUP_RESAMPLES,
+    rng: np.random.Generator,
+) -> GroupFindings:
+    """Return the same as `group_test` for rows that depend on each other within clusters.
+
+    Signs of clusters are changed in place of redraws. Groups with too few clusters or events are not tested: their
+    p-values and limits are NaN.
+    """
+    most = entries_per_group(sum(len(grouping.names) for grouping in groupings))
+    parts = [entries_of_rows(rows, grouping, most)[0] for grouping in groupings]
+    heaviest = np.concatenate([part.heaviest for part in parts])
+    found = [_testable(group) for grouping in groupings for group in _groups(rows, grouping, clusters, most)]
+
+    def redraw(g: int, pool: Pool) -> Replicates | None:
+        group = found[g]
+        if group is None:
+            return None
+        variance = float((pool.weight**2 * pool.rows * pool.score * (1 - pool.score)).sum())
+        spread = math.sqrt(_variance(group) / variance) / float(heaviest[g])
+        residuals = np.concatenate(list(group.signed(resamples, rng)), axis=1)
+        return Replicates(residuals / (float(heaviest[g]) * spread), spread)
+
+    return findings(parts, redraw, _bias_limits(found, level), level)
+
+
+def _groups(rows: Binary, grouping: Grouping, clusters: NDArray[np.intp], most: int) -> Iterator[Clusters]:
+    order = np.argsort(grouping.code, kind="stable")
+    starts = np.searchsorted(grouping.code[order], np.arange(1, len(grouping.names)))
+    for own in np.split(order, starts):
+        yield Clusters.of(Binary(rows.y[own], rows.p[own], take_weights(rows.w, own)), clusters[own], most)
+
+
+def _testable(group: Clusters) -> Clusters | None:
+    try:
+        group.check()
+    except NotApplicableError:
+        return None
+    return group
+
+
+def _variance(group: Clusters) -> float:
+    """Return the variance of Σw(y - p), at least that of independent rows."""
+    p, weight, count, _ = group.pool
+    independent = float((weight**2 * count * p * (1 - p)).sum())
+    return group.inflation**2 * max(float((group.sums**2).sum()), independent)
+
+
+def _bias_limits(found: Sequence[Clusters | None], level: float) -> tuple[FloatArray, FloatArray]:
+    """Return bias ± t s of each group with the variance of cluster sums, together in all tested groups (Bonferroni)."""
+    from scipy.special import stdtrit
+
+    low, high = np.full((2, len(found)), np.nan)
+    tested = [(g, group) for g, group in enumerate(found) if group is not None]
+    for g, group in tested:
+        t = -float(stdtrit(group.effective - 1, (1 - level) / (2 * len(tested))))
+        bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(_variance(group)) / group.total
+        low[g], high[g] = bias - half, bias + half
+    return low, high
+
+
+MIN_ROWS_ASKED = 20
+MIN_SHARE_IN_BLOCKS = 0.1  # of the pairs of neighbouring rows, beyond what chance gives
+DEVIATIONS = 6.0  # beyond what chance gives
+SORTED_TURNS = 0.1  # of the runs: random order turns at two thirds of them
+
+
+def repeated(rows: Binary, ids: Mapping[str, Any] | None = None) -> str | None:
+    """Return a sentence that asks whether rows depend on each other, if an id or a score repeats; else None.
+
+    Parameters
+    ----------
+    rows
+        The rows in their original order.
+    ids
+        Columns of ids by name, such as customers: those of which rows share a value are asked about.
+    """
+    for name, column in (ids or {}).items():
+        different = len(set(np.asarray(column).tolist()))
+        if different < rows.n:
+            return (
+                f"{name} has {different:,} different values in {rows.n:,} rows. Rows that share one may depend on each "
+                f"other, and tests that treat them as independent find errors that are not there: should {name} be "
+                "given as clusters?"
+            )
+    share = _share_in_blocks(rows.p)
+    if share is None:
+        return None
+    return (
+        f"{share:.0%} of the rows have the same score as the row before, more than rows in random order have. If such "
+        "rows belong together, as several rows of one customer do, tests that treat them as independent find errors "
+        "that are not there: should they be given as clusters?"
+    )
+
+
+def _share_in_blocks(p: NDArray[np.floating[Any]]) -> float | None:
+    """Return the share of rows with the score of the row before; None if chance or a sorted order explains it.
+
+    >>> _share_in_blocks(np.repeat([0.2, 0.7, 0.4, 0.3, 0.9, 0.6], 4)), _share_in_blocks(np.repeat([0.2, 0.7, 0.9], 8))
+    (0.782608695652174, None)
+    """
+    n = p.size
+    if n < MIN_ROWS_ASKED:
+        return None
+    same = int(np.count_nonzero(p[1:] == p[:-1]))
+    count = np.unique(p, return_counts=True)[1].astype(np.float64)
+    expected = float((count * (count - 1)).sum()) / n
+    if same - expected < max(MIN_SHARE_IN_BLOCKS * n, DEVIATIONS * math.sqrt(expected + 1)):
+        return None
+    rising = np.diff(p[np.append(True, p[1:] != p[:-1])]) > 0  # from one block to the next
+    if np.count_nonzero(rising[1:] != rising[:-1]) < SORTED_TURNS * rising.size:
+        return None
+    return same / (n - 1)

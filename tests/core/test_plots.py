@@ -1,0 +1,106 @@
+"""The picture of groups."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from calibrant.core.findings import Table
+from calibrant.core.pictures import describe, marks, thin
+from calibrant.core.plots import MAX_GROUPS_DRAWN, groups_figure
+
+
+def biases(names, bias, half, detectable=0.1):
+    k = len(names)
+    columns = {
+        "group": tuple(names),
+        "n": (100,) * k,
+        "bias": tuple(bias),
+        "bias_low": tuple(b - half for b in bias),
+        "bias_high": tuple(b + half for b in bias),
+        "minimum_detectable": (detectable,) * k,
+    }
+    return Table("groups", "Groups", columns)
+
+
+COVERAGES = Table(
+    "groups",
+    "Groups",
+    {
+        "group": ("a = 1", "a = 1", "a = 2", "a = 2"),
+        "nominal": (0.9, 0.5, 0.9, 0.5),
+        "n": (100, 100, 50, 50),
+        "coverage": (0.8, 0.52, 0.88, 0.5),
+        "interval": ((0.7, 0.87), (0.42, 0.62), (0.75, 0.96), (0.35, 0.65)),
+        "pvalue": (0.001, 0.7, 0.6, 1.0),
+    },
+)
+
+
+def test_biases_are_in_percentage_points():
+    curve = groups_figure(biases(["g = a", "g = b"], [0.12, -0.01], 0.05), level=0.9).curve
+    assert curve.name.tolist() == ["g = a", "g = b"]
+    assert curve.estimate == pytest.approx([12, -1])
+    assert curve.low == pytest.approx([7, -6])
+    assert curve.high == pytest.approx([17, 4])
+    assert curve.reference.tolist() == [0, 0]
+    assert curve.detectable == pytest.approx([10, 10])
+    assert curve.level == 0.9
+    assert curve.n == 200
+
+
+def test_the_level_of_the_worst_line_is_drawn():
+    curve = groups_figure(COVERAGES, level=0.95).curve
+    assert curve.estimate == pytest.approx([80, 88])
+    assert curve.reference.tolist() == [90, 90]
+    assert np.isnan(curve.detectable).all()
+
+
+def test_a_nominal_level_beside_the_table():
+    columns = {name: column[::2] for name, column in COVERAGES.columns.items() if name != "nominal"}
+    table = Table("groups", "Groups", columns)
+    assert groups_figure(table, level=0.95, nominal=0.9).curve.reference.tolist() == [90, 90]
+    assert np.isnan(groups_figure(table, level=0.95).curve.reference).all()
+
+
+def test_the_worst_of_many_are_drawn(plt):
+    figure = groups_figure(biases([f"g = {k}" for k in range(200)], np.linspace(0.3, 0, 200), 0.1), level=0.95)
+    assert figure.curve.name.tolist() == [f"g = {k}" for k in range(MAX_GROUPS_DRAWN)]
+    assert figure.reading.endswith("The 30 worst of 200 groups are shown.")
+    ax = figure.curve.plot()
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    tops = sorted((box.y0, box.y1) for box in boxes)
+    assert all(lower[1] <= upper[0] + 1 for lower, upper in pairwise(tops))
+
+
+def test_names_are_drawn_as_they_are(plt):
+    ax = groups_figure(biases(["price = $5-$10", f"price = {'x' * 300}"], [0.1, 0.0], 0.05), level=0.95).curve.plot()
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$5-\$10", "x" * 19 + "…"]
+    assert ax.get_ylabel() == "price"
+
+
+@pytest.mark.parametrize("names", [["a = 1", "b = 1"], ["a = 1, b = 1", "a = 1, b = 2"], ["1", "2"]])
+def test_names_of_several_columns_stay_whole(plt, names):
+    ax = groups_figure(biases(names, [0.1, 0.0], 0.05), level=0.95).curve.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == names
+    assert ax.get_ylabel() == "group"
+
+
+def test_groups_without_limits(plt):
+    table = biases(["a", "b"], [0.1, 0.0], 0.05)
+    columns = {**table.columns, "bias_low": (None, -0.05), "bias_high": (None, 0.05)}
+    columns["minimum_detectable"] = (None, 0.1)
+    curve = groups_figure(Table("groups", "Groups", columns), level=0.95).curve
+    curve.plot().figure.canvas.draw()
+    assert np.isnan(curve.low[0])
+
+
+def test_in_words():
+    curve = groups_figure(biases(["a", "b"], [0.12, 0.0], 0.05), level=0.95).curve
+    words = describe("groups", curve.columns, curve.details)
+    assert words.startswith("Observed less predicted, percentage points of 2 groups with limits; 1 does not contain 0.")
+    found = marks("groups", thin("groups", curve.columns, 100), curve.details)
+    assert [(mark.x, mark.y) for mark in found] == [(pytest.approx(12), 0), (0, 1)]
+    assert "95 % limits 7 to 17" in found[0].text

@@ -1,0 +1,185 @@
+"""Claims on coverage: outcomes, agreement with words, and how many rows it would take."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cb
+from calibrant.core.findings import Setting
+from calibrant.inputs.rows import read_regions
+from calibrant.regions.audit_tables import covered
+from calibrant.regions.claims import INTERVALS, Plan, least_hits
+from calibrant.regions.lines import Rule
+from calibrant.regions.verdict import coverage_verdict, shares_in_words
+
+
+def judged(y, prediction, **given):
+    """Return the verdict on intervals."""
+    setting = Setting(0.95, 19, np.random.default_rng(0), families=2, **given)
+    found = covered(read_regions(y, prediction), setting)
+    parts = found.parts(INTERVALS, "width")
+    return coverage_verdict(
+        [(found.lines, INTERVALS)], setting, plan=found.plan(setting), parts=parts, beside=found.beside
+    )
+
+
+def plan(levels=(0.9,), rule=None, *, tests=1, families=2, tolerance=None, **given):
+    rate = 0.05 / families
+    return Plan(np.array(levels), rule or Rule(), rate / tests, rate, tolerance, **given)
+
+
+class TestRows:
+    def test_least_hits(self):
+        for n, p, rate in ((20, 0.7, 0.025), (300, 0.85, 0.0125), (5, 0.5, 0.01)):
+            k = int(least_hits(np.array([p]), n, rate)[0])
+            assert stats.binom.sf(k - 1, n, p) <= rate
+            assert stats.binom.sf(k - 2, n, p) > rate
+
+    @pytest.mark.parametrize("rule", [Rule(), Rule("less", ties=False)])
+    @pytest.mark.parametrize("tolerance", [None, 0.02])
+    def test_of_one_level_is_exact_to_a_tenth(self, rule, tolerance):
+        found = plan(rule=rule, tolerance=tolerance).rows()
+        tau = 0.05 if tolerance is None else tolerance
+
+        def power(n):
+            k = np.arange(n + 1)
+            low, high = stats.beta.ppf(0.0125, k, n - k + 1), stats.beta.ppf(0.9875, k + 1, n - k)
+            inside = np.nan_to_num(low, nan=0.0) >= 0.9 - tau
+            if rule.counts_high:
+                inside &= np.nan_to_num(high, nan=1.0) <= 0.9 + tau
+            return stats.binom.pmf(k, n, 0.9)[inside].sum()
+
+        assert power(int(found * 1.1)) > 0.8 > power(int(found / 1.1))
+
+    def test_simulated_verdicts_of_several_levels(self):
+        levels = np.array([0.5, 0.9])
+        n = plan(levels, tests=3).rows()
+        rng, z = np.random.default_rng(1), stats.norm.ppf((1 + levels) / 2)
+        bounds = np.tile(z, (n, 1))
+        told = [
+            judged(rng.normal(size=n), cb.Intervals(-bounds, bounds, levels)).status == "within" for _ in range(400)
+        ]
+        assert np.mean(told) == pytest.approx(0.8, abs=0.06)  # three standard errors
+
+    def test_a_small_calibration_set_limits(self):
+        conformal = Rule("less", ties=False)
+        assert plan(rule=conformal, tolerance=0.01, calibration_size=100).rows() is None
+        assert plan(rule=conformal, calibration_size=1000).rows() < 1000
+
+    def test_more_levels_and_copies_need_more_rows(self):
+        one, two, both = (
+            plan(levels, copies=copies).rows() for levels, copies in (((0.9,), 1), ((0.5, 0.9), 1), ((0.5, 0.9), 2))
+        )
+        assert one < two < both
+
+
+def random_rows(rng):
+    """Return outcomes and intervals of a random design: right or wrong, of few or many rows, counts, one-sided."""
+    n = int(rng.choice([5, 40, 300, 2000]))
+    levels = np.sort(rng.choice([0.1, 0.5, 0.8, 0.9, 0.95], size=rng.integers(1, 4), replace=False))
+    spread, middle = rng.choice([0.0, 1.0]) * rng.uniform(0, 2, n) + 1, rng.choice([0.0, 3.0]) * rng.normal(size=n)
+    factor = rng.choice([0.7, 0.95, 1.0, 1.2], size=2)[(middle > 0).astype(int)]
+    y = middle + spread * rng.normal(size=n)
+    half = (factor * spread)[:, None] * stats.norm.ppf((1 + levels) / 2)
+    lower, upper = middle[:, None] - half, middle[:, None] + half
+    if rng.random() < 0.3:
+        y, lower, upper = np.round(y), np.round(lower), np.round(upper)
+    if rng.random() < 0.2:
+        lower = np.where(rng.random((n, 1)) < 0.5, -np.inf, lower)
+    return y, cb.Intervals(lower, upper, levels)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_verdict_claims_and_words_agree(seed):
+    rng = np.random.default_rng(seed)
+    y, prediction = random_rows(rng)
+    given = {
+        "tolerance": rng.choice([None, 0.02, 0.05]),
+        "alternative": rng.choice([None, "two-sided", "less"]),
+        "calibration_size": rng.choice([None, 200]),
+    }
+    verdict = judged(y, prediction, **given)
+    first = verdict.claims[0]
+    assert (first.kind, first.tolerance) == (verdict.status, verdict.tolerance)
+    assert first.quantity == "coverage_error"
+    if verdict.status == "within":
+        assert first.high <= verdict.tolerance
+        assert not any(claim.quantity == "coverage_error" and claim.kind == "miscalibrated" for claim in verdict.claims)
+    if verdict.status == "miscalibrated":
+        assert first.pvalue < 0.05
+        assert not first.low <= 0
+        assert given["tolerance"] is None or first.low > given["tolerance"]
+    for claim in verdict.claims:
+        assert not claim.high < claim.estimate < claim.low
+        if claim.kind == "below":
+            assert claim.high < claim.expected
+            assert claim.pvalue < 0.05
+        if claim.kind == "above":
+            assert claim.low > claim.expected
+            assert claim.pvalue < 0.05
+        if claim.quantity == "coverage":
+            assert_words_are_true(claim, verdict.tolerance)
+
+
+def assert_words_are_true(claim, tolerance):
+    """Check that rounding keeps limits outside and on their side of level and tolerance."""
+    share, low, high = (float(text.removesuffix(" %")) / 100 for text in shares_in_words(claim, tolerance))
+    assert low <= claim.low + 1e-9
+    assert high >= claim.high - 1e-9
+    assert (high < claim.expected) == (claim.high < claim.expected)
+    assert (low > claim.expected) == (claim.low > claim.expected)
+    assert (share < claim.expected) == (round(claim.estimate - claim.expected, 12) < 0)
+    if tolerance is not None and claim.low >= claim.expected - tolerance:
+        assert low >= claim.expected - tolerance - 1e-9
+
+
+class TestFoundCases:
+    """What new users met."""
+
+    def test_exact_quartiles_of_counts(self):
+        y = np.random.default_rng(1).poisson(3, 2000).astype(float)
+        quartiles = cb.Intervals(np.full(2000, 2.0), np.full(2000, 4.0), 0.5)
+        usual, both = judged(y, quartiles), judged(y, quartiles, alternative="two-sided")
+        assert usual.status == "within"
+        assert (usual.claims[1].kind, usual.claims[1].level) == ("description", None)
+        assert (both.status, both.claims[1].kind) == ("miscalibrated", "above")
+
+    def test_split_conformal_on_counts(self):
+        y = np.where(np.arange(2000) < 1876, 0.0, 9.0)  # covers 93.8 %
+        prediction = cb.Intervals(np.full(2000, -1.0), np.full(2000, 1.0), 0.9)
+        assert judged(y, prediction, calibration_size=500).status == "within"
+        both = judged(y, prediction, calibration_size=500, alternative="two-sided")
+        assert (both.status, both.claims[0].kind) == ("miscalibrated", "miscalibrated")
+
+    @pytest.mark.parametrize("calibration_size", [None, 500])
+    def test_errors_that_grow_with_the_prediction(self, calibration_size):
+        rng = np.random.default_rng(2)
+        levels = np.array([0.5, 0.8, 0.9, 0.95])
+        x = rng.uniform(0, 1, 2500)
+        error = rng.normal(size=2500) * (0.3 + x)
+        q = np.sort(np.abs(error[:500]))[np.ceil(501 * levels).astype(int) - 1]
+        x, y = x[500:, None], 10 * x[500:] + error[500:]
+        verdict = judged(y, cb.Intervals(10 * x - q, 10 * x + q, levels), calibration_size=calibration_size)
+        assert verdict.status == "miscalibrated"
+        low = [claim for claim in verdict.claims if claim.kind == "below"]
+        assert any("90 % intervals around" in claim.subject and claim.estimate < 0.85 for claim in low)
+
+    def test_alpha_given_as_level(self):
+        y = np.random.default_rng(3).normal(size=500)
+        verdict = judged(y, cb.Intervals(np.full(500, -1.645), np.full(500, 1.645), 0.1))
+        assert verdict.sentences[0].startswith("Is 0.1 the error rate? Then pass level=0.9")
+        fine = judged(y, cb.Intervals(np.full(500, -0.126), np.full(500, 0.126), 0.1))
+        assert not any("error rate" in sentence for sentence in fine.sentences)
+
+    def test_one_sided_intervals(self):
+        y = np.random.default_rng(4).normal(size=2000)
+        verdict = judged(y, cb.Intervals(np.full(2000, -np.inf), np.full(2000, 1.2816), 0.9))
+        assert verdict.status == "within"
+
+    def test_unbounded_rows_are_no_fault_of_a_promise(self):
+        # 200 rows without bounds cover everything, the others 90 %
+        half = np.where(np.arange(2000) < 200, np.inf, 1.0)
+        y = np.where(np.arange(2000) % 10 == 0, 9.0, 0.0)
+        conformal = judged(y, cb.Intervals(-half, half, 0.9), alternative="less")
+        assert conformal.status == "within"
+        assert not any(claim.kind == "above" for claim in conformal.claims)
