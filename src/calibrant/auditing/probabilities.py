@@ -27,7 +27,7 @@ from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section,
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
-from calibrant.core.results import Curve, TestResult
+from calibrant.core.results import Curve
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
@@ -35,8 +35,8 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
-from calibrant.probabilities.calibration_test import CALIBRATION_TEST
-from calibrant.probabilities.clusters import clustered_groups
+from calibrant.probabilities.calibration_test import CALIBRATION_TEST, smallest_of_four
+from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, repeated
 from calibrant.probabilities.group_claims import group_claims, group_words, surprising_first
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_event
@@ -84,34 +84,66 @@ def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
 def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
     """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
-    test = CALIBRATION_TEST.finish(
-        summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
-    )
-    tenths = _reliability(
-        summary, setting, bins=10, strategy="mass", simultaneous=True, level=verdicts.region_level(setting)
-    )
-    evidence = verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, asked.subject, asked.named, asked.happens)
+    evidence = _evidence(pairs, setting, asked)
     verdict = verdicts.verdict(evidence, setting)
     if asked is EVENT:
-        verdict = replace(verdict, sentences=(*questions_on_event(summary), *verdict.sentences))
+        questions = [*questions_on_event(summary), *_question_on_clusters(pairs, setting)]
+        verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
     measurements, missing = measure(pairs, setting)
+    if setting.clusters is not None:
+        measurements = tuple(replace(line, interval=None, expected=None, pvalue=None) for line in measurements)
+        missing = (*missing, DEPENDENT)
     infinite = any(line.name == "log_score" and math.isinf(line.value) for line in measurements)
     section = Section(
         asked.name,
         asked.title,
         asked.intro,
-        (*_decisive(measurements[0], test, verdict.claims[0]), *measurements[1:]),
+        (*_decisive(measurements[0], evidence, verdict.claims[0]), *measurements[1:]),
         _figures(summary, setting),
     )
     caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
     return Part((section,), verdict, (*caveats, *missing))
 
 
-def _decisive(cutoff: Measurement, test: TestResult, claim: Claim) -> tuple[Measurement, ...]:
+DEPENDENT = (
+    "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other "
+    "measurements are shown without p-values and limits, and bands in pictures are those of independent rows."
+)
+
+
+def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence:
+    """Test all rows and find the limits of their error; with clusters from sums over each of them."""
+    summary = pairs.ordered
+    named = {"subject": asked.subject, "named": asked.named, "happens": asked.happens}
+    if setting.clusters is not None and isinstance(pairs, RowPairs):
+        clusters = Clusters.of(pairs.rows, setting.clusters)
+        statistics = clusters.statistics(setting.resamples, setting.rng)
+        test = smallest_of_four(
+            statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
+        )
+        return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, **named)
+    test = CALIBRATION_TEST.finish(
+        summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
+    )
+    tenths = _reliability(
+        summary, setting, bins=10, strategy="mass", simultaneous=True, level=verdicts.region_level(setting)
+    )
+    return verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, **named)
+
+
+def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[str]:
+    """Ask whether rows depend on each other, where the scores of neighbouring rows repeat."""
+    if setting.clusters is not None or not isinstance(pairs, RowPairs):
+        return []
+    return list(filter(None, [repeated(pairs.rows)]))
+
+
+def _decisive(cutoff: Measurement, evidence: verdicts.Evidence, claim: Claim) -> tuple[Measurement, ...]:
     """Return the two measurements on which the verdict rests, with the limits that it states."""
-    limits = (claim.low, claim.high) if cutoff.interval is not None else None
+    test = evidence.test
+    limits = (claim.low, claim.high) if claim.low > 0 or claim.high < 1 else None
     return (
-        replace(cutoff, interval=limits, decides=True),
+        replace(cutoff, interval=limits, method=evidence.limits.method, decides=True),
         Measurement(
             "calibration_test",
             "smallest p-value of four tests",
@@ -337,9 +369,9 @@ def _parts(
             "pvalue_adjusted": column(np.minimum(1.0, setting.families * found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
-        f"Bias is the observed less the predicted frequency, with limits for all {several} together. P-values of Kuiper's "
-        f"and Cox's statistic allow for all {several} and all families of tests. The last column is the constant error "
-        f"found 4 times in 5.{small}",
+        f"Bias is the observed less the predicted frequency, with limits for all {several} together. P-values of "
+        f"Kuiper's and Cox's statistic allow for all {several} and all families of tests. The last column is the "
+        f"constant error found 4 times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_words(found, noun), group_claims(found, setting, noun), (figure,))

@@ -34,7 +34,6 @@ from calibrant.regions.audit_tables import (
 )
 from calibrant.regions.caveats import (
     conformal_caveat,
-    families_caveat,
     nesting_caveat,
     seen_caveat,
     ties_caveat,
@@ -113,7 +112,6 @@ def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, phrase: Phrase,
         *ties_caveat(found.table, found.lines.rule, setting),
         *seen_caveat(found.lines, setting),
         *(conformal_caveat(phrase.things, setting) if known else []),
-        *(families_caveat(setting, ["all rows", parts]) if found.lines.tested.any() else []),
     ]
 
 
@@ -321,7 +319,7 @@ class Levels:
                 f"{are} on a quantile: levels are taken as right if they lie between the shares of outcomes below and "
                 "at most at it, and are not tested jointly."
             )
-        return [*found, *seen_caveat(self.judged[0][0], setting), *families_caveat(setting, ["all rows"])]
+        return [*found, *seen_caveat(self.judged[0][0], setting)]
 
 
 def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:

@@ -117,4 +117,3 @@ def outcome(
     if supported and (not rejected or supported[0] == usual[0]):
         return Outcome("within", supported[0])
     return Outcome("miscalibrated" if rejected else "cannot tell")
-

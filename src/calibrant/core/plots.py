@@ -28,8 +28,9 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
     Parameters
     ----------
     table
-        One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either ``bias``, ``bias_low``,
-        ``bias_high`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps ``nominal``.
+        One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either
+        ``bias``, ``bias_low``, ``bias_high`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps
+        ``nominal``.
     level
         Confidence level of the limits.
     nominal

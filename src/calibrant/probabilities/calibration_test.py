@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,17 +106,28 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
     tests, B = FourStatistics(rows.pool), options.resamples
     parts = [tests.of(np.asarray(rows.events, np.float64)[None])]
     parts += [tests.of(events) for events in redraw_events(rows.pool, B, generator(options.rng))]
-    ranks = _ranks(np.concatenate(parts, axis=1))
+    impossible = rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any()
+    found = smallest_of_four(
+        np.concatenate(parts, axis=1),
+        n=summary.n,
+        estimate=KUIPER.estimate(summary, options),
+        how=f"{B} shared redraws of the outcomes",
+    )
+    return replace(found, pvalue=0.0 if impossible else min(float(found.pvalue), tests.tail(rows.events)))
+
+
+def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: str) -> TestResult:
+    """Return the joint test, given the statistics (4, 1 + replicates): of the data, then of replicates if calibrated."""
+    ranks, B = _ranks(statistics), statistics.shape[1] - 1
     smallest = ranks.min(axis=0)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
     each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
-    impossible = rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any()
     return TestResult(
         statistic=float(smallest[0]) / (B + 1),
-        pvalue=0.0 if impossible else min(float(resampled_pvalue(extreme, B)), tests.tail(rows.events)),
-        estimate=KUIPER.estimate(summary, options),
-        method=f"smallest p-value of {', '.join(TESTS)} on {B} shared redraws of the outcomes",
-        n=summary.n,
+        pvalue=float(resampled_pvalue(extreme, B)),
+        estimate=estimate,
+        method=f"smallest p-value of {', '.join(TESTS)} on {how}",
+        n=n,
         details={**each, "smallest possible": float(resampled_pvalue(0, B))},
     )
 

@@ -49,4 +49,3 @@ def group_words(found: GroupFindings, noun: str = "group") -> dict[str, str]:
     means = zip(observed.tolist(), found.predicted.tolist(), found.estimate.tolist(), strict=True)
     subjects = (f"{noun} {name}" for name in found.names)
     return dict(zip(subjects, (means_words(*line) for line in means), strict=True))
-

@@ -37,7 +37,7 @@ class Evidence:
     summary: Ordered
     test: TestResult  # calibration_test
     limits: Limits  # of the cutoff error
-    tenths: Curve  # mass bins with a simultaneous band
+    tenths: Curve | None  # mass bins with a simultaneous band; None if rows depend on each other
     subject: str = ALL_ROWS
     named: str = "Probabilities"  # beginning of the headline
     happens: str = "it happens"
@@ -52,10 +52,11 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
     """Return the verdict on one probability per row."""
     claims = claims_of(found, setting)
     main, regions = claims[0], claims[1:]
-    scale = Scale.of(found.summary, setting)
+    scale = Scale.of(found.summary, setting, found.subject)
     sentences = [_rows_it_takes(found, main, setting)]
     if main.kind == "miscalibrated":
-        sentences += [*(region_words(regions, found.happens) or [NO_REGION]), ADVICE]
+        where = region_words(regions, found.happens) or ([NO_REGION] if found.tenths is not None else [])
+        sentences += [*where, ADVICE]
     sentences.append(scale.meaning)
     return Verdict(
         main.kind,
@@ -75,7 +76,7 @@ def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
     rejected = p < 1 - setting.level
     low, high = found.limits.at(setting.level, "both")
     low = low if rejected else 0.0
-    usual = Scale.of(found.summary, setting).usual
+    usual = Scale.of(found.summary, setting, found.subject).usual
     decided = outcome(low, high, rejected=rejected, tolerance=setting.tolerance, usual=usual)
     main = Claim(
         decided.status,
@@ -90,7 +91,7 @@ def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
         test="calibration_test",
         pvalue=p,
     )
-    if not rejected:
+    if not rejected or found.tenths is None:
         return (main,)
     rate, exact = 1 - region_level(setting), found.summary.has_equal_weights
     return (main, *region_claims(found.tenths, level=setting.level, rate=rate, exact=exact))
@@ -154,8 +155,13 @@ class Scale:
     rare: Literal["", "events", "non-events"] = ""
 
     @classmethod
-    def of(cls, summary: Ordered, setting: Setting) -> Scale:
-        """Return the scale for these predictions: relative if asked for, or if events or non-events are rare."""
+    def of(cls, summary: Ordered, setting: Setting, subject: str = ALL_ROWS) -> Scale:
+        """Return the scale for these predictions: relative if asked for, or if events or non-events are rare.
+
+        That the most probable class is right is not an event that can be rare.
+        """
+        if subject != ALL_ROWS:
+            return cls(1.0, USUAL_TOLERANCES)
         mean = summary.mean_score
         smaller, rare = min((mean, "events"), (1 - mean, "non-events"))
         if setting.relative:
@@ -229,7 +235,9 @@ def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
     if claim.pvalue is not None and claim.pvalue < 1 - setting.level:
         p = _pvalue(claim, found)
         return f"Calibration is rejected ({p}), but the tolerance lies between the limits of the error."
-    usual = Scale.of(found.summary, setting).usual[-1]
+    usual = Scale.of(found.summary, setting, found.subject).usual[-1]
+    if setting.clusters is not None:
+        return ""
     if found.summary.walk.variance == 0:
         return "All predictions are 0 or 1, so no number of such rows is enough."
     tolerance = usual if setting.tolerance is None else setting.tolerance
@@ -340,6 +348,8 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 def _power(summary: Ordered, setting: Setting) -> list[str]:
     """Say which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
     level = 1 - (1 - setting.level) / setting.families
+    if setting.clusters is not None:
+        return []
     if resampled_pvalue(0, SIMULATED) > 1 - level:
         return []
     try:

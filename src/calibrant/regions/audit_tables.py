@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
+from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
 from calibrant.core.words import SMALL_GROUP, small_groups
 from calibrant.inputs.arrays import FloatArray

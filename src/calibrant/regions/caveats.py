@@ -1,4 +1,4 @@
-"""What to keep in mind about coverage: what the audit can see, ties, nesting, calibration sets, weights, families."""
+"""What to keep in mind about coverage: what the audit can see, ties, nesting, calibration sets, weights."""
 
 from __future__ import annotations
 
@@ -73,13 +73,3 @@ def weights_caveat(n: int, w: Any) -> list[str]:
     """Say how many rows of equal weight these rows are worth."""
     effective = float(w.sum()) ** 2 / float((np.asarray(w) ** 2).sum())
     return [f"With these weights {n:,} rows count like {effective:,.0f}."] if effective < 0.9 * n else []
-
-
-def families_caveat(setting: Setting, own: Sequence[str]) -> list[str]:
-    """Say which families of tests p-values and limits allow for, if there are several."""
-    names = [*own, *(["groups"] if setting.families > len(own) else [])]
-    if setting.families < 2:
-        return []
-    return [
-        f"P-values and limits of coverage allow for {setting.families} families of tests together: {', '.join(names)}."
-    ]

@@ -213,6 +213,7 @@ def _page(findings: Findings, detail: Detail) -> str:
             detail.rows,
             claims,
         ),
+        group_figures=_figures(findings.group_figures, "groups", detail, Markup),
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
         results=Markup(embedded(findings, detail.rows)),
@@ -239,9 +240,7 @@ def _section(section: Section, identity: str, detail: Detail, findings: Findings
         "id": identity,
         "title": section.title,
         "intro": section.intro,
-        "figures": [
-            _figure(figure, f"{identity}-f{k}", detail, markup) for k, figure in enumerate(section.figures, start=1)
-        ],
+        "figures": _figures(section.figures, identity, detail, markup),
         "parts": [
             (heading, heading == DESCRIBES, [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])
             for heading, part in in_parts
@@ -258,6 +257,10 @@ def _section(section: Section, identity: str, detail: Detail, findings: Findings
 def _how(measurement: Measurement) -> str:
     """Return the method of a measurement in words; its further numbers are in the JSON."""
     return wording.text(measurement.method, 500)
+
+
+def _figures(figures: Sequence[Figure], identity: str, detail: Detail, markup: Any) -> list[dict[str, Any]]:
+    return [_figure(figure, f"{identity}-f{k}", detail, markup) for k, figure in enumerate(figures, start=1)]
 
 
 def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[str, Any]:
