@@ -121,7 +121,7 @@ class TestWithoutJavaScript:
         with opened(churn, java_script_enabled=False) as view:
             for what in ("#verdict", "#verdict h2", ".measurements", "#groups", "footer"):
                 assert view.page.locator(what).is_visible()
-            assert view.page.locator("svg.plot").count() == 3
+            assert view.page.locator("svg.plot").count() >= 3
             assert view.page.locator(".measurements tbody tr").count() >= 8
 
     def test_data_of_a_figure_opens(self, opened, churn):

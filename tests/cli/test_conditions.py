@@ -223,3 +223,11 @@ def test_the_worst_group_of_coverage():
 def test_sums_point_to_the_excess(refusal):
     message = refusal(read_condition, "ece > ece.expected + 0.02")
     assert "write 'ece.excess > 0.02', the excess over what chance gives" in message
+
+
+@pytest.mark.parametrize(("low", "high", "expected"), [(-0.1, 0.2, 0.0), (0.03, 0.1, 0.03), (-0.2, -0.05, 0.05)])
+def test_the_error_of_a_group_is_at_least_its_bias(low, high, expected):
+    columns = {"group": ["a"], "cutoff_error": [0.1], "bias_low": [low], "bias_high": [high], "pvalue_adjusted": [0.01]}
+    found = {**results(), "groups": {"columns": columns}}
+    (outcome,) = judge([read_condition("worst_group.low > 0.02")], found)
+    assert outcome.value == expected

@@ -31,7 +31,7 @@ def test_tolerance_and_clusters_reach_the_audit(run, data, columns):
 def test_clusters_are_not_groups(run, data):
     found = results(run("audit", data, *NAMED, "--clusters", "age", "--json"))
     assert found["groups"] is None
-    found = results(run("audit", data, *NAMED, "--clusters", "segment", "--by", "segment", "--json"))
+    found = results(run("audit", data, *NAMED, "--clusters", "age", "--by", "segment", "--json"))
     assert len(found["groups"]["columns"]["group"]) == 2
 
 

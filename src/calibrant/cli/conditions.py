@@ -285,6 +285,8 @@ def _group_numbers(line: Mapping[str, Any]) -> dict[str, float]:
     for key in ("interval", "limits"):
         low, high = line.get(key) or (None, None)
         numbers |= {} if low is None or high is None else {"low": float(low), "high": float(high)}
+    if numbers.keys() >= {"bias_low", "bias_high"}:  # the error is at least as large as the bias
+        numbers.setdefault("low", max(0.0, numbers["bias_low"], -numbers["bias_high"]))
     adjusted = numbers.pop("pvalue_adjusted", None)
     for key in ESTIMATES:
         if key in numbers:

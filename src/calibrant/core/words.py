@@ -206,7 +206,12 @@ def text(value: Any, longest: int = LONGEST_NAME) -> str:
     >>> text("a\x00b"), len(text("x" * 1000)), text("a\u202eb")
     ('a\ufffdb', 160, 'a\\u202eb')
     """
-    return stored_text(DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", str(value)), longest)
+    return stored_text(without_direction(str(value)), longest)
+
+
+def without_direction(value: str) -> str:
+    """Spell out the marks of the writing direction."""
+    return DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
 
 
 def stored_text(value: Any, longest: int = LONGEST_NAME) -> str:

@@ -15,6 +15,7 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.pictures import Mark
 from calibrant.core.results import Curve
+from calibrant.core.words import without_direction
 from calibrant.errors import MissingExtraError, without_control
 
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
@@ -168,7 +169,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     root = inlined(stream.getvalue(), prefix, label)
     marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines come one after another
     root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
-    return tostring(root, encoding="unicode")
+    return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
 
 
 def _spread(marks: list[Mark], most: int) -> list[int]:
