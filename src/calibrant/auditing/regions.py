@@ -104,7 +104,6 @@ def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str
 
 
 def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, phrase: Phrase, setting: Setting) -> list[str]:
-    parts = "widths and places" if isinstance(rows, IntervalRows) else "sizes"
     known = rows.prediction.levels is not None
     return [
         *nesting_caveat(rows),

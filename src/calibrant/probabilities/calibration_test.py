@@ -117,7 +117,7 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
 
 
 def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: str) -> TestResult:
-    """Return the joint test, given the statistics (4, 1 + replicates): of the data, then of replicates if calibrated."""
+    """Return the joint test, given the statistics (4, 1 + replicates) of the data and of replicates."""
     ranks, B = _ranks(statistics), statistics.shape[1] - 1
     smallest = ranks.min(axis=0)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
