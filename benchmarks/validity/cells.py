@@ -116,6 +116,5 @@ def command(
             simulate(plan(quick=True), Path(scratch) / "quick.jsonl", given.processes)
         return 0
     report = simulate(plan(quick=False), given.state, given.processes)
-    if given.processes:
-        report.save(f"validity_{name}")
+    report.save(f"validity_{name}")
     return 1 if report.failures else 0

@@ -373,7 +373,7 @@ DESIGNS: dict[str, Design] = {
         for truth in (CALIBRATED, "one group", "cancelling")
     },
     **{
-        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 20} if K == 300 else {500: 200})
+        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 8} if K == 300 else {500: 200})
         for K in (3, 10, 300)
         for truth in (CALIBRATED, "one class", "overconfident")
     },

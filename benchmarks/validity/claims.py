@@ -137,7 +137,8 @@ def table(found: Mapping[Cell, Counts]) -> str:
 
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells and return the report."""
-    found = together(run(measure, cells, state, processes=processes))
+    parts = run(measure, cells, state, processes=processes)
+    found = together(parts)
     report = Report("False claims of audits", packages=["numpy", "scipy"])
     report.say()
     for design, words in {**WORDS, **HARD_WORDS}.items():
@@ -147,6 +148,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     )
     report.say("of its claims is, or if it calls predictions miscalibrated that keep what they promise.")
     report.say(f"PASS: at most {RATE:g} plus {TOLERANCE:g} standard errors at that rate.")
+    if len(parts) < len(cells):
+        report.say(f"Not finished: {sum(part.repeats for part in parts):,} of {sum(c.repeats for c in cells):,} pages.")
     ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
     show_designs(report, ordered)
     show_kinds(report, ordered)

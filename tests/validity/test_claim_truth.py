@@ -99,14 +99,14 @@ def test_more_coverage_is_no_error_where_at_least_the_level_is_promised() -> Non
 
 def test_ranks_agree_with_a_simulation() -> None:
     rng = np.random.default_rng(0)
-    shift, spread, M, n = 0.2, 1.3, 9, 200_000
+    shift, spread, M, n = 0.2, 1.3, 9, 100_000
     y = shift + rng.normal(size=n)
     rank = (spread * rng.normal(size=(n, M)) < y[:, None]).sum(axis=1)
     share = np.bincount(rank, minlength=M + 1).cumsum() / n - np.arange(1, M + 2) / (M + 1)
-    assert np.abs(share).max() == pytest.approx(rank_distance(M, shift, spread), abs=0.004)
+    assert np.abs(share).max() == pytest.approx(rank_distance(M, shift, spread), abs=0.006)
     known = DrawsTruth(shift, spread, M)
     covered = claim("all rows", "coverage", expected=0.8)
-    assert known.value(covered) == pytest.approx(np.mean((rank >= 1) & (rank <= M - 1)), abs=0.004)
+    assert known.value(covered) == pytest.approx(np.mean((rank >= 1) & (rank <= M - 1)), abs=0.006)
     assert known.value(claim("all rows", "shift")) == pytest.approx(-0.2 / 1.3)  # the draws are too low
     assert known.value(claim("all rows", "spread")) == pytest.approx(1 / 1.3)
 
@@ -144,7 +144,7 @@ def test_predictions_that_keep_their_promise_are_not_miscalibrated() -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_truths_of_designs_agree_with_their_outcomes(name: str) -> None:
     """The mean of outcomes, or of hits, over large data is what the design says."""
-    n = 2000 if name.startswith("300") else 20_000
+    n = 1000 if name.startswith("300") else 5000
     y, prediction, _, known = DESIGNS[name].draw(np.random.default_rng(1), n)
     if isinstance(known, BinaryTruth):
         found, true = y, known.rows.q
