@@ -81,9 +81,8 @@ def test_the_level_of_the_verdict_is_kept():
     assert wrong <= 8
 
 
-def test_the_level_is_kept_with_classes_and_groups(monkeypatch):
+def test_the_level_is_kept_with_classes_and_groups():
     # three families: at most 5 % false alarms; 40 repeats, 3 standard errors above is 15.3 %
-    monkeypatch.setattr("calibrant.auditing.probabilities.GROUP_RESAMPLES", 199)
     rng = np.random.default_rng(0)
     wrong = 0
     for _ in range(40):
@@ -141,11 +140,10 @@ def test_classes():
     table = audit.findings.sections[1].tables[0]
     assert sorted(table.columns["class"]) == names
     k = names.index(table.columns["class"][0])
-    assert table.columns["pvalue"][0] == pytest.approx(
-        cb.kuiper_test(*cb.one_vs_rest(digits.y, digits.P, k)).pvalue, rel=1e-6
-    )
-    # Holm: the smallest of ten p-values is multiplied by ten, and by two families
-    assert table.columns["pvalue_adjusted"][0] == pytest.approx(20 * table.columns["pvalue"][0])
+    y, p = cb.one_vs_rest(digits.y, digits.P, k)
+    assert table.columns["cutoff_error"][0] == pytest.approx(cb.cutoff_error(y, p), abs=1e-12)
+    assert table.columns["bias"][0] == pytest.approx(np.mean(y - p), abs=1e-12)
+    assert table.columns["ece"][0] == pytest.approx(cb.ece(y, p), abs=1e-12)
     assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
 
 
@@ -157,8 +155,14 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     assert verdict.status == "miscalibrated"
     shares = np.bincount(y, minlength=3) / 6000
     named = [f"{k} (observed {100 * shares[k]:.0f} %, predicted {p} %)" for k, p in ((2, 5), (1, 15))]
-    assert verdict.headline.endswith(f"2 of 3 classes are off by more than chance (p < 0.001): {'; '.join(named)}.")
-    assert [claim.subject for claim in verdict.claims] == ["class 2", "class 1", "the most probable class"]
+    assert verdict.headline.endswith(f"2 of 3 classes are off by more than chance (p = 0.002): {'; '.join(named)}.")
+    assert [(claim.subject, claim.kind) for claim in verdict.claims] == [
+        ("class 2", "miscalibrated"),
+        ("class 2", "above"),
+        ("class 1", "miscalibrated"),
+        ("class 1", "below"),
+        ("the most probable class", "within"),
+    ]
 
 
 def test_a_group_whose_errors_cancel():
@@ -175,8 +179,7 @@ def test_weighted_means_of_groups():
     assert sentence.endswith("group = a (observed 75 %, predicted 50 %).")
 
 
-def test_groups_reach_the_verdict(monkeypatch):
-    monkeypatch.setattr("calibrant.auditing.probabilities.GROUP_RESAMPLES", 999)
+def test_groups_reach_the_verdict():
     group = np.where(np.arange(3000) % 10 == 0, "tail <b>", "body")
     y = np.where(group == "body", CALIBRATED, RNG.random(3000) < np.sqrt(P)).astype(int)
     audit = cb.audit(y, P, groups={"part": group}, resamples=99)

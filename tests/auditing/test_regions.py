@@ -192,7 +192,9 @@ class TestVerdict:
         audit = cb.audit(y, predicted, resamples=19)
         assert audit.verdict.claims[0].pvalue == pytest.approx(2 * p)
         assert values(audit)["coverage"].pvalue == pytest.approx(2 * p)
-        assert any("2 families of tests together: all rows, widths" in caveat for caveat in audit.findings.caveats)
+        assert any(
+            "2 families of tests: all rows and rows of similar width" in caveat for caveat in audit.findings.caveats
+        )
 
     def test_of_several_levels_the_worst_is_named(self):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
@@ -228,10 +230,14 @@ class TestVerdict:
         assert table.columns["group"] == ("part = bad", "part = good")
         assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
         assert audit.verdict.status == "miscalibrated"
-        assert audit.verdict.sentences[-1] == (
-            "2 of 2 groups are off by more than chance: part = bad (covers 44 %, below 90 %); "
+        assert audit.verdict.headline.endswith(
+            "2 of 2 groups are off by more than chance (p < 0.001): part = bad (covers 44 %, below 90 %); "
             "part = good (covers 100 %, above 90 %)."
         )
+        assert [(claim.kind, claim.subject) for claim in audit.verdict.claims[:2]] == [
+            ("below", "group part = bad"),
+            ("above", "group part = good"),
+        ]
         # two groups, and three families
         worst = coverage_test(y[group == "bad"], predicted.take(group == "bad")).pvalue
         assert table.columns["pvalue_adjusted"][0] == pytest.approx(6 * worst)
@@ -536,7 +542,8 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     part = next(claim for claim in audit.verdict.claims if claim.subject == "90 % sets of size 3")
     assert (part.kind, part.quantity) == ("miscalibrated", "coverage_error")
     assert (
-        audit.verdict.sentences[-1] == "1 of 2 groups is off by more than chance: group = 3 (covers 80 %, below 90 %)."
+        audit.verdict.sentences[-1]
+        == "1 of 2 groups is off by more than chance (p < 0.001): group = 3 (covers 80 %, below 90 %)."
     )
 
 
@@ -724,9 +731,8 @@ def test_groups_that_are_off(prediction, highest):
     group = np.where(np.arange(N_QUANTILES) % 3 == 0, "high", "rest")
     y = np.where(group == "high", MEAN + 9 * STD_QUANTILES, Y_QUANTILES)
     sentence = cb.audit(y, prediction, groups=group, resamples=19).verdict.sentences[-1]
-    assert sentence == (
-        f"1 of 2 groups is off by more than chance: group = high (0 % up to the {highest} quantile, too few)."
-    )
+    off = f"group = high (0 % up to the {highest} quantile, too few)."
+    assert sentence == f"1 of 2 groups is off by more than chance (p < 0.001): {off}"
 
 
 @pytest.mark.parametrize(("levels", "bins"), [(LEVELS, 4), (np.arange(1, 20) / 20, 10), ([0.1, 0.5, 0.9], None)])

@@ -1,10 +1,10 @@
 """What is claimed about groups."""
 
 import numpy as np
-import pytest
 
-from calibrant.core.findings import Setting
-from calibrant.probabilities.group_claims import group_claims, group_words, groups_sentence
+from calibrant.core.findings import Setting, Verdict
+from calibrant.core.words import with_parts
+from calibrant.probabilities.group_claims import group_claims, group_words
 from calibrant.probabilities.group_test import GroupFindings
 
 FOUND = GroupFindings(
@@ -23,8 +23,8 @@ FOUND = GroupFindings(
 )
 
 
-def setting(families=1):
-    return Setting(0.95, 999, np.random.default_rng(0), families=families)
+def setting(families=1, tolerance=None):
+    return Setting(0.95, 999, np.random.default_rng(0), families=families, tolerance=tolerance)
 
 
 def test_claims():
@@ -52,12 +52,27 @@ def test_false_claims():
 
 def test_words():
     how = group_words(FOUND)
-    assert how["plan = a"] == "observed 41 %, predicted 30 %"
-    assert how["plan = b"].endswith("errors both ways")
-    sentence = groups_sentence(group_claims(FOUND, setting()), how, 4)
-    assert sentence.startswith("2 of 4 groups are off by more than chance: plan = a (observed 41 %, predicted 30 %); ")
+    assert how["group plan = a"] == "observed 41 %, predicted 30 %"
+    assert how["group plan = b"].endswith("errors both ways")
+    assert next(iter(group_words(FOUND, "class"))) == "class plan = a"
 
 
-@pytest.mark.parametrize("groups", [1, 7])
-def test_no_claims(groups):
-    assert "No evidence" in groups_sentence([], {}, groups)
+def test_the_verdict_names_groups():
+    calm = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
+    claims, how = group_claims(FOUND, setting()), group_words(FOUND)
+    found = with_parts(calm, "groups", 4, claims, how, setting())
+    assert found.status == "miscalibrated"
+    assert found.headline.startswith(
+        "Not calibrated in every part: 2 of 4 groups are off by more than chance (p = 0.004): plan = a (observed 41 %"
+    )
+    assert found.sentences == ("All rows together: probabilities are fine.", "More.")
+    assert found.claims == claims
+
+
+def test_a_tolerance_asks_for_limits_beyond_it():
+    calm = Verdict("within", "Probabilities are fine.", tolerance=0.1)
+    claims, how = group_claims(FOUND, setting()), group_words(FOUND)
+    # the bias of group a is at least 0.05
+    assert with_parts(calm, "groups", 4, claims, how, setting(tolerance=0.04)).status == "miscalibrated"
+    assert with_parts(calm, "groups", 4, claims, how, setting(tolerance=0.06)).status == "cannot tell"
+    assert with_parts(calm, "groups", 4, (), {}, setting(tolerance=0.06)).status == "within"

@@ -250,7 +250,7 @@ def test_same_as_arrays(data, frames, kind, parts):
 @pytest.mark.parametrize("options", [{"exact": True}, {"exact": True, "weights": "w", "groups": "group"}])
 def test_audit(data, frames, options):
     found = on_spark.audit(frames(5), y="y", prediction="p", resamples=99, **options)
-    given = {name: data[value] for name, value in options.items() if name == "weights"}
+    given = {name: data[value] for name, value in options.items() if name != "exact"}
     expected = cb.audit(data["y"], data["p"], resamples=99, **given)
     for name in ("value", "pvalue", "expected"):
         assert found.table["name"] == expected.table["name"]

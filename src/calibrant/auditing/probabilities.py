@@ -143,7 +143,12 @@ def _decisive(cutoff: Measurement, evidence: verdicts.Evidence, claim: Claim) ->
     test = evidence.test
     limits = (claim.low, claim.high) if claim.low > 0 or claim.high < 1 else None
     return (
-        replace(cutoff, interval=limits, method=evidence.limits.method, decides=True),
+        replace(
+            cutoff,
+            interval=limits,
+            method="; ".join(filter(None, [cutoff.method, evidence.limits.method])),
+            decides=True,
+        ),
         Measurement(
             "calibration_test",
             "smallest p-value of four tests",

@@ -162,19 +162,23 @@ def entries_of_rows(rows: Binary, grouping: Grouping, most: int) -> tuple[GroupE
     last[:-1] = (p[1:] != p[:-1]) | (code[1:] != code[:-1])
     ends = np.flatnonzero(last)
     tied = np.diff(ends, prepend=-1)
-    extent = _extents(code[ends], np.cumsum(w * (rows.y[order] - p.astype(np.float64)))[ends])
+    starts = _starts(code)
+    heaviest = np.maximum.reduceat(w, starts)
+    # In units of each group's largest weight, so that the rounding of one group does not affect another.
+    walk = np.cumsum(w / heaviest[code] * (rows.y[order] - p.astype(np.float64)))[ends]
+    extent = _extents(code[ends], walk) * heaviest
     entry = _entries(code[ends], tied, most)
     number = np.empty(p.size, np.intp)
     number[order] = np.repeat(entry, tied)
-    starts = _starts(code)
     sums = sums_by_key(rows, number, int(entry[-1]) + 1)
-    heaviest = np.maximum.reduceat(w, starts)
     return GroupEntries(grouping.names, number[order[starts]], sums, extent, heaviest), number
 
 
 def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
     """Return at most about `most` entries per group."""
-    extent = _extents(cells.group, np.cumsum(cells.sums[WY] - cells.sums[WP]))
+    heaviest = cells.weight_max
+    walk = np.cumsum((cells.sums[WY] - cells.sums[WP]) / heaviest[cells.group])
+    extent = _extents(cells.group, walk) * heaviest
     entry = _entries(cells.group, cells.sums[N].astype(np.int64), most)
     sums = np.add.reduceat(cells.sums, _starts(entry), axis=1)
     return GroupEntries(cells.names, entry[cells.starts], sums, extent, cells.weight_max)
