@@ -137,6 +137,8 @@ class TestPredictions:
         assert (done.code, done.err) == (0, "")
         results = json.loads((folder / "out.json").read_text())
         assert results["verdict"]["claims"][0]["quantity"] == "difference of ece"
+        made = results["names"].pop("made")
+        assert len(made) == len("2026-11-18")
         assert results["names"] == {"source": "p.parquet", "outcome": "label", "prediction": "old, new"}
         assert "Comparison of predictions" in (folder / "report.html").read_text()
         assert results["verdict"]["headline"] in done.out.replace("\n  ", " ")

@@ -6,7 +6,7 @@ import pytest
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import read_binary
-from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups, repeated
+from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups
 
 
 def rows_of(y, p, weights=None):
@@ -155,34 +155,3 @@ class TestGroups:
         assert found.pvalue_adjusted[0] == 0.01
         assert np.isnan([found.pvalue[1], found.pvalue_adjusted[1], found.bias_low[1], found.bias_high[1]]).all()
         assert np.isfinite(found.estimate).all()
-
-
-class TestRepeated:
-    rng = np.random.default_rng(10)
-
-    def test_blocks_of_a_score(self):
-        _, p, _ = sharing(self.rng, 50, 4)
-        assert repeated(rows_of(np.zeros(200, int), p)).startswith("75% of the rows have the same score")
-
-    @pytest.mark.parametrize(
-        "p",
-        [
-            rng.random(1000),
-            rng.integers(0, 5, 1000) / 4,
-            rng.random(1000).round(2),
-            np.sort(rng.random(1000).round(1)),
-            np.concatenate([np.sort(rng.random(500).round(1)), np.sort(rng.random(500).round(1))]),
-            np.full(1000, 0.3),
-            np.full(3, 0.3),
-            np.where(rng.random(1000) < 0.9, 0.0, rng.random(1000)),
-        ],
-    )
-    def test_no_false_alarm(self, p):
-        assert repeated(rows_of(np.zeros(p.size, int), p)) is None
-
-    def test_ids(self):
-        rows = rows_of([0, 1, 0], [0.1, 0.2, 0.3])
-        assert repeated(rows, {"row": [1, 2, 3]}) is None
-        assert repeated(rows, {"row": [1, 2, 3], "customer": ["a", "b", "a"]}).startswith(
-            "customer has 2 different values in 3 rows."
-        )

@@ -200,8 +200,9 @@ class TestMarks:
         assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.002),)) == ["", "bad", "", ""]
         assert marked(self.TABLE, (replace(ERROR, subject="group B"),)) == ["", "bad", "bad", ""]
 
-    def test_the_pvalue_may_be_multiplied_by_the_number_of_families(self):
-        assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.006),)) == ["", "bad", "", ""]
+    def test_of_lines_with_one_name_the_one_with_the_claims_pvalue_is_meant(self):
+        table = replace(self.TABLE, columns={"group": ("B", "B"), "pvalue_adjusted": (0.01, 0.02)})
+        assert marked(table, (replace(ERROR, subject="group B", pvalue=0.02),)) == ["", "bad"]
 
     def test_subjects_that_end_with_the_name(self):
         part = replace(ERROR, subject="90 % intervals of group B", pvalue=0.002)

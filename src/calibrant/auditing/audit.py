@@ -97,11 +97,12 @@ def audit(
     relative
         Whether the tolerance is a share of the mean prediction, for probabilities of rare events.
     alternative
-        For intervals and sets: ``"two-sided"``, or ``"less"`` if they promise at least their level, as conformal
-        methods do. By default "less" for sets, for intervals with `calibration_size`, and for outcomes on bounds.
+        For intervals and sets, which errors of coverage count: ``"two-sided"``, ``"less"`` if they promise at least
+        their level, as conformal methods do, or ``"greater"``. By default "less" for sets, for intervals with
+        `calibration_size`, and for intervals with 1 % of the outcomes or more on their bounds.
     clusters
-        Labels of rows that may depend on each other, such as a customer with several rows. Rows of different clusters
-        are independent.
+        For probabilities of one event: labels of rows that may depend on each other, such as a customer with several
+        rows. Rows of different clusters are independent.
     calibration_size
         For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
         tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
@@ -112,7 +113,8 @@ def audit(
     columns
         For distributions of vectors: names of the coordinates.
     resamples
-        Number of redraws of the outcomes that give the values expected if calibrated.
+        Number of redraws of the outcomes, for tests of all rows and values expected if calibrated; groups and classes
+        have 999.
     names
         Names for the report: ``outcome``, ``prediction``, ``source``.
     rng
@@ -138,10 +140,10 @@ def audit(
     too. P-values of the verdict are multiplied by the number of such families, so the probability of a false alarm is
     at most 1 - `level` over all of them.
 
-    Intervals, sets, quantiles and distributions are tested by their coverage: at each level (Holm) and at all levels
-    jointly, for rows with predictions of similar width or size, and for groups, corrected in the same way.
-    Distributions are evaluated at nine quantiles and the central intervals between them. Tests of coverage need equal
-    weights.
+    Intervals, sets, quantiles and distributions are tested by their coverage: at each level (Bonferroni) and at all
+    levels jointly, for rows with predictions of similar width or size or at similar places, and for groups, corrected
+    in the same way. Distributions are evaluated at nine quantiles and the central intervals between them. Tests of
+    coverage need equal weights.
 
     Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
     is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them

@@ -36,10 +36,10 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, smallest_of_four
-from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, repeated
+from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups
 from calibrant.probabilities.group_claims import group_claims, group_words, surprising_first
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
-from calibrant.probabilities.mistakes import questions_on_classes, questions_on_event
+from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
 
 MAX_SCORES_DRAWN = 4_000
 TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
@@ -99,7 +99,7 @@ def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
         asked.title,
         asked.intro,
         (*_decisive(measurements[0], evidence, verdict.claims[0]), *measurements[1:]),
-        _figures(summary, setting),
+        _figures(summary, setting, asked.subject),
     )
     caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
     return Part((section,), verdict, (*caveats, *missing))
@@ -135,7 +135,7 @@ def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[str]:
     """Ask whether rows depend on each other, where the scores of neighbouring rows repeat."""
     if setting.clusters is not None or not isinstance(pairs, RowPairs):
         return []
-    return list(filter(None, [repeated(pairs.rows)]))
+    return questions_on_dependence(pairs.rows.p)
 
 
 def _decisive(cutoff: Measurement, evidence: verdicts.Evidence, claim: Claim) -> tuple[Measurement, ...]:
@@ -168,9 +168,9 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
     return curve
 
 
-def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
+def _figures(summary: Ordered, setting: Setting, subject: str) -> tuple[Figure, ...]:
     cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
-    rare = verdicts.Scale.of(summary, setting).rare
+    rare = verdicts.Scale.of(summary, setting, subject).rare
     return (
         Figure(
             "reliability",
@@ -178,14 +178,14 @@ def _figures(summary: Ordered, setting: Setting) -> tuple[Figure, ...]:
             f"Each dot is a bin of predictions{' with about as many rows as the others' if rare else ''}. On the "
             "diagonal what was predicted happened as often as predicted; below it predictions are too high, above it "
             "too low. The grey boxes together contain all dots of calibrated predictions with probability "
-            f"{words.percent(setting.level)}.",
+            f"{words.level_words(setting.level)}.",
             _reliability(summary, setting, simultaneous=True, strategy="mass" if rare else "width"),
         ),
         Figure(
             "isotonic",
             "Recalibrated",
             "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
-            f"whole line of calibrated predictions with probability {words.percent(setting.level)}.",
+            f"whole line of calibrated predictions with probability {words.level_words(setting.level)}.",
             _reliability(cells, setting, strategy="isotonic", simultaneous=True),
         ),
         Figure(
@@ -314,7 +314,7 @@ def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
     """Test each class against the rest."""
     ece = find("ece")
     summaries = [facts.against_the_rest(k) for k in range(facts.K)]
-    found = part_test(summaries, setting.class_names, level=_family_level(setting), rng=setting.rng)
+    found = part_test(summaries, setting.class_names, level=setting.family_level, rng=setting.rng)
     errors = np.array([ece.finish(summary, ece.usual) for summary in summaries])
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
@@ -326,7 +326,7 @@ def _rare(facts: ClassFacts) -> list[str]:
 
 def binary_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Test groups of rows, of class probabilities by their most probable class."""
-    pairs, level = rows if isinstance(rows, Binary) else rows.top_label(), _family_level(setting)
+    pairs, level = rows if isinstance(rows, Binary) else rows.top_label(), setting.family_level
     if setting.clusters is not None:
         return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=setting.rng), setting)
     return _parts(group_test(pairs, groupings, level=level, rng=setting.rng), setting)
@@ -334,12 +334,7 @@ def binary_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Se
 
 def cell_groups(groups: Iterable[GroupCells], setting: Setting) -> Grouped:
     """Test groups whose rows were counted in cells."""
-    return _parts(counted_groups(groups, level=_family_level(setting), rng=setting.rng), setting)
-
-
-def _family_level(setting: Setting) -> float:
-    """Return the level that is left to one family of tests."""
-    return 1 - (1 - setting.level) / setting.families
+    return _parts(counted_groups(groups, level=setting.family_level, rng=setting.rng), setting)
 
 
 def _parts(
@@ -371,7 +366,7 @@ def _parts(
             "bias_high": column(found.bias_high),
             "cutoff_error": column(found.estimate),
             **{name: column(values) for name, values in (further or {}).items()},
-            "pvalue_adjusted": column(np.minimum(1.0, setting.families * found.pvalue_adjusted)),
+            "pvalue_adjusted": column(setting.adjusted(found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
         f"Bias is the observed less the predicted frequency, with limits for all {several} together. P-values of "

@@ -205,6 +205,7 @@ def check(
 @add(COMPARED)
 @html_option
 @json_option
+@title_option
 @debug_option
 def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any) -> None:
     """Compare predictions of the same rows, or two results.

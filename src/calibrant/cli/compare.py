@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from calibrant.cli.audit import labels_of, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import CompareRequest, Request
-from calibrant.cli.output import check_places, deliver, doing, emit, measurements, read_results, refuse_results, tell
+from calibrant.cli.output import (
+    check_places,
+    deliver,
+    doing,
+    emit,
+    measurements,
+    read_results,
+    refuse_results,
+    signed,
+    tell,
+)
 from calibrant.core.words import number, pvalue
 from calibrant.errors import InputError, printable
 
@@ -30,7 +40,7 @@ def run(files: Sequence[Path], request: CompareRequest, *, output: Path | None, 
     """Compare columns of one file if there are any, else two results."""
     if request.p:
         check_places(output, json_to, files)
-        deliver(_predictions(files, request), output, json_to)
+        deliver(signed(_predictions(files, request), request.title), output, json_to)
         return
     given = [*request.given, *(["-o"] if output else []), *(["--json"] if json_to else [])]
     if len(files) != 2 or given:

@@ -153,6 +153,19 @@ class Setting:
     covariates: FloatArray | None = None  # (n, q), known when the draws were made
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
 
+    @property
+    def family_level(self) -> float:
+        """The level that is left to one family of tests."""
+        return 1 - (1 - self.level) / self.families
+
+    def adjusted(self, pvalue: Any) -> Any:
+        """Return p-values of one family that allow for all families."""
+        return np.minimum(1.0, self.families * np.asarray(pvalue))
+
+    def rejects(self, adjusted: float | None) -> bool:
+        """Tell whether an adjusted p-value rejects."""
+        return adjusted is not None and adjusted < 1 - self.level
+
 
 @dataclass(frozen=True)
 class Part:

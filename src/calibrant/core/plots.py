@@ -91,10 +91,10 @@ def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict
         "reference": np.full(names.size, np.nan if levels[0] is None else 100 * levels[0]),
         "detectable": np.full(names.size, np.nan),
     }
-    details = {"axis": "observed coverage, %", "calibrated": "nominal", "joint": False}
+    details = {"axis": "observed share, %", "calibrated": "nominal", "joint": True}
     reading = (
-        "Each dot is the share of outcomes of a group that were covered, the lines are {level} limits of each group by "
-        "itself, and the dashed line is the nominal level."
+        "Each dot is the share of outcomes of a group that were covered, or that lie below a quantile. The lines are "
+        "{level} limits that cover in all groups together; the dashed line is the nominal level."
     )
     return columns, details, reading
 

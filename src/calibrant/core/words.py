@@ -21,7 +21,6 @@ _UNIT = re.compile(r"(?<=\d) %")
 _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 SMALL_GROUP = 30  # rows
 POWER = 0.8  # "found 4 times in 5"
-NOTABLE = 0.05  # an average error of 5 percentage points
 NAMED = 4  # classes or groups that a sentence names
 MAX_DIGITS = 6  # decimals of a percentage
 
@@ -73,6 +72,15 @@ def level_percent(value: float) -> str:
     ('95\xa0%', '99.9\xa0%')
     """
     return f"{100 * value:.10g}\u00a0%"
+
+
+def level_words(value: float) -> str:
+    """Write a confidence level in a sentence, with all its digits.
+
+    >>> level_words(0.95), level_words(0.975)
+    ('95 %', '97.5 %')
+    """
+    return level_percent(value).replace("\u00a0", " ")
 
 
 def percent(value: float) -> str:

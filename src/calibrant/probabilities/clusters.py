@@ -10,7 +10,7 @@ is exact if the residuals of a cluster are jointly symmetric around 0, and nearl
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,57 +251,3 @@ def _bias_limits(found: Sequence[Clusters | None], level: float) -> tuple[FloatA
         bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(_variance(group)) / group.total
         low[g], high[g] = bias - half, bias + half
     return low, high
-
-
-MIN_ROWS_ASKED = 20
-MIN_SHARE_IN_BLOCKS = 0.1  # of the pairs of neighbouring rows, beyond what chance gives
-DEVIATIONS = 6.0  # beyond what chance gives
-SORTED_TURNS = 0.1  # of the runs: random order turns at two thirds of them
-
-
-def repeated(rows: Binary, ids: Mapping[str, Any] | None = None) -> str | None:
-    """Return a sentence that asks whether rows depend on each other, if an id or a score repeats; else None.
-
-    Parameters
-    ----------
-    rows
-        The rows in their original order.
-    ids
-        Columns of ids by name, such as customers: those of which rows share a value are asked about.
-    """
-    for name, column in (ids or {}).items():
-        different = len(set(np.asarray(column).tolist()))
-        if different < rows.n:
-            return (
-                f"{name} has {different:,} different values in {rows.n:,} rows. Rows that share one may depend on each "
-                f"other, and tests that treat them as independent find errors that are not there: should {name} be "
-                "given as clusters?"
-            )
-    share = _share_in_blocks(rows.p)
-    if share is None:
-        return None
-    return (
-        f"{share:.0%} of the rows have the same score as the row before, more than rows in random order have. If such "
-        "rows belong together, as several rows of one customer do, tests that treat them as independent find errors "
-        "that are not there: should they be given as clusters?"
-    )
-
-
-def _share_in_blocks(p: NDArray[np.floating[Any]]) -> float | None:
-    """Return the share of rows with the score of the row before; None if chance or a sorted order explains it.
-
-    >>> _share_in_blocks(np.repeat([0.2, 0.7, 0.4, 0.3, 0.9, 0.6], 4)), _share_in_blocks(np.repeat([0.2, 0.7, 0.9], 8))
-    (0.782608695652174, None)
-    """
-    n = p.size
-    if n < MIN_ROWS_ASKED:
-        return None
-    same = int(np.count_nonzero(p[1:] == p[:-1]))
-    count = np.unique(p, return_counts=True)[1].astype(np.float64)
-    expected = float((count * (count - 1)).sum()) / n
-    if same - expected < max(MIN_SHARE_IN_BLOCKS * n, DEVIATIONS * math.sqrt(expected + 1)):
-        return None
-    rising = np.diff(p[np.append(True, p[1:] != p[:-1])]) > 0  # from one block to the next
-    if np.count_nonzero(rising[1:] != rising[:-1]) < SORTED_TURNS * rising.size:
-        return None
-    return same / (n - 1)

@@ -21,8 +21,8 @@ def group_claims(found: GroupFindings, setting: Setting, noun: str = "group") ->
     bias follows, the observed less the predicted frequency. The limits must have been found with the error rate of
     this family, (1 - level) / families.
     """
-    pvalue = np.minimum(1.0, setting.families * found.pvalue_adjusted)
-    off = [g for g in surprising_first(found) if pvalue[g] < 1 - setting.level]
+    pvalue = setting.adjusted(found.pvalue_adjusted)
+    off = [g for g in surprising_first(found) if setting.rejects(pvalue[g])]
     return tuple(claim for g in off for claim in _claims(found, g, noun, float(pvalue[g]), setting.level))
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.core.ordered import Ordered
 from calibrant.core.words import number
@@ -67,3 +71,40 @@ def _fits_better(rows: Classes, column: FloatArray) -> bool:
     every = np.arange(rows.n)
     d = rows.w * (rows.P[every, column[rows.y]].astype(np.float64) - rows.P[every, rows.y])
     return bool(d.sum() > SURE * np.sqrt((d**2).sum()))
+
+
+MIN_SHARE_IN_BLOCKS = 0.1  # of the pairs of neighbouring rows, beyond what chance gives
+DEVIATIONS = 6.0  # beyond what chance gives
+SORTED_TURNS = 0.1  # of the runs: random order turns at two thirds of them
+
+
+def questions_on_dependence(p: NDArray[np.floating[Any]]) -> list[str]:
+    """Ask whether rows depend on each other, if scores repeat in neighbouring rows more than chance explains."""
+    share = _share_in_blocks(p)
+    if share is None:
+        return []
+    return [
+        f"Do rows belong together, as several rows of one customer do? {share:.0%} of the rows have the same score as "
+        "the row before, more than rows in random order have. Tests that treat such rows as independent find errors "
+        "that are not there: pass clusters=."
+    ]
+
+
+def _share_in_blocks(p: NDArray[np.floating[Any]]) -> float | None:
+    """Return the share of rows with the score of the row before; None if chance or a sorted order explains it.
+
+    >>> _share_in_blocks(np.repeat([0.2, 0.7, 0.4, 0.3, 0.9, 0.6], 4)), _share_in_blocks(np.repeat([0.2, 0.7, 0.9], 8))
+    (0.782608695652174, None)
+    """
+    n = p.size
+    if n < 2 * MIN_ROWS_ASKED:
+        return None
+    same = int(np.count_nonzero(p[1:] == p[:-1]))
+    count = np.unique(p, return_counts=True)[1].astype(np.float64)
+    expected = float((count * (count - 1)).sum()) / n
+    if same - expected < max(MIN_SHARE_IN_BLOCKS * n, DEVIATIONS * math.sqrt(expected + 1)):
+        return None
+    rising = np.diff(p[np.append(True, p[1:] != p[:-1])]) > 0  # from one block to the next
+    if np.count_nonzero(rising[1:] != rising[:-1]) < SORTED_TURNS * rising.size:
+        return None
+    return same / (n - 1)

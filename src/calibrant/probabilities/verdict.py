@@ -17,7 +17,17 @@ from calibrant.core.null import resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import brownian_range_sf, normal_quantile
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.words import POWER, listed, outward, percent, points, pvalue_words, rows_needed, share_words
+from calibrant.core.words import (
+    POWER,
+    SMALL_GROUP,
+    level_words,
+    listed,
+    outward,
+    points,
+    pvalue_words,
+    rows_needed,
+    share_words,
+)
 from calibrant.errors import NotApplicableError
 from calibrant.probabilities.limits import critical
 from calibrant.probabilities.power import smallest_error
@@ -45,7 +55,7 @@ class Evidence:
 
 def region_level(setting: Setting) -> float:
     """Return the level of the simultaneous band of the tenths."""
-    return 1 - SHARE_OF_REGIONS * (1 - setting.level) / setting.families
+    return 1 - SHARE_OF_REGIONS * (1 - setting.family_level)
 
 
 def verdict(found: Evidence, setting: Setting) -> Verdict:
@@ -72,8 +82,8 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
 
 def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
     """Return the claim on all rows, then claims on ranges of scores if calibration is rejected."""
-    p = min(1.0, setting.families * float(found.test.pvalue))
-    rejected = p < 1 - setting.level
+    p = float(setting.adjusted(found.test.pvalue))
+    rejected = setting.rejects(p)
     low, high = found.limits.at(setting.level, "both")
     low = low if rejected else 0.0
     usual = Scale.of(found.summary, setting, found.subject).usual
@@ -187,7 +197,7 @@ class Scale:
         words = f" % of the predicted {self.rare}" if relative else " percentage points"
         tolerance = None if claim.tolerance is None else claim.tolerance / unit
         low, high, estimate = outward(claim.low / unit, claim.high / unit, claim.estimate / unit, tolerance)
-        level = percent(claim.level or 0.0)
+        level = level_words(claim.level or 0.0)
         if claim.low > 0:
             return f"{estimate}{words} ({level} limits: {low} to {high})"
         return f"at most {high}{words} ({level} confidence)"
@@ -210,7 +220,7 @@ def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> s
 def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
     """Put the outcome into words."""
     p, given = _pvalue(claim, found), setting.tolerance is not None
-    rejected = claim.pvalue is not None and claim.pvalue < 1 - setting.level
+    rejected = setting.rejects(claim.pvalue)
     bound = scale.tolerance(scale.usual[-1] if claim.tolerance is None else claim.tolerance)
     if claim.kind == "miscalibrated":
         return f"more than the tolerance of {bound} ({p})" if given else f"not calibrated ({p})"
@@ -232,7 +242,7 @@ def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
     """Say how many rows of this kind would show that calibrated predictions are within the tolerance."""
     if claim.kind != "cannot tell":
         return ""
-    if claim.pvalue is not None and claim.pvalue < 1 - setting.level:
+    if setting.rejects(claim.pvalue):
         p = _pvalue(claim, found)
         return f"Calibration is rejected ({p}), but the tolerance lies between the limits of the error."
     usual = Scale.of(found.summary, setting, found.subject).usual[-1]
@@ -266,7 +276,7 @@ def region_words(claims: Sequence[Claim], happens: str) -> list[str]:
 def _example(claim: Claim, happens: str) -> str:
     """Return the sentence on a range of scores that is off: when it says .., it happens .. of the time."""
     says, seen, *limits = share_words(claim.expected, claim.estimate, claim.low, claim.high)
-    limited = f", {percent(claim.level or 0.0)} limits {' to '.join(limits)}" if limits else ""
+    limited = f", {level_words(claim.level or 0.0)} limits {' to '.join(limits)}" if limits else ""
     return f"When it says {says}, {happens} {seen} of the time ({claim.rows:,} rows{limited})."
 
 
@@ -320,7 +330,7 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
     events = int(summary.events.sum())
     rare = min(events, n - events)
     found = []
-    if rare < 30:
+    if rare < SMALL_GROUP:
         kind = "event" if events <= n - events else "non-event"
         few = f"Only {rare}" if rare else "No"
         among = f"{n:,} row{'' if n == 1 else 's'}"
@@ -347,10 +357,8 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 
 def _power(summary: Ordered, setting: Setting) -> list[str]:
     """Say which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
-    level = 1 - (1 - setting.level) / setting.families
-    if setting.clusters is not None:
-        return []
-    if resampled_pvalue(0, SIMULATED) > 1 - level:
+    level = setting.family_level
+    if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level:
         return []
     try:
         e = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)

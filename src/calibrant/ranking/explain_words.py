@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.words import level_words, pvalue_words
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.failures import NormalErrors
 
@@ -70,11 +71,6 @@ def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
     )
 
 
-def pvalue_words(p: float) -> str:
-    """Return a p-value as it is written."""
-    return f"p = {p:.2g}" if p >= 1e-300 else "p < 1e-300"
-
-
 def contraction_words(contraction: float) -> str:
     """Say what a contraction is; it does not tell whether predictions are informative."""
     variance = f"the mean predictive variance is {1 - contraction:.2f} times the variance of all outcomes"
@@ -83,7 +79,7 @@ def contraction_words(contraction: float) -> str:
 
 def _calm(found: Found) -> str:
     p = f"{'adjusted ' if found.adjusted else ''}{pvalue_words(found.pvalue)}"
-    words = [f"No departure beyond chance ({_percent(found.level)}; {p})."]
+    words = [f"No departure beyond chance ({level_words(found.level)}; {p})."]
     if not found.outward:
         words.append(visible_words(*found.smallest, found.n))
     if found.contraction is not None and found.contraction <= LITTLE_CONTRACTION:
@@ -192,7 +188,7 @@ def _factor(found: Found) -> str:
 
 
 def _limits(low: float, high: float, expected: float, found: Found) -> str:
-    return f"{_percent(found.level)} limits: {limits_words(low, high, expected)}"
+    return f"{level_words(found.level)} limits: {limits_words(low, high, expected)}"
 
 
 MAX_DIGITS = 6

@@ -12,7 +12,6 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
-MAX_FAMILIES = 4  # of tests behind a verdict
 NAME = re.compile(r"[\d.,]+| = .*")  # what differs between subjects of one sort
 LONG_NUMBER = re.compile(r"\d+\.\d{4,}")
 QUANTITIES = {
@@ -188,7 +187,7 @@ def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
     """Return the tone of each line of a table that a claim names, empty texts for the others.
 
     Lines are named by their first column. Of several lines with one name, those with the claim's p-value are meant, if
-    there are any; it may be multiplied by the number of families of tests.
+    there are any.
     """
     tones = [""] * table.length
     if not table.length:
@@ -209,4 +208,4 @@ def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
 def _same_pvalue(of_claim: float | None, of_line: float | None) -> bool:
     if of_claim is None or of_line is None:
         return False
-    return any(math.isclose(of_claim, min(1.0, k * of_line), rel_tol=1e-9) for k in range(1, MAX_FAMILIES + 1))
+    return math.isclose(of_claim, of_line, rel_tol=1e-9)
