@@ -79,7 +79,8 @@ class Verdict:
     """The answer: claims, and the words made from them.
 
     `status` is ``"miscalibrated"``, ``"within"`` (calibrated within `tolerance`) or ``"cannot tell"``; for sets of
-    points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+    points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``; for comparisons of predictions
+    ``"different"``, ``"within"`` or ``"cannot tell"``.
     """
 
     status: str
@@ -93,7 +94,7 @@ class Verdict:
 class Findings:
     """Everything an audit found: the answer, its evidence, the table of groups, and what to keep in mind."""
 
-    kind: str  # a name of `kinds.KINDS`, or "points" for sets of points
+    kind: str  # a name of `kinds.KINDS`, "points" for sets of points, or "comparison" of predictions
     n: int  # number of rows
     level: float  # confidence level of tests, intervals and bands
     verdict: Verdict
