@@ -19,7 +19,7 @@ from calibrant.core.words import listed, with_parts
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.groups import Grouping, read_groups
+from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_choice, check_count, check_level, check_share, generator
@@ -48,6 +48,7 @@ AUDITED: dict[type, Kind] = {
 KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
+SMALLEST_TOLERANCE = 1e-6
 
 
 @public
@@ -218,7 +219,15 @@ def check_tolerance(tolerance: Any, relative: Any) -> float | None:
     check_choice("relative", relative, False, True)
     if tolerance is None and relative:
         raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
-    return None if tolerance is None else check_share("tolerance", tolerance)
+    if tolerance is None:
+        return None
+    found = check_share("tolerance", tolerance)
+    if found < SMALLEST_TOLERANCE:
+        raise InputError(
+            f"{{tolerance=}} must be at least {SMALLEST_TOLERANCE:g}; got {found:g}. No number of rows shows less",
+            option="tolerance",
+        )
+    return found
 
 
 def error_tolerated(tolerance: float | None, relative: bool, mean: float | None) -> float | None:
@@ -227,8 +236,10 @@ def error_tolerated(tolerance: float | None, relative: bool, mean: float | None)
         return tolerance
     if mean is None:
         raise InputError("{relative=} is for probabilities of one event; leave it out here", option="relative")
-    if mean == 0:
-        raise InputError("{relative=} is a share of the mean prediction, which is 0; leave it out", option="relative")
+    if tolerance * mean < SMALLEST_TOLERANCE**2:
+        raise InputError(
+            f"{{relative=}} is a share of the mean prediction, which is {mean:g}; leave it out", option="relative"
+        )
     return tolerance * mean
 
 
@@ -236,8 +247,8 @@ def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
     """Read which rows may depend on each other; those of weight 0 were already dropped from `rows`."""
     if not isinstance(rows, Binary):
         raise InputError("{clusters=} is for probabilities of one event; leave it out", option="clusters")
-    (grouping,) = _groupings(rows, clusters, 1, weights)
-    return grouping.code
+    keep = None if weights is None else _kept(weights)
+    return read_row_labels(clusters, rows.n, name="clusters", keep=keep).code
 
 
 def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> None:
@@ -329,5 +340,10 @@ def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> 
     """Read the groups of rows with positive weight; the others were already dropped from `rows`."""
     if weights is None:
         return read_groups(groups, rows.n, intersections=intersections, keep=None)
-    n = len(as_array(weights, name="weights"))
-    return read_groups(groups, n, intersections=intersections, keep=read_weights(weights, n) > 0)
+    keep = _kept(weights)
+    return read_groups(groups, keep.size, intersections=intersections, keep=keep)
+
+
+def _kept(weights: Any) -> NDArray[np.bool_]:
+    """Return which rows have a positive weight."""
+    return read_weights(weights, len(as_array(weights, name="weights"))) > 0

@@ -147,6 +147,8 @@ def _hits(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any
     rows = entry.read(y, prediction, **given)
     assert isinstance(rows, RegionRows)
     summary = cast(Moments, entry.summarise(rows, entry.parse(options)))
+    if rows.prediction.levels is None:
+        raise NotApplicableError("these sets have no level to compare their coverage with; pass Sets(mask, level)")
     if not has_equal_weights(summary):
         raise NotApplicableError("the test of coverage counts rows and needs equal weights; leave weights out")
     return rows, summary

@@ -35,8 +35,9 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
-from calibrant.probabilities.calibration_test import CALIBRATION_TEST, smallest_of_four
+from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
 from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups
+from calibrant.probabilities.consistency_band import fewest_refits
 from calibrant.probabilities.group_claims import group_claims, group_words, surprising_first
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
@@ -121,6 +122,7 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
         test = smallest_of_four(
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
+        test = replace(test, pvalue=0.0) if has_impossible(summary) else test
         return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, **named)
     test = CALIBRATION_TEST.finish(
         summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
@@ -186,7 +188,13 @@ def _figures(summary: Ordered, setting: Setting, subject: str) -> tuple[Figure, 
             "Recalibrated",
             "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
             f"whole line of calibrated predictions with probability {words.level_words(setting.level)}.",
-            _reliability(cells, setting, strategy="isotonic", simultaneous=True),
+            _reliability(
+                cells,
+                setting,
+                strategy="isotonic",
+                simultaneous=True,
+                resamples=max(setting.resamples, fewest_refits(setting.level)),
+            ),
         ),
         Figure(
             "cumulative",

@@ -183,7 +183,8 @@ def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list
         Mark(
             estimate,
             place,
-            f"{name}\n{details['axis']}: {estimate:.3g}\n{level} limits {low:.3g} to {high:.3g}"
+            f"{name}\n{details['axis']}: {estimate:.3g}"
+            + ("" if np.isnan(low) else f"\n{level} limits {low:.3g} to {high:.3g}")
             + ("" if np.isnan(detectable) else f"\nan error of {detectable:.2g} is found 4 times in 5"),
         )
         for name, place, estimate, low, high, _, detectable in zip(

@@ -48,6 +48,8 @@ def level(value: float) -> str:
     >>> level(0.9), level(1 / 11), level(0.99999)
     ('0.9', '0.09091', '0.99999')
     """
+    if math.isnan(value):
+        return MISSING
     short = f"{value:.4g}"
     return short if 0 < float(short) < 1 else f"{value:.10g}"
 
@@ -142,7 +144,7 @@ def share_words(expected: float, seen: float, low: float, high: float) -> list[s
     (['76 %', '58 %', '53 %', '64 %'], ['90.00 %', '89.93 %', '89.87 %', '89.99 %'])
     """
     smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
-    for digits in range(max(0, -math.floor(math.log10(smallest))), MAX_DIGITS + 1):
+    for digits in range(min(MAX_DIGITS, max(0, -math.floor(math.log10(smallest)))), MAX_DIGITS + 1):
         step = 10.0**digits
         says, happens = round(100 * expected, digits), round(100 * seen, digits)
         limits = [

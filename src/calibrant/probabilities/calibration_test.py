@@ -106,14 +106,18 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
     tests, B = FourStatistics(rows.pool), options.resamples
     parts = [tests.of(np.asarray(rows.events, np.float64)[None])]
     parts += [tests.of(events) for events in redraw_events(rows.pool, B, generator(options.rng))]
-    impossible = rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any()
     found = smallest_of_four(
         np.concatenate(parts, axis=1),
         n=summary.n,
         estimate=KUIPER.estimate(summary, options),
         how=f"{B} shared redraws of the outcomes",
     )
-    return replace(found, pvalue=0.0 if impossible else min(float(found.pvalue), tests.tail(rows.events)))
+    return replace(found, pvalue=0.0 if has_impossible(rows) else min(float(found.pvalue), tests.tail(rows.events)))
+
+
+def has_impossible(rows: Ordered) -> bool:
+    """Tell whether an outcome happened that was given the probability 0."""
+    return bool(rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any())
 
 
 def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: str) -> TestResult:
@@ -186,7 +190,8 @@ def _ranks(statistics: FloatArray) -> NDArray[np.int64]:
 
     The first column is the data. Values that differ only by rounding are equal: float32 is compared.
     """
-    rounded = statistics.astype(np.float32)
+    with np.errstate(over="ignore"):  # beyond float32 all are equally large
+        rounded = statistics.astype(np.float32)
     ranks = np.empty(rounded.shape, np.int64)
     for row, values in zip(ranks, rounded, strict=True):
         row[:] = values.size - np.searchsorted(np.sort(values), values, side="left")

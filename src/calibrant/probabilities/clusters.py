@@ -98,7 +98,7 @@ class Clusters:
 
     def check(self) -> None:
         """Refuse clusters that are too few or too unequal, or in which events are too rare."""
-        if self.effective < MIN_CLUSTERS:
+        if self.effective < MIN_CLUSTERS - 0.5:  # sizes vary a little by chance
             raise NotApplicableError(
                 f"a test with clusters needs {MIN_CLUSTERS} clusters of equal size (unequal ones count less); got "
                 f"{self.effective:.3g}. Fewer do not show how much their rows depend on each other"

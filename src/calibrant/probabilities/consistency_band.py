@@ -187,13 +187,20 @@ def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> Float
     )
 
 
-def _envelope(fits: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return a range per score that holds for all of them: the distance of quantiles from the mean, times a factor.
+def fewest_refits(level: float) -> int:
+    """Return the number of redraws below which no simultaneous region has this level."""
+    return 2 * math.ceil(1 / (1 - level) * (1 - ROUNDING))
 
-    The factor is such that a share `level` of the fits lies inside everywhere, counting a further fit as outside.
+
+def _envelope(fits: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return a range per score such that all ranges together contain a fit with probability `level`.
+
+    A range is the distance of quantiles from the mean, found from half of the fits, times a factor, found from the
+    others: these and a further fit are exchangeable.
     """
-    middle, spread = fits.mean(axis=0), fits.std(axis=0)
-    low, high = _quantiles(fits, level)
+    first, fits = np.split(fits, [len(fits) // 2])
+    middle, spread = first.mean(axis=0), first.std(axis=0)
+    low, high = _quantiles(first, level)
     below, above = np.maximum(middle - low, spread), np.maximum(high - middle, spread)
     varies = spread > 0
     sides = ((middle - fits)[:, varies] / below[varies], (fits - middle)[:, varies] / above[varies])

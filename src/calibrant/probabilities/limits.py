@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.core.bins import BinTable
 from calibrant.core.limits import MEAN_OF_HALF_NORMAL, Limits, Noise, half_normal_sum_quantile
@@ -49,10 +51,15 @@ def mean_frequency_limits(table: BinTable, estimate: float) -> Limits:
         return max(0.0, least - predicted, predicted - most)
 
     def high(rate: float) -> float:
-        least, most = frequency(rate)
-        return min(max(most, predicted), max(1 - least, 1 - predicted))
+        return float(highest_error(k, n, predicted, rate)[0])
 
     return Limits(estimate, low, high, "exact limits of the mean frequency")
+
+
+def highest_error(events: NDArray[Any], n: float, predicted: float, rate: float) -> FloatArray:
+    """Return the upper limits of `mean_frequency_limits`, given numbers of events among n rows."""
+    least, most = exact_limits(events, np.full(events.shape, float(n)), 1 - rate)
+    return np.minimum(np.maximum(most, predicted), np.maximum(1 - least, 1 - predicted))
 
 
 def critical(survival: Callable[[float], float], rate: float) -> float:

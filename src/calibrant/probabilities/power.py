@@ -19,6 +19,7 @@ from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.calibration_test import FourStatistics
+from calibrant.probabilities.limits import highest_error
 
 BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
 MAX_SCORES_SIMULATED = 200  # different scores that are simulated
@@ -170,10 +171,19 @@ def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float
     pool, total = rows.pool, rows.total_weight / rows.weight_max  # in units of the largest weight, as FourStatistics
     v = (pool.weight / rows.weight_max) ** 2 * pool.rows * pool.score * (1 - pool.score)
     if v.sum() < MIN_INFORMATION:
-        return 0.0
+        return _passing_exactly(rows, tau, level, B, rng)
     tests = FourStatistics(pool)
     extent = np.concatenate([tests.of(events)[0] for events in redraw_events(pool, B, generator(rng))]) / total
     return float(np.mean(extent - normal_quantile(1 - level) * np.sqrt(v.sum()) / total <= tau))
+
+
+def _passing_exactly(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
+    """Return the same for few rows or rare events, whose limits are those of the mean frequency."""
+    if not rows.has_equal_weights:
+        return 0.0  # there are no limits
+    events = np.concatenate([drawn.sum(axis=1) for drawn in redraw_events(rows.pool, B, generator(rng))])
+    high = highest_error(events, rows.n, rows.mean_score, 1 - level)
+    return float(np.mean(high <= tau))
 
 
 def _of_size(rows: Ordered, n: int) -> Ordered:

@@ -24,7 +24,7 @@ from calibrant.inputs.options import check_bins, check_choice, check_count, chec
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
-from calibrant.probabilities.consistency_band import binned_band, grid_rounding, isotonic_band
+from calibrant.probabilities.consistency_band import binned_band, fewest_refits, grid_rounding, isotonic_band
 
 Strategy: TypeAlias = Literal["width", "mass", "isotonic"]
 IntervalMethod: TypeAlias = Literal["clopper-pearson", "wilson"]
@@ -150,6 +150,11 @@ class ReliabilityOptions:
         check_choice("simultaneous", self.simultaneous, False, True)
         check_choice("method", self.method, None, *get_args(IntervalMethod))
         check_bins(self.bins, self.strategy, strategies=get_args(Strategy))
+        if self.strategy == "isotonic" and self.simultaneous and self.resamples < fewest_refits(self.level):
+            raise InputError(
+                f"a simultaneous region at level {self.level:g} needs at least {fewest_refits(self.level)} resamples; "
+                f"got {self.resamples}"
+            )
         if self.strategy == "isotonic" and self.method is not None:
             raise InputError('strategy="isotonic" has no intervals, and so no method=; leave it out')
 

@@ -204,7 +204,7 @@ class Scale:
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
-        share = f"{100 * tolerance / self.unit:.4g}"
+        share = f"{100 * tolerance / self.unit:.10g}"
         if self.rare:
             return f"{share} % of the predicted {self.rare}"
         return f"{share} percentage point{'' if share == '1' else 's'}"

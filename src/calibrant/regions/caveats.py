@@ -50,7 +50,7 @@ def ties_caveat(table: HitTable, rule: Rule, setting: Setting) -> list[str]:
         "a level is taken as right if it lies between the coverage without and with the bounds, and levels are not "
         "tested jointly"
         if rule.ties
-        else "coverage above the level is then no fault"
+        else "coverage above the level is then not an error"
     )
     return [f'{are} on a bound: {how}. Pass alternative="two-sided" to judge the coverage with bounds both ways.']
 
