@@ -172,6 +172,9 @@ class TestRefusals:
         # no event among 500: the mean frequency is at most 1 - 0.0125^(1/500), the rate split over both of its limits
         found = cb.interval("cutoff_error", np.zeros(500, int), np.full(500, 0.001))
         assert (found.estimate, found.low) == (pytest.approx(0.001), 0.0)
+        assert found.high == pytest.approx(1 - 0.0125 ** (1 / 500) - 0.001, rel=1e-9)
+        # of many scores only the mean is known: the error is at most the larger of the true and the predicted one
+        found = cb.interval("cutoff_error", np.zeros(500, int), np.linspace(0, 0.002, 500))
         assert found.high == pytest.approx(1 - 0.0125 ** (1 / 500), rel=1e-12)
         # 6 of 8 rows, predicted 0.1: the error is at least the lower limit of the frequency less 0.1
         few = cb.interval("cutoff_error", [1] * 6 + [0] * 2, [0.1] * 8, side="lower", level=0.9)
@@ -244,3 +247,29 @@ def test_squared_error_of_one_bin_is_a_chi_square():
     cdf = np.array([squared_error_cdf(t, 0.0, c) for t in grid])
     mean = grid[-1] - np.trapezoid(cdf, grid)
     assert mean == pytest.approx(0.0, abs=c[0] * 0.01)
+
+
+class TestFewScores:
+    def test_labels_by_hand(self):
+        # 10 of 100 rows at 0 are events, 20 of 100 rows at 1 are not: the errors are +0.05 and -0.1 of all rows
+        y, p = np.r_[np.ones(10), np.zeros(90), np.ones(80), np.zeros(20)], np.repeat([0.0, 1.0], 100)
+        found = cb.interval("cutoff_error", y, p)
+        assert found.estimate == pytest.approx(0.1)
+        # two scores, two limits each, of 0.025: tails of 0.00625
+        low, high = beta.ppf(0.00625, 20, 81), beta.ppf(1 - 0.00625, 21, 80)
+        assert (found.low, found.high) == (pytest.approx(low / 2), pytest.approx(high / 2))
+
+    def test_perfect_labels_are_within_a_small_error(self):
+        y = np.tile([0, 1], 500)
+        assert cb.interval("cutoff_error", y, y.astype(float)).high < 0.01
+
+    def test_they_cover(self):
+        # 40 rows of three scores, true frequencies elsewhere: exact limits fail at most 5 %
+        rng = np.random.default_rng(3)
+        p, q = np.repeat([0.1, 0.3, 0.4], [20, 10, 10]), np.repeat([0.25, 0.1, 0.6], [20, 10, 10])
+        walk = np.concatenate([[0.0], np.cumsum([20 * 0.15, -10 * 0.2, 10 * 0.2])]) / 40
+        missed = 0
+        for _ in range(400):
+            found = cb.interval("cutoff_error", rng.random(40) < q, p)
+            missed += not found.low <= np.ptp(walk) <= found.high
+        assert missed / 400 <= 0.05

@@ -10,7 +10,7 @@ RNG = np.random.default_rng(10)
 
 def test_blocks_of_a_score():
     (question,) = questions_on_dependence(np.repeat(RNG.random(50), 4))
-    assert "75% of the rows have the same score as the row before" in question  # 150 of 199
+    assert "75 % of the rows have the score of the row before" in question  # 150 of 199
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ class CutoffDifferences:
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
         """Return the difference of two models."""
         a, b = self.walks[first], self.walks[second]
-        if np.array_equal(a.p, b.p):
+        if np.array_equal(a.p, b.p) and np.array_equal(a.deviation, b.deviation):  # top labels have other outcomes
             return Pair(metric, first, second, 0.0, 0.0, 0.0, 1.0)
         draws = _number_of_draws(rate)
         down, up = _excesses(a, b, draws)

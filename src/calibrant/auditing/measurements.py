@@ -245,7 +245,7 @@ def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measure
     try:
         return replace(line, interval=entry.limits(summary, entry.usual).at(level, "both")), ""
     except NotApplicableError as reason:
-        return line, f"There are no confidence limits of errors: {reason}."
+        return line, f"Some errors are shown without confidence limits: {reason}."
 
 
 def _with_mean_limits(line: Measurement, rows: Binary, level: float) -> Measurement:

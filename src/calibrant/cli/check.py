@@ -30,6 +30,8 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     results = _results(file, request, output)
     outcomes = judge(conditions, results)
     headline = str(results["verdict"]["headline"])
+    for question in (sentence for sentence in results["verdict"].get("sentences", ()) if "? " in sentence):
+        tell(question)  # about likely mistakes
     reason = [headline] if any(outcome.condition.name == "verdict" for outcome in outcomes) else []
     emit("\n".join([*reason, *(outcome.line for outcome in outcomes)]))
     if to_junit is not None:

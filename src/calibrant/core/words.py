@@ -294,14 +294,13 @@ def with_parts(
     p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
     sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
     beyond = setting.tolerance is None or any(claim.least_error > setting.tolerance for claim in off)
-    if verdict.status == "miscalibrated" or not beyond:
-        status = "cannot tell" if verdict.status == "within" else verdict.status
-        sentences = (*verdict.sentences, sentence)
-        return replace(verdict, status=status, sentences=sentences, claims=(*verdict.claims, *off))
+    if verdict.status == "miscalibrated" or (not beyond and verdict.status == "cannot tell"):
+        return replace(verdict, sentences=(*verdict.sentences, sentence), claims=(*verdict.claims, *off))
+    opening = f"Some {noun} are not calibrated" if beyond else f"Some {noun} may be off by more than the tolerance"
     return replace(
         verdict,
-        status="miscalibrated",
-        headline=f"Not calibrated in every part: {_lowered(sentence)}",
+        status="miscalibrated" if beyond else "cannot tell",
+        headline=f"{opening}: {_lowered(sentence)}",
         sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
         claims=(*off, *verdict.claims),
         tolerance=setting.tolerance,

@@ -32,7 +32,7 @@ from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Classes
-from calibrant.probabilities.limits import mean_frequency_limits, walk_limits
+from calibrant.probabilities.limits import few_scores_limits, mean_frequency_limits, walk_limits
 
 MIN_STEPS = 4 * MIN_INFORMATION
 """Least number of steps of a walk for which null="auto" uses the limit. Without ties
@@ -295,6 +295,9 @@ def kolmogorov_smirnov_test(
     return KOLMOGOROV_SMIRNOV_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
+MAX_FEW_SCORES = 30  # different ones, whose frequencies can be limited one by one
+
+
 @dataclass(frozen=True)
 class CumulativeTest:
     """A test by the size of the cumulative differences, which `extent` finds from their highest and lowest point."""
@@ -339,6 +342,8 @@ class CumulativeTest:
         rounding = self.exceeded(summary) if isinstance(summary, Grid) else 0.0
         estimate, noise = self.estimate(summary, options), Noise.of_table(table, summary.weight_max)
         if noise.information < MIN_INFORMATION and summary.has_equal_weights:
+            if isinstance(summary, Ordered) and summary.unique_scores.size <= MAX_FEW_SCORES:
+                return few_scores_limits(summary, estimate)
             return mean_frequency_limits(table, estimate)
         return walk_limits(estimate, noise, self.survival, rounding=rounding)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import BinTable
 from calibrant.core.limits import MEAN_OF_HALF_NORMAL, Limits, Noise, half_normal_sum_quantile
 from calibrant.core.mean_interval import exact_limits
+from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -54,6 +55,41 @@ def mean_frequency_limits(table: BinTable, estimate: float) -> Limits:
         return float(highest_error(k, n, predicted, rate)[0])
 
     return Limits(estimate, low, high, "exact limits of the mean frequency")
+
+
+def few_scores_limits(summary: Ordered, estimate: float) -> Limits:
+    """Return exact limits of the extent of the cumulative differences of few different scores, with equal weights.
+
+    The frequency of each score has limits of Clopper and Pearson, all of them together by Bonferroni's inequality. They
+    limit the error over every stretch of scores, and so the largest one, above and below.
+    """
+    n = np.add.reduceat(summary.count, summary.starts()).astype(np.float64)
+    k = np.add.reduceat(summary.events, summary.starts())
+    p, share = summary.unique_scores, n / n.sum()
+
+    def errors(rate: float) -> tuple[FloatArray, FloatArray]:
+        low, high = exact_limits(k, n, 1 - rate / n.size)  # both limits of each score
+        return share * (low - p), share * (high - p)
+
+    def low(rate: float) -> float:
+        least, most = errors(rate)
+        return max(largest_stretch(least), largest_stretch(-most))
+
+    def high(rate: float) -> float:
+        least, most = errors(rate)
+        return max(largest_stretch(most), largest_stretch(-least))
+
+    return Limits(estimate, low, high, "exact limits of the frequency of each score")
+
+
+def largest_stretch(terms: FloatArray) -> float:
+    """Return the largest sum of neighbouring terms, at least 0.
+
+    >>> largest_stretch(np.array([-1.0, 2.0, -0.5, 3.0, -4.0]))
+    4.5
+    """
+    walk = np.concatenate([[0.0], np.cumsum(terms)])
+    return float((walk - np.minimum.accumulate(walk)).max())
 
 
 def highest_error(events: NDArray[Any], n: float, predicted: float, rate: float) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.ordered import Ordered
-from calibrant.core.words import number
+from calibrant.core.words import number, percent
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Classes
 
@@ -84,7 +84,7 @@ def questions_on_dependence(p: NDArray[np.floating[Any]]) -> list[str]:
     if share is None:
         return []
     return [
-        f"Do rows belong together, as several rows of one customer do? {share:.0%} of the rows have the same score as "
+        f"Do rows belong together, as several rows of one customer do? {percent(share)} of the rows have the score of "
         "the row before, more than rows in random order have. Tests that treat such rows as independent find errors "
         "that are not there: pass clusters=."
     ]

@@ -63,11 +63,11 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
     claims = claims_of(found, setting)
     main, regions = claims[0], claims[1:]
     scale = Scale.of(found.summary, setting, found.subject)
-    sentences = [_rows_it_takes(found, main, setting)]
+    sentences = [scale.meaning, _rows_it_takes(found, main, setting)]
+    sentences += region_words(regions, found.happens)
     if main.kind == "miscalibrated":
-        where = region_words(regions, found.happens) or ([NO_REGION] if found.tenths is not None else [])
-        sentences += [*where, ADVICE]
-    sentences.append(scale.meaning)
+        sentences += [NO_REGION] if found.tenths is not None and not regions else []
+        sentences.append(ADVICE)
     return Verdict(
         main.kind,
         headline(main, found, scale, setting),
@@ -126,7 +126,7 @@ def _region(curve: Curve, b: int, level: float, rate: float, exact: bool) -> Cla
         low, high = (float(limit[0]) for limit in limits)
     return Claim(
         "above" if observed > predicted else "below",
-        scores_between(float(curve.lower[b]), float(curve.upper[b])),
+        scores_between(_lower_edge(curve, b), float(curve.upper[b])),
         "frequency",
         observed,
         low,
@@ -136,6 +136,11 @@ def _region(curve: Curve, b: int, level: float, rate: float, exact: bool) -> Cla
         expected=predicted,
         test="simultaneous band of bins",
     )
+
+
+def _lower_edge(curve: Curve, b: int) -> float:
+    """Return the lower edge of a bin; scores of 0 are not in a bin that follows one of zeros alone."""
+    return math.ulp(0.0) if b > 0 and curve.upper[b - 1] == 0 else float(curve.lower[b])
 
 
 def scores_between(low: float, high: float) -> str:
@@ -168,9 +173,10 @@ class Scale:
     def of(cls, summary: Ordered, setting: Setting, subject: str = ALL_ROWS) -> Scale:
         """Return the scale for these predictions: relative if asked for, or if events or non-events are rare.
 
-        That the most probable class is right is not an event that can be rare.
+        That the most probable class is right is not an event that can be rare, and errors are stated in the unit of a
+        tolerance.
         """
-        if subject != ALL_ROWS:
+        if subject != ALL_ROWS or (setting.tolerance is not None and not setting.relative):
             return cls(1.0, USUAL_TOLERANCES)
         mean = summary.mean_score
         smaller, rare = min((mean, "events"), (1 - mean, "non-events"))
@@ -285,14 +291,14 @@ def _shape(regions: Sequence[Claim]) -> str:
     low = [claim for claim in regions if claim.kind == "above"]  # predictions are too low
     high = [claim for claim in regions if claim.kind == "below"]
     if not (low and high):
-        return f"Predictions are too {'low' if low else 'high'} {_where(low or high)}."
+        return f"On average predictions are too {'low' if low else 'high'} {_where(low or high)}."
     middle = 0.5  # too extreme means away from it, too timid towards it
     both = f"too low {_where(low)} and too high {_where(high)}"
     if max(claim.expected for claim in low) < middle < min(claim.expected for claim in high):
         return f"Predictions are too extreme (over-confident): {both}."
     if max(claim.expected for claim in high) < middle < min(claim.expected for claim in low):
         return f"Predictions are too timid (under-confident): too high {_where(high)} and too low {_where(low)}."
-    return f"Predictions are {both}."
+    return f"On average predictions are {both}."
 
 
 def _where(claims: Sequence[Claim]) -> str:
@@ -309,6 +315,8 @@ def _where(claims: Sequence[Claim]) -> str:
 def _range_words(low: float, high: float) -> str:
     if low <= 0 and high >= 1:
         return "over the whole range"
+    if low == math.ulp(0.0):
+        return "above 0" if high >= 1 else f"above 0, up to {high:.2g}"
     if high <= 0:
         return "where they are 0"
     if low <= 0:
@@ -358,7 +366,7 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 def _power(summary: Ordered, setting: Setting) -> list[str]:
     """Say which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
     level = setting.family_level
-    if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level:
+    if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level or summary.walk.variance == 0:
         return []
     try:
         e = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)

@@ -275,7 +275,8 @@ def _shortened(curve: Curve) -> Curve:
 
 def _range_words(low: float, high: float) -> str:
     digits = ".4g" if float(low).is_integer() and float(high).is_integer() else "#.4g"  # with zeros at the end
-    return f"{low:{digits}}" if low == high else f"{low:{digits}} to {high:{digits}}"
+    least, most = (f"{size:{digits}}".rstrip(".") for size in (low, high))
+    return least if low == high else f"{least} to {most}"
 
 
 POSITION_GROUPS = 3

@@ -48,7 +48,7 @@ def coverage_verdict(
         *_on_parts(found, parts, setting),
         *_beyond_promise(found),
         *(_rows_sentence(found, judged[0][0], plan, setting) if found.status == "cannot tell" else []),
-        *filter(None, [parts_advice if found.by_part else advice] if found.status == "miscalibrated" else []),
+        *filter(None, [parts_advice if _parts_differ(found) else advice] if found.status == "miscalibrated" else []),
     ]
     headline = _headline(found, phrases, plan, setting)
     return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
@@ -215,7 +215,8 @@ def _on_all_rows(found: Found, phrases: dict[str, Phrase], setting: Setting) -> 
     if found.status != "miscalibrated":
         return []
     if found.by_part:
-        return [f"Over all rows: {said(found.of_levels[0], setting)}."]
+        whole = said(found.of_levels[0], setting)
+        return [f"Over all rows {whole[:1].lower()}{whole[1:]}."]
     off = [claim for claim in found.of_levels if claim.kind in ("below", "above")]
     return _how_many(off, found.of_levels, phrases) + _shift(off, phrases, setting)
 
@@ -265,6 +266,11 @@ def _on_parts(found: Found, parts: Sequence[Judged], setting: Setting) -> list[s
     return [f"{said(claim, setting)}, not {level_words(claim.expected)}." for claim in chosen[:1]]
 
 
+def _parts_differ(found: Found) -> bool:
+    """Tell whether only a part of the rows is off, and parts are off in both directions."""
+    return found.by_part and len({claim.kind for claim in found.of_parts}) > 1
+
+
 def _beyond_promise(found: Found) -> list[str]:
     """Describe coverage on the side of the level that does not count."""
     beyond = [claim for claim in found.of_levels if claim.kind == "description"]
@@ -274,7 +280,7 @@ def _beyond_promise(found: Found) -> list[str]:
     more = worst.estimate > worst.expected
     promised = "at least" if more else "at most"
     return [
-        f"{_shares(worst)}: {'more' if more else 'less'} than their level, which is no fault where {promised} "
+        f"{_shares(worst)}: {'more' if more else 'less'} than their level, which is not an error where {promised} "
         f"{level_words(worst.expected)} is promised."
     ]
 
