@@ -158,7 +158,7 @@ def audit(
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
     'Probabilities are off by 4.2 percentage points (95 % limits: 2.4 to 5.5): not calibrated (p < 0.001).'
-    >>> result.verdict.sentences[1]
+    >>> result.verdict.sentences[2]
     'Predictions are too extreme (over-confident): too low up to 0.29 and too high above 0.66.'
     """
     level, generated = check_level(level), generator(rng)
