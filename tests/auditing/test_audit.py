@@ -1,8 +1,10 @@
 import json
 import math
+import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibrant as cb
 from calibrant.auditing.audit import AUDITED
@@ -69,6 +71,26 @@ def test_within_and_cannot_tell():
     assert cb.audit(CALIBRATED, P, resamples=99, tolerance=0.02).verdict.status == "cannot tell"
     small = cb.audit(CALIBRATED[:60], P[:60], resamples=99).verdict
     assert small.status == "cannot tell"
+    # They pass if range + 1.96 sigma <= 0.05, sigma² = mean p(1-p)/n, and the range of a Brownian motion exceeds 1.96
+    # with the probability 8 (0.025 - 2 * 0.00004 + ...) = 0.2 (Feller 1951): n = (3.92/0.05)² mean p(1-p) = 1028.
+    needed = (2 * 1.959964 / 0.05) ** 2 * np.mean(P[:60] * (1 - P[:60]))
+    assert 1000 < needed < 1090  # well within what is rounded up to 1,100
+    assert "about 1,100 rows would show it 4 times in 5" in small.sentences[0]
+
+
+def test_the_size_that_one_score_can_show():
+    """400 rows of score 0.5, 215 events: the test is binomial, and 2.8 standard deviations are found 4 times in 5."""
+    y = (np.arange(400) < 215).astype(int)
+    audit = cb.audit(y, np.full(400, 0.5), resamples=999)
+    (claim,) = audit.verdict.claims
+    assert (claim.kind, claim.low) == ("cannot tell", 0)
+    assert claim.estimate == pytest.approx(0.0375)
+    assert claim.high == pytest.approx(0.0375 + 1.959964 * 0.5 / 20, abs=2e-4)
+    tail = 2 * stats.binom.cdf(185, 400, 0.5)  # 0.147
+    assert claim.pvalue == pytest.approx(tail, abs=3 * math.sqrt(tail * (1 - tail) / 999))
+    (said,) = (float(x) for x in re.findall(r"an error of ([\d.]+) percentage points", audit.findings.caveats[1]))
+    seen = 100 * (1.959964 + 0.841621) * 0.5 / 20  # 7.0; the steps of a number of events are 0.25
+    assert said == pytest.approx(seen, abs=0.75)
 
 
 def test_the_level_of_the_verdict_is_kept():
@@ -145,6 +167,33 @@ def test_classes():
     assert table.columns["bias"][0] == pytest.approx(np.mean(y - p), abs=1e-12)
     assert table.columns["ece"][0] == pytest.approx(cb.ece(y, p), abs=1e-12)
     assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
+
+
+def test_the_adjusted_pvalues_of_classes_that_have_one_score_each():
+    """20 rows of (0.5, 0.3, 0.2) with 14, 2 and 4 labels: each class has a binomial test."""
+    y, q = np.repeat([0, 1, 2], [14, 2, 4]), np.array([0.5, 0.3, 0.2])
+    table = cb.audit(y, np.tile(q, (20, 1)), resamples=99).findings.sections[1].tables[0]
+    assert table.columns["class"] == ("1", "0", "2")
+    pvalues = [binomial_pvalues(20, share) for share in q]
+    of_0, of_1 = pvalues[0][14], pvalues[1][2]
+    assert (of_0, of_1, pvalues[2][4]) == pytest.approx((0.115, 0.083, 1.0), abs=5e-4)
+
+    def one_of(classes, reached):
+        """Return the probability that one of the classes, redrawn independently, has such a p-value."""
+        shares = [stats.binom.pmf(np.arange(21), 20, q[k])[pvalues[k] <= reached + 1e-12].sum() for k in classes]
+        return 1 - np.prod(1 - np.array(shares))
+
+    # step by step, and twice for two families of tests: the most probable class, and each class
+    adjusted = np.maximum.accumulate([one_of((0, 1, 2), of_1), one_of((0, 2), of_0), 1.0])
+    error = 3 * np.sqrt(adjusted * (1 - adjusted) / 999)
+    found = np.array(table.columns["pvalue_adjusted"])
+    assert np.all(np.abs(found - np.minimum(1, 2 * adjusted)) <= 2 * error), (found, 2 * adjusted)
+
+
+def binomial_pvalues(n, share):
+    """Return for 0 to n events the probability of a number at least as far from its mean."""
+    far = np.abs(np.arange(n + 1) - n * share)
+    return np.array([stats.binom.pmf(np.arange(n + 1), n, share)[far >= each - 1e-9].sum() for each in far])
 
 
 def test_one_class_off_is_found_though_the_top_label_is_right():

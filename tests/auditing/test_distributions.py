@@ -232,7 +232,7 @@ def test_few_rows(n):
 
 def test_shown(tmp_path):
     audit = cb.audit(Y, RIGHT, groups=np.arange(N) % 2, resamples=19)
-    assert all(len(line) <= 88 for line in str(audit).splitlines()[1:])
+    assert all(len(line) <= 88 for line in str(audit).splitlines())
     assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "distributions"
     assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
     assert cb.audit(Y, cb.Samples(DRAWS), resamples=19).findings.kind == "samples"

@@ -1,14 +1,18 @@
 """The grammar of --fail-if, and how conditions are judged."""
 
 from contextlib import suppress
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
+import calibrant as cb
 from calibrant.cli.conditions import judge, read_condition
 from calibrant.core.claims import Claim
-from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.core.findings import Measurement, Section, Verdict
 from calibrant.errors import InputError
 
 MEASUREMENTS = (
@@ -23,27 +27,28 @@ MEASUREMENTS = (
 )
 
 
-GROUPS = Table(
-    "groups",
-    "Groups",
-    {
-        "group": ("plan = a", "plan = b", "plan = c"),
-        "estimate": (0.09, 0.07, 0.01),
-        "interval": ((0.01, 0.2), (0.03, 0.11), None),
-        "pvalue": (0.02, 0.001, None),
-        "pvalue_adjusted": (0.04, 0.002, None),
-    },
-)
+def audited_plans(y, prediction, rows, **options):
+    """Return the findings of an audit of plans a, b, ... of so many rows each."""
+    plan = np.repeat(list("abcdef"[: len(rows)]), rows)
+    return cb.audit(y, prediction, groups={"plan": plan}, resamples=19, **options).findings
+
+
+def outcomes(*events_of):
+    """Return 1 for the first events and 0 for the other rows, given pairs (events, rows)."""
+    return np.concatenate([np.arange(rows) < events for events, rows in events_of]).astype(int)
 
 
 @pytest.fixture(scope="module")
 def measured():
-    """Return results as an audit hands them over."""
+    """Return the results of an audit with three groups, and in it the measurements above.
+
+    All scores are 0.5. The frequency of events is 0.6 in plan b (400 rows), 0.7 in plan a (20 rows), 0.5 in plan c.
+    """
+    found = audited_plans(outcomes((14, 20), (240, 400), (50, 100)), np.full(520, 0.5), (20, 400, 100))
     section = Section("probabilities", "Probabilities", "", MEASUREMENTS)
     claim = Claim("cannot tell", "all rows", "cutoff_error", 0.04, 0.01, 0.055, 0.95)
-    return Findings(
-        "binary", 10, 0.95, Verdict("cannot tell", "Too few rows.", (), (claim,)), (section,), GROUPS
-    ).to_dict()
+    verdict = Verdict("cannot tell", "Too few rows.", (), (claim,))
+    return replace(found, verdict=verdict, sections=(section,)).to_dict()
 
 
 def results(*measurements, kind="binary", status="cannot tell"):
@@ -71,10 +76,14 @@ def results(*measurements, kind="binary", status="cannot tell"):
         ('"ece" > 0.9', False, "passed  ece = 0.05  (fails if > 0.9)"),
         ("ece.excess > 0.02", True, "FAILED  ece.excess = 0.04  (fails if > 0.02)"),
         ("cutoff_error.high > 0.05", True, "FAILED  cutoff_error.high = 0.055  (fails if > 0.05)"),
-        ("worst_group.estimate > 0.05", True, "FAILED  worst_group.estimate = 0.07, plan = b  (fails if > 0.05)"),
-        ("worst_group.low > 0.02", True, "FAILED  worst_group.low = 0.03, plan = b  (fails if > 0.02)"),
-        ("worst_group.pvalue < 0.01", True, "FAILED  worst_group.pvalue = 0.002, plan = b  (fails if < 0.01)"),
-        ('"groups.plan = a.estimate" > 0.08', True, "FAILED  groups.plan = a.estimate = 0.09  (fails if > 0.08)"),
+        ("worst_group.estimate > 0.05", True, "FAILED  worst_group.estimate = 0.1, plan = b  (fails if > 0.05)"),
+        ("worst_group.cutoff_error > 1", False, "passed  worst_group.cutoff_error = 0.1, plan = b  (fails if > 1)"),
+        # 0.1 - z 0.5/20 with z = 2.6383, that of 1 - 0.05/12: two sides, two families of tests, three groups
+        ("worst_group.low > 0.02", True, "FAILED  worst_group.low = 0.03404, plan = b  (fails if > 0.02)"),
+        ("worst_group.n > 400", False, "passed  worst_group.n = 400, plan = b  (fails if > 400)"),
+        ("worst_group.bias < 0", False, "passed  worst_group.bias = 0.1, plan = b  (fails if < 0)"),
+        ('"groups.plan = a.estimate" > 0.15', True, "FAILED  groups.plan = a.estimate = 0.2  (fails if > 0.15)"),
+        ('"groups.plan = c.pvalue" < 0.01', False, "passed  groups.plan = c.pvalue = 1  (fails if < 0.01)"),
         ("log_score > 1e300", True, "FAILED  log_score = inf  (fails if > 1e+300)"),
     ],
 )
@@ -91,7 +100,12 @@ def test_judged(measured, text, failed, line):
         (" cannot  tell ", "points", "cannot tell", "FAILED  verdict = cannot tell  (fails if = cannot tell)"),
         ("miscalibrated", "binary", "within", "passed  verdict = within  (fails if = miscalibrated)"),
         ("within", "sets", "within", "FAILED  verdict = within  (fails if = within)"),
-        ("verdict = miscalibrated", "binary", "miscalibrated", "FAILED  verdict = miscalibrated  (fails if = misca"),
+        (
+            "verdict = miscalibrated",
+            "binary",
+            "miscalibrated",
+            "FAILED  verdict = miscalibrated  (fails if = miscalibrated)",
+        ),
         ("different", "comparison", "within", "passed  verdict = within  (fails if = different)"),
         ("verdict != within", "binary", "cannot tell", "FAILED  verdict = cannot tell  (fails if != within)"),
         ("verdict!='within'", "binary", "within", "passed  verdict = within  (fails if != within)"),
@@ -100,8 +114,7 @@ def test_judged(measured, text, failed, line):
 )
 def test_verdicts(text, kind, status, line):
     (outcome,) = judge([read_condition(text)], results(kind=kind, status=status))
-    assert outcome.failed == line.startswith("FAILED")
-    assert outcome.line.startswith(line)
+    assert (outcome.failed, outcome.line) == (line.startswith("FAILED"), line)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +180,8 @@ def test_what_is_no_condition(refusal, text):
         ("ece.low > 5", "can never be true: ece.low lies between 0 and 1; for percentage points write 0.05"),
         ("kuiper_test.pvalue < 0", "'kuiper_test.pvalue < 0' can never be true: kuiper_test.pvalue lies between"),
         ("worst_group.pvalue > 1", "can never be true: worst_group.pvalue lies between 0 and 1"),
-        ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'estimate', 'pvalue', 'low', 'high'"),
+        ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'n', 'predicted', 'bias', 'bias_low', "),
+        ("worst_group.high > 0.1", "worst_group has no field 'high' here; it has 'n', 'predicted', "),
         ('"groups.plan = d.estimate" > 1', "there is no group 'plan = d'. Did you mean 'plan = "),
     ],
 )
@@ -206,18 +220,35 @@ def test_groups_that_are_not_there(refusal):
     assert message == "there are no groups in these results; name their column with --by"
 
 
-def test_no_group_was_tested(refusal, measured):
-    groups = {"columns": {"group": ["a"], "pvalue_adjusted": [None]}}
-    message = refusal(judge, [read_condition("worst_group.pvalue < 0.01")], {**measured, "groups": groups})
+def test_the_pvalue_of_the_worst_group(measured):
+    """The events of plan b are 4 standard deviations off: at most a few of 999 redraws are, and p is doubled."""
+    (outcome,) = judge([read_condition("worst_group.pvalue < 0.01")], measured)
+    assert outcome.failed
+    assert outcome.of == "plan = b"
+    assert 0.002 <= outcome.value <= 0.006
+
+
+def test_no_group_was_tested(refusal):
+    """Each of four groups has the rows of 10 clusters only."""
+    y, clusters = np.tile([0, 1], 200), np.repeat(np.arange(40), 10)
+    found = audited_plans(y, np.tile(np.linspace(0.2, 0.8, 25), 16), (100,) * 4, clusters=clusters)
+    assert found.groups.columns["pvalue_adjusted"] == (None,) * 4
+    message = refusal(judge, [read_condition("worst_group.pvalue < 0.01")], found.to_dict())
     assert "no group has rows enough to be tested" in message
 
 
 def test_the_worst_group_of_coverage():
-    """Its estimate is its coverage."""
-    columns = {"group": ["a"], "coverage": [0.8], "interval": [[0.75, 0.85]], "pvalue_adjusted": [0.01]}
-    found = {**results(), "groups": {"columns": columns}}
-    conditions = [read_condition(f"worst_group.{field} < 0.9") for field in ("coverage", "estimate", "high")]
-    assert [outcome.value for outcome in judge(conditions, found)] == [0.8, 0.8, 0.85]
+    """Its estimate is its coverage. Three families of tests and two groups share the error rate of two-sided limits."""
+    covered = outcomes((160, 200), (54, 60))
+    predicted = cb.Intervals(np.full(260, 0.5), np.full(260, 1.5), 0.9)
+    found = audited_plans(covered, predicted, (200, 60)).to_dict()
+    fields = ("coverage", "estimate", "low", "high", "pvalue")
+    outcome = dict(zip(fields, judge([read_condition(f"worst_group.{x} < 0.9") for x in fields], found), strict=True))
+    assert {one.of for one in outcome.values()} == {"plan = a"}
+    assert outcome["coverage"].value == outcome["estimate"].value == 0.8
+    low, high = stats.beta.ppf([0.05 / 12, 1 - 0.05 / 12], [160, 161], [41, 40])  # Clopper and Pearson
+    assert [outcome[x].value for x in ("low", "high")] == pytest.approx([low, high])
+    assert outcome["pvalue"].value == pytest.approx(6 * 2 * stats.binom.cdf(160, 200, 0.9))
 
 
 def test_sums_point_to_the_excess(refusal):

@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
-from calibrant.auditing.batches import AuditJob
 
 NAMED = ("--y", "left", "--p", "score")
 
@@ -46,7 +45,6 @@ def test_alternative_reaches_the_audit(run, folder, require):
     assert found == expected.findings.to_dict()
 
 
-@pytest.mark.skipif("tolerance" not in AuditJob.__dataclass_fields__, reason="batches have no tolerance")
 def test_tolerance_of_a_stream(run, data):
     found = results(run("audit", data, *NAMED, "--tolerance", "0.3", "--stream", "--json"))
     assert found["verdict"]["tolerance"] == 0.3

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibrant as cb
 from calibrant.core.grid import GroupCells
@@ -189,6 +190,27 @@ def test_by_hand():
     low, high = exact_limits(np.array([1.0, 1.0]), np.array([2.0, 2.0]), 0.975)  # two groups
     assert result.bias_low == pytest.approx(low - [0.5, 0.2])
     assert result.bias_high == pytest.approx(high - [0.5, 0.2])
+    # Two events have the probability 0.04, so the 95 % quantile of |C| is 0.3; 80 % power needs 0.84 deviations more.
+    assert result.minimum_detectable == pytest.approx([0.0, 0.3 + 0.841621 * np.sqrt(0.08)])
+
+
+def test_one_score_is_a_binomial_test():
+    """60 and 20 events of 100 and 40 rows of score 0.5: binomial tails, within 3 standard errors of 4,999 redraws."""
+    y = np.concatenate([np.arange(100) < 60, np.arange(40) < 20]).astype(int)
+    found = group_findings(y, np.full(140, 0.5), np.repeat([0, 1], [100, 40]), resamples=4999)
+    tail = 2 * stats.binom.cdf(40, 100, 0.5)  # 0.0569
+    assert found.pvalue == pytest.approx([tail, 1.0], abs=3 * np.sqrt(tail * (1 - tail) / 4999))
+    # The worst of two. Of 40 rows, 13 or fewer and 27 or more events are as surprising: 0.0385; 14 and 26 are not.
+    either = 1 - (1 - tail) * (1 - 2 * stats.binom.cdf(13, 40, 0.5))
+    assert found.pvalue_adjusted == pytest.approx([either, 1.0], abs=3 * np.sqrt(either * (1 - either) / 4999))
+
+
+@pytest.mark.parametrize(("groups", "z"), [(1, 1.959964), (2, 2.236477)])
+def test_the_minimum_detectable_of_a_binomial_test(groups, z):
+    """(z + 0.84) standard deviations of the mean, with z that of 0.95^(1/groups); events are whole numbers."""
+    n = 1000 * groups
+    found = group_findings(np.arange(n) % 2, np.full(n, 0.5), np.arange(n) // 1000)
+    assert found.minimum_detectable == pytest.approx((z + 0.841621) * 0.5 / np.sqrt(1000), abs=0.003)
 
 
 def test_cells_and_rows_agree():
@@ -265,7 +287,7 @@ class TestTails:
         assert anchor == values[380]
         assert log_anchor == pytest.approx(np.log(0.05))
         assert logs[380] == log_anchor
-        assert logs[-1] < np.log(1 / 400) or values[-1] < 6
+        assert logs[-1] < np.log(1 / 400)
 
 
 def test_groups_of_many_scores_are_cut_into_cells_of_equal_mass():

@@ -183,8 +183,10 @@ class TestGroups:
     def test_few_are_all_there(self, page):
         text = page("churn")
         assert "The page shows the worst" not in text
-        for label in ("business", "family", "basic"):  # a claim marks the first one
-            assert f'<th scope="row"><bdi>{label}</bdi></th>' in text
+        for label in ("business", "family", "basic"):
+            assert f'<tr><th scope="row"><bdi>{label}</bdi></th>' in text
+        mark = '<span class="mark" aria-hidden="true">✗&nbsp;</span><span class="unseen">off: </span>'
+        assert f'<tr class="bad"><th scope="row">{mark}<bdi>student</bdi></th><td class="n">400</td>' in text
 
     def test_labels_are_no_quantities(self):
         table = Table("groups", "Groups", {"group": (2024, None), "rows": (1500, None), "p-value": (0.0, None)})
