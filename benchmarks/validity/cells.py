@@ -70,12 +70,15 @@ def run(measure: Measure, cells: Sequence[Cell], state: Path, *, processes: int)
 
 
 def in_parts(cells: Sequence[Cell], most: int) -> list[Cell]:
-    """Divide cells into parts of at most so many repeats: an interrupted run loses no more than that."""
+    """Divide cells into parts of at most so many repeats: an interrupted run loses no more than that.
+
+    The first parts of all cells come first: an unfinished run shows something of every cell.
+    """
     parts = []
     for cell in cells:
         starts = range(0, cell.repeats, most)
         parts += [replace(cell, repeats=min(most, cell.repeats - start), part=k) for k, start in enumerate(starts)]
-    return parts
+    return sorted(parts, key=lambda part: part.part)
 
 
 def together(found: Mapping[Cell, Counts]) -> dict[Cell, Counts]:
