@@ -211,10 +211,10 @@ class TestVerdict:
         widths = np.where(half, 2.0, 3.0)
         audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        first, narrow, wide, whole = audit.verdict.claims[:4]
+        first, wide, narrow, whole = audit.verdict.claims[:4]  # too low a coverage is worse
         assert (first.kind, first.subject, first.quantity) == (
             "miscalibrated",
-            "90 % intervals of width 2",
+            "90 % intervals of width 3",
             "coverage_error",
         )
         assert (narrow.kind, narrow.estimate, wide.kind, wide.estimate) == ("above", 0.98, "below", 0.82)

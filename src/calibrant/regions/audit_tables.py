@@ -194,20 +194,19 @@ def grouped(tables: list[HitTable], setting: Setting, rule: Rule, phrase: Phrase
         worst.setdefault(line["group"], line)
     table = group_table(curves, several, setting)
     table = replace(table, note=table.note + only_one_side(rule))
-    off = sorted(
-        (line for line in tested if line["pvalue_adjusted"] < 1 - setting.level), key=lambda line: line["pvalue"]
-    )
+    off = [line for line in tested if line["pvalue_adjusted"] < 1 - setting.level]
+    off.sort(key=lambda line: (line["coverage"] > line["nominal"], line["pvalue"]))  # too low a coverage is worse
     how = {f"group {group}": how_off(line, phrase) for group, line in worst.items()}
     figure = groups_figure(table, level=setting.level, nominal=float(curves[0].nominal[0]))
-    return Grouped(table, how, tuple(_group_claim(line, setting.level) for line in off), (figure,))
+    return Grouped(table, how, tuple(_group_claim(line, phrase, setting.level) for line in off), (figure,))
 
 
-def _group_claim(line: Line, level: float) -> Claim:
+def _group_claim(line: Line, phrase: Phrase, level: float) -> Claim:
     """Return the claim on the coverage of one group at one level."""
     return Claim(
         "below" if line["coverage"] < line["nominal"] else "above",
         f"group {line['group']}",
-        "coverage",
+        phrase.quantity,
         line["coverage"],
         line["lower"],
         line["upper"],

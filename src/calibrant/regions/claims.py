@@ -60,7 +60,7 @@ class Found:
     main: Outcome
     whole: Claim  # on the largest error of all levels
     of_levels: tuple[Claim, ...]  # that which explains the outcome first
-    of_parts: tuple[Claim, ...]  # the smallest p-value first
+    of_parts: tuple[Claim, ...]  # too low a coverage first, then by p-value
     part: Claim | None  # on the worst part that is off by more than is accepted
     rejected: bool  # whether a test of all rows rejects
 
@@ -100,7 +100,7 @@ def found_claims(judged: Sequence[Judged], parts: Sequence[Judged], beside: Besi
         main,
         _whole(judged, main, p, beside, setting),
         _worst_first(judged, main, setting),
-        tuple(sorted(of_parts, key=_by_pvalue)),
+        tuple(sorted(of_parts, key=lambda claim: (claim.kind == "above", *_by_pvalue(claim)))),
         min(bad, key=_by_pvalue) if bad else None,
         rejected,
     )
@@ -144,12 +144,13 @@ def _whole(judged: Sequence[Judged], main: Outcome, p: float, beside: Beside | N
 
 
 def _bad_part(lines: Lines, phrase: Phrase, setting: Setting) -> Claim | None:
-    """Return the claim on the worst part that is off by more than is accepted."""
+    """Return the claim on the worst part that is off by more than is accepted; too low a coverage is worse."""
     off = np.flatnonzero(lines.off(setting))
     bad = [k for k in off.tolist() if _line_outcome(lines, k, setting).status == "miscalibrated"]
     if not bad:
         return None
-    k = min(bad, key=lambda k: (lines.curve.pvalue_adjusted[k], -lines.error[k]))
+    curve = lines.curve
+    k = min(bad, key=lambda k: (curve.coverage[k] > curve.nominal[k], curve.pvalue_adjusted[k], -lines.error[k]))
     return replace(
         _line_claim(lines, phrase, k, lines_of(lines.curve)[k], setting),
         kind="miscalibrated",
