@@ -60,22 +60,29 @@ def run(measure: Measure, cells: Sequence[Cell], state: Path, *, processes: int)
     with state.open("a", encoding="utf-8") as log, ProcessPoolExecutor(processes, mp_context=fresh) as pool:
         futures = {pool.submit(measure, cell): cell for cell in waiting}
         done = as_completed(futures)
-        for _ in steps(len(waiting), size=1, label="cells"):
-            future = next(done)
-            cell, counts = futures[future], future.result()
-            found[cell] = counts
-            log.write(json.dumps({"source": source, "cell": asdict(cell), "counts": counts}) + "\n")
-            log.flush()
+        try:
+            for _ in steps(len(waiting), size=1, label="cells"):
+                future = next(done)
+                cell, counts = futures[future], future.result()
+                found[cell] = counts
+                log.write(json.dumps({"source": source, "cell": asdict(cell), "counts": counts}) + "\n")
+                log.flush()
+        except BaseException:  # an error ends the run now, and not after the cells that wait
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return {cell: found[cell] for cell in cells}
 
 
 def in_parts(cells: Sequence[Cell], most: int) -> list[Cell]:
-    """Divide cells into parts of at most so many repeats: an interrupted run loses no more than that."""
+    """Divide cells into parts of at most so many repeats: an interrupted run loses no more than that.
+
+    The first parts of all cells come first: an unfinished run shows something of every cell.
+    """
     parts = []
     for cell in cells:
         starts = range(0, cell.repeats, most)
         parts += [replace(cell, repeats=min(most, cell.repeats - start), part=k) for k, start in enumerate(starts)]
-    return parts
+    return sorted(parts, key=lambda part: part.part)
 
 
 def together(found: Mapping[Cell, Counts]) -> dict[Cell, Counts]:

@@ -366,7 +366,7 @@ DESIGNS: dict[str, Design] = {
     "uniform, large, wave": Design(binary("uniform", "wave"), False, LARGE),
     "lognormal weights, calibrated": Design(binary("uniform", CALIBRATED, weighted=True), True, SMALL),
     "lognormal weights, slope .8": Design(binary("uniform", "slope .8", weighted=True), False, ONE_SIZE),
-    "clusters of 10": Design(clustered, True, {200: 400, 2000: 200}),
+    "clusters of 10": Design(clustered, True, {500: 400, 2000: 200}),
     **{
         f"{G} groups, {truth}": Design(grouped(G, truth), truth == CALIBRATED, {200: 200, 2000: 200})
         for G in (4, 20)

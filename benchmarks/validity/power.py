@@ -64,11 +64,6 @@ def plan(*, quick: bool) -> list[Cell]:
     return cells
 
 
-def in_turn(cells: list[Cell]) -> list[Cell]:
-    """Return the parts of all cells, the first part of every cell first, so that an early report shows all."""
-    return sorted(in_parts(cells, PART), key=lambda cell: cell.part)
-
-
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
     rng, total = cell.rng(), Counter()
@@ -159,7 +154,7 @@ def show_sentence(report: Report, found: Mapping[Cell, Counts]) -> None:
 
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells and return the report."""
-    parts = in_turn(cells)
+    parts = in_parts(cells, PART)
     finished = run(measure, parts, state, processes=processes)
     found = together(finished)
     report = Report("Power of the verdict's test", packages=["numpy", "scipy"])
