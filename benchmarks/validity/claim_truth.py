@@ -188,7 +188,7 @@ class ClassTruth:
     def _reduced(self, claim: Claim) -> tuple[BinaryTruth, Claim]:
         """Return what is known of one class against the others, and the claim without the class."""
         parts = subject_parts(claim)
-        if not {"class", TOP_CLASS, "scores"} & set(parts):
+        if not {"class", TOP_CLASS, "scores", "group"} & set(parts):
             raise UnknownClaimError(claim)
         columns = self.P.argmax(axis=1)
         if "class" in parts:

@@ -63,7 +63,7 @@ def test_the_verdict_names_groups():
     found = with_parts(calm, "groups", 4, claims, how, setting())
     assert found.status == "miscalibrated"
     assert found.headline.startswith(
-        "Not calibrated in every part: 2 of 4 groups are off by more than chance (p = 0.004): plan = a (observed 41 %"
+        "Some groups are not calibrated: 2 of 4 groups are off by more than chance (p = 0.004): plan = a (observed 41 %"
     )
     assert found.sentences == ("All rows together: probabilities are fine.", "More.")
     assert found.claims == claims
