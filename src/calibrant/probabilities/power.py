@@ -140,7 +140,7 @@ class Finding:
         self.pool, self.tests = rows.pool, FourStatistics(rows.pool)
         null = self._statistics(self.pool)
         self.ordered = np.sort(null, axis=1)
-        self.smallest = np.sort(_smallest_pvalue(null, self.ordered))
+        self.smallest = np.sort(_smallest_pvalue(null, self.ordered, among=True))
 
     def _statistics(self, pool: Pool) -> FloatArray:
         return np.concatenate(
@@ -157,13 +157,17 @@ class Finding:
         return min(found, default=0.0)
 
 
-def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray) -> FloatArray:
-    """Return the smallest of the four p-values against the sorted null statistics, for each data set."""
+def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray, *, among: bool = False) -> FloatArray:
+    """Return the smallest of the four p-values against the sorted null statistics, for each data set.
+
+    A data set counts as one that reaches its own statistic; `among` says that it is one of the null ones already.
+    """
     size = ordered.shape[1]
     reached = [
         size - np.searchsorted(null, drawn, side="left") for drawn, null in zip(statistics, ordered, strict=True)
     ]
-    return np.asarray((1 + np.min(reached, axis=0)) / (size + 1))
+    itself = 0 if among else 1
+    return np.asarray((itself + np.min(reached, axis=0)) / (itself + size))
 
 
 def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
