@@ -79,7 +79,7 @@ def test_within_and_cannot_tell():
 
 
 def test_the_size_that_one_score_can_show():
-    """400 rows of score 0.5, 215 events: the test is binomial, and 2.8 standard deviations are found 4 times in 5."""
+    """400 rows of score 0.5, 215 events: the test is binomial, and rejects from 21 events beyond 200 on."""
     y = (np.arange(400) < 215).astype(int)
     audit = cb.audit(y, np.full(400, 0.5), resamples=999)
     (claim,) = audit.verdict.claims
@@ -89,8 +89,10 @@ def test_the_size_that_one_score_can_show():
     tail = 2 * stats.binom.cdf(185, 400, 0.5)  # 0.147
     assert claim.pvalue == pytest.approx(tail, abs=3 * math.sqrt(tail * (1 - tail) / 999))
     (said,) = (float(x) for x in re.findall(r"an error of ([\d.]+) percentage points", audit.findings.caveats[1]))
-    seen = 100 * (1.959964 + 0.841621) * 0.5 / 20  # 7.0; the steps of a number of events are 0.25
-    assert said == pytest.approx(seen, abs=0.75)
+    assert 2 * stats.binom.cdf(179, 400, 0.5) < 0.05 < 2 * stats.binom.cdf(180, 400, 0.5)
+    found = {e: stats.binom.sf(220, 400, 0.5 + e / 100) for e in (7.0, 8.2)}  # at least 221 events
+    assert found[7.0] < 0.8 < found[8.2] < 0.9
+    assert 7.0 < said < 8.2
 
 
 def test_the_level_of_the_verdict_is_kept():
