@@ -180,14 +180,14 @@ def _figures(summary: Ordered, setting: Setting, subject: str) -> tuple[Figure, 
             f"Each dot is a bin of predictions{' with about as many rows as the others' if rare else ''}. On the "
             "diagonal what was predicted happened as often as predicted; below it predictions are too high, above it "
             "too low. The grey boxes together contain all dots of calibrated predictions with probability "
-            f"{words.level_words(setting.level)}.",
+            f"{words.confidence_words(setting.level)}.",
             _reliability(summary, setting, simultaneous=True, strategy="mass" if rare else "width"),
         ),
         Figure(
             "isotonic",
             "Recalibrated",
             "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
-            f"whole line of calibrated predictions with probability {words.level_words(setting.level)}.",
+            f"whole line of calibrated predictions with probability {words.confidence_words(setting.level)}.",
             _reliability(
                 cells,
                 setting,

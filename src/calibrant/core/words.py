@@ -76,10 +76,10 @@ def level_percent(value: float) -> str:
     return f"{100 * value:.10g}\u00a0%"
 
 
-def level_words(value: float) -> str:
+def confidence_words(value: float) -> str:
     """Write a confidence level in a sentence, with all its digits.
 
-    >>> level_words(0.95), level_words(0.975)
+    >>> confidence_words(0.95), confidence_words(0.975)
     ('95 %', '97.5 %')
     """
     return level_percent(value).replace("\u00a0", " ")

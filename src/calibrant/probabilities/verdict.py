@@ -20,7 +20,7 @@ from calibrant.core.results import Curve, TestResult
 from calibrant.core.words import (
     POWER,
     SMALL_GROUP,
-    level_words,
+    confidence_words,
     listed,
     outward,
     points,
@@ -203,7 +203,7 @@ class Scale:
         words = f" % of the predicted {self.rare}" if relative else " percentage points"
         tolerance = None if claim.tolerance is None else claim.tolerance / unit
         low, high, estimate = outward(claim.low / unit, claim.high / unit, claim.estimate / unit, tolerance)
-        level = level_words(claim.level or 0.0)
+        level = confidence_words(claim.level or 0.0)
         if claim.low > 0:
             return f"{estimate}{words} ({level} limits: {low} to {high})"
         return f"at most {high}{words} ({level} confidence)"
@@ -282,7 +282,7 @@ def region_words(claims: Sequence[Claim], happens: str) -> list[str]:
 def _example(claim: Claim, happens: str) -> str:
     """Return the sentence on a range of scores that is off: when it says .., it happens .. of the time."""
     says, seen, *limits = share_words(claim.expected, claim.estimate, claim.low, claim.high)
-    limited = f", {level_words(claim.level or 0.0)} limits {' to '.join(limits)}" if limits else ""
+    limited = f", {confidence_words(claim.level or 0.0)} limits {' to '.join(limits)}" if limits else ""
     return f"When it says {says}, {happens} {seen} of the time ({claim.rows:,} rows{limited})."
 
 

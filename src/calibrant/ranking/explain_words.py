@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.words import level_words, pvalue_words
+from calibrant.core.words import confidence_words, pvalue_words
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.failures import NormalErrors
 
@@ -79,7 +79,7 @@ def contraction_words(contraction: float) -> str:
 
 def _calm(found: Found) -> str:
     p = f"{'adjusted ' if found.adjusted else ''}{pvalue_words(found.pvalue)}"
-    words = [f"No departure beyond chance ({level_words(found.level)}; {p})."]
+    words = [f"No departure beyond chance ({confidence_words(found.level)}; {p})."]
     if not found.outward:
         words.append(visible_words(*found.smallest, found.n))
     if found.contraction is not None and found.contraction <= LITTLE_CONTRACTION:
@@ -188,7 +188,7 @@ def _factor(found: Found) -> str:
 
 
 def _limits(low: float, high: float, expected: float, found: Found) -> str:
-    return f"{level_words(found.level)} limits: {limits_words(low, high, expected)}"
+    return f"{confidence_words(found.level)} limits: {limits_words(low, high, expected)}"
 
 
 MAX_DIGITS = 6

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.core.findings import Setting
-from calibrant.core.words import level_words, points
+from calibrant.core.words import confidence_words, points
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions.claims import smallest_seen
 from calibrant.regions.hits import HitTable, not_nested
@@ -25,7 +25,7 @@ def seen_caveat(lines: Lines, setting: Setting) -> list[str]:
         return ["With so few rows no shortfall of coverage is found 4 times in 5."]
     return [
         f"With this many rows coverage too low by {points(max(seen))} is found 4 times in 5 at the "
-        f"{level_words(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
+        f"{confidence_words(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
     ]
 
 

@@ -1,0 +1,61 @@
+"""Audits, tests and comparisons of extreme input: what is exact, and what is refused with a reason."""
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.errors import InputError, NotApplicableError
+
+RNG = np.random.default_rng(1)
+P = RNG.random(400)
+Y = (RNG.random(400) < P).astype(int)
+
+
+def test_an_impossible_outcome_needs_no_independence():
+    y, p = np.r_[1, Y], np.r_[0.0, P]
+    assert cb.audit(y, p, clusters=np.arange(401) // 5, resamples=99).verdict.claims[0].pvalue == 0
+
+
+@pytest.mark.parametrize("tolerance", [1e-300, 5e-324, 1e-7])
+def test_a_tolerance_that_no_rows_can_show(tolerance):
+    with pytest.raises(InputError, match="must be at least 1e-06"):
+        cb.audit(Y, P, tolerance=tolerance, resamples=19)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "words"), [([None] + ["a"] * 399, "clusters must not be missing"), ([1, 2], "expected 400 rows")]
+)
+def test_clusters_that_cannot_be_read(clusters, words):
+    with pytest.raises(InputError, match=words):
+        cb.audit(Y, P, clusters=clusters, resamples=19)
+
+
+def test_scores_beyond_what_percentages_can_show():
+    verdict = cb.audit(np.r_[1, np.zeros(199, int)], np.full(200, 1e-300), resamples=99).verdict
+    assert verdict.status == "miscalibrated"
+    assert not any("nan" in sentence for sentence in (verdict.headline, *verdict.sentences))
+
+
+def test_power_of_rare_events_is_that_of_the_test():
+    # no event can happen, so every data set passes; the upper limit is 1 - 0.025^(1/400) = 0.009
+    assert cb.power(np.zeros(400), tolerance=0.05).power == 1
+    assert cb.equivalence_test(np.zeros(400, int), np.zeros(400), tolerance=0.05).pvalue < 1e-6
+
+
+def test_a_simultaneous_region_needs_enough_redraws():
+    with pytest.raises(InputError, match="needs at least 40 resamples; got 39"):
+        cb.reliability_curve(Y, P, strategy="isotonic", simultaneous=True, resamples=39)
+
+
+def test_sets_without_a_level_have_nothing_to_be_compared_with():
+    with pytest.raises(NotApplicableError, match="have no level"):
+        cb.equivalence_test([0, 1], cb.Sets([[True, False], [True, True]]), tolerance=0.3)
+
+
+def test_models_with_equal_confidence_and_other_labels_differ():
+    vectors = RNG.dirichlet(np.ones(3), 400)
+    y = RNG.integers(0, 3, 400)
+    (pair,) = cb.compare_predictions(y, [vectors, vectors[:, ::-1]], metric="cutoff_error").pairs
+    errors = [cb.cutoff_error(y, predicted) for predicted in (vectors, vectors[:, ::-1])]
+    assert pair.difference == pytest.approx(errors[0] - errors[1], abs=1e-12)
+    assert pair.low < pair.difference < pair.high
