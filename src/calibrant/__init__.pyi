@@ -79,4 +79,6 @@ from calibrant.scores.energy_score import energy_score as energy_score
 from calibrant.scores.interval_scores import interval_score as interval_score
 from calibrant.scores.interval_scores import quantile_score as quantile_score
 from calibrant.scores.interval_scores import weighted_interval_score as weighted_interval_score
+from calibrant.scores.skill import skill as skill
+from calibrant.scores.skill import skill_test as skill_test
 from calibrant.version import __version__ as __version__
