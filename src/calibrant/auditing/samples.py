@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from calibrant.auditing.measurements import Found, of_rows, score
+from calibrant.auditing.skill import audited_skill
 from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
@@ -153,7 +154,8 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     joint, not_joint = joint_checks(rows, setting)
     conditional, not_conditional = conditional_checks(rows, setting)
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
-    each = coordinate_scores(rows, distribution)
+    informative = audited_skill(rows, setting)
+    each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
     columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
     scores, not_scored = score_measurements(rows, distribution, each, setting)
@@ -165,11 +167,12 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
             "sharpness",
             "Sharpness and scores",
             "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
-            scores,
+            (*informative.measurements, *scores),
         ),
     )
-    caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
-    return Part(sections, sample_verdict(columns, checks, error), caveats)
+    missing = (*not_joint, *not_conditional, *not_scored, *informative.missing)
+    verdict = informative.added_to(sample_verdict(columns, checks, error))
+    return Part(sections, verdict, (*_caveats(rows, distribution, ranks), *missing))
 
 
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: RankError) -> Section:

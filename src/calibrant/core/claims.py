@@ -14,8 +14,20 @@ from typing import Literal, TypeAlias
 Status: TypeAlias = Literal["miscalibrated", "within", "cannot tell"]
 """The outcomes of a verdict on predictions."""
 
-ClaimKind: TypeAlias = Literal["miscalibrated", "within", "cannot tell", "limits", "below", "above", "description"]
-"""What a claim says beside its limits: an outcome, nothing more, or on which side of `expected` the quantity is."""
+ClaimKind: TypeAlias = Literal[
+    "miscalibrated",
+    "within",
+    "cannot tell",
+    "limits",
+    "below",
+    "above",
+    "description",
+    "informative",
+    "no-better",
+    "worse",
+]
+"""What a claim says beside its limits: an outcome, nothing more, on which side of `expected` the quantity is, or
+whether predictions have skill: above 0, below the tolerance, below 0."""
 
 USUAL_TOLERANCES = (0.01, 0.02, 0.05)  # where the user gives none
 ALL_ROWS = "all rows"
@@ -26,8 +38,9 @@ ROUNDING = 1e-12  # a true value this close to what calibration gives is equal t
 class Claim:
     """One thing that an audit says about one quantity of some rows.
 
-    All claims with a `level` are true together with at least this probability. A claim without one is a description: it
-    reports what was seen in these rows and says nothing about others.
+    All claims with a `level` are true together with at least this probability; those on skill, another question than
+    calibration, are so among themselves. A claim without one is a description: it reports what was seen in these rows
+    and says nothing about others.
     """
 
     kind: ClaimKind
@@ -62,8 +75,12 @@ class Claim:
                 return self.tolerance is not None and error > self.tolerance + ROUNDING
             case "below":
                 return truth >= self.expected - ROUNDING
-            case "above":
+            case "above" | "informative":
                 return truth <= self.expected + ROUNDING
+            case "worse":
+                return truth >= self.expected - ROUNDING
+            case "no-better":
+                return self.tolerance is not None and truth > self.tolerance + ROUNDING
             case _:
                 return False
 
