@@ -152,7 +152,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
     joint, not_joint = joint_checks(rows, setting)
-    conditional, not_conditional = conditional_checks(rows, setting)
+    conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint))
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     informative = audited_skill(rows, setting)
     each = {**coordinate_scores(rows, distribution), **informative.values}
@@ -281,6 +281,8 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         title = " and ".join(ranks.names)
         curve = ecdf_difference(ranks, level=checks.setting.level)
         figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+    for check in shown:
+        figures += check.relation.figure(checks.setting) if check.relation is not None else ()
     titles = {
         False: ("The whole", "Do coordinates belong together as they do in the draws?"),
         True: ("What was known of each row", "Was what is known of a row used?"),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import on_threads
-from calibrant.core.results import Curve
+from calibrant.core.results import Curve, TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
@@ -129,8 +129,6 @@ def cells_of(data: Prepared) -> Cells:
     axes = [Axis(table.x[:, j], len(table.labels[j]), g) for j in range(table.q)]
     counts = [np.bincount(axis.code, minlength=axis.cells) for axis in axes]
     shown = [np.flatnonzero(count >= MIN_REGION_ROWS) for count in counts]
-    if not any(each.size for each in shown):
-        raise NotApplicableError(f"no cell of a covariate has {MIN_REGION_ROWS} rows; more rows are needed")
     return Cells(
         axes,
         np.repeat(np.arange(table.q), [each.size for each in shown]),
@@ -155,13 +153,25 @@ def largest_of_uniform(cells: Cells, data: Prepared, B: int, rng: np.random.Gene
 
 
 def _finish(kept: KeptRanks, options: MapOptions) -> Curve:
+    if not kept.counted[0].has_equal_weights:
+        raise InputError("conditional_map refuses unequal weights; leave weights out")
+    seed = int(generator(options.rng).integers(2**31))
+    asked = ConditionalOptions(None, "joint", "permutation", options.level, options.resamples, None, seed)
+    curve = map_of(kept, options, CONDITIONAL_TEST.finish(kept, asked))
+    if curve is None:
+        raise NotApplicableError(f"no cell of a covariate has {MIN_REGION_ROWS} rows; more rows are needed")
+    return curve
+
+
+def map_of(kept: KeptRanks, options: MapOptions, found: TestResult) -> Curve | None:
+    """Return the map, given what the test of the same ranks found; None if no cell has enough rows."""
     from scipy.special import ndtr, stdtrit
 
     ranks = kept.counted[0]
-    if not ranks.has_equal_weights:
-        raise InputError("conditional_map refuses unequal weights; leave weights out")
     data, rng = prepared(kept), generator(options.rng)
     cells = cells_of(data)
+    if not cells.rows.size:
+        return None
     largest = largest_of_uniform(cells, data, options.resamples, rng)
     c = float(np.quantile(largest, 1 - (1 - options.level) / ranks.C, method="higher"))
     phi = data.phi[:, data.rank]  # (K, n, C)
@@ -178,7 +188,6 @@ def _finish(kept: KeptRanks, options: MapOptions) -> Curve:
     place = {int(j): k for k, j in enumerate(np.argsort(p, kind="stable"))}
     order = np.lexsort((cells.cell, np.array([place[int(j)] for j in cells.covariate])))
     names, words, left, right = _cells_in_words(cells, data)
-    found = _test(kept, options, rng)
     regions: tuple[Region, ...] = found.details["regions"]
     columns = {
         "covariate": np.array(names, dtype=object),
@@ -247,13 +256,6 @@ def _cells_in_words(cells: Cells, data: Prepared) -> tuple[list[str], list[str],
         ends.append((low, high))
     left, right = np.array(ends, np.float64).T
     return names, words, left, right
-
-
-def _test(kept: KeptRanks, options: MapOptions, rng: np.random.Generator) -> Any:
-    seed = int(rng.integers(2**31))
-    return CONDITIONAL_TEST.finish(
-        kept, ConditionalOptions(None, "joint", "permutation", options.level, options.resamples, None, seed)
-    )
 
 
 def _pair(regions: tuple[Region, ...], data: Prepared, M: int, names: tuple[str, ...]) -> dict[str, Any]:

@@ -78,6 +78,10 @@ class Region:
 
     __hash__ = None  # type: ignore[assignment]  # equal by value, and rows are an array
 
+    def without_rows(self) -> Region:
+        """Return the region without the mask of its rows, for reports, whose size must not grow with the data."""
+        return replace(self, rows=np.zeros(0, bool))
+
     def reordered(self, order: NDArray[np.intp]) -> Region:
         """Return the region with its rows in the order of the caller, given the place of each row there."""
         rows = np.empty_like(self.rows)
