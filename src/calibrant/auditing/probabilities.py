@@ -23,7 +23,7 @@ from calibrant.auditing.measurements import (
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.claims import ALL_ROWS, Claim, Subject
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
@@ -77,12 +77,12 @@ TOP_CLASS = Asked(
 )
 
 
-def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
+def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> KindFindings:
     """Audit probabilities of an event, from rows or from a summary."""
     return audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
 
 
-def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
+def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
     """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
     evidence = _evidence(pairs, setting, asked)
@@ -103,7 +103,7 @@ def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
         _figures(summary, setting, asked.subject),
     )
     caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
-    return Part((section,), verdict, (*caveats, *missing))
+    return KindFindings((section,), verdict, (*caveats, *missing))
 
 
 DEPENDENT = (
@@ -288,7 +288,7 @@ ClassFacts = RowClasses | CountedClasses
 """Class probabilities and the classes that occurred, as rows or as a summary."""
 
 
-def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
+def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindings:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
     facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(facts.top, setting, TOP_CLASS)
@@ -306,7 +306,7 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
-    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+    return KindFindings((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
 
 
 def _renamed(measurement: Measurement) -> Measurement:

@@ -171,7 +171,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part:
+class KindFindings:
     """What a kind of prediction contributes to an audit: its sections, its verdict and its caveats."""
 
     sections: tuple[Section, ...]
@@ -195,6 +195,6 @@ class Kind(NamedTuple):
     behind its verdict, besides groups.
     """
 
-    sections: Callable[[Any, Setting], Part]
+    sections: Callable[[Any, Setting], KindFindings]
     groups: Callable[[Any, list[Grouping], Setting], Grouped]
     families: tuple[str, ...] = ("all rows",)

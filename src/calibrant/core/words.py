@@ -98,7 +98,7 @@ def percent(value: float) -> str:
 def points(value: float, *, digits: int = 3, up: bool = False) -> str:
     """Write a distance of probabilities in percentage points, with so many significant digits.
 
-    A tolerance, an upper limit, and the size of what is found are rounded upwards, so that what is said stays true.
+    An upper limit and the size of what a test finds are rounded upwards, so that what is said of them stays true.
 
     >>> points(0.01), points(0.0212345), points(0.0212345, up=True)
     ('1 percentage point', '2.12 percentage points', '2.13 percentage points')
@@ -108,6 +108,16 @@ def points(value: float, *, digits: int = 3, up: bool = False) -> str:
         shown = round_up(shown, digits - 1 - math.floor(math.log10(shown)))
     text = f"{shown:.{digits}g}"
     return f"{text} percentage point{'' if text == '1' else 's'}"
+
+
+def tolerance_words(tolerance: float) -> str:
+    """Write a tolerance in percentage points as it was given; one with many digits is rounded upwards to three.
+
+    >>> tolerance_words(0.01), tolerance_words(0.07), tolerance_words(0.012345), tolerance_words(0.02 / 7)
+    ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.286 percentage points')
+    """
+    few = float(f"{100 * tolerance:.5g}") == float(f"{100 * tolerance:.10g}")
+    return points(tolerance, digits=5) if few else points(tolerance, up=True)
 
 
 def round_down(value: float, digits: int) -> float:
@@ -123,6 +133,7 @@ def round_up(value: float, digits: int) -> float:
     """Return the smallest decimal number with so many decimals that is at least the value, up to rounding errors."""
     if not math.isfinite(value):
         return value
+    digits = min(digits, 300)  # beyond which a power of ten is not a number
     step = 10.0**digits
     return round(math.ceil(round(value * step, 6)) / step, max(0, digits)) + 0.0  # 0.29 · 100 is 28.999999999999996
 

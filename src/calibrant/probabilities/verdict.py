@@ -27,6 +27,7 @@ from calibrant.core.words import (
     pvalue_words,
     rows_needed,
     share_words,
+    tolerance_words,
 )
 from calibrant.errors import NotApplicableError
 from calibrant.probabilities.limits import critical
@@ -195,10 +196,9 @@ class Scale:
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
-        share = f"{100 * tolerance / self.unit:.10g}"
         if self.rare:
-            return f"{share} % of the predicted {self.rare}"
-        return f"{share} percentage point{'' if share == '1' else 's'}"
+            return f"{100 * tolerance / self.unit:.10g} % of the predicted {self.rare}"
+        return tolerance_words(tolerance)
 
 
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
@@ -359,8 +359,8 @@ def _power(summary: Ordered, setting: Setting) -> list[str]:
     except NotApplicableError:
         return ["With so few rows no constant error is found 4 times in 5."]
     return [
-        f"With this many rows an error of {points(e, digits=2, up=True)}, the same at all scores, is found 4 times in 5; smaller errors, "
-        "and errors that cancel, may stay unseen."
+        f"With this many rows an error of {points(e, digits=2, up=True)}, the same at all scores, is found 4 times in "
+        "5; smaller errors, and errors that cancel, may stay unseen."
     ]
 
 

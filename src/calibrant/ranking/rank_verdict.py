@@ -8,7 +8,7 @@ from typing import NamedTuple
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Subject, outcome
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
-from calibrant.core.words import NAMED, level_percent, outward, percent, points, rows_needed
+from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
 from calibrant.ranking.explain_words import Found, contraction_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
@@ -109,7 +109,7 @@ class _Words(NamedTuple):
     def _ending(self) -> str:
         p = self._pvalue()
         tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
-        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{points(tolerance, up=True)}"
+        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{tolerance_words(tolerance)}"
         rows = "1 row" if self.checks.ranks.n == 1 else f"{self.checks.ranks.n:,} rows"
         match self.found.status:
             case "within" if self.rejected:
@@ -193,7 +193,7 @@ class _Words(NamedTuple):
             return [f"If the error is as estimated, it would take about {needed:,} rows to tell."]
         needed = rows_needed(_rows_to_pass(self.checks, tau))
         return [
-            f"With {needed:,} rows calibrated draws would be shown to be so within {points(tau, up=True)} 4 times in 5."
+            f"With {needed:,} rows calibrated draws would be shown to be so within {tolerance_words(tau)} 4 times in 5."
         ]
 
     def _of_contraction(self) -> list[str]:

@@ -109,7 +109,7 @@ def _box(claim: Claim) -> Box:
     if claim.expected:
         lines.append(f"{_number(claim.expected, claim)} if calibrated")
     if claim.tolerance is not None:
-        tau = words.points(claim.tolerance, up=True) if _is_share(claim) else f"{claim.tolerance:g}"
+        tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
 
@@ -156,7 +156,7 @@ def tolerances(verdict: Verdict) -> list[Supported]:
 
 def _supported(tau: float, least: float, most: float, *, chosen: bool) -> Supported:
     status = outcome(least, most, rejected=True, tolerance=tau).status
-    return Supported(words.points(tau, up=True), SHOWN[status], TONES[status], chosen)
+    return Supported(words.tolerance_words(tau), SHOWN[status], TONES[status], chosen)
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
