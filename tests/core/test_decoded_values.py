@@ -78,7 +78,7 @@ def test_scores_outside_the_unit_interval_are_refused_by_verbs_of_probabilities(
 
 def test_a_metric_outside_its_range_was_not_measured_on_rows():
     summary = cb.summarize("brier_score", [0, 1], [0.2, 0.6])
-    with pytest.raises(SummaryError, match="brier_score of this summary is 7.1, outside 0 to 2"):
+    with pytest.raises(SummaryError, match=r"brier_score of this summary is 7\.1, outside 0 to 2"):
         cb.brier_score(Summary.from_bytes(crafted(summary, mean=np.array([7.1]))))
 
 
