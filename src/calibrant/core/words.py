@@ -222,13 +222,18 @@ def short_limits(low: float, high: float, tolerance: float | None = None) -> str
     """
     within = tolerance is not None and max(abs(low), abs(high)) <= tolerance
     for digits in range(2, 2 + MAX_DIGITS):
-        shown = _significant(low, digits, round_down), _significant(high, digits, round_up)
+        shown = significant(low, digits, round_down), significant(high, digits, round_up)
         if not within or max(map(abs, shown)) <= (tolerance or 0.0):
             break
     return f"{shown[0]:.10g} to {shown[1]:.10g}"
 
 
-def _significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
+def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
+    """Return a number with so many significant digits; `rounded` is `round_down` or `round_up`.
+
+    >>> significant(0.0123456, 3, round_down), significant(0.0123456, 3, round_up)
+    (0.0123, 0.0124)
+    """
     if value == 0 or not math.isfinite(value):
         return value
     return rounded(value, digits - 1 - math.floor(math.log10(abs(value))))
