@@ -89,7 +89,7 @@ def test_coordinates_by_their_names():
     draws = mean[:, None] + rng.normal(size=(N, 49, 3))
     draws[:, :, 1] = rng.normal(size=(N, 49)) * np.sqrt(2)
     audit = cb.audit(y, cb.Samples(draws), columns=["a", "b", "c"], resamples=19)
-    kinds = {claim.subject: claim.kind for claim in skills(audit)}
+    kinds = {claim.subject.name: claim.kind for claim in skills(audit)}
     assert kinds["a"] == kinds["c"] == "informative"
     assert kinds["b"] != "informative"
     (sentence,) = said(audit, "Informative")

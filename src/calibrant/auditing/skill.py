@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.auditing.measurements import of_rows
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind
+from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Subject
 from calibrant.core.findings import Measurement, Setting, Verdict
 from calibrant.core.results import TestResult
 from calibrant.core.words import NAMED, confidence_words, listed, outward
@@ -98,7 +98,7 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> lis
     for d in range(len(details["claim"]) if several else 1):
         claim = Claim(
             KINDS[at(details["claim"], d)],
-            (names[d] if names else str(d)) if several else ALL_ROWS,
+            Subject("coordinate", name=names[d] if names else str(d)) if several else ALL_ROWS,
             QUANTITY,
             float(at(found.estimate, d)),
             float(at(details["low"], d)),
@@ -118,8 +118,8 @@ def _measured(claim: Claim, method: str) -> Measurement:
     one = claim.subject == ALL_ROWS
     label = "skill: share of the score of the marginal distribution that is saved"
     return Measurement(
-        "skill" if one else f"skill.{claim.subject}",
-        label if one else f"{claim.subject}: {label}",
+        "skill" if one else f"skill.{claim.subject.name}",
+        label if one else f"{claim.subject.name}: {label}",
         claim.estimate,
         interval=None if claim.level is None else (claim.low, claim.high),
         method=method,
@@ -148,7 +148,7 @@ NOR = "Nor informative, no better than always predicting the marginal distributi
 
 
 def _named(claims: list[Claim]) -> str:
-    shown = [f"{claim.subject} (skill {_limits(claim)})" for claim in claims[:NAMED]]
+    shown = [f"{claim.subject.name} (skill {_limits(claim)})" for claim in claims[:NAMED]]
     return listed([*shown, f"{len(claims) - NAMED:,} more"] if len(claims) > NAMED else shown)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import Claim
+from calibrant.core.claims import Claim, Subject
 from calibrant.core.findings import Figure, Setting
 from calibrant.core.results import TestResult
 from calibrant.ranking.conditional_map import MapOptions, map_of
@@ -56,7 +56,7 @@ class Relation(NamedTuple):
         return [
             Claim(
                 "description",
-                region.text,
+                Subject("covariates", name=region.text),
                 f"region_{region.function}",
                 region.shift if region.function == "shift" else region.spread,
                 rows=region.n,
@@ -69,6 +69,8 @@ class Relation(NamedTuple):
 
     def sentence(self, p: str, *, rejects: bool) -> str:
         """Return the line on covariates, which is printed whatever else was found; `p` is the p-value in words."""
+        if self.found.pvalue <= self.found.details["smallest possible"]:
+            p = p.replace("p = ", "p at most ")  # fewer redraws than it would take to know
         if rejects and self.regions:
             first = self.regions[0].text
             return f"{first[0].upper()}{first[1:]} ({p}): {RELATION}."
