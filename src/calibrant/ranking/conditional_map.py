@@ -184,8 +184,9 @@ def map_of(kept: KeptRanks, options: MapOptions, found: TestResult) -> Curve | N
     reach = stdtrit(m - 1, float(ndtr(c))) * sd / np.sqrt(m)
     mean, reach = (values.reshape(-1, C, K) for values in (mean, reach))
     clearest = np.abs(mean).max(axis=(1, 2)) * np.sqrt(cells.rows)  # (T,)
-    p = np.array([_pvalue(clearest[cells.covariate == j], largest, C) for j in range(len(cells.axes))])
-    place = {int(j): k for k, j in enumerate(np.argsort(p, kind="stable"))}
+    most = np.array([clearest[cells.covariate == j].max(initial=0.0) for j in range(len(cells.axes))])
+    p = np.array([_pvalue(value, largest, C) for value in most.tolist()])
+    place = {int(j): k for k, j in enumerate(np.argsort(-most, kind="stable"))}
     order = np.lexsort((cells.cell, np.array([place[int(j)] for j in cells.covariate])))
     names, words, left, right = _cells_in_words(cells, data)
     regions: tuple[Region, ...] = found.details["regions"]
@@ -216,10 +217,8 @@ def map_of(kept: KeptRanks, options: MapOptions, found: TestResult) -> Curve | N
     )
 
 
-def _pvalue(clearest: FloatArray, largest: FloatArray, copies: int) -> float:
-    if not clearest.size:
-        return 1.0
-    reached = largest.size - int(np.searchsorted(largest, clearest.max() * (1 - 1e-6), side="left"))
+def _pvalue(Z: float, largest: FloatArray, copies: int) -> float:
+    reached = largest.size - int(np.searchsorted(largest, Z * (1 - 1e-6), side="left"))  # redraws are in float32
     return min(1.0, copies * (1 + reached) / (largest.size + 1))
 
 

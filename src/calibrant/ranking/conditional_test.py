@@ -130,7 +130,7 @@ def conditional_test(
     >>> y = np.random.default_rng(0).normal(np.where(x > 1, 1.0, 0.0), 1.0)
     >>> found = conditional_test(y, Normal(np.zeros(400), 1.0), covariates=x, resamples=99)
     >>> found.pvalue, found.details["regions"][0].text
-    (0.01, 'for x0 > 1 (100 rows) predictions are too low by 0.97 predictive sd')
+    (0.01, 'for x0 > 1 (100 rows) predictions are too low by 0.96 predictive sd')
     """
     options = ConditionalOptions(covariates, method, null, level, resamples, pairs, rng)
     return CONDITIONAL_TEST(y, prediction, options, weights=weights)

@@ -159,7 +159,7 @@ class _Words(NamedTuple):
         for check in self.checks.conditional:
             p, rejects = self._listed([check]), self.checks.rejects(check)
             if check.relation is not None:
-                found.append(check.relation.sentence(p, rejects=rejects))
+                found.append(check.relation.sentence(p, check.adjusted(self.checks.tests), rejects=rejects))
             elif rejects and self._coordinates_pass():
                 found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
             elif rejects:
