@@ -29,6 +29,7 @@ from calibrant.probabilities.calibration_test import FourStatistics
 from calibrant.probabilities.group_test import (
     GROUP_RESAMPLES,
     GroupFindings,
+    GroupLimits,
     Replicates,
     entries_of_rows,
     entries_per_group,
@@ -142,7 +143,7 @@ class Clusters:
         from scipy.special import stdtrit
 
         self.check()
-        s = math.sqrt(self._largest_variance()) / self.total
+        s = math.sqrt(self.largest_variance) / self.total
         _, *changed = (_extents(r) for r in self.signed(resamples, rng))
         ascending = np.sort(np.concatenate(changed)) / self.total
 
@@ -154,8 +155,9 @@ class Clusters:
 
         return Limits(self.estimate, low, high, f"estimate + t s of cluster sums above; {METHOD} below")
 
-    def _largest_variance(self) -> float:
-        """Return the largest Σ_c(Σwr)² over intervals between `CUT_POINTS` quantiles of the scores."""
+    @property
+    def largest_variance(self) -> float:
+        """The largest Σ_c(Σwr)² over intervals between `CUT_POINTS` quantiles of the scores."""
         mass = np.cumsum(self.pool.weight * self.pool.rows)
         ends = np.searchsorted(mass, mass[-1] * np.arange(CUT_POINTS + 1) / CUT_POINTS)
         up_to = (np.arange(mass.size)[None, :] < ends[:, None]).astype(np.float64)
@@ -215,7 +217,7 @@ def clustered_groups(
         residuals = np.concatenate(list(group.signed(resamples, rng)), axis=1)
         return Replicates(residuals / (float(heaviest[g]) * spread), spread)
 
-    return findings(parts, redraw, _bias_limits(found, level), level)
+    return findings(parts, redraw, _limits(found, level), level)
 
 
 def _groups(rows: Binary, grouping: Grouping, clusters: NDArray[np.intp], most: int) -> Iterator[Clusters]:
@@ -240,14 +242,19 @@ def _variance(group: Clusters) -> float:
     return group.inflation**2 * max(float((group.sums**2).sum()), independent)
 
 
-def _bias_limits(found: Sequence[Clusters | None], level: float) -> tuple[FloatArray, FloatArray]:
-    """Return bias ± t s of each group with the variance of cluster sums, together in all tested groups (Bonferroni)."""
+def _limits(found: Sequence[Clusters | None], level: float) -> GroupLimits:
+    """Return limits with the variance of cluster sums, bias ± t s and error + t s, together in all tested groups.
+
+    The s of an error is that of the stretch of scores over which it is largest.
+    """
     from scipy.special import stdtrit
 
-    low, high = np.full((2, len(found)), np.nan)
+    bias_low, bias_high, high = np.full((3, len(found)), np.nan)
     tested = [(g, group) for g, group in enumerate(found) if group is not None]
+    rate = (1 - level) / (2 * max(1, len(tested)))
     for g, group in tested:
-        t = -float(stdtrit(group.effective - 1, (1 - level) / (2 * len(tested))))
-        bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(_variance(group)) / group.total
-        low[g], high[g] = bias - half, bias + half
-    return low, high
+        t, variance = -float(stdtrit(group.effective - 1, rate)), _variance(group)
+        bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(variance) / group.total
+        bias_low[g], bias_high[g] = bias - half, bias + half
+        high[g] = min(1.0, group.estimate + t * math.sqrt(max(variance, group.largest_variance)) / group.total)
+    return GroupLimits(bias_low, bias_high, high, np.zeros(len(found)), rate)

@@ -184,8 +184,7 @@ class Scale:
             smaller, rare = mean, "events"
         if (smaller >= RARE and not setting.relative) or smaller == 0:
             return cls(1.0, USUAL_TOLERANCES)
-        factor = min(1.0, smaller / RARE)
-        return cls(smaller, tuple(factor * tolerance for tolerance in USUAL_TOLERANCES), rare)  # type: ignore[arg-type]
+        return cls(smaller, usual_tolerances(smaller), rare)  # type: ignore[arg-type]
 
     @property
     def meaning(self) -> str:
@@ -214,6 +213,16 @@ class Scale:
         if self.rare:
             return f"{share} % of the predicted {self.rare}"
         return f"{share} percentage point{'' if share == '1' else 's'}"
+
+
+def usual_tolerances(mean: float) -> tuple[float, ...]:
+    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare.
+
+    >>> usual_tolerances(0.3), usual_tolerances(0.05)
+    ((0.01, 0.02, 0.05), (0.005, 0.01, 0.025))
+    """
+    factor = min(1.0, min(mean, 1 - mean) / RARE)
+    return tuple(factor * tolerance for tolerance in USUAL_TOLERANCES)
 
 
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
