@@ -84,11 +84,10 @@ def plan(*, quick: bool) -> list[Cell]:
     repeats = REPEATS // (100 if quick else 1)
     pairs = [Cell(COMPARED, design, n, truth, repeats) for n in (1000, 200) for design in POWERS for truth in MODELS]
     groups = [Cell(GROUPED, name, 0, "known", max(2, repeats * 4 // 5)) for name in GROUP_DESIGNS]
-    return (
-        groups
-        + pairs
-        + [Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS]
-    )
+    limits = [
+        Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS
+    ]
+    return [*pairs, *groups, *limits]
 
 
 def measure(cell: Cell) -> Counts:

@@ -36,7 +36,7 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
-from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups
+from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_claims
 from calibrant.probabilities.consistency_band import fewest_refits
 from calibrant.probabilities.cumulative import KUIPER
 from calibrant.probabilities.group_claims import group_claims, group_words, stated_low, surprising_first
@@ -116,7 +116,7 @@ DEPENDENT = (
 def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence:
     """Test all rows and find the limits of their error; with clusters from sums over each of them."""
     summary = pairs.ordered
-    named = {"subject": asked.subject, "named": asked.named, "happens": asked.happens}
+    named: dict[str, Any] = {"subject": asked.subject, "named": asked.named, "happens": asked.happens}
     if setting.clusters is not None and isinstance(pairs, RowPairs):
         clusters = Clusters.of(pairs.rows, setting.clusters)
         statistics = clusters.statistics(setting.resamples, setting.rng)
@@ -124,7 +124,11 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
         test = replace(test, pvalue=0.0) if has_impossible(summary) else test
-        return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, **named)
+        rate = 1 - verdicts.region_level(setting)
+        ranges = range_claims(pairs.rows, setting.clusters, level=setting.level, rate=rate)
+        clustered = verdicts.Clustered(clusters.number, clusters.scale, ranges)
+        limits = clusters.limits(setting.resamples, setting.rng)
+        return verdicts.Evidence(summary, test, limits, None, clustered=clustered, **named)
     test = CALIBRATION_TEST.finish(
         summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
     )

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 WORDS = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
 OF_CALIBRATION = ("ece", "cutoff_error", "mce", "mmce", "skce", "kuiper_test", "kolmogorov_smirnov_test")
 SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
-INDEPENDENT = "Rows are assumed to be independent; for a series give the time of each row."
+INDEPENDENT = (
+    "Rows are assumed to be independent; for a series give the time of each row, and for rows that depend on each "
+    "other, such as those of one customer, their clusters."
+)
 SIGNIFICANT_DIGITS = 2
 
 
@@ -202,7 +205,7 @@ def _findings(found: Comparison) -> Findings:
     caveats = (
         *((SHARPNESS,) if scores else ()),
         *(f"{metric_words(metric)} is not compared: {reason}" for metric, reason in found.refused.items()),
-        *((INDEPENDENT,) if "long-run" not in "".join(found.methods.values()) else ()),
+        *(() if any(word in " ".join(found.methods.values()) for word in ("long-run", "clusters")) else (INDEPENDENT,)),
     )
     return Findings(
         kind="comparison",
