@@ -517,3 +517,24 @@ class TestTiedTimes:
     def test_few_times(self, models):
         with pytest.raises(NotApplicableError, match="rows of 50 different times; got 10"):
             cb.compare_predictions(*models, time=np.arange(500) // 50)
+
+
+def test_of_many_models_the_pairs_with_the_best_are_drawn(models, plt):
+    y, p = models
+    found = cb.compare_predictions(y, {f"m{k}": np.clip(p["sharp"] + 0.01 * k, 0, 1) for k in range(30)})
+    figure = next(f for f in found.findings.sections[0].figures if f.name == "brier_score_differences")
+    best = found.names[int(np.argmin(found.values["brier_score"]))]
+    assert len(figure.curve.columns["pair"]) == 29
+    assert all(best in name.split(" less ") for name in figure.curve.names)
+    assert f"Of 435 pairs the 29 with {best} are drawn" in figure.reading
+    assert len(found.findings.sections[1].measurements) == 435
+    found.plot().canvas.draw()
+
+
+def test_a_metric_that_is_an_array(models):
+    assert cb.compare_predictions(*models, metric=np.array(["ece", "brier_score"])).values.keys() == {
+        "ece",
+        "brier_score",
+    }
+    with pytest.raises(InputError, match="expected a verb of calibrant or its name"):
+        cb.compare_predictions(*models, metric=np.array(0.5))

@@ -293,13 +293,15 @@ class TestLimitsOfErrors:
         assert found.low[0] > 0.1
 
     def test_few_rows_have_exact_limits(self):
-        """No event of 30 rows at 0.3, and 5 of 10: limits of the mean frequency by Clopper and Pearson."""
+        """Limits of the mean frequency by Clopper and Pearson, or Hoeffding's bound."""
         found = group_findings(np.zeros(30, int), np.full(30, 0.3), np.zeros(30), resamples=19)
         assert found.high[0] == pytest.approx(0.3)  # if it never happens
         other = group_findings(np.repeat([0, 1], 5), np.full(10, 0.3), np.zeros(10), resamples=19)
-        low, high = exact_limits(np.array([5.0]), np.array([10.0]), 0.95)
-        assert other.high[0] == pytest.approx(min(high[0], 1 - low[0]))
+        low, high = exact_limits(np.array([5.0]), np.array([10.0]), 0.975)
+        assert other.high[0] == pytest.approx(min(high[0], 1 - low[0], 0.2 + np.sqrt(np.log(80) / 20)))
         assert other.low[0] == 0
+        more = group_findings(np.repeat([0, 1], 30), np.full(60, 0.5), np.zeros(60), resamples=19)
+        assert more.high[0] == pytest.approx(np.sqrt(np.log(80) / 120))  # Hoeffding's bound, and an estimate of 0
 
     @pytest.mark.parametrize(("rows", "truth"), [(40, "high"), (400, "flat")])
     def test_cover_in_all_groups_together(self, rows, truth):

@@ -209,6 +209,7 @@ class _Compared:
 
 def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[Entry[Any, Any]]:
     """Return the entries of the metrics, each once."""
+    metric = metric.tolist() if isinstance(metric, np.ndarray) else metric
     several = isinstance(metric, Iterable) and not isinstance(metric, str)
     found = list({find(each).name: find(each) for each in (metric if several else [metric])}.values())
     if not found:

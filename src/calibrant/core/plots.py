@@ -148,7 +148,7 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     )
     dress(ax)
     ax.set_yticks(place, [plain(shortened(_label(name, details), MAX_NAME_LETTERS)) for name in columns["name"]])
-    ax.tick_params(axis="y", labelsize=_text_size(ax, place.size))
+    ax.tick_params(axis="y", labelsize=text_size(ax, place.size))
     ax.set(xlim=limits, ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
     ax.set_ylabel(plain(shortened(details["column"] or "group", MAX_NAME_LETTERS)))
     legend_inside(ax, "best")
@@ -158,7 +158,7 @@ def _label(name: str, details: Mapping[str, Any]) -> str:
     return str(name).removeprefix(f"{details['column']} = ") if details["column"] else str(name)
 
 
-def _text_size(ax: Any, groups: int) -> float:
+def text_size(ax: Any, groups: int) -> float:
     """Return the size of text with which the names of the groups do not overlap."""
     usual = float(ax.xaxis.label.get_size())
     return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))

@@ -482,7 +482,8 @@ def _limits(total: FloatArray, heaviest: FloatArray, error: FloatArray, level: f
     depend on the outcomes (`core.limits`). The farther z lies in the tail, the more information that needs. With less
     of it z becomes the value at which Bennett's bound is the error rate. In groups that carry hardly any information
     the limits are those of the mean frequency by Clopper and Pearson, which cover for outcomes of unequal probabilities
-    too (Hoeffding 1956), and those that follow for the error (`probabilities.limits.mean_frequency_limits`).
+    too (Hoeffding 1956). What follows for the error (`probabilities.limits.largest_error`) and Hoeffding's bound (1963)
+    then share the error rate, and the smaller one counts.
     """
     rate = (1 - level) / (2 * heaviest.size)
     z = -normal_quantile(rate)
@@ -492,14 +493,15 @@ def _limits(total: FloatArray, heaviest: FloatArray, error: FloatArray, level: f
     s = np.sqrt(np.maximum(total[W2V], total[W2R2])) / total[W]
     m = total[W] ** 2 / total[W2]
     k = np.minimum(observed * m, m)
-    least, _ = exact_limits(np.floor(k * (1 + WHOLE)), m, 1 - 2 * rate)
-    _, most = exact_limits(np.minimum(np.ceil(k * (1 - WHOLE)), m), m, 1 - 2 * rate)
+    fewer, more = np.floor(k * (1 + WHOLE)), np.minimum(np.ceil(k * (1 - WHOLE)), m)
+    least, most = exact_limits(fewer, m, 1 - 2 * rate)[0], exact_limits(more, m, 1 - 2 * rate)[1]
     deviations = np.full(heaviest.size, z)
     for g in np.flatnonzero(~enough & (information >= MIN_INFORMATION)):
         deviations[g] = _inverse(-math.log(rate), float(heaviest[g] / (s[g] * total[W, g])))
-    high = np.where(
-        information >= MIN_INFORMATION, np.minimum(error + deviations * s, 1.0), largest_error(least, most, predicted)
-    )
+    farther = exact_limits(fewer, m, 1 - rate)[0], exact_limits(more, m, 1 - rate)[1]
+    bounded = error + np.sqrt(-math.log(rate / 2) / (2 * m))
+    exact = np.minimum(bounded, largest_error(*farther, predicted))
+    high = np.minimum(np.where(information >= MIN_INFORMATION, error + deviations * s, exact), 1.0)
     bias = observed - predicted
     return GroupLimits(
         bias_low=np.where(enough, bias - z * s, least - predicted),
