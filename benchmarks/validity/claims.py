@@ -20,12 +20,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-<<<<<<< HEAD
 from benchmarks.validity.claim_designs import BORDERS, DESIGNS, KINDS, Data, Design, kind_of
-from benchmarks.validity.claim_truth import subject_parts
-=======
-from benchmarks.validity.claim_designs import DESIGNS, Data, Design
->>>>>>> main
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
