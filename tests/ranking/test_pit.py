@@ -13,7 +13,7 @@ from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
-REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "draws_as_they_come.json").read_text("utf-8"))
+REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text("utf-8"))
 
 
 def test_continuous_distributions_need_no_chance():
