@@ -32,7 +32,7 @@ from calibrant.regions.audit_tables import (
     one_level,
 )
 from calibrant.regions.caveats import weights_caveat
-from calibrant.regions.claims import INTERVALS, QUANTILES, Beside, Plan
+from calibrant.regions.claims import CENTRAL, QUANTILES, Beside, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.regions.verdict import coverage_verdict, kernel_verdict
@@ -45,7 +45,7 @@ MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
-COORDINATE = INTERVALS._replace(subject="central {level} intervals of {group}")
+COORDINATE = CENTRAL._replace(part="coordinate")
 
 
 def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Found, kernel_test, of_rows, score, score_levels
-from calibrant.core.claims import Claim
+from calibrant.core.claims import Claim, PartKind, Subject
 from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.words import percent
@@ -39,7 +39,7 @@ from calibrant.regions.caveats import (
     ties_caveat,
     weights_caveat,
 )
-from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Judged, Phrase, Plan
+from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Phrase, PhrasedLines, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.regions.verdict import RECALIBRATE, coverage_verdict
@@ -76,7 +76,7 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
     return Part(sections, _sized_verdict(found, INTERVALS, "width", setting), caveats)
 
 
-def _sized_verdict(found: sized.Covered, phrase: Phrase, size: str, setting: Setting) -> Verdict:
+def _sized_verdict(found: sized.Covered, phrase: Phrase, size: PartKind, setting: Setting) -> Verdict:
     advice = (
         f"Conformal prediction on held-out rows corrects the coverage; coverage alone does not make {phrase.things} "
         "good."
@@ -168,7 +168,7 @@ def _without_level(found: sized.Covered) -> Verdict:
         "cannot tell",
         f"The sets cover {percent(coverage)} of the outcomes, and have no nominal level to compare this with.",
         ("Pass Sets(mask, level) to say how many outcomes they should cover.",),
-        (Claim("description", "sets", COVERAGE, coverage, rows=found.table.n),),
+        (Claim("description", Subject("sets"), COVERAGE, coverage, rows=found.table.n),),
     )
 
 
@@ -291,7 +291,7 @@ class Levels:
         return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
 
     @property
-    def judged(self) -> list[Judged]:
+    def judged(self) -> list[PhrasedLines]:
         """The judged lines with their words."""
         first = [] if self.central is None else [(self.central, CENTRAL)]
         return [*first, (self.lines, QUANTILES)]
