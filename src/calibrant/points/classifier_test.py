@@ -110,8 +110,8 @@ def c2st(
     Returns
     -------
     TestResult
-        `statistic` is the AUC on held-out rows, with folds the mean of the AUC of each fold; that of the classifier with
-        the largest z if there are several, which this choice biases upwards. `estimate` is its balanced accuracy, the
+        `statistic` is the AUC on held-out rows, with folds the mean of the AUC of each fold; of several classifiers that
+        of the one with the largest z, which this choice biases upwards. `estimate` is its balanced accuracy, the
         mean of the shares of y and of the points that are recognised: a row counts as one of the points if its score is
         above their share among the fitted rows, and as half of each if it is equal. 0.5 is no information, and expected
         of one classifier under equal distributions, also if n and m differ; 1 is perfect. `n` is n + m.
@@ -168,10 +168,8 @@ def c2st(
             "Generator, to make the call repeatable"
         )
     chance, (Z, labels) = generator(rng), _ordered(sets)
-    if F is not None:
-        test = _by_folds(models, Z, labels, F, B, chance)
-    else:
-        test = _by_halves(models, Z, labels, B, chance)
+    rows = models, Z, labels
+    test = _by_halves(*rows, B, chance) if F is None else _by_folds(*rows, F, B, chance)
     return replace(test, details={"n": sets.n, "m": sets.m, **test.details, **repeated(sets)._asdict()})
 
 
@@ -214,9 +212,7 @@ def _ordered(sets: PointSets) -> tuple[FloatArray, Labels]:
     return Z[order], labels[order]
 
 
-def _by_halves(
-    models: dict[str, Any], Z: FloatArray, labels: Labels, B: int, rng: np.random.Generator
-) -> TestResult:
+def _by_halves(models: dict[str, Any], Z: FloatArray, labels: Labels, B: int, rng: np.random.Generator) -> TestResult:
     held = stratified_folds(labels, 2, rng) == 0
     if len(models) > 1:
         check_divisions(B, int(np.count_nonzero(held)))
@@ -311,7 +307,7 @@ def _cross_validated(
 
 
 def _mean_auc(parts: list[list[HeldOut]]) -> FloatArray:
-    return np.mean([[auc(part.scores, part.labels) for part in of_fold] for of_fold in parts], axis=0)
+    return np.asarray(np.mean([[auc(part.scores, part.labels) for part in fold] for fold in parts], axis=0))
 
 
 def _balanced_accuracy(parts: list[HeldOut]) -> float:

@@ -45,7 +45,9 @@ class Logistic:
 
         start = np.zeros(1 + Z.shape[1])
         start[0] = _log_share(labels)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-7})
+        found = minimize(
+            loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-7}
+        )
         self.b, self.w = float(found.x[0]), found.x[1:]
         return self
 
@@ -148,7 +150,7 @@ class Stumps:
 
     def _cells(self, X: FloatArray) -> Any:
         """Return the cell, 0 to 7, of each number of each column; cells are closed on the right."""
-        return sum((X > edge for edge in self.edges), np.zeros(X.shape, dtype=np.int64))
+        return sum((edge < X for edge in self.edges), np.zeros(X.shape, dtype=np.int64))
 
     def log_odds(self, X: FloatArray) -> FloatArray:
         """Return the logarithm of the odds of label 1 at each point."""

@@ -147,12 +147,14 @@ def profile(
     mean, sd = (np.stack(part, axis=1) for part in zip(*found, strict=True))
     details = {"names": tuple(sets), "order": order, "points": n, "spread": sd}
     method = f"Vendi scores of order {order:g}, Gaussian kernel, {n:,} points of each set; {method}"
-    return Curve("vendi_profile", {"bandwidth": bandwidths, "score": mean}, method, sum(map(len, sets.values())), details)
+    return Curve(
+        "vendi_profile", {"bandwidth": bandwidths, "score": mean}, method, sum(map(len, sets.values())), details
+    )
 
 
 def pooled_median(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> float:
     """Return the median distance of two points of a pool with the same number of points of each set; 1 if all agree."""
-    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), min(map(len, sets.values())))
+    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), *map(len, sets.values()))
     return own_median(np.concatenate([random_part(X, share, rng) for X in sets.values()]), rng)
 
 

@@ -1,4 +1,4 @@
-"""Precision against recall of generated points: the curve of Sajjadi et al. (2018), from clusters of the pooled points."""
+"""Precision against recall of generated points: the curve of Sajjadi et al. (2018), from clusters of points."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
     chance. The clusters do not know which set a point belongs to, so the expected curve allows for them exactly.
 
     `density_coverage` has precision and recall as two numbers, from balls around points (Kynkäänniemi et al. 2019): it
-    asks whether points lie where others do, and not how often. This curve sees frequencies too: a mode that is generated
-    half as often as it should lowers it. Distances are Euclidean; scale coordinates that have different units.
+    asks whether points lie where others do, and not how often. This curve sees frequencies too: a mode that is
+    generated half as often as it should lowers it. Distances are Euclidean: scale coordinates that have different
+    units.
 
     References
     ----------

@@ -241,14 +241,12 @@ def describe_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any
         for c in range(min(score.shape[1], MAX_COLOURED_LINES))
     )
     return (
-        f"Effective numbers of different points among {details['points']:,}, at the length scales {bandwidth[0]:.3g} and "
-        f"{bandwidth[-1]:.3g}: {sets}."
+        f"Effective numbers of different points among {details['points']:,}, at the length scales {bandwidth[0]:.3g} "
+        f"and {bandwidth[-1]:.3g}: {sets}."
     )
 
 
-VENDI_PROFILE = Picture(
-    draw_vendi_profile, marks_vendi_profile, describe_vendi_profile, thinned=("bandwidth", "score")
-)
+VENDI_PROFILE = Picture(draw_vendi_profile, marks_vendi_profile, describe_vendi_profile, thinned=("bandwidth", "score"))
 
 
 def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:

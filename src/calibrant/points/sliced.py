@@ -177,8 +177,8 @@ def _read_directions(directions: object, sets: PointSets, divisions: int) -> int
         times = f" in {divisions:,} divisions" if divisions > 1 else ""
         raise InputError(
             f"{L:,} directions of {sets.n + sets.m:,} points{times} would take about "
-            f"{numbers / NUMBERS_PER_SECOND / 3600:,.0f} hours; at most {most:,} directions are possible here. The random "
-            "error falls only as 1/√directions: 200 to 2,000 are usual"
+            f"{numbers / NUMBERS_PER_SECOND / 3600:,.0f} hours; at most {most:,} directions are possible here. The "
+            "random error falls only as 1/√directions: 200 to 2,000 are usual"
         )
     return L
 
@@ -225,10 +225,7 @@ class QuantileSteps(NamedTuple):
 
     def distances(self, a: FloatArray, b: FloatArray, p: int) -> FloatArray:
         """Return W_p^p of sorted values, row by row of a (r, n) and b (r, m)."""
-        if self.width.size == a.shape[1] == b.shape[1]:  # the gather would copy
-            gap = a - b
-        else:
-            gap = a[:, self.first] - b[:, self.second]
+        gap = a[:, self.first] - b[:, self.second]
         return np.asarray((np.abs(gap) if p == 1 else gap * gap) @ self.width)
 
 
