@@ -20,8 +20,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-from benchmarks.validity.claim_designs import DESIGNS, Data, Design
-from benchmarks.validity.claim_truth import subject_parts
+from benchmarks.validity.claim_designs import BORDERS, DESIGNS, KINDS, Data, Design, kind_of
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -68,7 +67,7 @@ def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Co
         wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
         counts.update({f"claims {claim.kind}": 1, f"false {claim.kind}": int(wrong)})
         if wrong:
-            counts[f"which {claim.kind}: {claim.quantity} of {' and '.join(subject_parts(claim))}"] += 1
+            counts[f"which {claim.kind}: {claim.quantity} of {claim.subject.kind}"] += 1
     false = alarm or any(counts[name] for name in counts if name.startswith("false "))
     counts.update({FALSE_PAGES: int(false), ALARMS: int(alarm), SILENT: int(not claimed and status != "cannot tell")})
     return dict(counts)
@@ -100,6 +99,25 @@ def show_designs(report: Report, found: Mapping[Cell, Counts]) -> None:
         rows.append([*row, shown(counts[ALARMS], pages), f"{rate:.3f}", f"{bound:.3f}", report.mark(rate <= bound)])
     header = ["design", "n", "pages", "claims", *STATUSES.values(), "false alarms", "false pages", "at most", ""]
     report.table(header, rows)
+
+
+def show_pooled(report: Report, found: Mapping[Cell, Counts]) -> None:
+    """Show all pages of a kind of prediction together, which says more than each cell."""
+    report.section("Share of pages with a false claim, cells together")
+    sums: dict[tuple[str, str], Counter[str]] = {}
+    for cell, counts in found.items():
+        near = any(f"tolerance {where}" in cell.design for where in BORDERS)
+        truth = "near a tolerance" if near else {"kept": "calibrated", "broken": "miscalibrated"}[cell.truth]
+        sums.setdefault((kind_of(cell.design), truth), Counter()).update({**counts, "cells": 1})
+    rows = []
+    for kind in reversed(KINDS):
+        for (of, truth), counts in sums.items():
+            if of == kind:
+                pages = int(counts[PAGES])
+                rate, bound = counts[FALSE_PAGES] / pages, most(pages)
+                line = [kind, truth, str(counts["cells"]), f"{pages:,}", f"{rate:.4f}", f"{bound:.4f}"]
+                rows.append([*line, report.mark(rate <= bound)])
+    report.table(["predictions", "truth", "cells", "pages", "false pages", "at most", ""], rows)
 
 
 def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
@@ -151,6 +169,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     if len(parts) < len(cells):
         report.say(f"Not finished: {sum(part.repeats for part in parts):,} of {sum(c.repeats for c in cells):,} pages.")
     ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
+    show_pooled(report, ordered)
     show_designs(report, ordered)
     show_kinds(report, ordered)
     report.attach("validity_claims.csv", table(ordered))

@@ -7,7 +7,6 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups, range_claims
-from calibrant.probabilities.verdict import bounds_of
 
 
 def rows_of(y, p, weights=None):
@@ -143,8 +142,7 @@ class TestRanges:
         extreme = 1 / (1 + ((1 - p) / p) ** 3)
         first, *_, last = range_claims(rows_of(y, extreme), code, level=0.95, rate=0.025)
         assert (first.kind, last.kind) == ("above", "below")
-        low, high = bounds_of(first.subject)
-        inside = (extreme > low) & (extreme <= high)
+        inside = (extreme > first.subject.low) & (extreme <= first.subject.high)
         assert first.low > first.expected
         assert last.high < last.expected
         assert (first.expected, first.estimate) == pytest.approx((extreme[inside].mean(), y[inside].mean()))

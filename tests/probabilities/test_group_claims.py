@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calibrant.core.claims import Subject
 from calibrant.core.findings import Setting, Verdict
 from calibrant.core.words import with_parts
 from calibrant.probabilities.group_claims import group_claims, group_words, stated_low
@@ -33,16 +34,16 @@ def setting(families=1, tolerance=None):
 
 def test_claims():
     first, side, second = group_claims(FOUND, setting(2))
-    assert (first.kind, first.subject, first.quantity) == ("miscalibrated", "group plan = a", "cutoff_error")
+    assert (first.kind, str(first.subject), first.quantity) == ("miscalibrated", "group plan = a", "cutoff_error")
     assert (first.estimate, first.pvalue, first.level, first.rows) == (0.12, 0.008, 0.95, 100)
     assert (first.low, first.high, first.least_error) == (0.06, 0.18, 0.06)
-    assert (side.kind, side.subject, side.quantity) == ("above", "group plan = a", "bias")
+    assert (side.kind, str(side.subject), side.quantity) == ("above", "group plan = a", "bias")
     assert (side.estimate, side.low, side.high) == (0.11, 0.05, 0.17)
-    assert (second.kind, second.subject, second.pvalue) == ("miscalibrated", "group plan = b", 0.04)
+    assert (second.kind, str(second.subject), second.pvalue) == ("miscalibrated", "group plan = b", 0.04)
 
 
 def test_families_share_the_error_rate():
-    assert [claim.subject for claim in group_claims(FOUND, setting(3))] == ["group plan = a"] * 2
+    assert [str(claim.subject) for claim in group_claims(FOUND, setting(3))] == ["group plan = a"] * 2
     assert group_claims(FOUND, setting(20)) == ()
 
 
@@ -60,11 +61,12 @@ def test_false_claims():
 def test_words():
     how = group_words(FOUND, group_claims(FOUND, setting()))
     assert how == {
-        "group plan = a": "off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, predicted 30 %",
-        "group plan = b": "off by at most 16.0 percentage points (95 % confidence), observed 50.1 %, predicted 50.0 %, "
-        "errors both ways",
+        Subject("group", name="plan = a"): "off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, "
+        "predicted 30 %",
+        Subject("group", name="plan = b"): "off by at most 16.0 percentage points (95 % confidence), observed 50.1 %, "
+        "predicted 50.0 %, errors both ways",
     }
-    assert "class plan = a" in group_words(FOUND, group_claims(FOUND, setting(), "class"), "class")
+    assert Subject("class", name="plan = a") in group_words(FOUND, group_claims(FOUND, setting(), "class"))
 
 
 CALM = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
@@ -107,7 +109,7 @@ def test_the_headline_is_about_a_group_beyond_the_tolerance():
     found = with_groups(0.07, replace(FOUND, low=np.array([0.06, 0.08, 0.0, np.nan])))
     assert found.status == "miscalibrated"
     assert found.headline.startswith("Group plan = b is off by 10.0 percentage points (95 % limits: 8.0 to 16.0), ")
-    assert found.claims[0].subject == "group plan = b"
+    assert str(found.claims[0].subject) == "group plan = b"
 
 
 def test_a_negligible_error_of_a_group_changes_nothing():

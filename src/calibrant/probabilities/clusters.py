@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
-from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.claims import Claim, ClaimKind, Subject
 from calibrant.core.limits import Limits
 from calibrant.core.null import MAX_ENTRIES_REDRAWN
 from calibrant.core.ordered import Ordered
@@ -40,7 +40,6 @@ from calibrant.probabilities.group_test import (
     findings,
     redrawable,
 )
-from calibrant.probabilities.verdict import scores_between
 from calibrant.progress import steps
 
 MIN_CLUSTERS = 20  # effective ones
@@ -226,7 +225,7 @@ def range_claims(rows: Binary, clusters: NDArray[np.intp], *, level: float, rate
         differences = (float(part.sums.sum()) / part.total, *bias)
         estimate, low, high = (min(1.0, max(0.0, predicted + float(difference))) for difference in differences)
         kind: ClaimKind = "above" if bias[0] > 0 else "below"
-        subject = scores_between(float(edges[b]), float(edges[b + 1]))
+        subject = Subject("scores", low=float(edges[b]), high=float(edges[b + 1]))
         claim = Claim(kind, subject, "frequency", estimate, low, high, level, own.size, expected=predicted)
         claims.append(replace(claim, test="limits with the variance of cluster sums"))
     return tuple(claims)

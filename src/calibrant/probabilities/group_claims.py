@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind
+from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.words import means_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.probabilities.group_test import GroupFindings
 from calibrant.probabilities.verdict import Scale, usual_tolerances
 
+Noun: TypeAlias = Literal["group", "class"]
 TEST = "smaller p-value of Kuiper's and Cox's statistic, adjusted for all of them"
 ERROR = "cutoff_error"
 LIMITS = "limits that cover in all of them together"
 
 
-def group_claims(found: GroupFindings, setting: Setting, noun: str = "group") -> tuple[Claim, ...]:
+def group_claims(found: GroupFindings, setting: Setting, noun: Noun = "group") -> tuple[Claim, ...]:
     """Return what can be said about groups or classes, the most surprising first.
 
     Each group whose adjusted p-value, times the number of families, is below the error rate has a claim about its
@@ -46,8 +48,8 @@ def stated_low(found: GroupFindings, setting: Setting) -> FloatArray:
     return np.where(rejected, found.low, 0.0)
 
 
-def _claims(found: GroupFindings, g: int, noun: str, pvalue: float, setting: Setting) -> list[Claim]:
-    subject, rows, level = f"{noun} {found.names[g]}", int(found.n[g]), setting.level
+def _claims(found: GroupFindings, g: int, noun: Noun, pvalue: float, setting: Setting) -> list[Claim]:
+    subject, rows, level = Subject(noun, name=found.names[g]), int(found.n[g]), setting.level
     estimate, least, most = float(found.estimate[g]), float(found.low[g]), float(found.high[g])
     low, high = float(found.bias_low[g]), float(found.bias_high[g])
     accepted = usual_tolerances(float(found.predicted[g]))[0] if setting.tolerance is None else setting.tolerance
@@ -60,17 +62,17 @@ def _claims(found: GroupFindings, g: int, noun: str, pvalue: float, setting: Set
     return [first, Claim(side, subject, "bias", float(found.bias[g]), low, high, level, rows, test=LIMITS)]
 
 
-def group_words(found: GroupFindings, claims: Sequence[Claim], noun: str = "group") -> dict[str, str]:
+def group_words(found: GroupFindings, claims: Sequence[Claim]) -> dict[Subject, str]:
     """Say how each group or class with a claim is off.
 
     Such as "off by 6.1 percentage points (95 % limits: 3.2 to 9.0), observed 41 %, predicted 30 %".
     """
-    place = {f"{noun} {name}": g for g, name in enumerate(found.names)}
+    place = {name: g for g, name in enumerate(found.names)}
     scale = Scale(1.0, USUAL_TOLERANCES)
     texts = {}
     for claim in claims:
         if claim.quantity == ERROR:
-            g = place[claim.subject]
+            g = place[claim.subject.name]
             predicted = float(found.predicted[g])
             observed = min(1.0, max(0.0, predicted + float(found.bias[g])))  # rounding may leave [0, 1]
             means = means_words(observed, predicted, claim.estimate)
