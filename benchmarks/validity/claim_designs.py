@@ -18,6 +18,8 @@ from benchmarks.validity.claim_truth import (
     Known,
     Line,
     RegionTruth,
+    mean_distance,
+    normal_score,
 )
 from benchmarks.validity.designs import HARD_SCORES, SCORES
 from numpy.typing import NDArray
@@ -296,6 +298,15 @@ def count_quantiles(rng: Rng, n: int) -> Data:
     return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
 
 
+@cache
+def normal_skill(spread: float, shift: float) -> float:
+    """Return the skill of the normal distributions below, whose standard deviations are exp(z/2), z normal."""
+    z, weight = np.polynomial.hermite_e.hermegauss(60)
+    s, weight = np.exp(z / 2), weight / weight.sum()
+    pairs = mean_distance(shift * (s[:, None] - s), np.sqrt(2 + s[:, None] ** 2 + s**2))
+    return float(1 - (weight @ s) * normal_score(shift, spread) / (weight @ pairs @ weight / 2))
+
+
 def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
     """Normal distributions, wrong in the same ways."""
 
@@ -304,7 +315,8 @@ def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
         groups = {"group": rng.integers(G, size=n)} if G else {}
         options = {"groups": groups["group"]} if G else {}
-        return Data(y, Normal(mean, spread * s), options, replace(known, groups=groups))
+        known = replace(known, groups=groups, skill=normal_skill(spread, shift))
+        return Data(y, Normal(mean, spread * s), options, known)
 
     return draw
 

@@ -31,6 +31,7 @@ KINDS = {
     "rank_histogram": "ranking",
     "ecdf_difference": "ranking",
     "expected_coverage": "ranking",
+    "conditional_map": "ranking",
     "cloud": "points",
     "two_ecdfs": "points",
     "coordinates": "points",
