@@ -375,6 +375,14 @@ def on_border(draw: Callable[[Rng, int], Data], quantity: str, multiple: float) 
     return drawn
 
 
+GATE = 0.02  # tolerance of the gate in the README: calibrant check --fail-if "verdict = miscalibrated"
+
+
+def with_tolerance(draw: Callable[[Rng, int], Data], tolerance: float) -> Callable[[Rng, int], Data]:
+    """Give the audit this tolerance."""
+    return lambda rng, n: draw(rng, n)._replace(options={"tolerance": tolerance})
+
+
 # All designs
 
 CALIBRATED_ROWS = MappingProxyType({50: 400, 200: 400, 2000: 400})
@@ -395,6 +403,12 @@ DESIGNS: dict[str, Design] = {
         for scores in ("uniform", "rare events", "92 % zeros", "tied")
         for truth in TRUTHS
         if truth != CALIBRATED
+    },
+    **{
+        f"{scores}, gate of the README": Design(
+            with_tolerance(binary(scores, CALIBRATED), GATE), True, {200: 400, 500: 400, 2000: 400}
+        )
+        for scores in ("uniform", "rare")
     },
     "uniform, large, calibrated": Design(binary("uniform", CALIBRATED), True, LARGE),
     "uniform, large, slope .99": Design(binary("uniform", "slope .99"), False, LARGE),

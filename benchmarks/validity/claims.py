@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-from benchmarks.validity.claim_designs import BORDERS, DESIGNS, KINDS, Data, Design, kind_of
+from benchmarks.validity.claim_designs import BORDERS, DESIGNS, GATE, KINDS, Data, Design, kind_of
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -125,6 +125,17 @@ def show_pooled(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.table(["predictions", "truth", "cells", "pages", "false pages", "at most", ""], rows)
 
 
+def show_gate(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("The gate of the README on perfect models: share that fails")
+    rows = []
+    for cell, counts in found.items():
+        if "gate of the README" in cell.design:
+            rate, bound = counts[ALARMS] / counts[PAGES], most(cell.repeats)
+            rows.append([cell.design, f"{cell.n:,}", str(cell.repeats), f"{rate:.3f}", report.mark(rate <= bound)])
+    report.table(["design", "n", "models", "fail", ""], rows)
+    report.say(f'calibrant check --tolerance {GATE:g} --fail-if "verdict = miscalibrated"')
+
+
 def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section("False claims by kind of claim, all designs")
     total: Counter[str] = Counter()
@@ -179,6 +190,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
     show_pooled(report, ordered)
     show_designs(report, ordered)
+    show_gate(report, ordered)
     show_kinds(report, ordered)
     report.attach("validity_claims.csv", table(ordered))
     report.say()

@@ -9,6 +9,8 @@ makes few repeats to see that everything runs; nothing of it is kept.
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -338,6 +340,23 @@ def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
     report.table(["n", *METRICS], lines)
 
 
+def table(found: Found) -> str:
+    """Return the largest share of failures of each metric as comma-separated values, for the documentation."""
+    file = io.StringIO()
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(["predictions", "metric", "cells", "issued", *SIDES])
+    for procedure, names, about in (
+        ("limits", METRICS, "one probability per row"),
+        (OF_CLASSES, NOTIONS, "class probabilities"),
+    ):
+        cells = {cell: counts for cell, counts in found.items() if cell.procedure == procedure}
+        for name in names if cells else ():
+            issued = sum(counts.get(f"{name}: issued", 0) > 0 for counts in cells.values())
+            worst = [max(rates(cell, counts)[name, side] for cell, counts in cells.items()) for side in SIDES]
+            lines.writerow([about, name, len(cells), issued, *(f"{share:.4f}" for share in worst)])
+    return file.getvalue()
+
+
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells, those that fail a second time with more repeats, and return the report."""
     first = run(measure, cells, state, processes=processes)
@@ -367,6 +386,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     show_lengths(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")
+    report.attach("validity_limits.csv", table(found))
     return report
 
 

@@ -69,11 +69,22 @@ def claim_table(rows: list[Row]) -> str:
     return markdown(["predictions", "designs × n", "pages", "false", "worst cell", "allowed there"], lines)
 
 
+def limit_table(rows: list[Row]) -> str:
+    """Return one line per metric: in how many designs limits are issued, and the largest shares that fail."""
+    lines = [
+        [row["predictions"], row["metric"], f"{row['issued']} of {row['cells']}"]
+        + [f"{float(row[side]):.3f}" for side in ("above", "below", "missed")]
+        for row in rows
+    ]
+    return markdown(["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided"], lines)
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page by name."""
     levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
     return {
         "claims": claim_table(claims),
+        "limits": limit_table(rows_of("validity_limits.csv")),
         "levels": level_table(levels, CALIBRATED),
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),
