@@ -323,7 +323,7 @@ def less_varied(sets: PointSets, resamples: int, rng: np.random.Generator) -> Le
 
 
 def _log_ratios(Z: FloatArray, V: Divisions, sets: PointSets) -> FloatArray:
-    """Return T of all length scales (8,) for each division V (B, N) of points Z, the scores being those of min(n, m)."""
+    """Return T (8, B) of all length scales for divisions V (B, N) of points Z; scores are those of min(n, m) points."""
     n, m, least = sets.n, sets.m, min(sets.n, sets.m)
     squares = [squared_gaussian(factor).of_distance for factor in FACTORS]
     sums = permuted_sums(distance_tile(Z, "euclidean"), V, squares)
