@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.runner import RESULTS
-from benchmarks.validity.levels import CALIBRATED, MOST, PEER, WARNED
+from benchmarks.validity.claim_designs import KINDS, kind_of
+from benchmarks.validity.levels import CALIBRATED, MAX_RATES, PEER, WARNED
 
 ROOT = Path(__file__).parents[2]
 PAGE, PICTURE = ROOT / "docs/concepts/validity.md", ROOT / "docs/_static/validity.svg"
@@ -20,27 +21,11 @@ LARGEST_DRAWN = 0.2
 INK, OTHER, BOUND = "#0b6e99", "#b5532a", "#555555"
 Row = dict[str, str]
 
-KINDS = {  # which designs are of which kind of prediction, by the words in their names
-    "classes": ("classes",),
-    "draws": ("draws",),
-    "distributions": ("Normal",),
-    "quantiles": ("quantiles",),
-    "sets": ("sets",),
-    "intervals": ("intervals", "levels", "conformal", "one-sided", "heteroscedastic", "quartiles"),
-    "one probability per row, groups": ("groups",),
-    "one probability per row": ("",),
-}
-
 
 def rows_of(name: str) -> list[Row]:
     """Read a table of results."""
     with (RESULTS / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def kind_of(design: str) -> str:
-    """Return the kind of prediction of a design of claims."""
-    return next(kind for kind, words in KINDS.items() if any(word in design for word in words))
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -60,7 +45,7 @@ def level_table(rows: list[Row], truth: str) -> str:
     for test in tests:
         cells = [row for row in rows if row["test"] == test]
         answered = [int(row["answers"]) for row in cells if int(row["answers"])]
-        rates = [f"{largest(cells, name):.3f}" for name in MOST]
+        rates = [f"{largest(cells, name):.3f}" for name in MAX_RATES]
         lines.append([_code(test), str(len(answered)), f"{min(answered):,}", *rates])
     return markdown(["test", "designs × n", "data sets, at least", "largest rate at 5 %", "at 1 %"], lines)
 
@@ -125,7 +110,7 @@ def draw() -> None:
     )
     _dots(top, [(row["test"], row["5 %"], row["truth"] == PEER) for row in shown], names)
     _dots(below, [(kind_of(row["design"]), row["false pages"], False) for row in claims], kinds)
-    top.axvline(MOST["5 %"], color=BOUND, linestyle="--", linewidth=1)
+    top.axvline(MAX_RATES["5 %"], color=BOUND, linestyle="--", linewidth=1)
     top.set_title(
         "Rejections of calibrated predictions at 5 %; dashed: at most 0.065 is allowed", loc="left", fontsize=9
     )

@@ -86,6 +86,21 @@ class TestBoxes:
         assert box.lines == ("95\u00a0% limits: 0.02430 to 0.05490", "tolerance: 0.01")
         assert tolerances(Verdict("cannot tell", "", (), (claim,), 0.01)) == []
 
+    def test_all_pairs_of_models_and_one_group(self):
+        pairs = [
+            replace(ERROR, subject=Subject("models", name=f"a and {name}"), quantity="difference") for name in "bc"
+        ]
+        groups = [
+            replace(ERROR, kind="miscalibrated", subject=group(name), pvalue=p)
+            for name, p in (("A", 0.02), ("B", 0.01))
+        ]
+        labels = [box.label for box in boxes(findings(*pairs, *groups))]
+        assert labels == ["Difference, a and b", "Difference, a and c", "Cutoff calibration error, group B"]
+
+    def test_limits_of_what_is_no_share_are_rounded_outwards(self):
+        claim = replace(ERROR, quantity="spread", estimate=1.23456, low=1.11119, high=1.33331, expected=1.0)
+        assert claim_numbers(claim) == ("1.111", "1.334", "1.235")
+
     def test_of_several_levels_that_of_the_smallest_pvalue(self):
         levels = [
             Claim("below", Subject("intervals", level=level), "coverage", 0.7, 0.6, 0.75, 0.95, 9, level, pvalue=p)

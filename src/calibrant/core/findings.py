@@ -155,6 +155,7 @@ class Setting:
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: FloatArray | None = None  # (n, q), known when the draws were made
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
+    quantity: Any = None  # options that say which quantities of draws are ranked
 
     @property
     def family_level(self) -> float:
@@ -171,7 +172,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part:
+class KindFindings:
     """What a kind of prediction contributes to an audit: its sections, its verdict and its caveats."""
 
     sections: tuple[Section, ...]
@@ -195,6 +196,6 @@ class Kind(NamedTuple):
     behind its verdict, besides groups.
     """
 
-    sections: Callable[[Any, Setting], Part]
+    sections: Callable[[Any, Setting], KindFindings]
     groups: Callable[[Any, list[Grouping], Setting], Grouped]
     families: tuple[str, ...] = ("all rows",)

@@ -22,6 +22,7 @@ _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 SMALL_GROUP = 30  # rows
 POWER = 0.8  # "found 4 times in 5"
 NAMED = 4  # classes or groups that a sentence names
+SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 
@@ -98,7 +99,7 @@ def percent(value: float) -> str:
 def points(value: float, *, digits: int = 3, up: bool = False) -> str:
     """Write a distance of probabilities in percentage points, with so many significant digits.
 
-    A tolerance, an upper limit, and the size of what is found are rounded upwards, so that what is said stays true.
+    An upper limit and the size of what a test finds are rounded upwards, so that what is said of them stays true.
 
     >>> points(0.01), points(0.0212345), points(0.0212345, up=True)
     ('1 percentage point', '2.12 percentage points', '2.13 percentage points')
@@ -108,6 +109,16 @@ def points(value: float, *, digits: int = 3, up: bool = False) -> str:
         shown = round_up(shown, digits - 1 - math.floor(math.log10(shown)))
     text = f"{shown:.{digits}g}"
     return f"{text} percentage point{'' if text == '1' else 's'}"
+
+
+def tolerance_words(tolerance: float) -> str:
+    """Write a tolerance in percentage points as it was given; one with many digits is rounded upwards to three.
+
+    >>> tolerance_words(0.01), tolerance_words(0.07), tolerance_words(0.012345), tolerance_words(0.02 / 7)
+    ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.286 percentage points')
+    """
+    few = float(f"{100 * tolerance:.5g}") == float(f"{100 * tolerance:.10g}")
+    return points(tolerance, digits=5) if few else points(tolerance, up=True)
 
 
 def round_down(value: float, digits: int) -> float:
@@ -123,6 +134,7 @@ def round_up(value: float, digits: int) -> float:
     """Return the smallest decimal number with so many decimals that is at least the value, up to rounding errors."""
     if not math.isfinite(value):
         return value
+    digits = min(digits, 300)  # beyond which a power of ten is not a number
     step = 10.0**digits
     return round(math.ceil(round(value * step, 6)) / step, max(0, digits)) + 0.0  # 0.29 · 100 is 28.999999999999996
 
@@ -211,13 +223,18 @@ def short_limits(low: float, high: float, tolerance: float | None = None) -> str
     """
     within = tolerance is not None and max(abs(low), abs(high)) <= tolerance
     for digits in range(2, 2 + MAX_DIGITS):
-        shown = _significant(low, digits, round_down), _significant(high, digits, round_up)
+        shown = significant(low, digits, round_down), significant(high, digits, round_up)
         if not within or max(map(abs, shown)) <= (tolerance or 0.0):
             break
     return f"{shown[0]:.10g} to {shown[1]:.10g}"
 
 
-def _significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
+def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
+    """Return a number with so many significant digits; `rounded` is `round_down` or `round_up`.
+
+    >>> significant(0.0123456, 3, round_down), significant(0.0123456, 3, round_up)
+    (0.0123, 0.0124)
+    """
     if value == 0 or not math.isfinite(value):
         return value
     return rounded(value, digits - 1 - math.floor(math.log10(abs(value))))
@@ -365,29 +382,71 @@ def with_parts(
 ) -> Verdict:
     """Return the verdict with what was found about its parts, classes or groups.
 
-    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off.
+    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. The
+    headline is about the first part that decides. Claims "within" are on parts that a test finds off, but by so little
+    that it does not matter.
     """
     if not off:
         sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
         return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
-    subjects = list(dict.fromkeys(claim.subject for claim in off))
-    named = "; ".join(f"{subject.name} ({how[subject]})" for subject in subjects[:NAMED])
-    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
-    are = "is" if len(subjects) == 1 else "are"
-    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
-    sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
-    status = outcome_with_parts(verdict.status, off, setting.tolerance)
+    faults = [claim for claim in off if claim.kind != "within"]
+    small = [claim for claim in off if claim.kind == "within"]
+    bound = "negligible" if setting.tolerance is None else "within the tolerance"
+    sentences = [
+        _parts_words(found, noun, tested, how, ending)
+        for found, ending in ((faults, ""), (small, f", but {bound}"))
+        if found
+    ]
+    status = outcome_with_parts(verdict.status, faults, setting.tolerance)
     if status == verdict.status:
-        return replace(verdict, sentences=(*verdict.sentences, sentence), claims=(*verdict.claims, *off))
-    opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
+        return replace(verdict, sentences=(*verdict.sentences, *sentences), claims=(*verdict.claims, *off))
+    beyond = [claim for claim in faults if setting.tolerance is None or claim.least_error > setting.tolerance]
+    deciding = beyond or faults
+    headline = _parts_headline(deciding, noun, tested, how, setting)
+    known = len({claim.subject for claim in faults}) == 1  # the headline says all
+    if headline is None:  # nothing states a size: the sentence on all of them is the headline
+        opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
+        headline, known = f"Some {noun} {opening}: {sentences[0]}", True
     return replace(
         verdict,
         status=status,
-        headline=f"Some {noun} {opening}: {_lowered(sentence)}",
-        sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
-        claims=(*off, *verdict.claims),
+        headline=headline,
+        sentences=(*sentences[known:], f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
+        claims=(deciding[0], *(claim for claim in off if claim is not deciding[0]), *verdict.claims),
         tolerance=setting.tolerance,
     )
+
+
+def _counted(off: Sequence[Claim], noun: str, tested: int, ending: str) -> str:
+    """Say how many of the tested parts have claims, and the smallest p-value."""
+    number = len({claim.subject for claim in off})
+    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
+    return f"{number:,} of {tested:,} {noun} {ending.format(are='is' if number == 1 else 'are')} ({p})"
+
+
+def _parts_words(off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], ending: str) -> str:
+    """Say how many parts are off, and name the first ones."""
+    subjects = list(dict.fromkeys(claim.subject for claim in off))
+    texts = [(subject.name, how[subject]) for subject in subjects[:NAMED]]
+    named = "; ".join(f"{name}, {text}" if "(" in text else f"{name} ({text})" for name, text in texts)
+    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
+    return f"{_counted(off, noun, tested, '{are} off by more than chance')}{ending}: {named}{more}."
+
+
+def _parts_headline(
+    off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], setting: Setting
+) -> str | None:
+    """State the size of the first part, then how many are off; None if its words do not state a size."""
+    subject, text = off[0].subject, how[off[0].subject]
+    if not text.startswith(SIZE):
+        return None
+    if setting.tolerance is None:
+        ending = "{are} not calibrated"
+    else:
+        are = "{are}" if off[0].least_error > setting.tolerance else "may be"
+        ending = f"{are} off by more than the tolerance"
+    words = str(subject)
+    return f"{words[:1].upper()}{words[1:]} is {text}: {_counted(off, noun, tested, ending)}."
 
 
 def _lowered(headline: str) -> str:

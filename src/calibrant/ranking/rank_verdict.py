@@ -8,7 +8,8 @@ from typing import NamedTuple
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Subject, outcome
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
-from calibrant.core.words import NAMED, level_percent, outward, percent, points, rows_needed
+from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.explain_words import Found, contraction_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
@@ -26,7 +27,6 @@ from calibrant.ranking.rank_claims import (
 
 RELATION = "what was known of a row predicts where its outcome falls among the draws"
 MANY_POINTS = 5.0  # percentage points between limits that need no decimals
-MIN_ROWS_IN_WORDS = 20  # below which shares of rows are not worth a headline
 
 
 def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Verdict:
@@ -109,7 +109,7 @@ class _Words(NamedTuple):
     def _ending(self) -> str:
         p = self._pvalue()
         tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
-        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{points(tolerance, up=True)}"
+        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{tolerance_words(tolerance)}"
         rows = "1 row" if self.checks.ranks.n == 1 else f"{self.checks.ranks.n:,} rows"
         match self.found.status:
             case "within" if self.rejected:
@@ -145,7 +145,12 @@ class _Words(NamedTuple):
         return [*(f"{_start(subject_of(ranks, c))}{sentence(self.columns[c])}" for c in off[:NAMED]), *more]
 
     def _of_whole(self) -> list[str]:
-        off = [check for check in self.checks.joint if self.checks.rejects(check)]
+        off = [check for check in self.checks.joint if self.checks.rejects(check) and not check.quantity]
+        quantities = [check for check in self.checks.joint if self.checks.rejects(check) and check.quantity]
+        words = f"Outcomes do not fall evenly among their draws: {self._listed(quantities)}."
+        return [*self._of_joint(off), *([words] if quantities else [])]
+
+    def _of_joint(self, off: list[RankCheck]) -> list[str]:
         if not off:
             return []
         if self._coordinates_pass() and not self.checks.ranks.single:
@@ -193,7 +198,7 @@ class _Words(NamedTuple):
             return [f"If the error is as estimated, it would take about {needed:,} rows to tell."]
         needed = rows_needed(_rows_to_pass(self.checks, tau))
         return [
-            f"With {needed:,} rows calibrated draws would be shown to be so within {points(tau, up=True)} 4 times in 5."
+            f"With {needed:,} rows calibrated draws would be shown to be so within {tolerance_words(tau)} 4 times in 5."
         ]
 
     def _of_contraction(self) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
 from calibrant.core.findings import Setting, Verdict
-from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed
+from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
     SHARE_BELOW,
@@ -113,12 +113,14 @@ def _largest(found: CoverageClaims, plan: Plan, setting: Setting) -> str:
         "less": "shortfall of coverage",
         "greater": "excess of coverage",
     }
-    limit = f"{level_percent(setting.level)} limit: {points(found.whole.high, up=True)}"
-    return f"The largest {gap[plan.rule.alternative]} is {points(found.whole.estimate)} ({limit})"
+    tolerance = found.main.tolerance if found.status == "within" else plan.target
+    _, high, estimate = outward(0.0, found.whole.high, found.whole.estimate, tolerance)
+    limit = f"{level_percent(setting.level)} limit: {high} percentage points"
+    return f"The largest {gap[plan.rule.alternative]} is {estimate} percentage points ({limit})"
 
 
 def _within(found: CoverageClaims, plan: Plan) -> str:
-    size = points(found.main.tolerance or 0.0, up=True)
+    size = tolerance_words(found.main.tolerance or 0.0)
     return {
         "two-sided": f"calibrated within {size}",
         "less": f"at most {size} below what is promised",
@@ -130,7 +132,7 @@ def _cannot_tell(claim: Claim, plan: Plan) -> str:
     if plan.calibration_size is not None and claim.low > plan.target:
         return f"a valid method may cover as little after a calibration set of {plan.calibration_size:,} scores"
     rows = "1 row" if claim.rows == 1 else f"{claim.rows:,} rows"
-    return f"{rows} cannot tell whether coverage is within {points(plan.target, up=True)} of its level"
+    return f"{rows} cannot tell whether coverage is within {tolerance_words(plan.target)} of its level"
 
 
 def _together(claim: Claim) -> str:
@@ -178,7 +180,8 @@ def _on_all_rows(found: CoverageClaims, phrases: dict[str, Phrase], setting: Set
     """Say what the headline does not say about all rows."""
     p = pvalue_words(found.whole.pvalue or 0.0)
     if found.main.status == "within" and found.rejected:
-        return [f"The difference is detectable ({p}), and at most {points(found.whole.high, up=True)}."]
+        _, high, _ = outward(0.0, found.whole.high, found.whole.estimate, found.main.tolerance)
+        return [f"The difference is detectable ({p}), and at most {high} percentage points."]
     if found.main.status == "cannot tell" and found.rejected:
         return [f"Coverage differs from its level ({p}); whether by more than the tolerance is not clear."]
     if found.status != "miscalibrated":
@@ -252,7 +255,7 @@ def _beyond_promise(found: CoverageClaims) -> list[str]:
 
 def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Setting) -> list[str]:
     """Say how many rows it would take to tell, or that the calibration set is what limits."""
-    size, n = points(plan.target, up=True), lines.curve.n
+    size, n = tolerance_words(plan.target), lines.curve.n
     if plan.calibration_size is not None and found.whole.low > plan.target:
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()

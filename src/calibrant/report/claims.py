@@ -11,6 +11,7 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Status, out
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
+DIGITS = 4  # significant ones, as `words.number` writes them
 QUANTITIES = {
     "cutoff_error": "cutoff calibration error",
     "frequency": "observed frequency",
@@ -61,7 +62,8 @@ class Supported(NamedTuple):
 def boxes(findings: Findings) -> list[Box]:
     """Return what stands beside the verdict: claims that the level covers, the headline's first.
 
-    Of claims that differ in a range or a name alone, the one that is most clearly off is shown.
+    Of claims that differ in a range or a name alone, the one that is most clearly off is shown; pairs of models are
+    all shown.
     """
     if findings.kind == "points":
         return _measured_boxes(findings)
@@ -69,7 +71,8 @@ def boxes(findings: Findings) -> list[Box]:
     for claim in findings.verdict.claims:
         if claim.level is None or claim.kind == "description" or math.isnan(claim.estimate):
             continue
-        sort = claim.quantity, claim.subject.kind, claim.subject.part
+        subject = claim.subject
+        sort = claim.quantity, subject.kind, subject.name if subject.kind == "models" else subject.part
         if sort not in found or (found[sort] is not findings.verdict.claims[0] and _off(claim) > _off(found[sort])):
             found[sort] = claim
     return [_box(claim) for claim in found.values()][:MAX_BOXES]
@@ -109,7 +112,7 @@ def _box(claim: Claim) -> Box:
     if claim.expected:
         lines.append(f"{_number(claim.expected, claim)} if calibrated")
     if claim.tolerance is not None:
-        tau = words.points(claim.tolerance, up=True) if _is_share(claim) else f"{claim.tolerance:g}"
+        tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
 
@@ -121,7 +124,9 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
     ('0.4\xa0%', '1.4\xa0%', '0.8\xa0%')
     """
     if not _is_share(claim):
-        return words.number(claim.low), words.number(claim.high), words.number(claim.estimate)
+        least = words.significant(claim.low, DIGITS, words.round_down)
+        most = words.significant(claim.high, DIGITS, words.round_up)
+        return words.number(least), words.number(most), words.number(claim.estimate)
     low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected or None)
     return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
 
@@ -156,7 +161,7 @@ def tolerances(verdict: Verdict) -> list[Supported]:
 
 def _supported(tau: float, least: float, most: float, *, chosen: bool) -> Supported:
     status = outcome(least, most, rejected=True, tolerance=tau).status
-    return Supported(words.points(tau, up=True), SHOWN[status], TONES[status], chosen)
+    return Supported(words.tolerance_words(tau), SHOWN[status], TONES[status], chosen)
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:

@@ -94,7 +94,7 @@ def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
     """
     tone, words = frame_of(kind).statuses.get(verdict.status, ("unsure", verdict.status))
     if verdict.status == "within" and verdict.tolerance is not None and frame_of(kind) is AUDIT:
-        words = f"{words} within {wording.points(verdict.tolerance, up=True)}"
+        words = f"{words} within {wording.tolerance_words(verdict.tolerance)}"
     return tone, words
 
 
