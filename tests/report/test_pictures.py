@@ -25,7 +25,7 @@ REAL = np.random.default_rng(2).normal(size=(300, 3))
 GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
 POINTS = {
     figure.name: figure.curve
-    for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
+    for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=399).findings.sections
     for figure in section.figures
 }
 MODELS = {"$old": CHURN.p, "new": 0.5 * CHURN.p + 0.25}

@@ -110,8 +110,8 @@ def c2st(
     Returns
     -------
     TestResult
-        `statistic` is the AUC on held-out rows, with folds the mean of the AUC of each fold; of several classifiers that
-        of the one with the largest z, which this choice biases upwards. `estimate` is its balanced accuracy, the
+        `statistic` is the AUC on held-out rows, with folds the mean of the AUC of each fold; of several classifiers
+        that of the one with the largest z, which this choice biases upwards. `estimate` is its balanced accuracy, the
         mean of the shares of y and of the points that are recognised: a row counts as one of the points if its score is
         above their share among the fitted rows, and as half of each if it is equal. 0.5 is no information, and expected
         of one classifier under equal distributions, also if n and m differ; 1 is perfect. `n` is n + m.

@@ -96,8 +96,8 @@ def compare(
     floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
     own p-value is significant, allowing for all others; sentences are made from claims (`verdict.claims`). Limits in
     sentences hold for all coordinates together. If the sets are different, rank correlations of pairs of coordinates
-    are compared too, to name a wrong dependence; this never changes the verdict. "Cannot tell" means that a shift of one coordinate by half
-    a standard deviation would be found with a probability below 0.8.
+    are compared too, to name a wrong dependence; this never changes the verdict. "Cannot tell" means that
+    a shift of one coordinate by half a standard deviation would be found with a probability below 0.8.
 
     Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
     coordinates that have different units.
@@ -109,7 +109,7 @@ def compare(
     >>> real = rng.normal(size=(300, 2))
     >>> shifted = compare(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
     >>> shifted.verdict.headline
-    'The generated points differ from the real ones (p < 0.001).'
+    'The generated points differ from the real ones (adjusted p at most 0.005).'
     >>> shifted.verdict.sentences[0]
     'Location: the generated points are shifted in weight by 1 sd upwards.'
     >>> compare(real, rng.normal(size=(300, 2))).verdict.status

@@ -43,8 +43,6 @@ class Differences(NamedTuple):
     location_error: FloatArray
     spread_error: FloatArray
     method: str
-    floor: float
-    """The smallest p-value that random divisions can give; 0 without them."""
 
     @property
     def pvalue(self) -> float:
@@ -89,7 +87,7 @@ def coordinate_differences(
     Z = _scaled(sets)
     parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
     z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
-    if len(Z) <= MAX_RELABELLED:
+    if sets.n + sets.m <= MAX_RELABELLED:
         divisions = relabellings(sets.n, sets.m, resamples, rng)
         largest = np.zeros(resamples)
         for rows, part in _statistics(Z, divisions, sets):
@@ -117,7 +115,6 @@ def coordinate_differences(
         wide * se,
         wide * se_log,
         method,
-        1 / (resamples + 1) if len(Z) <= MAX_RELABELLED else 0.0,
     )
 
 
@@ -225,14 +222,15 @@ def coordinate_section(compared: Comparison) -> TestedSection:
         (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN])),
         (_table(compared, found, order),),
     )
-    return TestedSection(section, found.pvalue, tuple(_claims(compared, found)), floor=found.floor)
+    floor = 1 / (compared.resamples + 1) if sets.n + sets.m <= MAX_RELABELLED else 0.0
+    return TestedSection(section, found.pvalue, tuple(_claims(compared, found, floor)), floor=floor)
 
 
 def _total_variance(points: FloatArray) -> float:
     return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
-def _claims(compared: Comparison, found: Differences) -> Iterator[PointClaim]:
+def _claims(compared: Comparison, found: Differences, floor: float) -> Iterator[PointClaim]:
     """Yield a claim for each coordinate that differs, those with the smallest p-values first."""
     for j in np.lexsort((-np.abs(found.location), found.location_pvalue)):
         if compared.is_significant(found.location_pvalue[j]):
@@ -243,7 +241,7 @@ def _claims(compared: Comparison, found: Differences) -> Iterator[PointClaim]:
                 subject=compared.subject("coordinate", compared.columns[j]),
                 limits=(found.location[j] - found.location_error[j], found.location[j] + found.location_error[j]),
                 pvalue=float(found.location_pvalue[j]),
-                floor=found.floor,
+                floor=floor,
                 test=found.method,
             )
     for j in np.lexsort((-_apart(found.spread), found.spread_pvalue)):
@@ -257,7 +255,7 @@ def _claims(compared: Comparison, found: Differences) -> Iterator[PointClaim]:
                 subject=compared.subject("coordinate", compared.columns[j]),
                 limits=(ratio / factor, ratio * factor) if 0 < ratio < np.inf else (np.nan, np.nan),
                 pvalue=float(found.spread_pvalue[j]),
-                floor=found.floor,
+                floor=floor,
                 test=found.method,
             )
 

@@ -20,7 +20,7 @@ from calibrant.kernels.median import MAX_MEDIAN_ROWS, point_order
 from calibrant.kernels.pair_sums import centred, distance_tile, each_block, multiplies
 from calibrant.points.inputs import PointSets, check_names, random_part, read_point_sets, read_points
 from calibrant.points.repeats import Repeats
-from calibrant.points.sums import observed_division, permuted_sums, relabellings
+from calibrant.points.sums import Divisions, observed_division, permuted_sums, relabellings
 from calibrant.points.vendi import diversity, similarity
 from calibrant.progress import steps
 
@@ -218,7 +218,8 @@ def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng
 
     is the logarithm of the ratio of the Vendi scores of order 2. The points are divided at random into sets of the same
     sizes, B times; each T is standardised by its mean and standard deviation over all divisions, and the statistic is
-    the largest of the eight, :math:`p = (1 + \#\{T_b \ge T\})/(B + 1)`.
+    the largest of the eight, :math:`p = (1 + \#\{T_b \ge T\})/(B + 1)`. The same is done with all points in one scale,
+    which is exact for sets of one distribution, and the larger p-value is taken.
 
     Parameters
     ----------
@@ -247,8 +248,9 @@ def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng
     clusters, and 0.10 and 0.10 for 30 points that appear ten times each.
 
     If n and m differ, both means are those of sets of min(n, m) points, from the means over pairs of different points.
-    The test is one-sided: exchange the sets to ask whether the points are more varied. Scaling each set by its own
-    distance makes it conservative: of sets of one distribution it rejects fewer than 5 % at level 0.05.
+    The test is one-sided: exchange the sets to ask whether the points are more varied. It is conservative: of sets of
+    one continuous distribution it rejects 1 to 3 % at level 0.05. Own scales alone would not do: those of rounded
+    points move one set off the grid of the other, and 14 % of such sets of one distribution were rejected.
 
     Time grows with the square of n + m, times B.
 
@@ -308,20 +310,32 @@ class LessVaried(NamedTuple):
 
 
 def less_varied(sets: PointSets, resamples: int, rng: np.random.Generator) -> LessVaried:
-    """Compare the order-2 scores of two sets, each in its own scale, at all length scales."""
-    n, m, least = sets.n, sets.m, min(sets.n, sets.m)
+    """Compare the order-2 scores of two sets at all length scales, each set in its own scale and both in one."""
     sides = [part[point_order(part)] for part in (sets.y, sets.points)]
     scales = [own_median(part, rng) for part in sides]
-    Z = np.concatenate([centred(part) / scale for part, scale in zip(sides, scales, strict=True)])
-    V = np.concatenate([observed_division(n, m), relabellings(n, m, resamples, rng)])
+    V = np.concatenate([observed_division(sets.n, sets.m), relabellings(sets.n, sets.m, resamples, rng)])
+    own = np.concatenate([centred(part) / scale for part, scale in zip(sides, scales, strict=True)])
+    pooled = np.concatenate(sides)
+    T, T_pooled = (_log_ratios(Z, V, sets) for Z in (own, centred(pooled) / own_median(pooled, rng)))
+    largest = standardised(T).max(axis=0)
+    p = max(_first_reached(largest), _first_reached(standardised(T_pooled).max(axis=0)))
+    return LessVaried(float(largest[0]), p, np.exp(-T[:, 0]), (scales[0], scales[1]))
+
+
+def _log_ratios(Z: FloatArray, V: Divisions, sets: PointSets) -> FloatArray:
+    """Return T (8, B) of all length scales for divisions V (B, N) of points Z; scores are those of min(n, m) points."""
+    n, m, least = sets.n, sets.m, min(sets.n, sets.m)
     squares = [squared_gaussian(factor).of_distance for factor in FACTORS]
     sums = permuted_sums(distance_tile(Z, "euclidean"), V, squares)
     first = sums.a / (n * (n - 1))
     second = np.maximum(sums.s[:, None] - 2 * sums.b + sums.a, 0.0) / (m * (m - 1))
-    T = np.log(inverse_score(second, least)) - np.log(inverse_score(first, least))  # (scales, 1 + B)
-    largest = standardised(T).max(axis=0)
-    p = resampled_pvalue(int(np.count_nonzero(reaches(largest[1:], largest[0], scale=1.0))), resamples)
-    return LessVaried(float(largest[0]), float(p), np.exp(-T[:, 0]), (scales[0], scales[1]))
+    return np.asarray(np.log(inverse_score(second, least)) - np.log(inverse_score(first, least)))
+
+
+def _first_reached(values: FloatArray) -> float:
+    """Return the p-value of the first value among all of them."""
+    extreme = int(np.count_nonzero(reaches(values[1:], values[0], scale=1.0)))
+    return float(resampled_pvalue(extreme, values.size - 1))
 
 
 def standardised(T: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from calibrant.points.sums import Divisions, check_divisions, observed_division,
 from calibrant.progress import steps
 
 NUMBERS_AT_ONCE = 1 << 20  # projections held together
-MAX_NUMBERS = 10**11  # projections that are compared in one call
+MAX_NUMBERS = 10**10  # projections that are compared in one call
 NUMBERS_PER_SECOND = 3 * 10**7  # measured on one core
 
 
@@ -167,7 +167,7 @@ def _read_power(power: object) -> int:
 
 
 def _read_directions(directions: object, sets: PointSets, divisions: int) -> int:
-    """Return the number of directions; more than a machine compares in about an hour are refused."""
+    """Return the number of directions; more than a machine compares in a few minutes are refused."""
     L = check_count("directions", directions)
     if sets.d == 1:
         return 1
@@ -175,9 +175,10 @@ def _read_directions(directions: object, sets: PointSets, divisions: int) -> int
     if numbers > MAX_NUMBERS:
         most = max(1, MAX_NUMBERS // (divisions * (sets.n + sets.m)))
         times = f" in {divisions:,} divisions" if divisions > 1 else ""
+        minutes = numbers / NUMBERS_PER_SECOND / 60
         raise InputError(
             f"{L:,} directions of {sets.n + sets.m:,} points{times} would take about "
-            f"{numbers / NUMBERS_PER_SECOND / 3600:,.0f} hours; at most {most:,} directions are possible here. The "
+            f"{minutes:,.0f} minutes; at most {most:,} directions are possible here. The "
             "random error falls only as 1/√directions: 200 to 2,000 are usual"
         )
     return L
