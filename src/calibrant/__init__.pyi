@@ -79,4 +79,5 @@ from calibrant.scores.energy_score import energy_score as energy_score
 from calibrant.scores.interval_scores import interval_score as interval_score
 from calibrant.scores.interval_scores import quantile_score as quantile_score
 from calibrant.scores.interval_scores import weighted_interval_score as weighted_interval_score
+from calibrant.simulating.simulate_calibration import simulate_calibration as simulate_calibration
 from calibrant.version import __version__ as __version__
