@@ -198,7 +198,10 @@ def redrawn_metrics(
     cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
-    pieces = [_growing(entries, cells, drawn.astype(np.int64)) for drawn in redraw_events(cells.pool, resamples, rng)]
+    pieces = [
+        _growing(entries, cells, drawn.astype(np.int64, order="C"))
+        for drawn in redraw_events(cells.pool, resamples, rng)
+    ]
     found = {}
     for name, (value,) in observed.items():
         redrawn = np.concatenate([piece[name] for piece in pieces])

@@ -151,8 +151,10 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
     single = bool((count == 1).all())
     size = max(1, NUMBERS_AT_ONCE // score.size)
     for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
-        shape = (stop - start, score.size)
-        yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
+        if single:
+            yield rng.random((stop - start, score.size)) < score
+        else:  # all replicates of an entry together: NumPy prepares each binomial distribution once
+            yield rng.binomial(count[:, None], score[:, None], size=(score.size, stop - start)).T
 
 
 def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:

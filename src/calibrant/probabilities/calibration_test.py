@@ -22,7 +22,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.probabilities.cumulative import KUIPER
 
 TESTS = ("kuiper", "spiegelhalter", "cox", "smooth")
-SMOOTH_ORDER = 4  # of the polynomials of the smooth test
+SMOOTH_ORDER = 8  # of the polynomials of the smooth test
 LARGEST_LOGIT = 35.0  # beyond it float64 does not tell p from 1
 RANK_TOLERANCE = 1e-10  # relative size of the directions in which a quadratic form has no variance
 
@@ -46,14 +46,14 @@ def calibration_test(
     kuiper           the range of the cumulative differences: an error over some stretch of scores
     spiegelhalter    :math:`|\sum w r (1 - 2p)|`: predictions that are too extreme or too timid
     cox              the score statistic of logistic recalibration, a + b logit p: a wrong level or slope
-    smooth           Neyman's smooth statistic of order 4 in the rank of the score: waves
+    smooth           Neyman's smooth statistic of order 8: errors that change their sign along the scores
     ===============  ==================================================================================================
 
     The last two are :math:`U^\top V^{-1} U` with :math:`U = \sum w r x` and :math:`V = \sum w^2 v x x^\top` for
-    x = (1, logit p), and for the Legendre polynomials of degree 1 to 4 of the rank. Outcomes are redrawn from the
-    scores, the same redraws for all four, and each gets its p-value in each redraw. The result is the p-value of the
-    smallest of the four, against the smallest ones of the redraws: exact up to 1,000 different scores, with ties and
-    weights; more are pooled first (see Notes).
+    x = (1, logit p), and for the Legendre polynomials of degree 0 to 8 of the score's rank, in which each row counts by
+    its information :math:`w^2 v`. Outcomes are redrawn from the scores, the same redraws for all four, and each gets
+    its p-value in each redraw. The result is the p-value of the smallest of the four, against the smallest ones of the
+    redraws: exact up to 1,000 different scores, with ties and weights; more are pooled first (see Notes).
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
         estimate=KUIPER.estimate(summary, options),
         how=f"{B} shared redraws of the outcomes",
     )
-    return replace(found, pvalue=0.0 if has_impossible(rows) else min(float(found.pvalue), tests.tail(rows.events)))
+    return replace(found, pvalue=0.0 if has_impossible(summary) else min(float(found.pvalue), tests.tail(rows.events)))
 
 
 def has_impossible(rows: Ordered) -> bool:
@@ -147,12 +147,11 @@ class FourStatistics:
         with np.errstate(divide="ignore"):
             logit = np.clip(np.log(p) - np.log1p(-p), -LARGEST_LOGIT, LARGEST_LOGIT)
         score: NDArray[np.intp] = np.cumsum(self.ends) - self.ends  # which different score an entry has
-        mass = np.bincount(score, w * count)
-        u = (2 * (np.cumsum(mass) - 0.5 * mass) / mass.sum() - 1)[score]  # mid-rank, scaled to [-1, 1]
+        u = _mid_ranks(np.bincount(score, v))[score]
         self.spread = w * (1 - 2 * p)
         self.variance, self.spread_variance = float(v.sum()), float((v * (1 - 2 * p) ** 2).sum())
         self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
-        self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER)[:, 1:], w, v)
+        self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER), w, v)
 
     def of(self, events: NDArray[Any]) -> FloatArray:
         """Return the statistics (4, replicates) of event counts (replicates, entries)."""
@@ -175,6 +174,12 @@ class FourStatistics:
         if 0 < MIN_INFORMATION * float((self.spread**2).max()) <= self.spread_variance:
             found.append(2 * normal_sf(spread / math.sqrt(self.spread_variance)))
         return len(TESTS) * min(found)
+
+
+def _mid_ranks(mass: FloatArray) -> FloatArray:
+    """Return the mid-ranks of scores with these masses, scaled to [-1, 1]; 0 if there is no mass."""
+    total = float(mass.sum())
+    return 2 * (np.cumsum(mass) - 0.5 * mass) / total - 1 if total > 0 else np.zeros_like(mass)
 
 
 def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:
