@@ -147,11 +147,12 @@ class FourStatistics:
         with np.errstate(divide="ignore"):
             logit = np.clip(np.log(p) - np.log1p(-p), -LARGEST_LOGIT, LARGEST_LOGIT)
         score: NDArray[np.intp] = np.cumsum(self.ends) - self.ends  # which different score an entry has
-        u = _mid_ranks(np.bincount(score, v))[score]
+        u = _mid_ranks(np.asarray(np.bincount(score, v), np.float64))[score]
         self.spread = w * (1 - 2 * p)
         self.variance, self.spread_variance = float(v.sum()), float((v * (1 - 2 * p) ** 2).sum())
         self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
-        self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER), w, v)
+        polynomials: FloatArray = np.asarray(np.polynomial.legendre.legvander(u, SMOOTH_ORDER), np.float64)
+        self.smooth = _whitened(polynomials, w, v)
 
     def of(self, events: NDArray[Any]) -> FloatArray:
         """Return the statistics (4, replicates) of event counts (replicates, entries)."""
@@ -179,7 +180,7 @@ class FourStatistics:
 def _mid_ranks(mass: FloatArray) -> FloatArray:
     """Return the mid-ranks of scores with these masses, scaled to [-1, 1]; 0 if there is no mass."""
     total = float(mass.sum())
-    return 2 * (np.cumsum(mass) - 0.5 * mass) / total - 1 if total > 0 else np.zeros_like(mass)
+    return np.asarray(2 * (np.cumsum(mass) - 0.5 * mass) / total - 1 if total > 0 else np.zeros_like(mass))
 
 
 def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:

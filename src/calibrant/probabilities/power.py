@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ from calibrant.probabilities.calibration_test import FourStatistics
 from calibrant.probabilities.limits import highest_error
 
 BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
-NEAR = 1.25  # ratio of errors whose powers lie on a line
-NULL_DATA_SETS = 3  # calibrated data sets for each one with an error: the critical value must not add noise
+NEAR = 1.25  # ratio of errors whose powers lie on one line
+NULL_DATA_SETS = 3  # calibrated data sets for each one with an error, so that the critical value adds little noise
 MAX_SCORES_SIMULATED = 100  # different scores that are simulated
 SMALLEST_ERROR = 1e-9
 ROUNDING = 1e-9
@@ -80,7 +80,8 @@ def power(
     Notes
     -----
     Errors that change their sign along the scores need more rows than a constant one of the same size. Rows must be
-    independent. The standard error of a power of 0.8 from 999 data sets is 0.013.
+    independent. The standard error of a power of 0.8 from 999 data sets is 0.016, that of the critical value included.
+    Scores that are close are simulated as one, 100 of them at most.
 
     Examples
     --------
@@ -155,7 +156,10 @@ class Finding:
         self.smallest = np.sort(_smallest_pvalue(null, self.ordered, among=True))
 
     def _statistics(self, score: FloatArray, resamples: int) -> FloatArray:
-        """Return the statistics of data sets with these probabilities; infinite with an impossible outcome."""
+        """Return the statistics of data sets with these probabilities; infinite if an impossible outcome happened.
+
+        What differs by rounding is equal: float32 is compared, as in `calibration_test`.
+        """
         found = []
         impossible = (self.pool.score % 1 == 0) & (score % 1 != 0)
         for events in redraw_events(self.pool._replace(score=score), resamples, self.rng):
@@ -164,7 +168,7 @@ class Finding:
                 seen = events[:, impossible] != (self.pool.rows * self.pool.score)[impossible]
                 statistics[:, seen.any(axis=1)] = np.inf
             found.append(statistics)
-        return np.concatenate(found, axis=1)
+        return np.concatenate(found, axis=1).astype(np.float32).astype(np.float64)
 
     def room(self, sign: int) -> float:
         """Return the largest mean error for which there is room in this direction."""
@@ -203,29 +207,33 @@ def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray, *, among: bool
 def _crossing(finding: Finding, sign: int, target: float, level: float) -> float | None:
     """Return the error in one direction that is found with the target power; None if there is none.
 
-    A bisection leads to its neighbourhood. Its result is the error at which chance helped most, so the one that is
-    returned lies on a line through all steps that are near: the normal quantile of the power against log e.
+    A bisection leads to its neighbourhood. Where it ends chance helped most, so the error is read from a line through
+    all steps that are near.
     """
     tests, room = finding.tests, (1 - ROUNDING) * finding.room(sign)
     scale = math.sqrt(tests.variance) / float((tests.weight * finding.pool.rows).sum())
+    e = min(room, max(SMALLEST_ERROR, scale * (normal_quantile((1 + level) / 2) + 1)))
     sets = finding.resamples // 3  # of each step; six steps or so are near
-    low, high, e = 0.0, math.inf, min(room, max(SMALLEST_ERROR, scale * (normal_quantile((1 + level) / 2) + 1)))
+    low, high = 0.0, math.inf
     steps: dict[float, float] = {}
-    while high > BISECTION_RATIO * low and e > SMALLEST_ERROR / 2:
+    while e >= SMALLEST_ERROR and high > BISECTION_RATIO * low:
         steps[e] = finding.share_of(e, sign, sets) or 0.0
-        if steps[e] >= target:
-            high = e
-        elif e >= room:
+        low, high = (low, e) if steps[e] >= target else (e, high)
+        if low >= room:
             return None
-        else:
-            low = e
         e = high / 2 if low == 0 else min(2 * low, room) if math.isinf(high) else math.sqrt(low * high)
-    near = [(math.log(e / high), share) for e, share in steps.items() if 1 / NEAR <= e / high <= NEAR]
-    x, shares = np.array(near).T
-    z = [normal_quantile(share) for share in np.clip(shares, 0.5 / sets, 1 - 0.5 / sets)]
-    slope, height = np.polyfit(x, z, 1) if len(near) > 2 else (0.0, 0.0)
+    if not steps:
+        return None  # there is no room
+    near = {e: share for e, share in steps.items() if 1 / NEAR <= e / high <= NEAR}
+    return min(room, _on_line(near, high, target, sets)) if len(near) > 2 else high
+
+
+def _on_line(shares: Mapping[float, float], e: float, target: float, sets: int) -> float:
+    """Return where the normal quantile of the share, as a straight line in log e, has the value of the target."""
+    z = [normal_quantile(min(max(share, 0.5 / sets), 1 - 0.5 / sets)) for share in shares.values()]
+    slope, height = np.polyfit([math.log(other / e) for other in shares], z, 1)
     moved = (normal_quantile(target) - height) / slope if slope > 0 else 0.0
-    return min(room, high * float(np.clip(math.exp(moved), 1 / NEAR, NEAR)))
+    return e * min(max(math.exp(moved), 1 / NEAR), NEAR)
 
 
 def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
