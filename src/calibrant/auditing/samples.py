@@ -10,24 +10,26 @@ from typing import Any, cast
 import numpy as np
 
 from calibrant.auditing.measurements import Collected, of_rows, score
-from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.explain import explanation_of, found_columns
+from calibrant.ranking.explain import explanation_of, found_columns, too_few_words
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.rank_checks import (
     RankCheck,
-    autocorrelation_time,
     conditional_checks,
     coordinate_ranks,
     joint_checks,
     marginal_check,
+    quantity_checks,
     ranks_of_checks,
 )
 from calibrant.ranking.rank_claims import Checks, RankError, rank_error
@@ -147,10 +149,13 @@ READING = (
 
 def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
-    rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
+    quantities = quantity_checks(rows, setting)
+    rows = replace(rows, keep=None)  # what else is given by row has lost the dropped rows already
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
+    refuse_one_row("audit", ranks)
     joint, not_joint = joint_checks(rows, setting)
+    joint += quantities
     conditional, not_conditional = conditional_checks(rows, setting)
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = coordinate_scores(rows, distribution)
@@ -169,6 +174,8 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
         ),
     )
     caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
+    if ranks.n < MIN_ROWS_IN_WORDS:
+        return KindFindings(sections, Verdict("cannot tell", too_few_words(ranks.n)), caveats)
     return KindFindings(sections, sample_verdict(columns, checks, error), caveats)
 
 
@@ -293,6 +300,8 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
         "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
         "rows dependent: no test here allows for either."
     ]
+    if distribution.thinned:
+        found.append(distribution.thinned)
     tied = int(ranks.tied.sum())
     if tied:
         found.append(

@@ -155,6 +155,7 @@ class Setting:
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: FloatArray | None = None  # (n, q), known when the draws were made
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
+    quantity: Any = None  # options that say which quantities of draws are ranked
 
     @property
     def family_level(self) -> float:
