@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.bins import mass_edges
@@ -20,7 +20,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, as_array, is_unit
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import read_binary
-from calibrant.probabilities.calibration_test import FourStatistics
+from calibrant.probabilities.calibration_test import FourStatistics, as_compared, smallest_ranks
 from calibrant.probabilities.limits import highest_error
 
 BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
@@ -153,13 +153,10 @@ class Finding:
         self.pool, self.tests = rows.pool, FourStatistics(rows.pool)
         null = self._statistics(self.pool.score, NULL_DATA_SETS * resamples)
         self.ordered = np.sort(null, axis=1)
-        self.smallest = np.sort(_smallest_pvalue(null, self.ordered, among=True))
+        self.smallest = np.sort(_smallest_rank(null, self.ordered, among=True))
 
-    def _statistics(self, score: FloatArray, resamples: int) -> FloatArray:
-        """Return the statistics of data sets with these probabilities; infinite if an impossible outcome happened.
-
-        What differs by rounding is equal: float32 is compared, as in `calibration_test`.
-        """
+    def _statistics(self, score: FloatArray, resamples: int) -> NDArray[np.float32]:
+        """Return the statistics of data sets with these probabilities; infinite if an impossible outcome happened."""
         found = []
         impossible = (self.pool.score % 1 == 0) & (score % 1 != 0)
         for events in redraw_events(self.pool._replace(score=score), resamples, self.rng):
@@ -168,7 +165,7 @@ class Finding:
                 seen = events[:, impossible] != (self.pool.rows * self.pool.score)[impossible]
                 statistics[:, seen.any(axis=1)] = np.inf
             found.append(statistics)
-        return np.concatenate(found, axis=1).astype(np.float32).astype(np.float64)
+        return as_compared(np.concatenate(found, axis=1))
 
     def room(self, sign: int) -> float:
         """Return the largest mean error for which there is room in this direction."""
@@ -186,22 +183,23 @@ class Finding:
         score = _shifted(self.pool, e, sign)
         if score is None:
             return None
-        drawn = _smallest_pvalue(self._statistics(score, resamples), self.ordered)
+        drawn = _smallest_rank(self._statistics(score, resamples), self.ordered)
         reached = np.searchsorted(self.smallest, drawn, side="right")
         return float(np.mean(resampled_pvalue(reached, self.smallest.size) <= 1 - self.level))
 
 
-def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray, *, among: bool = False) -> FloatArray:
-    """Return the smallest of the four p-values against the sorted null statistics, for each data set.
+def _smallest_rank(statistics: NDArray[np.float32], ordered: NDArray[np.float32], *, among: bool = False) -> FloatArray:
+    """Return the smallest of the four ranks among the sorted null statistics, for each data set.
 
-    A data set counts as one that reaches its own statistic; `among` says that it is one of the null ones already.
+    A data set counts as one that reaches its own statistic; `among` says that it is one of the null ones already. Equal
+    ranks are told apart as in `calibration_test`.
     """
-    size = ordered.shape[1]
+    size, itself = ordered.shape[1], 0 if among else 1
     reached = [
-        size - np.searchsorted(null, drawn, side="left") for drawn, null in zip(statistics, ordered, strict=True)
+        itself + size - np.searchsorted(null, drawn, side="left")
+        for drawn, null in zip(statistics, ordered, strict=True)
     ]
-    itself = 0 if among else 1
-    return np.asarray((itself + np.min(reached, axis=0)) / (itself + size))
+    return smallest_ranks(np.stack(reached), 1 + size)
 
 
 def _crossing(finding: Finding, sign: int, target: float, level: float) -> float | None:
