@@ -20,6 +20,8 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.claim_designs import classes
 from benchmarks.validity.designs import HARD_SCORES, HARD_WORDS, SCORES, WORDS, Truth
+from benchmarks.validity.group_designs import DESIGNS as GROUP_DESIGNS
+from benchmarks.validity.group_designs import stated_low
 
 from calibrant import compare_predictions
 from calibrant.auditing.interval import limits_of
@@ -94,6 +96,7 @@ NOTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 COMPARED = "compare_predictions"
+GROUPED = "groups"
 COMPARED_METRICS = ("brier_score", "log_score", "ece")
 POWERS = {"uniform": 1.0, "rare": 12.0}  # of the two uniform variables whose mean is the true probability
 MODELS = {
@@ -107,20 +110,35 @@ def plan(*, quick: bool) -> list[Cell]:
     """Return all cells, the long ones first."""
     repeats = REPEATS // (100 if quick else 1)
     pairs = [Cell(COMPARED, design, n, truth, repeats) for n in (1000, 200) for design in POWERS for truth in MODELS]
+    groups = [Cell(GROUPED, name, 0, "known", max(2, repeats * 4 // 5)) for name in GROUP_DESIGNS]
     several = [
         Cell(OF_CLASSES, f"{K} classes", n, truth, repeats)
         for K, rows in CLASS_ROWS.items()
         for n in rows
         for truth in CLASS_TRUTHS
     ]
-    return [*pairs, *several] + [
+    limits = [
         Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS
     ]
+    return [*pairs, *several, *groups, *limits]
 
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
-    return {COMPARED: compared, OF_CLASSES: of_classes, "limits": limited}[cell.procedure](cell)
+    procedures = {COMPARED: compared, OF_CLASSES: of_classes, GROUPED: grouped, "limits": limited}
+    return procedures[cell.procedure](cell)
+
+
+def grouped(cell: Cell) -> Counts:
+    """Count the data sets in which a limit of the error of any group or class fails; lower ones if the test rejects."""
+    rng, total, design = cell.rng(), Counter(), GROUP_DESIGNS[cell.design]
+    for _ in range(cell.repeats):
+        found, error = design.draw(rng)
+        above = bool((error > found.high + ROUNDING).any())
+        below = bool((error < stated_low(found) - ROUNDING).any())
+        total.update({"above": int(above), "below": int(below), "wrong": int(above or below)})
+        total["length"] += float(np.mean(found.high - found.estimate))
+    return dict(total)
 
 
 def compared(cell: Cell) -> Counts:
@@ -291,6 +309,21 @@ def show_compared(report: Report, found: dict[Cell, Counts]) -> None:
     report.table(["scores", "n", "first model", *COMPARED_METRICS], lines)
 
 
+def show_grouped(report: Report, found: dict[Cell, Counts]) -> None:
+    report.section(
+        "Groups and classes: share of data sets in which two-sided 95 % limits of the cutoff error of any of them fail"
+    )
+    report.say("Every second group has the truth that is named. Limits are for all groups together (Bonferroni).")
+    lines = []
+    for cell, counts in found.items():
+        if cell.procedure == GROUPED:
+            rates = [counts.get(side, 0) / cell.repeats for side in ("above", "below", "wrong")]
+            passed = rates[-1] <= allowed(cell.repeats)
+            length = f"{counts['length'] / cell.repeats:.3f}"
+            lines.append([cell.design, *(f"{rate:.3f}" for rate in rates), length, report.mark(passed)])
+    report.table(["design", "above", "below", "either", "high less estimate", ""], lines)
+
+
 def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
     report.section("Share of data sets for which limits are issued, and mean upper limit; uniform scores, calibrated")
     lines = []
@@ -330,6 +363,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
         for side in SIDES:
             show_wrong(report, found, procedure, side)
     show_compared(report, found)
+    show_grouped(report, found)
     show_lengths(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")

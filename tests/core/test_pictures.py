@@ -35,15 +35,14 @@ DOTS = {"mean_predicted": [0.2, 0.3], "mean_observed": [0.1, 0.4], "interval_low
 DOTS |= {"interval_high": [0.5, 0.9], "count": [2, 2], "model": [0, 1]}
 PAIRS = {"pair": [0, 1], "difference": [0.1, 0.2], "low": [-0.1, 0.1], "high": [0.2, 0.3]}
 OF_PAIRS = {"names": ("a less b", "a less c"), "axis": "difference", "level": 0.95, "tolerance": 0.1}
-BIASES = Table(
+ERRORS = Table(
     "groups",
     "Groups",
     {
         "group": ("g = $1", "g = 2"),
         "n": (40, 60),
-        "bias": (0.1, -0.02),
-        "bias_low": (0.03, -0.06),
-        "bias_high": (0.17, 0.02),
+        "cutoff_error": (0.1, 0.02),
+        "limits": ((0.03, 0.17), (0.0, 0.06)),
         "minimum_detectable": (0.08, 0.05),
     },
 )
@@ -62,7 +61,7 @@ CURVES = {
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
     "reliability_curves": lambda: Curve("reliability_curves", DOTS, "", 4, {"names": ("a", "b"), "level": 0.95}),
     "differences": lambda: Curve("differences", PAIRS, "", 4, OF_PAIRS),
-    "groups": lambda: groups_figure(BIASES, level=0.95).curve,
+    "groups": lambda: groups_figure(ERRORS, level=0.95).curve,
 }
 
 
