@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-from benchmarks.validity.claim_designs import DESIGNS, Data, Design
+from benchmarks.validity.claim_designs import BORDERS, DESIGNS, GATE, KINDS, Data, Design, kind_of
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -106,6 +106,36 @@ def show_designs(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.table(header, rows)
 
 
+def show_pooled(report: Report, found: Mapping[Cell, Counts]) -> None:
+    """Show all pages of a kind of prediction together, which says more than each cell."""
+    report.section("Share of pages with a false claim, cells together")
+    sums: dict[tuple[str, str], Counter[str]] = {}
+    for cell, counts in found.items():
+        near = any(f"tolerance {where}" in cell.design for where in BORDERS)
+        truth = "near a tolerance" if near else {"kept": "calibrated", "broken": "miscalibrated"}[cell.truth]
+        sums.setdefault((kind_of(cell.design), truth), Counter()).update({**counts, "cells": 1})
+    rows = []
+    for kind in reversed(KINDS):
+        for (of, truth), counts in sums.items():
+            if of == kind:
+                pages = int(counts[PAGES])
+                rate, bound = counts[FALSE_PAGES] / pages, most(pages)
+                line = [kind, truth, str(counts["cells"]), f"{pages:,}", f"{rate:.4f}", f"{bound:.4f}"]
+                rows.append([*line, report.mark(rate <= bound)])
+    report.table(["predictions", "truth", "cells", "pages", "false pages", "at most", ""], rows)
+
+
+def show_gate(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("The gate of the README on perfect models: share that fails")
+    rows = []
+    for cell, counts in found.items():
+        if "gate of the README" in cell.design:
+            rate, bound = counts[ALARMS] / counts[PAGES], most(cell.repeats)
+            rows.append([cell.design, f"{cell.n:,}", str(cell.repeats), f"{rate:.3f}", report.mark(rate <= bound)])
+    report.table(["design", "n", "models", "fail", ""], rows)
+    report.say(f'calibrant check --tolerance {GATE:g} --fail-if "verdict = miscalibrated"')
+
+
 def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section("False claims by kind of claim, all designs")
     total: Counter[str] = Counter()
@@ -158,7 +188,9 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     if len(parts) < len(cells):
         report.say(f"Not finished: {sum(part.repeats for part in parts):,} of {sum(c.repeats for c in cells):,} pages.")
     ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
+    show_pooled(report, ordered)
     show_designs(report, ordered)
+    show_gate(report, ordered)
     show_kinds(report, ordered)
     report.attach("validity_claims.csv", table(ordered))
     report.say()

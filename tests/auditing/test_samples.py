@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.pvalues import holm
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.failures import normal_errors
 
 N, M, D = 400, 49, 3
@@ -294,13 +295,13 @@ def test_table_and_verdict_agree(seed, size, spread, tolerance, with_covariates)
 
 
 @pytest.mark.parametrize("M", [1, 9, 39, 999])
-def test_one_row(M):
-    """An audit ends; among 39 draws the two outermost ranks have probability 2/40, exactly the level of the band."""
-    for y in (0.0, M / 2 + 0.25):
-        audit = cb.audit([y], cb.Samples(np.arange(1.0, M + 1)[None]), resamples=19)
-        assert audit.verdict.status == ("miscalibrated" if y == 0 and M >= 39 else "cannot tell")
-        if audit.verdict.status == "cannot tell":
-            assert audit.verdict.headline == "1 row cannot tell whether these draws are calibrated."
+def test_few_rows_have_no_words(M, refusal):
+    draws = np.arange(1.0, M + 1)
+    assert "one row has one rank" in refusal(cb.audit, [0.0], cb.Samples(draws[None]), error=NotApplicableError)
+    few = cb.audit(np.zeros(19), cb.Samples(np.tile(draws, (19, 1))), resamples=19)
+    assert (few.verdict.status, few.verdict.claims) == ("cannot tell", ())
+    assert few.verdict.headline.startswith("19 rows are too few")
+    assert cb.audit(np.zeros(20), cb.Samples(np.tile(draws, (20, 1))), resamples=19).verdict.status == "miscalibrated"
 
 
 def test_one_draw():

@@ -67,7 +67,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 normalised(batch.prediction) if request.normalise else batch.prediction,
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
-                clusters=_clusters(rows, batch, columns),
+                clusters=clusters_of(rows, batch, columns),
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
@@ -113,7 +113,7 @@ def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
     return False
 
 
-def _clusters(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
+def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
     """Return the labels of rows that may depend on each other, all of which are known."""
     if columns.clusters is None:
         return None

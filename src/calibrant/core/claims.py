@@ -21,6 +21,8 @@ ClaimKind: TypeAlias = Literal[
     "limits",
     "below",
     "above",
+    "different",
+    "collapse",
     "description",
     "informative",
     "no-better",
@@ -43,8 +45,11 @@ SubjectKind: TypeAlias = Literal[
     "whole",
     "covariates",
     "models",
+    "set",
+    "pair",
 ]
-"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates."""
+"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one
+of points, and a pair one of coordinates."""
 
 PartKind: TypeAlias = Literal["width", "size", "place", "coordinate"]
 """By what the rows of a claim on regions are chosen: width of intervals, size of sets, place, or a coordinate."""
@@ -97,11 +102,11 @@ def subject_words(subject: Subject) -> str:
             return subject.kind
         case "most probable class" | "whole":
             return f"the {subject.kind}"
-        case "group" | "class":
+        case "group" | "class" | "set":
             return f"{subject.kind} {subject.name}"
         case "coordinate":
             return f"coordinate {subject.name}" if subject.name.isdigit() else subject.name
-        case "models":
+        case "models" | "pair":
             return subject.name
         case "scores":
             return f"scores {_range_words(subject.low or 0.0, subject.high or 0.0)}"
@@ -180,11 +185,11 @@ class Claim:
             return True
         error = abs(truth - self.expected)
         match self.kind:
-            case "miscalibrated":
+            case "miscalibrated" | "different":
                 return error <= max(self.tolerance or 0.0, ROUNDING)
             case "within":
                 return self.tolerance is not None and error > self.tolerance + ROUNDING
-            case "below":
+            case "below" | "collapse":
                 return truth >= self.expected - ROUNDING
             case "above" | "informative":
                 return truth <= self.expected + ROUNDING

@@ -156,6 +156,7 @@ class Setting:
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
     covariates: Covariates | None = None  # known when the draws were made
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
+    quantity: Any = None  # options that say which quantities of draws are ranked
 
     @property
     def family_level(self) -> float:

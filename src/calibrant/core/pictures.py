@@ -35,6 +35,8 @@ KINDS = {
     "cloud": "points",
     "two_ecdfs": "points",
     "coordinates": "points",
+    "vendi_profile": "points",
+    "precision_recall": "points",
     "reliability_curves": "auditing",
     "differences": "auditing",
     "groups": "core",
