@@ -204,6 +204,13 @@ class TestProperties:
         found = conditional_test(None, CdfValues(u), covariates=u, resamples=49)
         assert found.pvalue == 0.02
 
+    @pytest.mark.parametrize("factor", [1e-300, 1e300])
+    def test_units_of_covariates_do_not_matter(self, factor):
+        y, draws, x = drawn(far, n=200)
+        one, other = (conditional_test(y, draws, covariates=x * f, resamples=49) for f in (1.0, factor))
+        assert one.pvalue == other.pvalue
+        assert (one.details["regions"][0].rows == other.details["regions"][0].rows).all()
+
     def test_inputs_are_unchanged(self):
         y, draws, x = drawn(n=100)
         copy = x.copy()

@@ -61,6 +61,13 @@ class Covariates:
         return np.concatenate(parts, axis=1).astype(np.float64)
 
     @property
+    def standardised(self) -> FloatArray:
+        """`numbers` with mean 0 and standard deviation 1; all of them must vary."""
+        x = self.numbers
+        x = x / np.abs(x).max(axis=0)  # squares stay in float64
+        return np.asarray((x - x.mean(axis=0)) / x.std(axis=0))
+
+    @property
     def pooled(self) -> Covariates:
         """The same with at most 16 categories of each covariate; the rarest are one, "other"."""
         x, labels = self.x.copy(), list(self.labels)

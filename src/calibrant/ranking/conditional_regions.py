@@ -285,7 +285,7 @@ def _going_along(covariates: Covariates, named: tuple[int, ...]) -> str:
         for other in range(covariates.q):
             if other in named or covariates.labels[other]:
                 continue
-            r = float(np.corrcoef(covariates.x[:, j], covariates.x[:, other])[0, 1])
+            r = float(np.prod(covariates.columns([j, other]).standardised, axis=1).mean())
             if abs(r) > CORRELATED:
                 size = f"correlation {math.trunc(100 * r) / 100:.2f}"  # 0.998 is not 1
                 found.append(f"{covariates.names[other]}, which goes with {covariates.names[j]} ({size})")

@@ -265,9 +265,8 @@ class Statistics:
                     "there are no boxes: two covariates that vary, and 20 rows inside and outside of a box are needed"
                 )
             self.names = tuple(name for name in self.names if name != "boxes")
-        numbers = data.covariates.numbers
-        self.Q = orthonormal(numbers) if "score" in self.names else None
-        self.V = _fourier(numbers, rng) if "kernel" in self.names else None
+        self.Q = orthonormal(data.covariates.numbers) if "score" in self.names else None
+        self.V = _fourier(data.covariates.standardised, rng) if "kernel" in self.names else None
         self.F = self._columns()
         self.columns = columns if len(columns) > 1 else ()
 
@@ -365,11 +364,10 @@ def _place(one: Any, covariates: Covariates) -> int:
     raise InputError(f"pairs name covariates by number or name ({', '.join(names)}); got {shown(one)}")
 
 
-def _fourier(x: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return random features (n, 400), centred, of the Gaussian kernel at half the median distance (Rahimi 2007)."""
+def _fourier(z: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return centred features (n, 400) of the Gaussian kernel at half the median distance (Rahimi and Recht 2007)."""
     from scipy.spatial.distance import pdist
 
-    z = (x - x.mean(axis=0)) / x.std(axis=0)
     some = z[rng.permutation(len(z))[:MAX_ROWS_FOR_MEDIAN]]
     distance = float(np.median(pdist(some))) / 2 or 1.0
     angle = z @ (rng.normal(size=(z.shape[1], FEATURES // 2)) / distance)
@@ -424,8 +422,7 @@ def _where(
 
 def _direction(tests: Statistics, c: int) -> str:
     """Return along which combination of standardised covariates the ranks change most."""
-    x = tests.data.covariates.numbers
-    z = (x - x.mean(axis=0)) / x.std(axis=0)
+    z = tests.data.covariates.standardised
     F = tests.F[:, c]
     k = int(((tests.Q.T @ F) ** 2).sum(axis=0).argmax())  # type: ignore[union-attr]
     slope = np.linalg.lstsq(z, F[:, k] - F[:, k].mean(), rcond=None)[0]

@@ -33,7 +33,6 @@ class Relation(NamedTuple):
 
     found: TestResult
     kept: KeptRanks
-    level: float
     searched_boxes: bool
 
     @property
@@ -100,4 +99,4 @@ def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relati
     level = 1 - (1 - setting.level) / (checks * setting.families)
     pairs: list[tuple[int, int]] | None = None if work <= MAX_WORK else []
     options = ConditionalOptions(None, "joint", "permutation", level, B, pairs, setting.rng)
-    return Relation(CONDITIONAL_TEST.finish(kept, options), kept, level, pairs is None)
+    return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None)
