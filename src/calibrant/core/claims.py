@@ -36,8 +36,8 @@ SubjectKind: TypeAlias = Literal[
     "set",
     "pair",
 ]
-"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one of
-points, and a pair one of coordinates."""
+"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one
+of points, and a pair one of coordinates."""
 
 PartKind: TypeAlias = Literal["width", "size", "place", "coordinate"]
 """By what the rows of a claim on regions are chosen: width of intervals, size of sets, place, or a coordinate."""

@@ -224,12 +224,15 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return every score."""
-    bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
+    """Return the scores of all sets at each length scale, on the highest line."""
+    bandwidth, score = (np.asarray(columns[name]).tolist() for name in ("bandwidth", "score"))
     return [
-        Mark(float(b), float(value), f"{name_of(details, c)}: {value:.3g}\nlength scale {b:.3g}")
-        for c, column in enumerate(score.T)
-        for b, value in zip(bandwidth.tolist(), column.tolist(), strict=True)
+        Mark(
+            b,
+            max(values),
+            "\n".join([f"length scale {b:.3g}", *(f"{name_of(details, c)} {v:.3g}" for c, v in enumerate(values))]),
+        )
+        for b, values in zip(bandwidth, score, strict=True)
     ]
 
 
