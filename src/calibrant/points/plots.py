@@ -208,12 +208,11 @@ def draw_vendi_profile(ax: Any, columns: Mapping[str, Any], details: Mapping[str
     ax.set_yscale("log")
     ax.set(xlabel="length scale", ylabel="effective number of different points")
     dress(ax)
-    ax.invert_xaxis()
     ax.minorticks_off()
     ax.set_xticks(bandwidth[:: max(1, -(-len(bandwidth) // 4))], minor=False)
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}")
     ax.set_yticks(_decades(min(1.0, float(score.min())), float(max(n, score.max()))))
-    legend_inside(ax, "upper left")
+    legend_inside(ax, "lower left")
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -232,7 +231,7 @@ def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) 
             max(values),
             "\n".join([f"length scale {b:.3g}", *(f"{name_of(details, c)} {v:.3g}" for c, v in enumerate(values))]),
         )
-        for b, values in zip(bandwidth, score, strict=True)
+        for b, values in zip(bandwidth[::-1], score[::-1], strict=True)
     ]
 
 
