@@ -18,6 +18,7 @@ from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed, with_parts
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
+from calibrant.inputs.covariates import read_covariates
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
@@ -32,7 +33,6 @@ from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.energy_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import judged_by_ranks
-from calibrant.ranking.summary import covariate_columns
 from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
@@ -70,7 +70,7 @@ def audit(
     alternative: Alternative | None = None,
     clusters: ArrayLike | None = None,
     calibration_size: int | None = None,
-    covariates: ArrayLike | None = None,
+    covariates: Any = None,
     log_density_y: ArrayLike | None = None,
     quantity: Quantities | None = None,
     log_likelihood: Quantity | None = None,
@@ -114,8 +114,8 @@ def audit(
         For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
         tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
     covariates
-        For `Samples`: numbers (n,) or (n, q) that were known for each row. Ranks must not depend on them. Also the x of
-        quantities ``f(z, x)``.
+        For `Samples`: what was known of each row, as in `conditional_test`: numbers (n,) or (n, q), texts, or a data
+        frame. Ranks must not depend on them. Also the x of quantities ``f(z, x)``.
     log_density_y
         For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
     quantity, log_likelihood, draws
@@ -157,7 +157,7 @@ def audit(
     coverage need equal weights.
 
     Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
-    is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them
+    is known, else by mean distance; and by average rank), and with `covariates` `conditional_test`
     and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are tested
     by coverage, like other distributions.
 
@@ -221,7 +221,7 @@ def audit(
         clusters=None if clusters is None else _clusters(rows, clusters, weights),
         calibration_size=m,
         columns=_names(rows, columns),
-        covariates=None if covariates is None else covariate_columns(covariates, rows.n, keep),
+        covariates=None if covariates is None else read_covariates(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
         quantity=by,
     )

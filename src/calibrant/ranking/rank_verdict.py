@@ -24,8 +24,8 @@ from calibrant.ranking.rank_claims import (
     main_claim,
     subject_of,
 )
+from calibrant.ranking.relation import RELATION
 
-RELATION = "what was known of a row predicts where its outcome falls among the draws"
 MANY_POINTS = 5.0  # percentage points between limits that need no decimals
 
 
@@ -163,10 +163,8 @@ class _Words(NamedTuple):
         found = [f"{reason}" for reason in self.checks.not_compared]
         for check in self.checks.conditional:
             p, rejects = self._listed([check]), self.checks.rejects(check)
-            if check.ranks is None and rejects:
-                found.append(f"{RELATION[0].upper()}{RELATION[1:]} ({p}): it was not used well.")
-            elif check.ranks is None:
-                found.append(f"No relation between ranks and covariates was found ({p}).")
+            if check.relation is not None:
+                found.append(check.relation.sentence(p, check.adjusted(self.checks.tests), rejects=rejects))
             elif rejects and self._coordinates_pass():
                 found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
             elif rejects:
