@@ -104,7 +104,7 @@ def numpyro():
     mcmc = MCMC(NUTS(model), num_warmup=200, num_samples=100, num_chains=1, jit_model_args=True)  # compiled once
     sampler = as_sampler(mcmc)
     data = lambda theta, rng: simulator(theta["theta"], rng).astype(np.float32)  # noqa: E731
-    return cb.simulate_calibration(named_prior, data, sampler, n=40, draws=100)
+    return cb.simulate_calibration(named_prior, data, sampler, n=20, draws=100)
 
 
 RUNS = {"sbi": sbi, "bayesflow": bayesflow, "pymc": pymc, "numpyro": numpyro}

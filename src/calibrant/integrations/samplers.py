@@ -64,6 +64,10 @@ class _Adapter:
     variables: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
+        """Return draws of the posterior given x."""
+        raise NotImplementedError
+
     def chosen(self, draws: Mapping[str, Any]) -> dict[str, Any]:
         """Return the variables that are wanted."""
         if self.variables is None:
