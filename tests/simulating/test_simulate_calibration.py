@@ -430,6 +430,18 @@ class TestWorkers:
             np.testing.assert_array_equal(failure.theta, right.y[failure.index])
         np.testing.assert_array_equal(found.prediction.held, right.prediction.held[found.index])
 
+    def test_a_script_without_a_main_guard(self, tmp_path):
+        script = tmp_path / "script.py"
+        folder = Path(__file__).parent
+        script.write_text(
+            f"import sys; sys.path.insert(0, {str(folder)!r})\nimport models, calibrant as cb\n"
+            "cb.simulate_calibration(models.array_prior, models.array_simulator, models.array_sampler, n=20, draws=9, "
+            "workers=2)\n"
+        )
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 1
+        assert "Put the call under if __name__ == '__main__':" in done.stderr.splitlines()[-1]
+
     def test_functions_that_cannot_be_pickled(self, refusal, tmp_path):
         import threading
 
