@@ -18,6 +18,7 @@ from benchmarks.validity.claim_truth import (
     Known,
     Line,
     RegionTruth,
+    rank_range,
 )
 from benchmarks.validity.designs import HARD_SCORES, SCORES
 from numpy.typing import NDArray
@@ -321,7 +322,7 @@ def _vectors(rng: Rng, n: int, M: int, D: int, spread: float, shift: float) -> t
 
 @cache
 def joint_error(M: int, D: int, spread: float, shift: float) -> float:
-    """Return the largest distance of the distribution of joint ranks from the uniform one, by simulation."""
+    """Return the largest error of the coverage of an interval between two joint ranks, by simulation."""
     if D == 1 or (spread, shift) == (1.0, 0.0):
         return 0.0
     rng = np.random.default_rng(1)
@@ -329,8 +330,7 @@ def joint_error(M: int, D: int, spread: float, shift: float) -> float:
     found = []
     for method in JOINT:
         rank = np.asarray(joint_ranks(y, Samples(drawn), method=method, rng=rng)).ravel().astype(np.int64)
-        share = np.bincount(rank, minlength=M + 1).cumsum() / JOINT_ROWS
-        found.append(float(np.abs(share - np.arange(1, M + 2) / (M + 1)).max()))
+        found.append(rank_range(np.bincount(rank, minlength=M + 1) / JOINT_ROWS))
     return max(found)
 
 

@@ -30,8 +30,9 @@ from calibrant.ranking.rank_checks import (
     marginal_check,
     ranks_of_checks,
 )
-from calibrant.ranking.rank_claims import Checks, RankError, rank_error
+from calibrant.ranking.rank_claims import Checks, DrawError, draw_error
 from calibrant.ranking.rank_verdict import sample_verdict
+from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
 from calibrant.ranking.summary import Ranks
@@ -148,6 +149,7 @@ READING = (
 def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     """Return what there is to say about draws of equally weighted rows."""
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
+    rows, setting = in_content_order(rows, setting)
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
     joint, not_joint = joint_checks(rows, setting)
@@ -157,7 +159,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
     columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
     scores, not_scored = score_measurements(rows, distribution, each, setting)
-    error = rank_error(checks)
+    error = draw_error(checks)
     sections = (
         _ranks_section(checks, explanation_of(ranks, columns), each, error),
         *_whole_section([*joint, *conditional], checks),
@@ -172,7 +174,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
     return Part(sections, sample_verdict(columns, checks, error), caveats)
 
 
-def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: RankError) -> Section:
+def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:
     ranks, setting = checks.ranks, checks.setting
     figures = (
         Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
@@ -200,12 +202,12 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
     )
 
 
-def _size(error: RankError) -> Measurement:
+def _size(error: DrawError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
-    method = "largest difference of the distribution of ranks from the uniform one; exact limits"
-    label = "largest error of the share of outcomes below a quantile of the draws"
+    method = "largest error over all intervals (Kuiper's range of the ranks); exact upper limit"
+    label = "largest error of the coverage of an interval between two quantiles of the draws"
     return Measurement(
-        "rank_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
+        "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )
 
 

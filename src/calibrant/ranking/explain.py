@@ -33,6 +33,7 @@ from calibrant.ranking.failures import (
     supported,
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
+from calibrant.ranking.row_order import content_order
 from calibrant.ranking.spread import contraction as contraction_of
 from calibrant.ranking.summary import Ranks
 
@@ -282,7 +283,8 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     if rows.distribution.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
-    return cast(Ranks, JOINT_RANKS.summarise(rows, options))
+    order = content_order(rows.y, rows.distribution.held)  # ties are broken in it
+    return cast(Ranks, JOINT_RANKS.summarise(rows.take(order), options))
 
 
 def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, prediction: Any) -> FloatArray | None:

@@ -19,10 +19,12 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import legendre, marginal_ranks
 from calibrant.ranking.covariates import score_found
-from calibrant.ranking.effects import band_test, column_errors
+from calibrant.ranking.coverage_error import coverage_errors
+from calibrant.ranking.effects import band_test
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
+from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
 from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
@@ -174,7 +176,7 @@ def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
 def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return the band test of each group and coordinate, adjusted over all of them and all families, worst first."""
     parts = [
-        (name, coordinate_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
+        (name, _group_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
         for grouping in groupings
         for g, name in enumerate(grouping.names)
     ]
@@ -196,11 +198,15 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     return Grouped(table, {f"group {name}": line["how"] for name, line in worst.items()}, claims)
 
 
+def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
+    return coordinate_ranks(in_content_order(rows, replace(setting, covariates=None, log_density_y=None))[0], setting)
+
+
 def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
     ranks: Ranks = line["ranks"]
-    estimate, low, high = (float(size[0]) for size in column_errors(ranks, rate, rate / 2))
+    estimate, low, high = (float(size[0]) for size in coverage_errors(ranks, rate, rate / 2))
     subject, test, p = f"group {line['group']}", "uniformity_test", line["pvalue_adjusted"]
-    return Claim("miscalibrated", subject, "rank_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
+    return Claim("miscalibrated", subject, "coverage_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
 
 
 def _note(several: bool, families: int) -> str:

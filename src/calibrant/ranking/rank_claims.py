@@ -16,7 +16,7 @@ from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.words import pvalue_words
-from calibrant.ranking.effects import column_errors
+from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.explain import Rates
 from calibrant.ranking.explain_words import LITTLE_CONTRACTION, Found
 from calibrant.ranking.failures import HIGH, LOW, NARROW, NONE, WIDE
@@ -73,8 +73,8 @@ class Checks(NamedTuple):
         return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{pvalue_words(p)}"
 
 
-class RankError(NamedTuple):
-    """The largest |F(t) - t| of the distribution F of ranks, of coordinates and of the whole, with limits."""
+class DrawError(NamedTuple):
+    """The largest error of the coverage of an interval, of coordinates and of the whole, with limits."""
 
     estimate: float
     low: float
@@ -83,7 +83,7 @@ class RankError(NamedTuple):
     joint: bool  # whether these are ranks of the whole
 
 
-def rank_error(checks: Checks) -> RankError:
+def draw_error(checks: Checks) -> DrawError:
     """Return the size of the error of these draws.
 
     Of several sets of ranks only that with the largest true error matters for the upper limit.
@@ -92,22 +92,22 @@ def rank_error(checks: Checks) -> RankError:
     sets += [(check.ranks, checks.rate, True) for check in checks.all[1:] if check.ranks is not None]
     found = []
     for ranks, rate, joint in sets:
-        estimate, low, high = column_errors(ranks, rate, checks.rate / 2)
+        estimate, low, high = coverage_errors(ranks, rate, checks.rate / 2)
         c = int(estimate.argmax())
         name = "" if ranks.single and not joint else ranks.names[c]
-        found.append(RankError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
+        found.append(DrawError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
     largest = max(found, key=lambda error: error.estimate)
     return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
 
 
-def main_claim(error: RankError, found: Outcome, checks: Checks) -> Claim:
+def main_claim(error: DrawError, found: Outcome, checks: Checks) -> Claim:
     """Return the claim of the outcome: on the size of the error, or on covariates if only these show an error."""
     first = min(checks.all, key=lambda check: check.pvalue)
     only_related = found.status == "miscalibrated" and error.low == 0
     return Claim(
         found.status,
         COVARIATES if only_related else ALL_ROWS,
-        "relation" if only_related else "rank_error",
+        "relation" if only_related else "coverage_error",
         first.statistic if only_related else error.estimate,
         *((math.nan, math.nan) if only_related else (error.low, error.high)),
         level=checks.setting.level,

@@ -9,13 +9,14 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, ou
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed
+from calibrant.ranking.coverage_error import kuiper_quantile
 from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.rank_claims import (
     COVARIATES,
     Checks,
-    RankError,
+    DrawError,
     check_claims,
     column_claims,
     contraction_claims,
@@ -26,10 +27,11 @@ from calibrant.ranking.rank_claims import (
 
 RELATION = "what was known of a row predicts where its outcome falls among the draws"
 MANY_POINTS = 5.0  # percentage points between limits that need no decimals
+FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
 MIN_ROWS_IN_WORDS = 20  # below which shares of rows are not worth a headline
 
 
-def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Verdict:
+def sample_verdict(columns: list[Found], checks: Checks, error: DrawError) -> Verdict:
     """Return the verdict on draws; `columns` is what is known of each coordinate at the rates of the checks."""
     relation = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
     rejected = any(checks.rejects(check) for check in checks.all)
@@ -48,7 +50,7 @@ def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Ve
 class _Words(NamedTuple):
     """The sentences of the verdict, made from its claims."""
 
-    error: RankError
+    error: DrawError
     found: Outcome
     rejected: bool
     relation: bool
@@ -103,13 +105,14 @@ class _Words(NamedTuple):
         return f" of {f'coordinate {subject}' if subject.isdigit() else subject}"
 
     def _size_words(self) -> str:
-        where = f", by {self.error.name}," if self.error.joint else self._of(self.error.name or ALL_ROWS)
-        draws = "their only draw" if self.checks.ranks.M == 1 else f"quantiles of the draws{where} up to"
         low, high, estimate = outward(self.error.low, self.error.high, self.error.estimate, self.found.tolerance)
-        by, limits = f"{estimate} percentage points", f"{low} to {high}"
-        confidence = level_percent(self.checks.setting.level)
-        often = "more or less often than they should"
-        return f"Outcomes fall below {draws} {by} {often} ({confidence} limits: {limits})"
+        by = f"{estimate} percentage points more or less often than"
+        limits = f"({level_percent(self.checks.setting.level)} limits: {low} to {high})"
+        if self.checks.ranks.M == 1:
+            return f"Outcomes fall below their only draw {by} they should {limits}"
+        where = f" by {self.error.name}" if self.error.joint else self._of(self.error.name or ALL_ROWS)
+        contain = "contain the outcome up to"
+        return f"Intervals between two quantiles of the draws{where} {contain} {by} they should {limits}"
 
     def _ending(self) -> str:
         p = self._pvalue()
@@ -224,11 +227,9 @@ def _points(share: float) -> str:
 def _rows_to_pass(checks: Checks, tau: float) -> float:
     """Return the number of rows with which the upper limit of calibrated draws is at most tau 4 times in 5.
 
-    √n max|F(t) - t| has about Kolmogorov's distribution, in each of several sets of ranks. Limits are wider in the
-    middle than at the ends, and the largest upper limit is not at the largest difference: that takes off 0.1.
+    √n V has about the distribution of the range of a Brownian bridge, in each of several sets of ranks; V of few draws
+    is smaller. Limits of intervals of 50 % are the widest, ± z/(2√n).
     """
-    from scipy.special import kolmogi
-
     sets = checks.ranks.C + sum(check.ranks is not None for check in checks.all[1:])
-    largest = float(kolmogi(1 - POWER ** (1 / sets))) - 0.1
+    largest = kuiper_quantile(1 - POWER ** (1 / sets)) - FEW_DRAWS / math.sqrt(checks.ranks.M + 1)
     return ((largest + normal_quantile(1 - checks.rate / 2) / 2) / tau) ** 2
