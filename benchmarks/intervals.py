@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
+from benchmarks.runner import SORT, SORTS, Report, added_memory, best_fresh_seconds, best_seconds, sort
 
 import calibrant as cb
 from calibrant import Intervals, Quantiles, Samples
@@ -35,12 +35,11 @@ FASTER_THAN_MAPIE = 1000.0
 HSIC_SECONDS = 2.0
 HSIC_ARRAYS = 20.0  # its memory, in arrays of n doubles
 PASSES = 3.0  # a mean of row scores, in passes over its bytes
-SORTS = 4.0  # size_stratified_coverage, in sorts of the widths
 FIRST_CALL_SECONDS = 0.5
 FIRST_CALL_ROUNDS = 3
 
 HSIC, MAPIE_HSIC = "calibrant coverage_hsic", "MAPIE hsic"
-SORT, SSC = "numpy.sort(widths)", "calibrant size_stratified_coverage"
+SSC = "calibrant size_stratified_coverage"
 
 SMALL_ROWS = """
 import sys
@@ -247,7 +246,7 @@ def time_stratified(report: Report, n: int, rounds: int) -> None:
     report.section(f"size_stratified_coverage, {n:,} rows, best of {rounds} interleaved rounds")
     y, intervals = interval_rows(n)
     widths = (intervals.upper - intervals.lower)[:, 0]
-    work = {SORT: lambda: np.sort(widths), SSC: functools.partial(stratified, y, intervals)}
+    work = {SORT: lambda: sort(widths), SSC: functools.partial(stratified, y, intervals)}
     seconds = best_seconds(work, rounds=rounds)
     rows = [(name, f"{s:.4f}", f"{s / seconds[SORT]:.2f}") for name, s in seconds.items()]
     report.table(["", "seconds", "sorts"], rows)

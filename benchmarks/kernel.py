@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
+from benchmarks.runner import SORT, SORTS, Report, added_memory, best_fresh_seconds, best_seconds, sort
 
 from calibrant import Normal, mmce, skce, skce_test
 from calibrant.core import dispatch
@@ -30,11 +30,10 @@ PAIR_ROWS, DENSE_ROWS = 20_000, 10_000
 BOOTSTRAP_ROWS, REPLICATES = 1024, 1000
 FEWER_ROUNDS = 3  # of what takes seconds
 
-SORT, MMCE, DENSE = "numpy.sort(p)", "calibrant mmce", "dense n x n matrix in NumPy"
+MMCE, DENSE = "calibrant mmce", "dense n x n matrix in NumPy"
 SKCE, MEDIAN, TILES = "calibrant skce", "the same, length from the median", "tiles in NumPy"
 GEMM, FIXED_BOOTSTRAP, BOOTSTRAP = "the product alone", "bootstrap, fixed length", "bootstrap, length from the median"
 
-SORTS = 4.0  # mmce, in sorts of the scores
 FASTER_THAN_TILES = 1.0  # skce: the same tiles, on threads
 PRODUCTS = 2.0  # the bootstrap, in the matrix product it contains
 COUNTS = 2.0  # its memory, in arrays of n B doubles
@@ -160,7 +159,7 @@ def mebibytes(work: Callable[..., Any], inputs: Callable[[int], tuple[Any, ...]]
 def time_mmce(report: Report, n: int, rounds: int) -> None:
     report.section(f"mmce, {n:,} rows, best of {rounds} interleaved rounds")
     y, p = binary_rows(n)
-    seconds = best_seconds({SORT: lambda: np.sort(p), MMCE: functools.partial(plain_mmce, y, p)}, rounds=rounds)
+    seconds = best_seconds({SORT: lambda: sort(p), MMCE: functools.partial(plain_mmce, y, p)}, rounds=rounds)
     peak = added_memory(plain_mmce, binary_rows, n)
     rows = [
         (SORT, f"{seconds[SORT]:.4f}", "1.00", ""),
@@ -273,7 +272,7 @@ def seconds_of_pairs(n: int) -> dict[str, float]:
 
 def seconds_of_sums(n: int, rounds: int) -> dict[str, float]:
     y, p = binary_rows(n)
-    return best_seconds({SORT: lambda: np.sort(p), MMCE: functools.partial(plain_mmce, y, p)}, rounds=rounds)
+    return best_seconds({SORT: lambda: sort(p), MMCE: functools.partial(plain_mmce, y, p)}, rounds=rounds)
 
 
 def time_tests(report: Report, n: int, *, quick: bool) -> None:

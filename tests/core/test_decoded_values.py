@@ -5,6 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+import calibrant as cb
 from calibrant import Intervals, summarize
 from calibrant.core import summary as codec
 from calibrant.core.grid import Grid
@@ -65,6 +66,20 @@ def test_values_that_no_rows_have(summary, values):
     assert Summary.from_bytes(crafted(summary)) == summary
     with pytest.raises(SummaryError):
         Summary.from_bytes(crafted(summary, **values))
+
+
+def test_scores_outside_the_unit_interval_are_refused_by_verbs_of_probabilities():
+    """The same summary may hold widths of intervals, so it is the verb that knows."""
+    summary = Summary.from_bytes(crafted(ORDERED, score=ORDERED.score + 3))
+    for verb in ("kuiper_test", "calibration_test"):
+        with pytest.raises(SummaryError, match=r"must lie in \[0, 1\]; they reach from 3"):
+            getattr(cb, verb)(summary)
+
+
+def test_a_metric_outside_its_range_was_not_measured_on_rows():
+    summary = cb.summarize("brier_score", [0, 1], [0.2, 0.6])
+    with pytest.raises(SummaryError, match=r"brier_score of this summary is 7\.1, outside 0 to 2"):
+        cb.brier_score(Summary.from_bytes(crafted(summary, mean=np.array([7.1]))))
 
 
 def test_infinite_widths_are_legal():

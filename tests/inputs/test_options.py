@@ -45,6 +45,12 @@ class TestCount:
     def test_refuses_too_few(self, refusal, value):
         assert refusal(check_count, "bins", value) == f"bins must be at least 1; got {value}"
 
+    def test_refuses_too_many(self, refusal):
+        """Repeats are kept in memory, so fewer of them are accepted."""
+        assert check_count("bins", 10**9) == 10**9
+        assert "bins must be at most 1,000,000,000" in refusal(check_count, "bins", 10**9 + 1)
+        assert "resamples must be at most 1,000,000" in refusal(check_count, "resamples", 10**9)
+
 
 class TestPositive:
     @pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), np.int8(3), Fraction(1, 2), 1e-300])

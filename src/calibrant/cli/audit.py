@@ -171,18 +171,9 @@ def labels_of(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any
     found = {}
     if request.pos_label is not None:
         found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="pos_label")
-        _tell_look_alikes(y, request.pos_label)
     if request.classes is not None or columns.kind in ("classes", "sets"):
         found["classes"] = class_labels(y, columns, request.classes)
     return found
-
-
-def _tell_look_alikes(y: pl.Series, event: str) -> None:
-    """Report labels that look like the event but are not."""
-    labels = [label for label in y.unique().to_list() if isinstance(label, str) and label != event]
-    alike = sorted(label for label in labels if label.strip().casefold() == event.strip().casefold())
-    if alike:
-        tell(f"{listing(alike)} of the outcomes look like the event {shown(event)}, and are counted as no event")
 
 
 def _reshaped(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:

@@ -19,6 +19,7 @@ from calibrant.core.annotations import Labels
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
 from calibrant.core.limits import Limits
+from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary, import_all
 from calibrant.errors import InputError, SummaryError, did_you_mean, shown
@@ -56,6 +57,9 @@ class Shown:
 
     label: str
     grows: bool = False
+
+
+EDITED = 1e-6  # distance from its range at which a metric was not measured on rows
 
 
 @dataclass(frozen=True)
@@ -192,9 +196,17 @@ class Entry(Generic[OptionsT, R]):
         return self.finish(self.summarise(rows, options), options)
 
     def of_summary(self, summary: Summary, options: OptionsT) -> R:
-        """Measure what a summary holds."""
+        """Measure what a summary holds; bytes that were edited may hold values that no rows have."""
         self.check_summary(summary)
-        return self.finish(summary, options)
+        found = self.finish(summary, options)
+        if isinstance(summary, Moments) and isinstance(found, (float, np.ndarray)):
+            low, high = self.range
+            if np.any(np.less(found, low - EDITED) | np.greater(found, high + EDITED)):
+                raise SummaryError(
+                    f"{self.name} of this summary is {shown(found)}, outside {low:g} to {high:g}: it is not a summary "
+                    "of rows. Make it again"
+                )
+        return found
 
     def check_summary(self, summary: Summary) -> None:
         """Refuse a summary that this verb does not read, or that has no rows."""
@@ -206,6 +218,11 @@ class Entry(Generic[OptionsT, R]):
             )
         if summary.n == 0:
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
+        if isinstance(summary, Ordered) and not 0 <= summary.score[0] <= summary.score[-1] <= 1:
+            raise SummaryError(
+                f"the scores of this summary must lie in [0, 1]; they reach from {summary.score[0]:g} to "
+                f"{summary.score[-1]:g}. Make it again"
+            )
         if isinstance(summary, KeptRows) and summary.kind not in self.predictions:
             raise SummaryError(
                 f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind].words}"

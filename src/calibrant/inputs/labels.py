@@ -118,11 +118,32 @@ def _event_remedy(value: Any) -> str:
 
 
 def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
-    """Return 1 where the outcome is the label and 0 elsewhere; only missing outcomes are refused."""
+    """Return 1 where the outcome is the label and 0 elsewhere; refuse missing outcomes and labels that look like it."""
     if np.ndim(pos_label) != 0:
         raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
     _refuse_missing(y, rows)
-    return np.asarray(_equal(y, pos_label)).astype(np.uint8)
+    events = np.asarray(_equal(y, pos_label)).astype(np.uint8)
+    _refuse_look_alikes(y, events, rows, pos_label)
+    return events
+
+
+def _refuse_look_alikes(y: NDArray[Any], events: NDArray[np.uint8], rows: Rows | None, pos_label: Any) -> None:
+    """Refuse texts that differ from the event only by case or by spaces around: they would count as non-events."""
+    if not isinstance(pos_label, str) or y.dtype.kind not in "UO":
+        return
+    event = pos_label.strip().casefold()
+    others = y[events == 0]
+    for label in set(others.tolist()) if others.dtype.kind == "U" else _texts(others):
+        if label.strip().casefold() == event:
+            message = (
+                "y must write the event as in {pos_label=event}; {row} is {value}, which would count as a non-event. "
+                "Write both in the same way"
+            )
+            raise _refused(message, y, int(np.argmax(y == label)), rows, event=pos_label)
+
+
+def _texts(values: NDArray[Any]) -> set[str]:
+    return {value for value in values.tolist() if isinstance(value, str)}
 
 
 def check_label_seen(pos_label: Any, others: Sequence[str]) -> None:

@@ -14,6 +14,8 @@ from calibrant.inputs.arrays import FloatArray, locked, read_numbers
 BIN_RULES = ("cube-root", "sweep")
 MAX_BINS = 10_000_000
 MAX_COUNT = 10**9  # of anything that an option counts
+MAX_REPEATS = 10**6  # of what is repeated at random
+REPEATS = ("resamples", "directions", "draws", "locations")
 DIGITS = 10  # levels that agree to this many digits are equal: 1 - 0.9 is 0.09999999999999998
 MAX_LEVELS_SHOWN = 12
 MEANING = {
@@ -41,15 +43,16 @@ def as_number(value: Any) -> float:
 
 
 def check_count(name: str, value: Any, *, least: int = 1) -> int:
-    """Return a whole number from `least` to 10⁹; True and 10.0 are not whole numbers."""
+    """Return a whole number from `least` to 10⁹, or to 10⁶ repeats; True and 10.0 are not whole numbers."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise InputError(
             f"{name} must be a whole number of at least {least}; got {shown(value)} ({type(value).__name__})"
         )
     if value < least:
         raise InputError(f"{name} must be at least {least}; got {shown(value)}")
-    if int(value) > MAX_COUNT:
-        raise InputError(f"{name} must be at most {MAX_COUNT:,}; got {shown(value)}")
+    most = MAX_REPEATS if name in REPEATS else MAX_COUNT
+    if int(value) > most:
+        raise InputError(f"{name} must be at most {most:,}; got {shown(value)}")
     return int(value)
 
 

@@ -1,0 +1,64 @@
+"""Lag-1 coefficients of draws: exact moments, against all orders of a few draws."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant.core.draw_dependence import lag_one
+
+REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
+
+
+def test_reference():
+    (case,) = [case for case in REFERENCES["cases"] if case["id"] == "dependence"]
+    found = lag_one(np.array(REFERENCES["data"]["draws"]["draws"]))
+    assert [found.rho[0], found.z[0]] == pytest.approx(case["value"][:2], rel=1e-9)
+    assert not found.ordered
+    assert not found.repeated
+
+
+@pytest.mark.parametrize("draws", [[0.3, -1.0, 2.5], [1.0, 1.0, 2.0, 7.0], [0.1, 0.2, 0.5, -3.0, 1e3]])
+def test_moments_are_those_of_all_orders(draws):
+    orders = np.array(list(itertools.permutations(draws)))
+    M = len(draws)
+    each = np.array([lag_one(row[None]).rho[0] for row in orders])
+    assert each.mean() == pytest.approx(-1 / M, abs=1e-12)
+    z = np.array([lag_one(row[None]).z[0] for row in orders])
+    assert z == pytest.approx((each + 1 / M) / each.std(), rel=1e-9)
+
+
+def test_rows_of_equal_draws_are_left_out():
+    draws = np.array([[1.0, 3.0, 2.0, 0.0], [5.0, 5.0, 5.0, 5.0]])
+    found, alone = lag_one(draws), lag_one(draws[:1])
+    assert found.rows.tolist() == [1]
+    assert found.z == pytest.approx(alone.z)
+
+
+def test_nothing_varies():
+    found = lag_one(np.ones((6, 5)))
+    assert np.isnan(found.z).all()
+    assert found.pvalue.tolist() == [1.0]
+    assert found.repeated
+
+
+@pytest.mark.parametrize("M", [1, 2])
+def test_one_order_up_to_reflection_tells_nothing(M):
+    assert np.isnan(lag_one(np.random.default_rng(0).normal(size=(9, M))).z).all()
+
+
+def test_coordinates_are_separate_and_units_do_not_matter():
+    draws = np.random.default_rng(1).normal(size=(7, 9, 2))
+    found = lag_one(draws)
+    for d, unit in enumerate((1e-200, 1e200)):
+        assert lag_one(draws[:, :, d] * unit).z[0] == pytest.approx(found.z[d], rel=1e-9)
+
+
+def test_same_and_sorted_draws_are_noticed():
+    draws = np.sort(np.random.default_rng(2).normal(size=(5, 6)), axis=1)
+    assert lag_one(draws).ordered
+    assert not lag_one(draws).repeated
+    assert lag_one(np.repeat(draws[:1], 5, axis=0)).repeated
+    assert lag_one(draws).pvalue[0] < 1e-3
