@@ -18,23 +18,25 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import rank_counts
 
 
-def in_content_order(rows: DistributionRows, setting: Setting) -> tuple[DistributionRows, Setting]:
-    """Return rows of draws, and what the setting has of each row, in the order of their content.
+def in_content_order(
+    rows: DistributionRows, setting: Setting
+) -> tuple[DistributionRows, Setting, NDArray[np.intp]]:
+    """Return rows of draws, and what the setting has of each row, in the order of their content, and this order.
 
     Where nothing random is drawn by row they are returned as they came.
     """
     x, density = setting.covariates, setting.log_density_y
     if not _draws_by_row(rows, x):
-        return rows, setting
+        return rows, setting, np.arange(rows.n)
     order = content_order(rows.y, cast(Samples, rows.distribution).held, *(() if x is None else (x,)))
     if (order[1:] > order[:-1]).all():
-        return rows, setting
+        return rows, setting, order
     moved = replace(
         setting,
         covariates=None if x is None else x[order],
         log_density_y=None if density is None else density[order],
     )
-    return rows.take(order), moved
+    return rows.take(order), moved, order
 
 
 def _draws_by_row(rows: DistributionRows, covariates: Any) -> bool:
