@@ -41,8 +41,8 @@ from calibrant.points import (
 )
 
 K = 5  # neighbours
-FEW, MANY = 5, 64  # coordinates
-FASTER_THAN_PRDC = {FEW: 10.0, MANY: 3.0}
+D_FEW, D_MANY = 5, 64  # coordinates
+FASTER_THAN_PRDC = {D_FEW: 10.0, D_MANY: 3.0}
 NEIGHBOUR_MEMORY = 200_000_000  # bytes
 LARGE_ROWS, LARGE_SECONDS = 50_000, 2.5
 FASTER_THAN_SBI = 4.0
@@ -73,7 +73,7 @@ SMALL_SETS = f"""
 import sys
 import numpy as np, calibrant
 rng = np.random.default_rng(0)
-y, x = rng.normal(size=({FIRST_ROWS}, {FEW})), rng.normal(size=({FIRST_ROWS}, {FEW}))
+y, x = rng.normal(size=({FIRST_ROWS}, {D_FEW})), rng.normal(size=({FIRST_ROWS}, {D_FEW}))
 """
 
 
@@ -81,7 +81,7 @@ def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def two_sets(n: int, d: int = FEW) -> tuple[Any, Any]:
+def two_sets(n: int, d: int = D_FEW) -> tuple[Any, Any]:
     """Return two sets of n normal points, the second 5 % wider."""
     rng = np.random.default_rng(0)
     return rng.normal(size=(n, d)), 1.05 * rng.normal(size=(n, d))
@@ -281,7 +281,7 @@ def time_neighbours(report: Report, n: int, d: int, rounds: int) -> None:
 
 
 def time_many_neighbours(report: Report, n: int) -> None:
-    report.section(f"density_coverage alone, {n:,} and {n:,} points of {FEW} coordinates, best of 2: no target")
+    report.section(f"density_coverage alone, {n:,} and {n:,} points of {D_FEW} coordinates, best of 2: no target")
     seconds = best_seconds({"": functools.partial(own_shares, *two_sets(n))}, rounds=2)[""]
     peak = added_memory(own_shares, two_sets, n)
     rows = [(f"{seconds:.2f}", f"{LARGE_SECONDS:g}", mebibytes(peak))]
@@ -317,7 +317,7 @@ def time_mmd(report: Report, n: int, d: int, rounds: int, functions: Mapping[str
 
 
 def time_median(report: Report, n: int) -> None:
-    report.section(f"mmd as a user calls it, length from the median, {n:,} points of {FEW} coordinates: no target")
+    report.section(f"mmd as a user calls it, length from the median, {n:,} points of {D_FEW} coordinates: no target")
     functions: dict[str, Callable[..., Any]] = {MMD: median_mmd}
     if has("sbi"):
         functions[SBI] = sbi_median
@@ -333,7 +333,7 @@ def time_test(report: Report, pooled: int, rounds: int) -> None:
     )
     rng = np.random.default_rng(0)
     V, G = (rng.random((SPLITS + 1, pooled)) < 0.5).astype(np.float64), rng.normal(size=(pooled, pooled))
-    inputs = [functools.partial(two_sets, d=d) for d in (FEW, MANY)]
+    inputs = [functools.partial(two_sets, d=d) for d in (D_FEW, D_MANY)]
     work: dict[str, Callable[[], Any]] = {GEMM: lambda: V @ G}
     for given in inputs:
         y, x = given(pooled // 2)
@@ -375,7 +375,7 @@ def time_frechet(report: Report, n: int, d: int, rounds: int, decades: float) ->
 
 
 def time_vendi(report: Report, n: int, rounds: int) -> None:
-    report.section(f"vendi_score of order 2, {n:,} points of {FEW} coordinates, best of {rounds}; eigenvalues once")
+    report.section(f"vendi_score of order 2, {n:,} points of {D_FEW} coordinates, best of {rounds}; eigenvalues once")
     (points,) = one_set(n)
     own = {VENDI: simpson}
     seconds, values = best_calls(on_rows(own, points), rounds=rounds)
@@ -410,8 +410,8 @@ def time_kernel_distance(report: Report, n: int, d: int, rounds: int) -> None:
     report.table(["", "seconds", "peak MiB", "value"], rows)
 
 
-def time_looks(report: Report, n: int, audit_rows: int) -> None:
-    report.section(f"c2st and compare, {FEW} coordinates, best of 2: no target")
+def time_c2st_and_compare(report: Report, n: int, audit_rows: int) -> None:
+    report.section(f"c2st and compare, {D_FEW} coordinates, best of 2: no target")
     cases = {"c2st": (classifier_test, n), "compare": (compare, audit_rows)}
     rows = []
     for name, (function, count) in cases.items():
@@ -512,13 +512,13 @@ def main() -> int:
     own = {MMD: own_mmd}
     of_sbi = {SBI: sbi_mmd, SBI_SINGLE: sbi_single} if has("sbi") else {}
     dense = {FIDELITY_MMD: fidelity_mmd} if has("torch_fidelity") else {}
-    for d in (FEW, MANY):
+    for d in (D_FEW, D_MANY):
         time_neighbours(report, n, d, rounds)
     time_many_neighbours(report, 3_000 if quick else LARGE_ROWS)
-    time_mmd(report, n, FEW, min(rounds, 3), own | of_sbi | dense)
-    time_mmd(report, n, MANY, min(rounds, 3), own | dense)
-    time_mmd(report, 500 if quick else SBI_ROWS, MANY, min(rounds, 3), {MMD: own_mmd} | of_sbi | dense)
-    report.say(f"With {n:,} points each, sbi would hold two arrays of {8 * n * n * MANY / 2**30:.0f} GiB.")
+    time_mmd(report, n, D_FEW, min(rounds, 3), own | of_sbi | dense)
+    time_mmd(report, n, D_MANY, min(rounds, 3), own | dense)
+    time_mmd(report, 500 if quick else SBI_ROWS, D_MANY, min(rounds, 3), {MMD: own_mmd} | of_sbi | dense)
+    report.say(f"With {n:,} points each, sbi would hold two arrays of {8 * n * n * D_MANY / 2**30:.0f} GiB.")
     time_median(report, n)
     time_test(report, 1_000 if quick else POOLED, rounds)
     features, rows = (64, 500) if quick else (FEATURES, FEATURE_ROWS)
@@ -526,7 +526,7 @@ def main() -> int:
         time_frechet(report, rows, features, min(rounds, 2), decades)
     time_vendi(report, n, rounds)
     time_kernel_distance(report, rows, features, min(rounds, 2))
-    time_looks(report, n, 300 if quick else AUDIT_ROWS)
+    time_c2st_and_compare(report, n, 300 if quick else AUDIT_ROWS)
     time_imports(report, 2 if quick else IMPORT_ROUNDS)
     time_first_calls(report, 2 if quick else FIRST_CALL_ROUNDS)
     report.say()

@@ -1,13 +1,11 @@
 """What is true of simulated predictions: the value of the quantity that a claim is about.
 
 A simulation knows the probability of every outcome, so it knows the error, coverage or frequency that an audit states
-with limits. Subjects of claims are texts; this module reads them. A subject or quantity that it does not know is an
-error.
+with limits. A subject or quantity that it does not know is an error.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,25 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
 
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)"
-TOP_CLASS, WHOLE = "the most probable class", "the whole"
-REGION = rf"(central )?{NUMBER} % (intervals|sets|quantile)"
-PARTS = {
-    ALL_ROWS: re.compile(ALL_ROWS),
-    TOP_CLASS: re.compile(TOP_CLASS),
-    WHOLE: re.compile(WHOLE),
-    "group": re.compile(r"group (.+)"),
-    "class": re.compile(r"class (.+)"),
-    "scores": re.compile(rf"scores {NUMBER} to {NUMBER}"),
-    "score": re.compile(rf"scores {NUMBER}"),
-    "region": re.compile(rf"{REGION}(?: (of \w+|around) {NUMBER}(?: to {NUMBER})?)?"),
-    "coordinate": re.compile(r"(?:coordinate )?(\d+)"),
-}
 
 
 class UnknownClaimError(LookupError):
@@ -44,22 +27,6 @@ class UnknownClaimError(LookupError):
 
     def __init__(self, claim: Claim) -> None:
         super().__init__(f"the true value is not known of: {claim}")
-
-
-def subject_parts(claim: Claim) -> dict[str, tuple[str | None, ...]]:
-    """Return what a subject names.
-
-    >>> subject_parts(Claim("limits", "scores 0.6 to 0.8, group B", "frequency", 0.7))
-    {'scores': ('0.6', '0.8'), 'group': ('B',)}
-    """
-    found: dict[str, tuple[str | None, ...]] = {}
-    for part in claim.subject.split(", "):
-        matches = {name: match for name, pattern in PARTS.items() if (match := pattern.fullmatch(part))}
-        if len(matches) != 1:
-            raise UnknownClaimError(claim)
-        ((name, match),) = matches.items()
-        found[name] = match.groups()
-    return found
 
 
 class Known(Protocol):
@@ -147,23 +114,22 @@ class BinaryTruth:
         return frequency(rows._replace(q=rows.p)) if claim.quantity == "frequency" else 0.0
 
     def _named(self, claim: Claim) -> Mask:
-        p = self.rows.p
-        rows = np.ones(p.size, dtype=bool)
-        for name, given in subject_parts(claim).items():
-            if name == "group":
-                rows &= in_group(claim, str(given[0]), self.groups)
-            elif name == "scores":
-                rows &= self._between(claim, *map(float, given))
-            elif name == "score":
-                rows &= p == float(given[0])
-            elif name != ALL_ROWS:
+        match claim.subject:
+            case Subject("all rows"):
+                return np.ones(self.rows.p.size, dtype=bool)
+            case Subject("group", name=name):
+                return in_group(claim, name, self.groups)
+            case Subject("scores", low=float(low), high=float(high)):
+                return self._between(claim, low, high)
+            case _:
                 raise UnknownClaimError(claim)
-        return rows
 
     def _between(self, claim: Claim, low: float, high: float) -> Mask:
         """Return the scores in (low, high]; the first range has the scores of 0 too, unless they have a claim alone."""
         p = self.rows.p
-        first = (p >= 0) & (p <= high)
+        if high == 0:
+            return p == 0
+        first = p <= high
         return first if low == 0 and np.count_nonzero(first) == claim.rows else (p > low) & (p <= high)
 
 
@@ -187,16 +153,15 @@ class ClassTruth:
 
     def _reduced(self, claim: Claim) -> tuple[BinaryTruth, Claim]:
         """Return what is known of one class against the others, and the claim without the class."""
-        parts = subject_parts(claim)
-        if not {"class", TOP_CLASS, "scores", "group"} & set(parts):
+        kind = claim.subject.kind
+        if kind not in ("class", "most probable class", "scores", "group"):
             raise UnknownClaimError(claim)
         columns = self.P.argmax(axis=1)
-        if "class" in parts:
-            columns = np.full(len(self.P), int(str(parts["class"][0])))
+        if kind == "class":
+            columns = np.full(len(self.P), int(claim.subject.name))
         p, q = (np.take_along_axis(of, columns[:, None], axis=1)[:, 0] for of in (self.P, self.Q))
-        rest = [part for part in claim.subject.split(", ") if not part.startswith(("class ", TOP_CLASS))]
-        other = replace(claim, subject=", ".join(rest) or ALL_ROWS)
-        return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups), other
+        subject = claim.subject if kind in ("scores", "group") else ALL_ROWS
+        return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups), replace(claim, subject=subject)
 
 
 # Intervals, sets, quantiles
@@ -216,7 +181,8 @@ class Line:
         return max(short, 0.0) if less else max(short, over, 0.0)
 
 
-SHORTENED = 1e-3  # relative size of what four digits leave out
+PARTS = ("width", "size", "place")
+TIED = 1e-6  # relative distance of sizes or places that are taken as equal
 
 
 @dataclass(frozen=True)
@@ -234,14 +200,13 @@ class RegionTruth:
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
-        parts = subject_parts(claim)
         every = [line for lines in self.lines.values() for line in lines]
         rows = np.ones(every[0].hit.size, dtype=bool)
-        if "group" in parts:
-            rows &= in_group(claim, str(parts["group"][0]), self.groups)
-        if claim.quantity == "coverage_error" and parts.keys() <= {ALL_ROWS, "group"}:
+        if claim.subject.kind == "group":
+            rows = in_group(claim, claim.subject.name, self.groups)
+        if claim.quantity == "coverage_error" and claim.subject.kind in ("all rows", "group"):
             return max(line.error(rows, less=self.less) for line in every)
-        line, rows = self._line(claim, parts, rows)
+        line, rows = self._line(claim, rows)
         if claim.quantity == "coverage_error":
             return line.error(rows, less=self.less)
         if claim.quantity in ("coverage", "share_below"):
@@ -252,36 +217,37 @@ class RegionTruth:
         """Return the level for a coverage, else 0."""
         if claim.quantity == "coverage_error":
             return 0.0
-        line, _ = self._line(claim, subject_parts(claim), np.ones(0, dtype=bool))
+        line, _ = self._line(claim, np.ones(0, dtype=bool))
         return line.level
 
-    def _line(self, claim: Claim, parts: Mapping[str, tuple[str | None, ...]], rows: Mask) -> tuple[Line, Mask]:
+    def _line(self, claim: Claim, rows: Mask) -> tuple[Line, Mask]:
         """Return the line that a subject names, or else the only one, or else the one with the expected level."""
-        if "region" in parts:
-            return self._named(claim, parts["region"], rows)
+        subject = claim.subject
+        if subject.level is not None:
+            return self._named(claim, subject.level, rows)
         first = next(iter(self.lines.values()))  # quantiles come before the central intervals between them
         near = first if len(first) == 1 else [line for line in first if abs(line.level - claim.expected) < 1e-9]
-        if len(near) != 1 or not parts.keys() <= {ALL_ROWS, "group"}:
+        if len(near) != 1 or subject.kind not in ("all rows", "group"):
             raise UnknownClaimError(claim)
         return near[0], rows
 
-    def _named(self, claim: Claim, given: tuple[str | None, ...], rows: Mask) -> tuple[Line, Mask]:
-        central, level, kind, by, low, high = given
-        lines = self.lines.get(f"{central or ''}{kind}", ())
-        near = [k for k, line in enumerate(lines) if abs(line.level - float(str(level)) / 100) < 1e-4]
-        if len(near) != 1:
+    def _named(self, claim: Claim, level: float, rows: Mask) -> tuple[Line, Mask]:
+        lines = self.lines.get(claim.subject.kind, ())
+        near = [k for k, line in enumerate(lines) if abs(line.level - level) < 1e-9]
+        if len(near) != 1 or claim.subject.part not in (None, *PARTS):
             raise UnknownClaimError(claim)
-        if by is not None and rows.size:
-            rows = rows & self._part(claim, str(by), near[0], float(str(low)), float(high or str(low)))
+        if claim.subject.part is not None and rows.size:
+            rows = rows & self._part(claim, near[0])
         return lines[near[0]], rows
 
-    def _part(self, claim: Claim, by: str, k: int, low: float, high: float) -> Mask:
-        """Return the rows of about some sizes, or at some places; limits have four digits."""
-        known = self.places if by == "around" else self.sizes
-        if known is None:
+    def _part(self, claim: Claim, k: int) -> Mask:
+        """Return the rows of about some sizes, or at some places."""
+        known = self.places if claim.subject.part == "place" else self.sizes
+        low, high = claim.subject.low, claim.subject.high
+        if known is None or low is None or high is None:
             raise UnknownClaimError(claim)
         values = known if known.ndim == 1 else known[:, k]
-        rows = (values >= low - SHORTENED * abs(low)) & (values <= high + SHORTENED * abs(high))
+        rows = (values >= low - TIED * abs(low)) & (values <= high + TIED * abs(high))
         if abs(int(rows.sum()) - claim.rows) > max(5, rows.size // 50):
             raise UnknownClaimError(claim)
         return rows
@@ -348,16 +314,14 @@ class DrawsTruth:
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
-        parts = subject_parts(claim)
-        wrong = self.shift, self.spread
-        if WHOLE in parts:
+        subject, wrong = claim.subject, (self.shift, self.spread)
+        if subject.kind == "whole":
             return self.joint
         if claim.quantity == "coverage_error":
             return max(interval_error(self.M, *wrong), self.joint)
-        coordinate = str(parts["coordinate"][0]) if "coordinate" in parts else None
-        if (coordinate is None) != (self.D == 1):
+        if subject.kind != ("all rows" if self.D == 1 else "coordinate"):
             raise UnknownClaimError(claim)
-        shift, spread = wrong if coordinate in (None, str(self.D - 1)) else (0.0, 1.0)
+        shift, spread = wrong if self.D == 1 or int(subject.name) == self.D - 1 else (0.0, 1.0)
         if claim.quantity == "coverage":
             return central_coverage(claim.expected, self.M, shift, spread)
         if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed

@@ -21,7 +21,6 @@ from pathlib import Path
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
 from benchmarks.validity.claim_designs import DESIGNS, Data, Design
-from benchmarks.validity.claim_truth import subject_parts
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -68,7 +67,7 @@ def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Co
         wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
         counts.update({f"claims {claim.kind}": 1, f"false {claim.kind}": int(wrong)})
         if wrong:
-            counts[f"which {claim.kind}: {claim.quantity} of {' and '.join(subject_parts(claim))}"] += 1
+            counts[f"which {claim.kind}: {claim.quantity} of {claim.subject.kind}"] += 1
     false = alarm or any(counts[name] for name in counts if name.startswith("false "))
     counts.update({FALSE_PAGES: int(false), ALARMS: int(alarm), SILENT: int(not claimed and status != "cannot tell")})
     return dict(counts)

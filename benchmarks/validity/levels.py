@@ -43,7 +43,7 @@ from calibrant import points, ranking, regions
 from calibrant.errors import NotApplicableError
 
 RATES = {"5 %": 0.05, "1 %": 0.01}
-MOST = {"5 %": 0.065, "1 %": 0.016}  # what is asked
+MAX_RATES = {"5 %": 0.065, "1 %": 0.016}  # what is asked
 AGAIN = 4
 PART = 500
 REDRAWS, FEW_REDRAWS = 199, 99
@@ -246,7 +246,7 @@ def share(cell: Cell, counts: Counts, name: str) -> float:
 
 def holds(cell: Cell, counts: Counts) -> bool:
     """Tell whether both rates are at most what is asked; a test that always refuses makes no error."""
-    return not any(share(cell, counts, name) > most for name, most in MOST.items())
+    return not any(share(cell, counts, name) > most for name, most in MAX_RATES.items())
 
 
 def longer(cell: Cell) -> Cell:
@@ -301,7 +301,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
         report.say(f"{design + ':':<14}{words}")
     report.say(f"Calibrated predictions; {REDRAWS} redraws where a test redraws. Rates have their standard error.")
     report.say(
-        f"PASS: at most {MOST['5 %']:g} at 5 % and {MOST['1 %']:g} at 1 %. What exceeded that was measured again"
+        f"PASS: at most {MAX_RATES['5 %']:g} at 5 % and {MAX_RATES['1 %']:g} at 1 %. What exceeded that was "
+        "measured again"
     )
     report.say(f"with {AGAIN} times the repeats, which is what is shown ({len(doubtful)} of {len(cells)} cells).")
     if len(finished) < len(parts):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.runner import RESULTS
-from benchmarks.validity.levels import CALIBRATED, MOST, PEER, WARNED
+from benchmarks.validity.levels import CALIBRATED, MAX_RATES, PEER, WARNED
 
 ROOT = Path(__file__).parents[2]
 PAGE, PICTURE = ROOT / "docs/concepts/validity.md", ROOT / "docs/_static/validity.svg"
@@ -60,7 +60,7 @@ def level_table(rows: list[Row], truth: str) -> str:
     for test in tests:
         cells = [row for row in rows if row["test"] == test]
         answered = [int(row["answers"]) for row in cells if int(row["answers"])]
-        rates = [f"{largest(cells, name):.3f}" for name in MOST]
+        rates = [f"{largest(cells, name):.3f}" for name in MAX_RATES]
         lines.append([_code(test), str(len(answered)), f"{min(answered):,}", *rates])
     return markdown(["test", "designs × n", "data sets, at least", "largest rate at 5 %", "at 1 %"], lines)
 
@@ -125,7 +125,7 @@ def draw() -> None:
     )
     _dots(top, [(row["test"], row["5 %"], row["truth"] == PEER) for row in shown], names)
     _dots(below, [(kind_of(row["design"]), row["false pages"], False) for row in claims], kinds)
-    top.axvline(MOST["5 %"], color=BOUND, linestyle="--", linewidth=1)
+    top.axvline(MAX_RATES["5 %"], color=BOUND, linestyle="--", linewidth=1)
     top.set_title(
         "Rejections of calibrated predictions at 5 %; dashed: at most 0.065 is allowed", loc="left", fontsize=9
     )

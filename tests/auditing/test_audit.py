@@ -207,7 +207,7 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     shares = np.bincount(y, minlength=3) / 6000
     named = [f"{k} (observed {100 * shares[k]:.0f} %, predicted {p} %)" for k, p in ((2, 5), (1, 15))]
     assert verdict.headline.endswith(f"2 of 3 classes are off by more than chance (p = 0.002): {'; '.join(named)}.")
-    assert [(claim.subject, claim.kind) for claim in verdict.claims] == [
+    assert [(str(claim.subject), claim.kind) for claim in verdict.claims] == [
         ("class 2", "miscalibrated"),
         ("class 2", "above"),
         ("class 1", "miscalibrated"),

@@ -144,9 +144,9 @@ class TestVerdict:
         low, high = stats.beta.ppf(
             [0.0125, 0.9875], [840, 841], [161, 160]
         )  # Clopper-Pearson, half of 5 % for a family
-        assert (of_level.kind, of_level.subject, of_level.quantity) == ("below", "90 % intervals", "coverage")
+        assert (of_level.kind, str(of_level.subject), of_level.quantity) == ("below", "90 % intervals", "coverage")
         assert (of_level.estimate, of_level.low, of_level.high) == pytest.approx((0.84, low, high))
-        assert (whole.kind, whole.subject, whole.quantity) == ("miscalibrated", "all rows", "coverage_error")
+        assert (whole.kind, str(whole.subject), whole.quantity) == ("miscalibrated", "all rows", "coverage_error")
         assert (whole.estimate, whole.low, whole.high) == pytest.approx((0.06, 0.9 - high, 0.9 - low))
         assert plain(verdict.headline) == (
             "The 90 % intervals cover 84 % of the outcomes (95 % limits: 81 % to 87 %): they are too narrow "
@@ -212,13 +212,13 @@ class TestVerdict:
         audit = cb.audit(y, cb.Intervals(-widths / 2, widths / 2, 0.9), resamples=19)
         assert audit.verdict.status == "miscalibrated"
         first, wide, narrow, whole = audit.verdict.claims[:4]  # too low a coverage is worse
-        assert (first.kind, first.subject, first.quantity) == (
+        assert (first.kind, str(first.subject), first.quantity) == (
             "miscalibrated",
             "90 % intervals of width 3",
             "coverage_error",
         )
         assert (narrow.kind, narrow.estimate, wide.kind, wide.estimate) == ("above", 0.98, "below", 0.82)
-        assert (whole.kind, whole.subject) == ("within", "all rows")
+        assert (whole.kind, str(whole.subject)) == ("within", "all rows")
         assert values(audit)["coverage"].pvalue > 0.5
 
     def test_groups(self):
@@ -234,7 +234,7 @@ class TestVerdict:
             "2 of 2 groups are off by more than chance (p < 0.001): part = bad (covers 44 %, below 90 %); "
             "part = good (covers 100 %, above 90 %)."
         )
-        assert [(claim.kind, claim.subject) for claim in audit.verdict.claims[:2]] == [
+        assert [(claim.kind, str(claim.subject)) for claim in audit.verdict.claims[:2]] == [
             ("below", "group part = bad"),
             ("above", "group part = good"),
         ]
@@ -395,9 +395,9 @@ class TestAgreement:
         tables = {table.name: table for section in audit.findings.sections for table in section.tables}
         by_size = tables["sizes"].columns["pvalue_adjusted"]
         claims = audit.verdict.claims
-        whole = next(claim for claim in claims if claim.subject == "all rows")
+        whole = next(claim for claim in claims if str(claim.subject) == "all rows")
         assert whole.pvalue == pytest.approx(min(deciding))
-        named = {claim.pvalue for claim in claims if claim.kind in ("below", "above") and "width" in claim.subject}
+        named = {claim.pvalue for claim in claims if claim.kind in ("below", "above") and "width" in str(claim.subject)}
         assert named == {p for p in by_size if p < 0.05}
         if audit.verdict.status == "miscalibrated":
             assert min([*deciding, *by_size]) < 0.05
@@ -539,7 +539,7 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     assert sizes.columns["size"] == ("0 to 1", "3")
     assert sizes.columns["pvalue_adjusted"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
-    part = next(claim for claim in audit.verdict.claims if claim.subject == "90 % sets of size 3")
+    part = next(claim for claim in audit.verdict.claims if str(claim.subject) == "90 % sets of size 3")
     assert (part.kind, part.quantity) == ("miscalibrated", "coverage_error")
     assert (
         audit.verdict.sentences[-1]

@@ -34,7 +34,7 @@ def table(audit):
 
 def claimed(audit, quantity):
     """Return the claims on a quantity, by their subject."""
-    return {claim.subject: claim for claim in audit.verdict.claims if claim.quantity == quantity}
+    return {str(claim.subject): claim for claim in audit.verdict.claims if claim.quantity == quantity}
 
 
 class TestNumbers:
@@ -116,7 +116,7 @@ class TestNumbers:
         assert cb.audit(Y, climate, resamples=19).verdict.status != "miscalibrated"
         audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert {claim.quantity for claim in audit.verdict.claims if claim.subject == "covariates"} == {
+        assert {claim.quantity for claim in audit.verdict.claims if str(claim.subject) == "covariates"} == {
             "rank_score_test",
             "tarp_ranks",
         }
@@ -227,7 +227,7 @@ class TestVectors:
         draws[:, :, 1] = MEANS[:, None, 1] + 0.5 * (RIGHT[:, :, 1] - MEANS[:, None, 1])
         audit = cb.audit(VECTORS, cb.Samples(draws), columns=["a", "b", "c"], resamples=19)
         (claim,) = claimed(audit, "spread").values()
-        assert (claim.subject, claim.kind) == ("b", "above")
+        assert (str(claim.subject), claim.kind) == ("b", "above")
         coordinates = audit.findings.sections[0].tables[0].columns
         assert coordinates["coordinate"][0] == "b"
         assert coordinates["pvalue_adjusted"][0] == claim.pvalue

@@ -11,7 +11,7 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.cli.conditions import judge, read_condition
-from calibrant.core.claims import Claim
+from calibrant.core.claims import ALL_ROWS, Claim
 from calibrant.core.findings import Measurement, Section, Verdict
 from calibrant.errors import InputError
 
@@ -46,7 +46,7 @@ def measured():
     """
     found = audited_plans(outcomes((14, 20), (240, 400), (50, 100)), np.full(520, 0.5), (20, 400, 100))
     section = Section("probabilities", "Probabilities", "", MEASUREMENTS)
-    claim = Claim("cannot tell", "all rows", "cutoff_error", 0.04, 0.01, 0.055, 0.95)
+    claim = Claim("cannot tell", ALL_ROWS, "cutoff_error", 0.04, 0.01, 0.055, 0.95)
     verdict = Verdict("cannot tell", "Too few rows.", (), (claim,))
     return replace(found, verdict=verdict, sections=(section,)).to_dict()
 

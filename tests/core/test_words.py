@@ -4,9 +4,23 @@ import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.words import cell, interval, level, number, pvalue
+from calibrant.core.words import (
+    cell,
+    interval,
+    level,
+    number,
+    outward,
+    points,
+    pvalue,
+    round_down,
+    round_up,
+    short_limits,
+    tolerance_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +84,50 @@ def test_every_number_of_a_text_has_them():
     assert digits <= {1, 2, 3, 4}  # those of p-values have three decimals
     assert "p-value adjusted" in text
     assert "pvalue" not in text
+
+
+shares = st.floats(0, 1, allow_subnormal=False)
+SAME = 1e-9
+
+
+class TestRounding:
+    """What is written of limits is true, and an estimate contradicts neither its limits nor the tolerance."""
+
+    @given(shares, shares, shares, st.sampled_from([0.01, 0.0123, 0.02, 0.05]))
+    def test_errors(self, a, b, c, tolerance):
+        low, estimate, high = sorted((a, b, c))
+        down, up, middle = (float(text) / 100 for text in outward(low, high, estimate, tolerance))
+        assert down <= low + SAME
+        assert up >= high - SAME
+        assert down <= middle <= up
+        for exact, shown in ((low, down), (high, up), (estimate, middle)):
+            if abs(exact - tolerance) > 1e-7:
+                assert (shown > tolerance + SAME) == (exact > tolerance)
+
+    @given(shares, shares, shares, st.sampled_from([0.5, 0.9, 0.975]))
+    def test_shares_around_a_level(self, a, b, c, level):
+        low, estimate, high = sorted((a, b, c))
+        shown = [float(text) / 100 for text in outward(low, high, estimate, expected=level, digits=0)]
+        for exact, written in zip((low, high, estimate), shown, strict=True):
+            if abs(exact - level) > 1e-7:
+                assert np.sign(round(written - level, 9)) == np.sign(exact - level)
+
+    @given(st.floats(-1e6, 1e6), st.integers(0, 6))
+    def test_up_and_down(self, value, digits):
+        assert round_down(value, digits) <= value + 1e-6 * 10.0**-digits
+        assert round_up(value, digits) >= value - 1e-6 * 10.0**-digits
+        assert round_up(value, digits) - round_down(value, digits) <= 1.01 * 10.0**-digits
+
+    @given(st.floats(-1, 1), st.floats(-1, 1), st.sampled_from([0.01, 0.0123, 0.5]))
+    def test_limits_of_any_size(self, a, b, tolerance):
+        low, high = sorted((a, b))
+        down, up = (float(text) for text in short_limits(low, high, tolerance).split(" to "))
+        assert down <= low + 1e-6 * abs(low) + 1e-300
+        assert up >= high - 1e-6 * abs(high) - 1e-300
+        if max(abs(low), abs(high)) <= tolerance * (1 - 1e-6):
+            assert max(abs(down), abs(up)) <= tolerance
+
+    @given(st.floats(1e-6, 1))
+    def test_points_rounded_upwards(self, value):
+        assert float(points(value, up=True).split()[0]) / 100 >= value * (1 - 1e-9)
+        assert float(tolerance_words(value).split()[0]) / 100 >= value * (1 - 1e-9)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from calibrant.core.claims import Subject
 from calibrant.core.findings import Setting, Verdict
 from calibrant.core.words import with_parts
 from calibrant.probabilities.group_claims import group_claims, group_words
@@ -29,15 +30,15 @@ def setting(families=1, tolerance=None):
 
 def test_claims():
     first, side, second = group_claims(FOUND, setting(2))
-    assert (first.kind, first.subject, first.quantity) == ("miscalibrated", "group plan = a", "cutoff_error")
+    assert (first.kind, str(first.subject), first.quantity) == ("miscalibrated", "group plan = a", "cutoff_error")
     assert (first.estimate, first.pvalue, first.level, first.rows) == (0.12, 0.008, 0.95, 100)
-    assert (side.kind, side.subject, side.quantity) == ("above", "group plan = a", "bias")
+    assert (side.kind, str(side.subject), side.quantity) == ("above", "group plan = a", "bias")
     assert (side.estimate, side.low, side.high) == (0.11, 0.05, 0.17)
-    assert (second.kind, second.subject, second.pvalue) == ("miscalibrated", "group plan = b", 0.04)
+    assert (second.kind, str(second.subject), second.pvalue) == ("miscalibrated", "group plan = b", 0.04)
 
 
 def test_families_share_the_error_rate():
-    assert [claim.subject for claim in group_claims(FOUND, setting(3))] == ["group plan = a"] * 2
+    assert [str(claim.subject) for claim in group_claims(FOUND, setting(3))] == ["group plan = a"] * 2
     assert group_claims(FOUND, setting(20)) == ()
 
 
@@ -52,9 +53,9 @@ def test_false_claims():
 
 def test_words():
     how = group_words(FOUND)
-    assert how["group plan = a"] == "observed 41 %, predicted 30 %"
-    assert how["group plan = b"].endswith("errors both ways")
-    assert next(iter(group_words(FOUND, "class"))) == "class plan = a"
+    assert how[Subject("group", name="plan = a")] == "observed 41 %, predicted 30 %"
+    assert how[Subject("group", name="plan = b")].endswith("errors both ways")
+    assert next(iter(group_words(FOUND, "class"))) == Subject("class", name="plan = a")
 
 
 def test_the_verdict_names_groups():

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.claims import USUAL_TOLERANCES, Claim
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject
 from calibrant.core.words import outward, share_words
-from calibrant.probabilities.verdict import bounds_of, rows_to_pass, scores_between
+from calibrant.probabilities.verdict import rows_to_pass
 
 HALF = np.full(400, 0.5)
 
@@ -30,7 +30,7 @@ class TestMainClaim:
         verdict = audited(happened(260), HALF).verdict
         claim = verdict.claims[0]
         limits = cb.interval("cutoff_error", happened(260), HALF)
-        assert (verdict.status, claim.kind, claim.subject) == ("miscalibrated", "miscalibrated", "all rows")
+        assert (verdict.status, claim.kind, str(claim.subject)) == ("miscalibrated", "miscalibrated", "all rows")
         assert claim.estimate == pytest.approx(0.15)
         assert (claim.low, claim.high) == (pytest.approx(limits.low), pytest.approx(limits.high))
         # s² is the larger of Σp(1 - p) and Σr², which is 100 in both cases here
@@ -91,7 +91,7 @@ class TestRegions:
         main, region = audited(y, p).verdict.claims
         assert main.kind == "miscalibrated"
         assert (region.kind, region.expected, region.estimate) == ("above", pytest.approx(0.2), 0.5)
-        assert bounds_of(region.subject)[1] == 0.2
+        assert region.subject.high == 0.2
         assert 0.2 < region.low < 0.5 < region.high
         assert not region.is_false(0.5)
         assert region.is_false(0.2)
@@ -103,9 +103,15 @@ class TestRegions:
         words = " ".join(audited(y, p).verdict.sentences)
         assert re.search(r"too low up to 0\.\d+ and above 0\.\d+ and too high from 0\.\d+ to 0\.\d+", words)
 
-    def test_subjects_can_be_read_back(self):
-        for low, high in ((0.0, 0.0), (0.0, 0.3), (1 / 3, 2 / 3), (1e-5, 1.0)):
-            assert bounds_of(scores_between(low, high)) == (low, high)
+    def test_regions_in_words(self):
+        bounds = (0.0, 0.0), (0.0, 0.3), (1 / 3, 2 / 3), (0.99961, 0.99982), (0.9996, 1.0)
+        assert [str(Subject("scores", low=low, high=high)) for low, high in bounds] == [
+            "scores 0",
+            "scores 0 to 0.3",
+            "scores 0.333 to 0.667",
+            "scores 0.9996 to 0.9998",
+            "scores 0.9996 to 1",
+        ]
 
 
 class TestQuestions:
@@ -157,14 +163,17 @@ class TestWords:
 
 
 def test_every_claim_can_be_compared_with_the_truth():
-    claim = Claim("within", "all rows", "cutoff_error", 0.01, 0.0, 0.03, 0.95, 100, tolerance=0.05)
+    intervals = Subject("intervals", level=0.9)
+    claim = Claim("within", ALL_ROWS, "cutoff_error", 0.01, 0.0, 0.03, 0.95, 100, tolerance=0.05)
     assert not claim.is_false(0.02)
     assert claim.is_false(0.04)  # beyond its limits
-    assert Claim("cannot tell", "all rows", "cutoff_error", 0.01, 0.0, 0.03, 0.95).is_false(0.04)
-    assert not Claim("description", "all rows", "cutoff_error", 0.01, 0.0, 0.03).is_false(0.04)
-    assert Claim("miscalibrated", "group a", "cutoff_error", 0.1, math.nan, math.nan, 0.95).is_false(0.0)
-    assert Claim("below", "90 % intervals", "coverage", 0.8, 0.7, 0.95, 0.95, expected=0.9).is_false(0.9)
-    assert not Claim("below", "90 % intervals", "coverage", 0.8, 0.7, 0.95, 0.95, expected=0.9).is_false(0.85)
+    assert Claim("cannot tell", ALL_ROWS, "cutoff_error", 0.01, 0.0, 0.03, 0.95).is_false(0.04)
+    assert not Claim("description", ALL_ROWS, "cutoff_error", 0.01, 0.0, 0.03).is_false(0.04)
+    assert Claim("miscalibrated", Subject("group", name="a"), "cutoff_error", 0.1, math.nan, math.nan, 0.95).is_false(
+        0.0
+    )
+    assert Claim("below", intervals, "coverage", 0.8, 0.7, 0.95, 0.95, expected=0.9).is_false(0.9)
+    assert not Claim("below", intervals, "coverage", 0.8, 0.7, 0.95, 0.95, expected=0.9).is_false(0.85)
 
 
 @given(
@@ -181,7 +190,7 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
     y = rng.random(n) < 0.5 + slope * (p - 0.5)
     audit = cb.audit(y, p, resamples=39, tolerance=tolerance, groups=rng.integers(0, 2, n))
     verdict, lines = audit.verdict, {line.name: line for line in audit.findings.measurements}
-    main = next(claim for claim in verdict.claims if claim.subject == "all rows")
+    main = next(claim for claim in verdict.claims if str(claim.subject) == "all rows")
     assert {name for name, line in lines.items() if line.decides} == {"cutoff_error", "calibration_test"}
     assert lines["cutoff_error"].value == pytest.approx(main.estimate)
     if lines["cutoff_error"].interval is not None:
@@ -189,7 +198,7 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
     assert main.pvalue == lines["calibration_test"].pvalue
     columns = audit.findings.groups.columns
     off = {f"group {g}" for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
-    assert {claim.subject for claim in verdict.claims if claim.subject.startswith("group ")} == off
+    assert {str(claim.subject) for claim in verdict.claims if claim.subject.kind == "group"} == off
     if verdict.status == "within":
         assert main.high <= verdict.tolerance
     if verdict.status == "miscalibrated":

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from calibrant.core.claims import ALL_ROWS
 from calibrant.core.findings import Setting
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.explain import found_columns
@@ -60,7 +61,7 @@ class TestClaims:
         checks = checks_of(ranks, *[ranks] * 9)  # ten checks leave little to each
         (column,) = columns_of(checks)
         assert column.failures == ("none",)
-        (claim,) = coverage_claim(column, "all rows", checks)
+        (claim,) = coverage_claim(column, ALL_ROWS, checks)
         assert claim.kind == "limits"
         assert claim.estimate == 0.97
         assert claim.low <= 0.9
@@ -72,7 +73,7 @@ class TestClaims:
         u = stats.norm.cdf(rng.choice([0.6, 1, 1.6]) * rng.normal(size=n) - rng.choice([0.0, 0.5]))
         checks = checks_of(Ranks.of(rng.binomial(M, u), M))
         columns = columns_of(checks)
-        for claim in [*column_claims(columns, checks), *coverage_claim(columns[0], "all rows", checks)]:
+        for claim in [*column_claims(columns, checks), *coverage_claim(columns[0], ALL_ROWS, checks)]:
             if claim.kind in ("above", "below"):
                 assert claim.pvalue is None or claim.pvalue <= 0.05
                 assert not claim.low <= claim.expected <= claim.high

@@ -3,7 +3,7 @@
 import numpy as np
 
 import calibrant as cb
-from calibrant.core.claims import Claim
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 
 READINGS = {
@@ -70,7 +70,7 @@ def groups(labels, rows=400):
 
 
 def error_claim(kind, estimate, low, high, tolerance=None):
-    return Claim(kind, "all rows", "cutoff_error", estimate, low, high, 0.95, 4000, tolerance=tolerance, test="kuiper")
+    return Claim(kind, ALL_ROWS, "cutoff_error", estimate, low, high, 0.95, 4000, tolerance=tolerance, test="kuiper")
 
 
 def churn():
@@ -90,9 +90,19 @@ def churn():
             (
                 error_claim("miscalibrated", 0.0401, 0.0243, 0.0549),
                 Claim(
-                    "above", "group student", "frequency", 0.6, 0.55, 0.65, 0.95, 400, 0.9, test="kuiper", pvalue=0.0
+                    "above",
+                    Subject("group", name="student"),
+                    "frequency",
+                    0.6,
+                    0.55,
+                    0.65,
+                    0.95,
+                    400,
+                    0.9,
+                    test="kuiper",
+                    pvalue=0.0,
                 ),
-                Claim("description", "scores 0.8 to 0.9", "frequency", 0.61, rows=400, expected=0.84),
+                Claim("description", Subject("scores", low=0.8, high=0.9), "frequency", 0.61, rows=400, expected=0.84),
             ),
         ),
         sections=(

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.claims import Claim, outcome
+from calibrant.core.claims import ALL_ROWS, Claim, Subject, outcome
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.core.words import points
 from calibrant.report.claims import (
     BEYOND,
     DESCRIBES,
@@ -20,14 +21,21 @@ from calibrant.report.claims import (
     boxes,
     claim_numbers,
     marked,
-    points_words,
     tolerances,
 )
 from calibrant.report.page import render
 from calibrant.report.text import as_html_fragment, as_text
 
-ERROR = Claim("miscalibrated", "all rows", "cutoff_error", 0.0401, 0.0243, 0.0549, 0.95, 4000)
-COVERAGE = Claim("within", "90 % intervals", "coverage", 0.91, 0.896, 0.919, 0.95, 4000, 0.9, 0.02)
+ERROR = Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.0401, 0.0243, 0.0549, 0.95, 4000)
+COVERAGE = Claim("within", Subject("intervals", level=0.9), "coverage", 0.91, 0.896, 0.919, 0.95, 4000, 0.9, 0.02)
+
+
+def scores(low, high):
+    return Subject("scores", low=low, high=high)
+
+
+def group(name):
+    return Subject("group", name=name)
 
 
 def findings(*claims, status="within", tolerance=None, **changes):
@@ -53,13 +61,13 @@ class TestBoxes:
         )
 
     def test_descriptions_are_not_among_them(self):
-        description = Claim("description", "scores 0.8 to 0.9", "frequency", 0.61)
+        description = Claim("description", Subject("scores", low=0.8, high=0.9), "frequency", 0.61)
         found = boxes(findings(description, ERROR, replace(ERROR, kind="limits"), COVERAGE))
         assert [box.value for box in found] == ["4.0\u00a0%", "91.0\u00a0%"]
 
     def test_one_range_of_scores_the_worst(self):
         ranges = [
-            Claim("above", f"scores {low} to {low + 0.123456}", "frequency", p, p - 0.01, p + 0.01, 0.95, 9, 0.1)
+            Claim("above", scores(low, low + 0.123456), "frequency", p, p - 0.01, p + 0.01, 0.95, 9, 0.1)
             for low, p in ((0.1, 0.2), (0.2, 0.4), (0.3, 0.3))
         ]
         found = boxes(findings(ERROR, *ranges))
@@ -70,16 +78,33 @@ class TestBoxes:
         assert boxes(findings(sections=(section,))) == []
 
     def test_what_is_no_share(self):
-        claim = replace(ERROR, quantity="difference of log_score", subject="a and b", tolerance=0.01)
+        claim = replace(
+            ERROR, quantity="difference of log_score", subject=Subject("models", name="a and b"), tolerance=0.01
+        )
         (box,) = boxes(findings(claim, kind="comparison"))
         assert (box.label, box.value) == ("Difference of log score, a and b", "0.04010")
         assert box.lines == ("95\u00a0% limits: 0.02430 to 0.05490", "tolerance: 0.01")
         assert tolerances(Verdict("cannot tell", "", (), (claim,), 0.01)) == []
 
+    def test_all_pairs_of_models_and_one_group(self):
+        pairs = [
+            replace(ERROR, subject=Subject("models", name=f"a and {name}"), quantity="difference") for name in "bc"
+        ]
+        groups = [
+            replace(ERROR, kind="miscalibrated", subject=group(name), pvalue=p)
+            for name, p in (("A", 0.02), ("B", 0.01))
+        ]
+        labels = [box.label for box in boxes(findings(*pairs, *groups))]
+        assert labels == ["Difference, a and b", "Difference, a and c", "Cutoff calibration error, group B"]
+
+    def test_limits_of_what_is_no_share_are_rounded_outwards(self):
+        claim = replace(ERROR, quantity="spread", estimate=1.23456, low=1.11119, high=1.33331, expected=1.0)
+        assert claim_numbers(claim) == ("1.111", "1.334", "1.235")
+
     def test_of_several_levels_that_of_the_smallest_pvalue(self):
         levels = [
-            Claim("below", f"{level} % intervals", "coverage", 0.7, 0.6, 0.75, 0.95, 9, level / 100, pvalue=p)
-            for level, p in ((80, 0.01), (90, 0.001), (95, 0.02))
+            Claim("below", Subject("intervals", level=level), "coverage", 0.7, 0.6, 0.75, 0.95, 9, level, pvalue=p)
+            for level, p in ((0.8, 0.01), (0.9, 0.001), (0.95, 0.02))
         ]
         assert boxes(findings(ERROR, *levels))[1].label == "Coverage, 90 % intervals"
 
@@ -99,7 +124,7 @@ class TestRounding:
     @given(shares, shares, shares, st.sampled_from([0.01, 0.02, 0.05]))
     def test_limits_contain_the_limits(self, a, b, c, tolerance):
         low, estimate, high = sorted((a, b, c))
-        claim = Claim("limits", "all rows", "cutoff_error", estimate, low, high, 0.95, tolerance=tolerance)
+        claim = Claim("limits", ALL_ROWS, "cutoff_error", estimate, low, high, 0.95, tolerance=tolerance)
         below, above, _ = (float(text.removesuffix("\u00a0%")) / 100 for text in claim_numbers(claim))
         assert below <= low + 1e-9
         assert above >= high - 1e-9
@@ -109,12 +134,12 @@ class TestRounding:
         [(0.0, 0.01999, ("0.0", "2.0")), (0.02001, 0.03, ("2.001", "3.000")), (0.01, 0.02001, ("1.0", "2.1"))],
     )
     def test_comparisons_with_the_tolerance_stay_true(self, low, high, texts):
-        claim = Claim("limits", "all rows", "cutoff_error", low, low, high, 0.95, tolerance=0.02)
+        claim = Claim("limits", ALL_ROWS, "cutoff_error", low, low, high, 0.95, tolerance=0.02)
         assert tuple(text.removesuffix("\u00a0%") for text in claim_numbers(claim)[:2]) == texts
 
     @given(st.floats(1e-6, 1))
     def test_tolerances_are_rounded_upwards(self, tolerance):
-        assert float(points_words(tolerance).split()[0]) / 100 >= tolerance * (1 - 1e-9)
+        assert float(points(tolerance, up=True).split()[0]) / 100 >= tolerance * (1 - 1e-9)
 
 
 class TestTolerances:
@@ -190,30 +215,35 @@ class TestMarks:
 
     def test_lines_that_claims_name(self):
         claims = (
-            replace(ERROR, subject="group A", pvalue=0.001),
-            replace(ERROR, subject="C", kind="within"),
-            replace(ERROR, subject="group D"),
+            replace(ERROR, subject=group("A"), pvalue=0.001),
+            replace(ERROR, subject=group("C"), kind="within"),
+            replace(ERROR, subject=group("D")),
         )
         assert marked(self.TABLE, claims) == ["bad", "", "", "good"]
 
     def test_of_several_lines_those_with_the_pvalue(self):
-        assert marked(self.TABLE, (replace(ERROR, subject="group B", pvalue=0.002),)) == ["", "bad", "", ""]
-        assert marked(self.TABLE, (replace(ERROR, subject="group B"),)) == ["", "bad", "bad", ""]
+        assert marked(self.TABLE, (replace(ERROR, subject=group("B"), pvalue=0.002),)) == ["", "bad", "", ""]
+        assert marked(self.TABLE, (replace(ERROR, subject=group("B")),)) == ["", "bad", "bad", ""]
 
     def test_of_lines_with_one_name_the_one_with_the_claims_pvalue_is_meant(self):
         table = replace(self.TABLE, columns={"group": ("B", "B"), "pvalue_adjusted": (0.01, 0.02)})
-        assert marked(table, (replace(ERROR, subject="group B", pvalue=0.02),)) == ["", "bad"]
+        assert marked(table, (replace(ERROR, subject=group("B"), pvalue=0.02),)) == ["", "bad"]
 
-    def test_subjects_that_end_with_the_name(self):
-        part = replace(ERROR, subject="90 % intervals of group B", pvalue=0.002)
-        assert marked(self.TABLE, (part,)) == ["", "bad", "", ""]
-        assert marked(self.TABLE, (replace(part, pvalue=0.3),)) == [""] * 4
+    def test_parts_of_one_level_are_marked_by_their_pvalue(self):
+        table = replace(self.TABLE, columns={"width": self.TABLE.columns["group"], **self.TABLE.columns})
+        part = replace(ERROR, subject=Subject("intervals", "B", 0.9, "width"), pvalue=0.002)
+        assert marked(table, (part,)) == ["", "bad", "", ""]
+        assert marked(table, (replace(part, pvalue=0.3),)) == [""] * 4
+
+    def test_a_class_with_the_name_of_a_group_is_not_marked(self):
+        claim = replace(ERROR, subject=Subject("class", name="A"), pvalue=0.001)
+        assert marked(self.TABLE, (claim,)) == [""] * 4
 
     def test_descriptions_mark_nothing(self):
-        assert marked(self.TABLE, (replace(ERROR, subject="group A", level=None),)) == [""] * 4
+        assert marked(self.TABLE, (replace(ERROR, subject=group("A"), level=None),)) == [""] * 4
 
     def test_in_page_and_terminal(self):
-        found = findings(replace(ERROR, subject="group A"), groups=self.TABLE)
+        found = findings(replace(ERROR, subject=group("A")), groups=self.TABLE)
         assert re.search(r'<tr class="bad"><th scope="row">\s*<span class="mark" aria-hidden="true">✗', render(found))
         assert "The verdict names the marked lines." in render(found)
         assert "\n✗ A " in as_text(found)

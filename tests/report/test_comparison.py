@@ -38,7 +38,7 @@ class TestClaims:
     def test_what_the_limits_support(self, limits, tolerance, kind):
         found = made(limits, tolerance=tolerance)
         (claim,) = found.claims
-        assert (claim.kind, claim.quantity, claim.subject) == (kind, "difference of brier_score", "a and b")
+        assert (claim.kind, claim.quantity, str(claim.subject)) == (kind, "difference of brier_score", "a and b")
         assert (claim.low, claim.high, claim.level, claim.rows, claim.pvalue) == (*limits, 0.95, 1000, 0.01)
         assert found.verdict.claims == found.claims
         for truth in limits:  # what the limits contain never makes a claim false

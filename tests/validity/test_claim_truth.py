@@ -20,42 +20,53 @@ from benchmarks.validity.claims import page
 from scipy.stats import norm
 
 from calibrant import Normal
-from calibrant.core.claims import Claim
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
 
 P, Q = np.array([0.0, 0.2, 0.2, 0.6, 0.8]), np.array([0.1, 0.1, 0.2, 0.8, 0.8])
 GROUP = np.array(["A", "A", "B", "B", "B"])
 BINARY = BinaryTruth(Chances(P, Q, np.ones(5)), {"group": GROUP})
 
 
-def claim(subject: str, quantity: str, kind: str = "limits", **fields: object) -> Claim:
+def group(name: str) -> Subject:
+    return Subject("group", name=name)
+
+
+def scores(low: float, high: float) -> Subject:
+    return Subject("scores", low=low, high=high)
+
+
+def claim(subject: Subject, quantity: str, kind: str = "limits", **fields: object) -> Claim:
     return Claim(kind, subject, quantity, 0.0, **{"level": 0.95, "rows": 5, **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("subject", "quantity", "value"),
     [
-        ("all rows", "cutoff_error", 0.04),  # the walk is 0.1, 0, 0, 0.2, 0.2 over 5; its range from 0 on
-        ("all rows", "bias", 0.04),
-        ("group A", "cutoff_error", 0.05),  # 0.1, 0 over 2
-        ("group group = B", "bias", 0.2 / 3),
-        ("scores 0", "frequency", 0.1),
-        ("scores 0 to 0.2", "frequency", 0.15),  # open below, closed above
-        ("scores 0.2 to 0.8, group B", "frequency", 0.8),
+        (ALL_ROWS, "cutoff_error", 0.04),  # the walk is 0.1, 0, 0, 0.2, 0.2 over 5; its range from 0 on
+        (ALL_ROWS, "bias", 0.04),
+        (group("A"), "cutoff_error", 0.05),  # 0.1, 0 over 2
+        (group("group = B"), "bias", 0.2 / 3),
+        (scores(0.0, 0.0), "frequency", 0.1),
+        (scores(0.0, 0.2), "frequency", 0.15),  # open below, closed above
+        (scores(0.2, 0.8), "frequency", 0.8),
     ],
 )
-def test_probabilities(subject: str, quantity: str, value: float) -> None:
+def test_probabilities(subject: Subject, quantity: str, value: float) -> None:
     assert math.isclose(BINARY.value(claim(subject, quantity)), value, rel_tol=1e-12)
 
 
 def test_ties_are_pooled_in_the_cutoff_error_and_weights_count() -> None:
     rows = Chances(np.array([0.5, 0.5]), np.array([0.9, 0.1]), np.array([1.0, 1.0]))
-    assert BinaryTruth(rows, {}).value(claim("all rows", "cutoff_error")) == pytest.approx(0, abs=1e-15)
+    assert BinaryTruth(rows, {}).value(claim(ALL_ROWS, "cutoff_error")) == pytest.approx(0, abs=1e-15)
     rows = rows._replace(w=np.array([3.0, 1.0]))
-    assert BinaryTruth(rows, {}).value(claim("all rows", "cutoff_error")) == pytest.approx(0.2)
+    assert BinaryTruth(rows, {}).value(claim(ALL_ROWS, "cutoff_error")) == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize("subject", ["everything", "group C", "class 1", "scores 0.9 to 1", "coordinate 0"])
-def test_a_subject_that_is_not_known_is_an_error(subject: str) -> None:
+@pytest.mark.parametrize(
+    "subject",
+    [Subject("whole"), group("C"), Subject("class", name="1"), scores(0.9, 1.0), Subject("coordinate", name="0")],
+)
+def test_a_subject_that_is_not_known_is_an_error(subject: Subject) -> None:
     with pytest.raises(UnknownClaimError, match="not known"):
         BINARY.value(claim(subject, "bias"))
 
@@ -63,15 +74,15 @@ def test_a_subject_that_is_not_known_is_an_error(subject: str) -> None:
 def test_a_quantity_that_is_not_known_is_an_error() -> None:
     for known in (BINARY, RegionTruth({"intervals": (Line(0.9, P, P),)}), DrawsTruth(0.0, 1.0, 9)):
         with pytest.raises(UnknownClaimError, match="fame"):
-            known.value(claim("all rows", "fame"))
+            known.value(claim(ALL_ROWS, "fame"))
 
 
 def test_classes_by_name_and_by_predicted_label() -> None:
     stated, true = np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([[0.5, 0.5], [0.4, 0.6]])
     known = ClassTruth(stated, true, {"group": np.array([0, 1])})
-    assert known.value(claim("class 1", "bias")) == pytest.approx(0.1)
-    assert known.value(claim("class 1, group 0", "bias")) == pytest.approx(0.2)
-    assert known.value(claim("the most probable class", "bias")) == pytest.approx(-0.1)
+    assert known.value(claim(Subject("class", name="1"), "bias")) == pytest.approx(0.1)
+    assert known.value(claim(group("0"), "bias")) == pytest.approx(-0.2)  # of the most probable class
+    assert known.value(claim(Subject("most probable class"), "bias")) == pytest.approx(-0.1)
 
 
 def test_coverage_by_level_group_and_width() -> None:
@@ -81,20 +92,23 @@ def test_coverage_by_level_group_and_width() -> None:
     )
     sizes = np.array([[1.0, 2.0], [3.0, 4.0]])
     known = RegionTruth({"intervals": lines}, groups={"group": np.array([0, 1])}, sizes=sizes)
-    assert known.value(claim("50 % intervals", "coverage")) == 0.5
-    assert known.value(claim("90 % intervals, group 1", "coverage")) == 1.0
-    assert known.value(claim("90 % intervals of width 2", "coverage_error", rows=1)) == pytest.approx(0.1)
-    assert known.value(claim("all rows", "coverage_error")) == 0.0  # 50 %: .4 to .5 with and without the edges
-    assert known.value(claim("all rows, group 0", "coverage_error")) == pytest.approx(0.1)
-    for subject in ("all rows", "80 % intervals", "90 % sets", "90 % intervals around 1 to 2"):
+    assert known.value(claim(Subject("intervals", level=0.5), "coverage")) == 0.5
+    assert known.value(claim(group("1"), "coverage", expected=0.9)) == 1.0
+    assert known.value(
+        claim(Subject("intervals", "2", 0.9, "width", 2.0, 2.0), "coverage_error", rows=1)
+    ) == pytest.approx(0.1)
+    assert known.value(claim(ALL_ROWS, "coverage_error")) == 0.0  # 50 %: .4 to .5 with and without the edges
+    assert known.value(claim(group("0"), "coverage_error")) == pytest.approx(0.1)
+    place = Subject("intervals", "1 to 2", 0.9, "place", 1.0, 2.0)
+    for subject in (ALL_ROWS, Subject("intervals", level=0.8), Subject("sets", level=0.9), place):
         with pytest.raises(UnknownClaimError):
             known.value(claim(subject, "coverage"))
 
 
 def test_more_coverage_is_no_error_where_at_least_the_level_is_promised() -> None:
     lines = (Line(0.9, np.array([0.95, 0.99]), np.array([0.95, 0.99])),)
-    assert RegionTruth({"sets": lines}).value(claim("all rows", "coverage_error")) == pytest.approx(0.07)
-    assert RegionTruth({"sets": lines}, less=True).value(claim("all rows", "coverage_error")) == 0
+    assert RegionTruth({"sets": lines}).value(claim(ALL_ROWS, "coverage_error")) == pytest.approx(0.07)
+    assert RegionTruth({"sets": lines}, less=True).value(claim(ALL_ROWS, "coverage_error")) == 0
 
 
 def test_ranks_agree_with_a_simulation() -> None:
@@ -105,29 +119,29 @@ def test_ranks_agree_with_a_simulation() -> None:
     share = np.bincount(rank, minlength=M + 1).cumsum() / n - np.arange(1, M + 2) / (M + 1)
     assert share.max() - share.min() == pytest.approx(interval_error(M, shift, spread), abs=0.006)
     known = DrawsTruth(shift, spread, M)
-    covered = claim("all rows", "coverage", expected=0.8)
+    covered = claim(ALL_ROWS, "coverage", expected=0.8)
     assert known.value(covered) == pytest.approx(np.mean((rank >= 1) & (rank <= M - 1)), abs=0.006)
-    assert known.value(claim("all rows", "shift")) == pytest.approx(-0.2 / 1.3)  # the draws are too low
-    assert known.value(claim("all rows", "spread")) == pytest.approx(1 / 1.3)
+    assert known.value(claim(ALL_ROWS, "shift")) == pytest.approx(-0.2 / 1.3)  # the draws are too low
+    assert known.value(claim(ALL_ROWS, "spread")) == pytest.approx(1 / 1.3)
 
 
 def test_the_last_of_several_coordinates_is_wrong() -> None:
     known = DrawsTruth(0.2, 1.3, 9, 5, joint=0.1)
-    assert known.value(claim("0", "spread")) == 1
-    assert known.value(claim("coordinate 4", "spread")) == pytest.approx(1 / 1.3)
-    assert known.value(claim("the whole", "average")) == 0.1
+    assert known.value(claim(Subject("coordinate", name="0"), "spread")) == 1
+    assert known.value(claim(Subject("coordinate", name="4"), "spread")) == pytest.approx(1 / 1.3)
+    assert known.value(claim(Subject("whole"), "average")) == 0.1
     with pytest.raises(UnknownClaimError):
-        known.value(claim("all rows", "spread"))
+        known.value(claim(ALL_ROWS, "spread"))
 
 
 def test_false_claims_of_a_page_are_counted_by_kind() -> None:
     data = Data(P, P, {}, BINARY)
     claims = [
-        claim("all rows", "bias", "limits", low=0.0, high=0.1),  # true: 0.04
-        claim("group A", "bias", "above", low=-0.1, high=0.1),  # false: the bias is 0
-        claim("scores 0", "frequency", "limits", low=0.2, high=0.3),  # false: 0.1
-        claim("all rows", "cutoff_error", "within", tolerance=0.05),  # true
-        claim("anything", "else", "description", level=None),  # claims nothing
+        claim(ALL_ROWS, "bias", "limits", low=0.0, high=0.1),  # true: 0.04
+        claim(group("A"), "bias", "above", low=-0.1, high=0.1),  # false: the bias is 0
+        claim(scores(0.0, 0.0), "frequency", "limits", low=0.2, high=0.3),  # false: 0.1
+        claim(ALL_ROWS, "cutoff_error", "within", tolerance=0.05),  # true
+        claim(Subject("models", name="a and b"), "else", "description", level=None),  # claims nothing
     ]
     counts = page("within", claims, data, Design(lambda rng, n: data, kept=False, repeats={}))
     assert (counts["false limits"], counts["false above"], counts["false within"]) == (1, 1, 0)

@@ -13,7 +13,7 @@ from calibrant.auditing.probabilities import audit_binary, audit_classes, binary
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.findings import Findings, Grouped, Kind, Part, Setting, Verdict
+from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed, with_parts
 from calibrant.errors import InputError, shown
@@ -209,9 +209,9 @@ def audit(
         covariates=None if covariates is None else covariate_columns(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
     )
-    part = how.sections(rows, setting)
+    found = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
-    return audit_of(part, grouped, setting, families, kind=kind, n=rows.n, names=called)
+    return audit_of(found, grouped, setting, families, kind=kind, n=rows.n, names=called)
 
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:
@@ -286,7 +286,7 @@ def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
 
 
 def audit_of(
-    part: Part,
+    found: KindFindings,
     grouped: Grouped | None,
     setting: Setting,
     families: Sequence[str],
@@ -304,11 +304,11 @@ def audit_of(
         kind=kind,
         n=n,
         level=setting.level,
-        verdict=part.verdict if grouped is None else _with_groups(part.verdict, grouped, setting),
-        sections=part.sections,
+        verdict=found.verdict if grouped is None else _with_groups(found.verdict, grouped, setting),
+        sections=found.sections,
         groups=None if grouped is None else grouped.table,
         group_figures=() if grouped is None else grouped.figures,
-        caveats=(*part.caveats, *([shared] if len(families) > 1 else [])),
+        caveats=(*found.caveats, *([shared] if len(families) > 1 else [])),
         names=names,
         version=__version__,
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.auditing.measurements import Found, kernel_test, of_rows, score
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score
 from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
 from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -32,7 +32,7 @@ from calibrant.regions.audit_tables import (
     one_level,
 )
 from calibrant.regions.caveats import weights_caveat
-from calibrant.regions.claims import INTERVALS, QUANTILES, Beside, Plan
+from calibrant.regions.claims import CENTRAL, QUANTILES, Beside, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.regions.verdict import coverage_verdict, kernel_verdict
@@ -45,10 +45,10 @@ MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
-COORDINATE = INTERVALS._replace(subject="central {level} intervals of {group}")
+COORDINATE = CENTRAL._replace(part="coordinate")
 
 
-def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
+def audit_vectors(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Audit distributions of vectors.
 
     The central intervals of each coordinate are tested by their coverage, and the whole distribution, including
@@ -75,7 +75,7 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> Part:
         *not_scored,
         *no_margins,
     )
-    return Part((section,), _verdict_of_vectors(lines, whole, rows, setting), caveats)
+    return KindFindings((section,), _verdict_of_vectors(lines, whole, rows, setting), caveats)
 
 
 def _verdict_of_vectors(lines: Lines | None, whole: float | None, rows: DistributionRows, setting: Setting) -> Verdict:
@@ -160,7 +160,7 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
     return grouped([few_levels(table, few) for table in tables], setting, Rule(), QUANTILES, several=few.size > 1)
 
 
-def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
+def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Audit distributions: coverage of central intervals and quantiles, scores, sharpness.
 
     Draws with equal weights are tested by their ranks.
@@ -191,7 +191,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> Part:
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
     caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
-    return Part((section,), levels.verdict(setting), caveats)
+    return KindFindings((section,), levels.verdict(setting), caveats)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
@@ -229,7 +229,7 @@ def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
     return level_measurements(levels.central, "coverage", "coverage of {} intervals")
 
 
-def _scored(rows: DistributionRows, setting: Setting) -> Found:
+def _scored(rows: DistributionRows, setting: Setting) -> Collected:
     distribution = rows.distribution
     draws = isinstance(distribution, Samples)
     several = isinstance(distribution, Samples) and distribution.M > 1
@@ -241,7 +241,7 @@ def _scored(rows: DistributionRows, setting: Setting) -> Found:
     return tuple(m for part, _ in found for m in part), tuple(text for _, part in found for text in part)
 
 
-def _sharp(rows: DistributionRows) -> Found:
+def _sharp(rows: DistributionRows) -> Collected:
     try:
         value = sharpness(rows.distribution, weights=rows.w)
     except NotApplicableError as reason:
@@ -283,9 +283,9 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
     return found
 
 
-def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> Part:
+def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> KindFindings:
     """Test a distribution without a distribution function by the kernel test alone."""
     used = tuple(replace(m, decides=m.name == "skce_test" and m.pvalue is not None) for m in measurements)
     section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
-    return Part((section,), kernel_verdict(p, setting), missing)
+    return KindFindings((section,), kernel_verdict(p, setting), missing)

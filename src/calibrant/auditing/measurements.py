@@ -37,7 +37,7 @@ MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
 KERNEL = "skce_test"
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
-Found = tuple[tuple[Measurement, ...], tuple[str, ...]]
+Collected = tuple[tuple[Measurement, ...], tuple[str, ...]]
 """Measurements, and sentences on verbs that do not apply."""
 
 
@@ -142,7 +142,7 @@ def cutoff_limits(pairs: Pairs) -> Limits:
     return limits
 
 
-def measure(pairs: Pairs, setting: Setting) -> Found:
+def measure(pairs: Pairs, setting: Setting) -> Collected:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
     entries = _entries("binary")
     redrawn, how = redrawn_metrics(
@@ -162,7 +162,7 @@ def collected(
     result: Callable[[Entry[Any, Any]], Any],
     redrawn: Mapping[str, Redrawn] | None = None,
     how: str = "",
-) -> Found:
+) -> Collected:
     """Return the measurements of these verbs, and sentences on those that do not apply."""
     found: list[Measurement] = []
     missing = []
@@ -326,7 +326,7 @@ def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
 
 def score(
     verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, **options: Any
-) -> Found:
+) -> Collected:
     """Return the mean score of one level, or a sentence if the verb does not apply."""
     try:
         return (_measured_scores(verb, label, rows, setting, options),), ()
@@ -334,7 +334,7 @@ def score(
         return (), (f"{verb.__name__} does not apply: {reason}.",)
 
 
-def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Found:
+def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Collected:
     """Return the mean score of each level, named by the level; nothing if many levels are in a table instead."""
     levels = rows.prediction.levels
     if levels.size > MAX_LEVELS_SHOWN:
@@ -361,7 +361,7 @@ def _measured_scores(
     return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
 
 
-def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite: bool = True) -> Found:
+def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite: bool = True) -> Collected:
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)

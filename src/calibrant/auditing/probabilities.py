@@ -22,8 +22,8 @@ from calibrant.auditing.measurements import (
 )
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.claims import ALL_ROWS, Claim
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     name: str
     title: str
     intro: str
-    subject: str = ALL_ROWS
+    subject: Subject = ALL_ROWS
     named: str = "Probabilities"
     happens: str = "it happens"
 
@@ -71,18 +71,18 @@ TOP_CLASS = Asked(
     "confidence",
     "The most probable class",
     "Is the most probable class right as often as its probability says?",
-    subject="the most probable class",
+    subject=Subject("most probable class"),
     named="The probability of the most probable class",
     happens="it is right",
 )
 
 
-def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> Part:
+def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> KindFindings:
     """Audit probabilities of an event, from rows or from a summary."""
     return audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
 
 
-def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
+def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
     """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
     evidence = _evidence(pairs, setting, asked)
@@ -103,7 +103,7 @@ def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> Part:
         _figures(summary, setting, asked.subject),
     )
     caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
-    return Part((section,), verdict, (*caveats, *missing))
+    return KindFindings((section,), verdict, (*caveats, *missing))
 
 
 DEPENDENT = (
@@ -115,7 +115,7 @@ DEPENDENT = (
 def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence:
     """Test all rows and find the limits of their error; with clusters from sums over each of them."""
     summary = pairs.ordered
-    named = {"subject": asked.subject, "named": asked.named, "happens": asked.happens}
+    about = (asked.subject, asked.named, asked.happens)
     if setting.clusters is not None and isinstance(pairs, RowPairs):
         clusters = Clusters.of(pairs.rows, setting.clusters)
         statistics = clusters.statistics(setting.resamples, setting.rng)
@@ -123,14 +123,14 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
         test = replace(test, pvalue=0.0) if has_impossible(summary) else test
-        return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, **named)
+        return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, *about)
     test = CALIBRATION_TEST.finish(
         summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
     )
     tenths = _reliability(
         summary, setting, bins=10, strategy="mass", simultaneous=True, level=verdicts.region_level(setting)
     )
-    return verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, **named)
+    return verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, *about)
 
 
 def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[str]:
@@ -170,7 +170,7 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
     return curve
 
 
-def _figures(summary: Ordered, setting: Setting, subject: str) -> tuple[Figure, ...]:
+def _figures(summary: Ordered, setting: Setting, subject: Subject) -> tuple[Figure, ...]:
     cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
     rare = verdicts.Scale.of(summary, setting, subject).rare
     return (
@@ -288,7 +288,7 @@ ClassFacts = RowClasses | CountedClasses
 """Class probabilities and the classes that occurred, as rows or as a summary."""
 
 
-def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
+def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindings:
     """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
     facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(facts.top, setting, TOP_CLASS)
@@ -306,7 +306,7 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> Part:
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
-    return Part((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+    return KindFindings((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
 
 
 def _renamed(measurement: Measurement) -> Measurement:

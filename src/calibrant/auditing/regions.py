@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import Found, kernel_test, of_rows, score, score_levels
-from calibrant.core.claims import Claim
-from calibrant.core.findings import Figure, Grouped, Measurement, Part, Section, Setting, Table, Verdict
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score, score_levels
+from calibrant.core.claims import Claim, PartKind, Subject
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.words import percent
 from calibrant.inputs.groups import Grouping, RowLabels
@@ -39,7 +39,7 @@ from calibrant.regions.caveats import (
     ties_caveat,
     weights_caveat,
 )
-from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Judged, Phrase, Plan
+from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Phrase, PhrasedLines, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.regions.verdict import RECALIBRATE, coverage_verdict
@@ -48,7 +48,7 @@ from calibrant.scores.decompose import decompose
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
 
-def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
+def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
     """Audit intervals: their coverage, and whether it changes with their width and place."""
     found = sized.covered(rows, setting)
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
@@ -73,10 +73,10 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> Part:
         sized.size_section(found, setting, INTERVALS, "width"),
     )
     caveats = (*_infinite(rows), *_caveats(rows, found, INTERVALS, setting), *missing, *not_scored)
-    return Part(sections, _sized_verdict(found, INTERVALS, "width", setting), caveats)
+    return KindFindings(sections, _sized_verdict(found, INTERVALS, "width", setting), caveats)
 
 
-def _sized_verdict(found: sized.Covered, phrase: Phrase, size: str, setting: Setting) -> Verdict:
+def _sized_verdict(found: sized.Covered, phrase: Phrase, size: PartKind, setting: Setting) -> Verdict:
     advice = (
         f"Conformal prediction on held-out rows corrects the coverage; coverage alone does not make {phrase.things} "
         "good."
@@ -139,7 +139,7 @@ STATISTICS = {
 }
 
 
-def audit_sets(rows: SetRows, setting: Setting) -> Part:
+def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
     """Audit sets: their coverage, by size, and by the label that happened.
 
     By default only too low a coverage counts: sets promise at least their level, which the coverage of sets of labels
@@ -159,7 +159,7 @@ def audit_sets(rows: SetRows, setting: Setting) -> Part:
         _by_label(rows, found, setting),
     )
     verdict = _sized_verdict(found, SETS, "size", setting) if known else _without_level(found)
-    return Part(sections, verdict, (*_caveats(rows, found, SETS, setting), *missing))
+    return KindFindings(sections, verdict, (*_caveats(rows, found, SETS, setting), *missing))
 
 
 def _without_level(found: sized.Covered) -> Verdict:
@@ -168,7 +168,7 @@ def _without_level(found: sized.Covered) -> Verdict:
         "cannot tell",
         f"The sets cover {percent(coverage)} of the outcomes, and have no nominal level to compare this with.",
         ("Pass Sets(mask, level) to say how many outcomes they should cover.",),
-        (Claim("description", "sets", COVERAGE, coverage, rows=found.table.n),),
+        (Claim("description", Subject("sets"), COVERAGE, coverage, rows=found.table.n),),
     )
 
 
@@ -291,7 +291,7 @@ class Levels:
         return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
 
     @property
-    def judged(self) -> list[Judged]:
+    def judged(self) -> list[PhrasedLines]:
         """The judged lines with their words."""
         first = [] if self.central is None else [(self.central, CENTRAL)]
         return [*first, (self.lines, QUANTILES)]
@@ -328,7 +328,7 @@ def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Sett
     return grouped(tables, setting, Rule(), QUANTILES, several=few.size > 1)
 
 
-def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
+def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
     """Audit quantiles: how many outcomes lie below each, and between pairs of them."""
     levels = Levels.of(HitTable.of(rows), setting)
     parts = _decomposed(rows)
@@ -348,7 +348,7 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> Part:
         (*level_tables(levels), *_score_table(rows, parts)),
     )
     caveats = (*levels.caveats(setting, rows), *missing, *not_scored)
-    return Part((section,), levels.verdict(setting), caveats)
+    return KindFindings((section,), levels.verdict(setting), caveats)
 
 
 def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
@@ -390,7 +390,7 @@ def _decomposed(rows: QuantileRows) -> QuantileDecomposition | None:
     return parts
 
 
-def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition | None) -> Found:
+def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition | None) -> Collected:
     """Return the score of all levels with its parts, if they have one together, and then that of each level."""
     of, several = _score_name(rows), rows.prediction.levels.size > 1
     further, missing = score_levels(quantile_score, "score" if several else of, "quantile", rows, setting)

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.measurements import Found, of_rows, score
-from calibrant.core.findings import Figure, Measurement, Part, Section, Setting, Table
+from calibrant.auditing.measurements import Collected, of_rows, score
+from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
@@ -70,7 +70,7 @@ def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str
 
 def score_measurements(
     rows: DistributionRows, distribution: Samples, each: Mapping[str, FloatArray], setting: Setting
-) -> Found:
+) -> Collected:
     """Return the scores of one coordinate, or of vectors as a whole; and what was left out."""
     if not each:
         why = "one draw per row has no spread" if distribution.finite else "some draws are infinite"
@@ -88,7 +88,7 @@ def score_measurements(
     return (*found, *others, *parts), missing
 
 
-def scored_vectors(rows: DistributionRows, setting: Setting) -> Found:
+def scored_vectors(rows: DistributionRows, setting: Setting) -> Collected:
     """Return the score of draws or distributions of vectors."""
     distribution = rows.distribution
     if not isinstance(distribution, Samples):
@@ -146,7 +146,7 @@ READING = (
 )
 
 
-def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
+def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
     rows, setting = in_content_order(rows, setting)
@@ -171,7 +171,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> Part:
         ),
     )
     caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
-    return Part(sections, sample_verdict(columns, checks, error), caveats)
+    return KindFindings(sections, sample_verdict(columns, checks, error), caveats)
 
 
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:

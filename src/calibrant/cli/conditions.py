@@ -250,7 +250,7 @@ def _numbers(measurement: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[s
 def _claimed(quantity: str, results: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the claim on a quantity of all rows; empty if there is none."""
     claims = results["verdict"].get("claims") or ()
-    return next((c for c in claims if c["quantity"] == quantity and c["subject"] == "all rows"), {})
+    return next((c for c in claims if c["quantity"] == quantity and c["subject"]["kind"] == "all rows"), {})
 
 
 def _lines(results: Mapping[str, Any]) -> list[dict[str, Any]]:

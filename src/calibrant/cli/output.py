@@ -21,7 +21,7 @@ from calibrant.errors import CalibrantError, InputError, printable
 from calibrant.files.table_file import check_file, format_of
 
 if TYPE_CHECKING:
-    from calibrant.report.audit import Audit
+    from calibrant.report.audit import Audit, Reported
 
 STDOUT = "-"
 ENDINGS = (".html", ".htm", ".json")  # of results that were made before
@@ -164,7 +164,7 @@ def verdict_text(found: Audit) -> str:
     return "\n".join(verdict_lines(found.findings, terminal_width()))
 
 
-def signed(found: Audit, title: str | None = None) -> Audit:
+def signed(found: Reported, title: str | None = None) -> Audit:
     """Return the audit with the date on which it was made, and with the title of its report.
 
     The date is that of SOURCE_DATE_EPOCH if it is set, so that a report can be made again to the letter
@@ -232,7 +232,7 @@ def _is_sound(results: Any) -> bool:
 def _is_claim(claim: Mapping[str, Any]) -> bool:
     for number in (claim["low"], claim["high"]):
         float(0 if number is None else number)
-    return isinstance(claim["subject"], str) and isinstance(claim["quantity"], str)
+    return isinstance(claim["subject"]["kind"], str) and isinstance(claim["quantity"], str)
 
 
 def _is_table(columns: Mapping[str, Sequence[Any]]) -> bool:

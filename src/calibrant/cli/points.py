@@ -19,7 +19,7 @@ from calibrant.cli.columns import each_once, find_column, join_labels, matching,
 from calibrant.cli.options import PointRequest
 from calibrant.cli.output import doing, refuse_results, tell
 from calibrant.errors import InputError, did_you_mean, shown
-from calibrant.files.found import Found
+from calibrant.files.found import FoundFile
 from calibrant.files.npz_file import read_arrays, read_npy
 from calibrant.files.reading import Reading
 from calibrant.files.table_file import TableFile, check_file, format_of, open_table
@@ -106,7 +106,7 @@ def _from_table(table: TableFile, columns: Sequence[str], where: Where | None, *
     """Return the columns side by side, or the lists of the one column that is named."""
     lists = len(columns) == 1 and depth(table.schema()[columns[0]]) > 0
     wanted = NamedColumns(None, columns[0]) if lists else NamedColumns(None, (), others=tuple(columns))
-    rows = Reading((Found(table.path),), wanted, where, table.format, table.csv).whole()
+    rows = Reading((FoundFile(table.path),), wanted, where, table.format, table.csv).whole()
     if lists:
         points: NDArray[Any] = rows[columns[0]].to_numpy()
     else:

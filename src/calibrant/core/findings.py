@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim, Subject
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
@@ -125,6 +125,8 @@ def _plain(value: Any) -> Any:
         if math.isnan(value):
             return None
         return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, Subject):
+        return _plain(value.to_dict())
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -169,7 +171,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Part:
+class KindFindings:
     """What a kind of prediction contributes to an audit: its sections, its verdict and its caveats."""
 
     sections: tuple[Section, ...]
@@ -181,7 +183,7 @@ class Grouped(NamedTuple):
     """The table of groups, how each subject of a claim is off in a few words, claims on groups, and their picture."""
 
     table: Table
-    how: Mapping[str, str]
+    how: Mapping[Subject, str]
     claims: tuple[Claim, ...] = ()
     figures: tuple[Figure, ...] = ()
 
@@ -193,6 +195,6 @@ class Kind(NamedTuple):
     behind its verdict, besides groups.
     """
 
-    sections: Callable[[Any, Setting], Part]
+    sections: Callable[[Any, Setting], KindFindings]
     groups: Callable[[Any, list[Grouping], Setting], Grouped]
-    families: tuple[str, ...] = (ALL_ROWS,)
+    families: tuple[str, ...] = ("all rows",)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calibrant.core.claims import Claim
+from calibrant.core.claims import Claim, Subject, outcome_with_parts
 from calibrant.core.findings import Setting, Verdict
 from calibrant.errors import without_control
 
@@ -95,64 +95,165 @@ def percent(value: float) -> str:
     return f"{100 * value:.{digits}f} %"
 
 
-def points(value: float) -> str:
-    """Write a difference of probabilities in percentage points."""
-    return f"{100 * value:.{1 if value >= 0.001 else 3}f} percentage points"
+def points(value: float, *, digits: int = 3, up: bool = False) -> str:
+    """Write a distance of probabilities in percentage points, with so many significant digits.
+
+    An upper limit and the size of what a test finds are rounded upwards, so that what is said of them stays true.
+
+    >>> points(0.01), points(0.0212345), points(0.0212345, up=True)
+    ('1 percentage point', '2.12 percentage points', '2.13 percentage points')
+    """
+    shown = 100 * value
+    if up and shown > 0:
+        shown = round_up(shown, digits - 1 - math.floor(math.log10(shown)))
+    text = f"{shown:.{digits}g}"
+    return f"{text} percentage point{'' if text == '1' else 's'}"
+
+
+def tolerance_words(tolerance: float) -> str:
+    """Write a tolerance in percentage points as it was given; one with many digits is rounded upwards to three.
+
+    >>> tolerance_words(0.01), tolerance_words(0.07), tolerance_words(0.012345), tolerance_words(0.02 / 7)
+    ('1 percentage point', '7 percentage points', '1.2345 percentage points', '0.286 percentage points')
+    """
+    few = float(f"{100 * tolerance:.5g}") == float(f"{100 * tolerance:.10g}")
+    return points(tolerance, digits=5) if few else points(tolerance, up=True)
+
+
+def round_down(value: float, digits: int) -> float:
+    """Return the largest decimal number with so many decimals that is at most the value.
+
+    >>> round_down(0.29, 2), round_down(-0.291, 2), round_down(1234, -2)
+    (0.29, -0.3, 1200.0)
+    """
+    return -round_up(-value, digits)
+
+
+def round_up(value: float, digits: int) -> float:
+    """Return the smallest decimal number with so many decimals that is at least the value, up to rounding errors."""
+    if not math.isfinite(value):
+        return value
+    digits = min(digits, 300)  # beyond which a power of ten is not a number
+    step = 10.0**digits
+    return round(math.ceil(round(value * step, 6)) / step, max(0, digits)) + 0.0  # 0.29 · 100 is 28.999999999999996
 
 
 def outward(
-    low: float, high: float, estimate: float, tolerance: float | None = None, expected: float = 0.0
+    low: float,
+    high: float,
+    estimate: float,
+    tolerance: float | None = None,
+    expected: float | None = None,
+    *,
+    digits: int | None = None,
+    scale: float = 100.0,
 ) -> tuple[str, str, str]:
-    """Write the limits of a share and its estimate in percent, rounded so that what is said of them stays true.
+    """Write limits and the estimate between them, by default in percent, so that what is said of them stays true.
 
-    The lower limit is rounded down and the upper one up, with one decimal, or as many as it takes for two digits of the
-    upper limit, and for a limit that is beyond a tolerance around what is expected to stay beyond it.
+    The lower limit is rounded down and the upper one up; the estimate is rounded to the nearest number, which does not
+    leave these limits. There are as many decimals as it takes for limits and estimate to stay on their side of what is
+    expected, and within or beyond the tolerance around it.
 
+    Parameters
+    ----------
+    low, high, estimate
+        What is written.
+    tolerance
+        The largest distance from `expected`, or from 0, that is accepted.
+    expected
+        What calibration gives; without it nothing is compared with it.
+    digits
+        The fewest decimals; by default one, or as many as it takes for two digits of the upper limit.
+    scale
+        What the numbers are multiplied by.
+
+    Examples
+    --------
     >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001)
     (('0.4', '1.4', '0.8'), ('0.000', '0.032', '0.010'))
-    >>> outward(0.02004, 0.031, 0.025, 0.02)[0]
-    '2.004'
-    >>> outward(0.9004, 0.91, 0.905, expected=0.9)[0]
-    '90.04'
+
+    A limit or an estimate beyond the tolerance, and limits that do not reach what is expected, stay so:
+
+    >>> outward(0.02004, 0.031, 0.025, 0.02), outward(0.011, 0.024, 0.0204, 0.02)
+    (('2.004', '3.100', '2.500'), ('1.10', '2.40', '2.04'))
+    >>> outward(0.9004, 0.91, 0.905, expected=0.9), outward(1.0042, 1.0371, 1.02, expected=1, digits=2, scale=1)
+    (('90.04', '91.00', '90.50'), ('1.004', '1.038', '1.020'))
     """
-    near = None if tolerance is None and not expected else (expected - (tolerance or 0), expected + (tolerance or 0))
-    digits = 1 if not 0 < high < 0.01 else 1 - math.floor(math.log10(100 * high))
-    while True:
-        step = 10.0**digits
-        down, up = (
-            round(side(round(100 * limit * step, 6)) / step, digits)
-            for side, limit in ((math.floor, low), (math.ceil, high))
-        )
-        same = near is None or _beyond(down / 100, up / 100, *near) == _beyond(low, high, *near)
-        if same or digits >= MAX_DIGITS:
-            return f"{down:.{digits}f}", f"{up:.{digits}f}", f"{100 * estimate:.{digits}f}"
-        digits += 1
+    size = scale * high
+    start = digits if digits is not None else 1 if not 0 < size < 1 else 1 - math.floor(math.log10(size))
+    accepted = [] if expected is None else [(scale * expected, scale * expected)]
+    if tolerance is not None:
+        middle = scale * (expected or 0.0)
+        accepted.append((middle - scale * tolerance, middle + scale * tolerance))
+    exact = scale * low, scale * high, scale * estimate
+    for decimals in range(start, max(start, MAX_DIGITS) + 1):
+        shown = round_down(exact[0], decimals), round_up(exact[1], decimals), round(exact[2], decimals)
+        if all(_same_side(a, b, *of) for a, b in zip(exact, shown, strict=True) for of in accepted):
+            break
+    down, up, nearest = (f"{value + 0.0:.{decimals}f}" for value in shown)
+    return down, up, nearest
 
 
-def _beyond(low: float, high: float, least: float, most: float) -> tuple[bool, ...]:
-    """Return which limits are beyond a range, up to rounding."""
-    slack = 1e-12
-    return low > most + slack, high > most + slack, low < least - slack, high < least - slack
+def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
+    """Tell whether a number and what is shown of it are both below, in or above a range, or it is a single value."""
+    slack = 1e-10
+    if least == most and abs(exact - least) <= slack:
+        return True
+    of_exact, of_shown = ((value > most + slack, value < least - slack) for value in (exact, shown))
+    return of_exact == of_shown
+
+
+def limits_words(low: float, high: float, expected: float, *, digits: int = 2) -> str:
+    """Write limits, rounded outwards; with more digits if rounding would bring them to the other side of `expected`.
+
+    >>> limits_words(1.0042, 1.0371, 1.0), limits_words(0.31, 0.4949, 0.0)
+    ('1.004 to 1.038', '0.31 to 0.50')
+    """
+    return " to ".join(outward(low, high, low, expected=expected, digits=digits, scale=1.0)[:2])
+
+
+def short_limits(low: float, high: float, tolerance: float | None = None) -> str:
+    """Write limits of any size, each with two significant digits, rounded outwards.
+
+    Limits that are within the tolerance are written with as many digits as keep them there.
+
+    >>> short_limits(0.01234, 0.0456), short_limits(-0.0101, 0.25), short_limits(-0.011, 0.01225, 0.0123)
+    ('0.012 to 0.046', '-0.011 to 0.25', '-0.011 to 0.0123')
+    """
+    within = tolerance is not None and max(abs(low), abs(high)) <= tolerance
+    for digits in range(2, 2 + MAX_DIGITS):
+        shown = significant(low, digits, round_down), significant(high, digits, round_up)
+        if not within or max(map(abs, shown)) <= (tolerance or 0.0):
+            break
+    return f"{shown[0]:.10g} to {shown[1]:.10g}"
+
+
+def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
+    """Return a number with so many significant digits; `rounded` is `round_down` or `round_up`.
+
+    >>> significant(0.0123456, 3, round_down), significant(0.0123456, 3, round_up)
+    (0.0123, 0.0124)
+    """
+    if value == 0 or not math.isfinite(value):
+        return value
+    return rounded(value, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def share_words(expected: float, seen: float, low: float, high: float) -> list[str]:
     """Write an expected share, one that was seen, and its limits in percent, the limits rounded outwards.
 
-    There are so many digits that the expected share stays outside the limits, or apart from the one that was seen.
+    There are so many digits that the expected share stays outside the limits if it is, and apart from the one that was
+    seen. Limits that are NaN are left out.
 
     >>> share_words(0.76, 0.584, 0.533, 0.631), share_words(0.9, 0.8993, 0.8987, 0.8999)
     (['76 %', '58 %', '53 %', '64 %'], ['90.00 %', '89.93 %', '89.87 %', '89.99 %'])
     """
+    outside = expected < low or expected > high  # false for NaN
     smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
     for digits in range(min(MAX_DIGITS, max(0, -math.floor(math.log10(smallest)))), MAX_DIGITS + 1):
-        step = 10.0**digits
         says, happens = round(100 * expected, digits), round(100 * seen, digits)
-        limits = [
-            round(side(round(100 * limit * step, 6)) / step, digits)
-            for side, limit in ((math.floor, low), (math.ceil, high))
-            if not math.isnan(limit)
-        ]
-        if says != happens and not (limits and limits[0] <= says <= limits[1]):
+        limits = [] if math.isnan(low) else [round_down(100 * low, digits), round_up(100 * high, digits)]
+        if says != happens and not (outside and limits[0] <= says <= limits[1]):
             break
     return [f"{share:.{digits}f} %" for share in (says, happens, *limits)]
 
@@ -276,31 +377,29 @@ def _written(name: str) -> Callable[[float], str]:
 
 
 def with_parts(
-    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[str, str], setting: Setting
+    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[Subject, str], setting: Setting
 ) -> Verdict:
     """Return the verdict with what was found about its parts, classes or groups.
 
-    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. With
-    a tolerance a part makes predictions miscalibrated only if its limits lie beyond it; else it leaves open what was
-    within.
+    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off.
     """
     if not off:
         sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
         return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
     subjects = list(dict.fromkeys(claim.subject for claim in off))
-    named = "; ".join(f"{subject.partition(' ')[2]} ({how[subject]})" for subject in subjects[:NAMED])
+    named = "; ".join(f"{subject.name} ({how[subject]})" for subject in subjects[:NAMED])
     more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
     are = "is" if len(subjects) == 1 else "are"
     p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
     sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
-    beyond = setting.tolerance is None or any(claim.least_error > setting.tolerance for claim in off)
-    if verdict.status == "miscalibrated" or (not beyond and verdict.status == "cannot tell"):
+    status = outcome_with_parts(verdict.status, off, setting.tolerance)
+    if status == verdict.status:
         return replace(verdict, sentences=(*verdict.sentences, sentence), claims=(*verdict.claims, *off))
-    opening = f"Some {noun} are not calibrated" if beyond else f"Some {noun} may be off by more than the tolerance"
+    opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
     return replace(
         verdict,
-        status="miscalibrated" if beyond else "cannot tell",
-        headline=f"{opening}: {_lowered(sentence)}",
+        status=status,
+        headline=f"Some {noun} {opening}: {_lowered(sentence)}",
         sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
         claims=(*off, *verdict.claims),
         tolerance=setting.tolerance,

@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.files.found import FileStamp, Found
+from calibrant.files.found import FileStamp, FoundFile
 from calibrant.files.reading import Position
 from calibrant.files.values import ColumnType
 from calibrant.report.files import replace_bytes
@@ -106,7 +106,7 @@ class Checkpoint:
         """Where the run resumes."""
         return Position(self.now.files, self.rows)
 
-    def fitting(self, path: Path, asked: Asked, files: Sequence[Found]) -> Checkpoint:
+    def fitting(self, path: Path, asked: Asked, files: Sequence[FoundFile]) -> Checkpoint:
         """Return the checkpoint to resume from, if the same is asked of the same files.
 
         Files that were not read may have changed. If the one that was being read has, the total of whole files counts.

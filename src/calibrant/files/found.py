@@ -31,7 +31,7 @@ AMBIGUOUS_ENDINGS = ("", ".txt", ".dat")  # endings of tables, and of anything e
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file, and the columns that the names of its folders give it: `date` of ``date=2024-01-01/part-0.parquet``."""
 
     path: Path
@@ -57,7 +57,7 @@ class FileStamp(NamedTuple):
         return os.path.abspath(path)  # noqa: PTH100
 
 
-def find_files(given: Any, *, format: str | None = None) -> tuple[Found, ...]:
+def find_files(given: Any, *, format: str | None = None) -> tuple[FoundFile, ...]:
     r"""Return the files that are meant, those of a folder or a pattern in the natural order of their names.
 
     Links to folders are followed. A table among them that cannot be read is refused, rather than left out.
@@ -218,11 +218,11 @@ def _check_one_format(paths: Iterable[Path], format: str | None) -> None:
         )
 
 
-def _with_constants(found: list[tuple[Path, Path]]) -> tuple[Found, ...]:
+def _with_constants(found: list[tuple[Path, Path]]) -> tuple[FoundFile, ...]:
     texts = [_texts(path, root) for path, root in found]
     values = {name: _values([each[name] for each in texts if name in each]) for each in texts for name in each}
     return tuple(
-        Found(path, {name: values[name][text] for name, text in each.items()})
+        FoundFile(path, {name: values[name][text] for name, text in each.items()})
         for (path, _), each in zip(found, texts, strict=True)
     )
 

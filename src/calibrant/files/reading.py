@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
-from calibrant.files.found import FileStamp, Found
+from calibrant.files.found import FileStamp, FoundFile
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
@@ -60,7 +60,7 @@ class Reading:
     opened, by its number.
     """
 
-    files: Sequence[Found]
+    files: Sequence[FoundFile]
     columns: NamedColumns
     where: Where | None = None
     format: str | None = None
@@ -145,7 +145,7 @@ class Reading:
         for name in self.columns.checked:
             self._values(piece, name).check_present()
 
-    def check_names(self, table: TableFile, found: Found) -> None:
+    def check_names(self, table: TableFile, found: FoundFile) -> None:
         """Refuse a file that lacks one of the columns, or of those that the filter looks at."""
         names = list(dict.fromkeys((*table.schema(), *table.list_schema(), *found.constants)))
         self.columns.check(names, str(table.path))
@@ -155,7 +155,7 @@ class Reading:
         if self.where is not None:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
 
-    def check_kinds(self, table: TableFile, found: Found, frame: Any) -> None:
+    def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
         """Refuse a file, of which `frame` has rows, whose columns hold something else than those of the files before.
 
         This goes for the columns of the filter too: as texts, 9 is more than 10.

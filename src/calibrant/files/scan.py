@@ -12,7 +12,7 @@ from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import Asked, described
 from calibrant.files.csv_file import USUAL, Dialect
-from calibrant.files.found import Found, find_files
+from calibrant.files.found import FoundFile, find_files
 from calibrant.files.reading import BATCH, Reading
 from calibrant.files.run_job import run_job
 from calibrant.files.table_file import FORMATS
@@ -113,7 +113,7 @@ NAMES_IN_MESSAGES = {"wanted": "the verbs"}  # what is called otherwise in a mes
 class Scan:
     """Files with the columns and rows to read; made by `scan`. Nothing is read until something is measured."""
 
-    files: tuple[Found, ...]
+    files: tuple[FoundFile, ...]
     columns: NamedColumns
     where: Where | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)

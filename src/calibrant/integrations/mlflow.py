@@ -10,12 +10,12 @@ from typing import Any
 
 from calibrant.core.findings import Measurement
 from calibrant.errors import InputError, MissingExtraError, shown
-from calibrant.report.audit import Audit
+from calibrant.report.audit import Reported
 
 _NOT_ALLOWED = re.compile(r"[^\w.\- /]")  # colons are allowed too, but not on Windows
 
 
-def log_audit(audit: Audit, *, prefix: str = "calibrant.", artifact: str = "calibration.html") -> None:
+def log_audit(audit: Reported, *, prefix: str = "calibrant.", artifact: str = "calibration.html") -> None:
     """Log what an audit found to the active MLflow run (a new one if there is none).
 
     Metrics are ``calibrant.ece`` and so on, with ``.expected`` (if calibrated), ``.pvalue``, ``.low`` and ``.high``

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, outcome
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject, outcome
 from calibrant.core.findings import Setting, Verdict
 from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
@@ -27,6 +27,7 @@ from calibrant.core.words import (
     pvalue_words,
     rows_needed,
     share_words,
+    tolerance_words,
 )
 from calibrant.errors import NotApplicableError
 from calibrant.probabilities.limits import critical
@@ -48,7 +49,7 @@ class Evidence:
     test: TestResult  # calibration_test
     limits: Limits  # of the cutoff error
     tenths: Curve | None  # mass bins with a simultaneous band; None if rows depend on each other
-    subject: str = ALL_ROWS
+    subject: Subject = ALL_ROWS
     named: str = "Probabilities"  # beginning of the headline
     happens: str = "it happens"
 
@@ -126,7 +127,7 @@ def _region(curve: Curve, b: int, level: float, rate: float, exact: bool) -> Cla
         low, high = (float(limit[0]) for limit in limits)
     return Claim(
         "above" if observed > predicted else "below",
-        scores_between(_lower_edge(curve, b), float(curve.upper[b])),
+        Subject("scores", low=_lower_edge(curve, b), high=float(curve.upper[b])),
         "frequency",
         observed,
         low,
@@ -143,21 +144,6 @@ def _lower_edge(curve: Curve, b: int) -> float:
     return math.ulp(0.0) if b > 0 and curve.upper[b - 1] == 0 else float(curve.lower[b])
 
 
-def scores_between(low: float, high: float) -> str:
-    """Return the subject of a claim on rows with scores in (low, high]; 0 belongs to the first range.
-
-    >>> scores_between(0.25, 0.5), scores_between(0.0, 0.0)
-    ('scores 0.25 to 0.5', 'scores 0')
-    """
-    return "scores 0" if high == 0 else f"scores {low!r} to {high!r}"
-
-
-def bounds_of(subject: str) -> tuple[float, float]:
-    """Return the bounds that `scores_between` was given."""
-    low, _, high = subject.removeprefix("scores ").partition(" to ")
-    return float(low), float(high or low)
-
-
 # ---------------------------------------------------------------- words
 
 
@@ -170,7 +156,7 @@ class Scale:
     rare: Literal["", "events", "non-events"] = ""
 
     @classmethod
-    def of(cls, summary: Ordered, setting: Setting, subject: str = ALL_ROWS) -> Scale:
+    def of(cls, summary: Ordered, setting: Setting, subject: Subject = ALL_ROWS) -> Scale:
         """Return the scale for these predictions: relative if asked for, or if events or non-events are rare.
 
         That the most probable class is right is not an event that can be rare, and errors are stated in the unit of a
@@ -210,10 +196,9 @@ class Scale:
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
-        share = f"{100 * tolerance / self.unit:.10g}"
         if self.rare:
-            return f"{share} % of the predicted {self.rare}"
-        return f"{share} percentage point{'' if share == '1' else 's'}"
+            return f"{100 * tolerance / self.unit:.10g} % of the predicted {self.rare}"
+        return tolerance_words(tolerance)
 
 
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
@@ -304,7 +289,7 @@ def _shape(regions: Sequence[Claim]) -> str:
 def _where(claims: Sequence[Claim]) -> str:
     """Return the union of the ranges of scores in words."""
     ranges: list[list[float]] = []
-    for low, high in (bounds_of(claim.subject) for claim in claims):
+    for low, high in ((claim.subject.low or 0.0, claim.subject.high or 0.0) for claim in claims):
         if ranges and ranges[-1][1] == low:
             ranges[-1][1] = high
         else:
@@ -374,8 +359,8 @@ def _power(summary: Ordered, setting: Setting) -> list[str]:
     except NotApplicableError:
         return ["With so few rows no constant error is found 4 times in 5."]
     return [
-        f"With this many rows an error of {points(e)}, the same at all scores, is found 4 times in 5; smaller errors, "
-        "and errors that cancel, may stay unseen."
+        f"With this many rows an error of {points(e, digits=2, up=True)}, the same at all scores, is found 4 times in "
+        "5; smaller errors, and errors that cancel, may stay unseen."
     ]
 
 

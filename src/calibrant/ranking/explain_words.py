@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.words import confidence_words, pvalue_words
+from calibrant.core.words import confidence_words, limits_words, pvalue_words, round_up
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.failures import NormalErrors
 
@@ -103,7 +103,7 @@ def visible_words(shift: float, spread: float, n: int) -> str:
 
 
 def _rounded_up(value: float) -> str:
-    return f"{np.ceil(100 * value - ROUNDING) / 100:.2f}"
+    return f"{round_up(value, 2):.2f}"
 
 
 def _wide(found: Found) -> str:
@@ -189,27 +189,6 @@ def _factor(found: Found) -> str:
 
 def _limits(low: float, high: float, expected: float, found: Found) -> str:
     return f"{confidence_words(found.level)} limits: {limits_words(low, high, expected)}"
-
-
-MAX_DIGITS = 6
-
-
-def limits_words(low: float, high: float, expected: float, *, digits: int = 2) -> str:
-    """Write limits, rounded outwards; with more digits if rounding would bring them to the other side of `expected`.
-
-    >>> limits_words(1.0042, 1.0371, 1.0), limits_words(0.31, 0.4949, 0.0)
-    ('1.004 to 1.038', '0.31 to 0.50')
-    """
-    while True:
-        step = 10.0**digits
-        lower, upper = (np.floor(low * step + ROUNDING) / step, np.ceil(high * step - ROUNDING) / step)
-        kept = (low > expected) == (lower > expected) and (high < expected) == (upper < expected)
-        if kept or digits >= MAX_DIGITS:
-            return f"{lower + 0.0:.{digits}f} to {upper + 0.0:.{digits}f}"
-        digits += 1
-
-
-ROUNDING = 1e-9  # of a number that has no more digits than are written
 
 
 def _covered(found: Found) -> str:

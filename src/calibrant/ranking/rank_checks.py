@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import Claim
+from calibrant.core.claims import Claim, Subject
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
@@ -195,7 +195,7 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     table = Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families))
     off = [line for line in lines if worst[line["group"]] is line and line["pvalue_adjusted"] <= 1 - setting.level]
     claims = tuple(_group_claim(line, rate, setting.level) for line in off)
-    return Grouped(table, {f"group {name}": line["how"] for name, line in worst.items()}, claims)
+    return Grouped(table, {Subject("group", name=name): line["how"] for name, line in worst.items()}, claims)
 
 
 def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
@@ -205,7 +205,7 @@ def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
 def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
     ranks: Ranks = line["ranks"]
     estimate, low, high = (float(size[0]) for size in coverage_errors(ranks, rate, rate / 2))
-    subject, test, p = f"group {line['group']}", "uniformity_test", line["pvalue_adjusted"]
+    subject, test, p = Subject("group", name=line["group"]), "uniformity_test", line["pvalue_adjusted"]
     return Claim("miscalibrated", subject, "coverage_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome
+from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.words import pvalue_words
@@ -23,7 +23,7 @@ from calibrant.ranking.failures import HIGH, LOW, NARROW, NONE, WIDE
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
 
-WHOLE, COVARIATES = "the whole", "covariates"
+WHOLE, COVARIATES = Subject("whole"), Subject("covariates")
 SIDES: dict[str, ClaimKind] = {HIGH: "above", LOW: "below", NARROW: "above", WIDE: "below"}
 CLAIMS_OF_COLUMN = 4  # lower limit of the error, coverage, shift, spread
 
@@ -118,7 +118,7 @@ def main_claim(error: DrawError, found: Outcome, checks: Checks) -> Claim:
     )
 
 
-def coverage_claim(column: Found, subject: str, checks: Checks) -> tuple[Claim, ...]:
+def coverage_claim(column: Found, subject: Subject, checks: Checks) -> tuple[Claim, ...]:
     """Return the claim on the central interval of about 90 %; none for one draw, which has no interval.
 
     If the test of the coordinate does not reject, the limits contain the level.
@@ -136,9 +136,9 @@ def coverage_claim(column: Found, subject: str, checks: Checks) -> tuple[Claim, 
     return (Claim(kind, subject, "coverage", estimate, low, high, level, n, nominal, test=test),)
 
 
-def subject_of(ranks: Ranks, c: int) -> str:
+def subject_of(ranks: Ranks, c: int) -> Subject:
     """Return what claims on a coordinate are about."""
-    return ALL_ROWS if ranks.single else ranks.names[c]
+    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
 def column_claims(columns: list[Found], checks: Checks) -> list[Claim]:
@@ -150,7 +150,7 @@ def column_claims(columns: list[Found], checks: Checks) -> list[Claim]:
     return claims
 
 
-def _error_claim(name: str, column: Found, subject: str) -> Claim:
+def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
     errors, n, p = column.errors, column.n, column.pvalue
     if name not in SIDES or not errors.measurable:
         return Claim("description", subject, name, math.nan, rows=n, test="uniformity_test", pvalue=p)

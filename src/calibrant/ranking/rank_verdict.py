@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, outcome
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Subject, outcome
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
-from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed
+from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
 from calibrant.ranking.coverage_error import kuiper_quantile
-from calibrant.ranking.explain_words import Found, contraction_words, limits_words, sentence, visible_words
+from calibrant.ranking.explain_words import Found, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.rank_claims import (
@@ -90,19 +90,13 @@ class _Words(NamedTuple):
                 return True
 
     def _coverage_words(self, claim: Claim) -> str:
-        low, high, expected = 100 * claim.low, 100 * claim.high, 100 * claim.expected
-        limits = limits_words(low, high, expected, digits=0 if high - low >= MANY_POINTS else 1)
-        digits = len(limits.split()[0].partition(".")[2])
-        share = f"{100 * claim.estimate:.{digits}f} %"
+        digits = 0 if 100 * (claim.high - claim.low) >= MANY_POINTS else 1
+        low, high, share = outward(claim.low, claim.high, claim.estimate, expected=claim.expected, digits=digits)
+        of = "" if claim.subject == ALL_ROWS else f" of {claim.subject}"
         return (
-            f"The central {percent(claim.expected)} interval of the draws{self._of(claim.subject)} contains the "
-            f"outcome {share} of the time ({level_percent(self.checks.setting.level)} limits: {limits} %)"
+            f"The central {percent(claim.expected)} interval of the draws{of} contains the outcome {share} % of the "
+            f"time ({level_percent(self.checks.setting.level)} limits: {low} to {high} %)"
         )
-
-    def _of(self, subject: str) -> str:
-        if subject == ALL_ROWS:
-            return ""
-        return f" of {f'coordinate {subject}' if subject.isdigit() else subject}"
 
     def _size_words(self) -> str:
         low, high, estimate = outward(self.error.low, self.error.high, self.error.estimate, self.found.tolerance)
@@ -110,14 +104,15 @@ class _Words(NamedTuple):
         limits = f"({level_percent(self.checks.setting.level)} limits: {low} to {high})"
         if self.checks.ranks.M == 1:
             return f"Outcomes fall below their only draw {by} they should {limits}"
-        where = f" by {self.error.name}" if self.error.joint else self._of(self.error.name or ALL_ROWS)
+        of = f" of {Subject('coordinate', name=self.error.name)}" if self.error.name else ""
+        where = f" by {self.error.name}" if self.error.joint else of
         contain = "contain the outcome up to"
         return f"Intervals between two quantiles of the draws{where} {contain} {by} they should {limits}"
 
     def _ending(self) -> str:
         p = self._pvalue()
         tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
-        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{_points(tolerance)}"
+        within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{tolerance_words(tolerance)}"
         rows = "1 row" if self.checks.ranks.n == 1 else f"{self.checks.ranks.n:,} rows"
         match self.found.status:
             case "within" if self.rejected:
@@ -150,7 +145,7 @@ class _Words(NamedTuple):
         more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
         if ranks.single:
             return [sentence(self.columns[c]) for c in off]
-        return [*(f"{_start(ranks.names[c])}{sentence(self.columns[c])}" for c in off[:NAMED]), *more]
+        return [*(f"{_start(subject_of(ranks, c))}{sentence(self.columns[c])}" for c in off[:NAMED]), *more]
 
     def _of_whole(self) -> list[str]:
         off = [check for check in self.checks.joint if self.checks.rejects(check)]
@@ -200,7 +195,9 @@ class _Words(NamedTuple):
             needed = rows_needed(n * (gap / abs(error.estimate - tau)) ** 2)
             return [f"If the error is as estimated, it would take about {needed:,} rows to tell."]
         needed = rows_needed(_rows_to_pass(self.checks, tau))
-        return [f"With {needed:,} rows calibrated draws would be shown to be so within {_points(tau)} 4 times in 5."]
+        return [
+            f"With {needed:,} rows calibrated draws would be shown to be so within {tolerance_words(tau)} 4 times in 5."
+        ]
 
     def _of_contraction(self) -> list[str]:
         claims = contraction_claims(self.columns, self.checks)
@@ -215,13 +212,11 @@ class _Words(NamedTuple):
         return [f"Adjusted p-values allow for {' and '.join(parts)}."] if parts else []
 
 
-def _start(subject: str) -> str:
+def _start(subject: Subject) -> str:
     """Return the beginning of a sentence on a coordinate, whose name is written as the user writes it."""
-    return "" if subject == ALL_ROWS else f"{'Coordinate ' if subject.isdigit() else ''}{subject}: "
-
-
-def _points(share: float) -> str:
-    return f"{100 * share:.3g} percentage point{'' if share == 0.01 else 's'}"
+    if subject == ALL_ROWS:
+        return ""
+    return f"{'Coordinate ' if subject.name.isdigit() else ''}{subject.name}: "
 
 
 def _rows_to_pass(checks: Checks, tau: float) -> float:

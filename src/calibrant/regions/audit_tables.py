@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.claims import Claim
+from calibrant.core.claims import Claim, PartKind, Subject, level_words
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
 from calibrant.core.plots import groups_figure
@@ -17,7 +17,7 @@ from calibrant.core.words import SMALL_GROUP, small_groups
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.rows import IntervalRows, SetRows
-from calibrant.regions.claims import INTERVALS, Beside, Judged, Phrase, Plan, level_words
+from calibrant.regions.claims import INTERVALS, Beside, Phrase, PhrasedLines, Plan
 from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
 from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
 from calibrant.regions.hits import ALL, HitTable
@@ -196,7 +196,7 @@ def grouped(tables: list[HitTable], setting: Setting, rule: Rule, phrase: Phrase
     table = replace(table, note=table.note + only_one_side(rule))
     off = [line for line in tested if line["pvalue_adjusted"] < 1 - setting.level]
     off.sort(key=lambda line: (line["coverage"] > line["nominal"], line["pvalue"]))  # too low a coverage is worse
-    how = {f"group {group}": how_off(line, phrase) for group, line in worst.items()}
+    how = {Subject("group", name=str(group)): how_off(line, phrase) for group, line in worst.items()}
     figure = groups_figure(table, level=setting.level, nominal=float(curves[0].nominal[0]))
     return Grouped(table, how, tuple(_group_claim(line, phrase, setting.level) for line in off), (figure,))
 
@@ -205,7 +205,7 @@ def _group_claim(line: Line, phrase: Phrase, level: float) -> Claim:
     """Return the claim on the coverage of one group at one level."""
     return Claim(
         "below" if line["coverage"] < line["nominal"] else "above",
-        f"group {line['group']}",
+        Subject("group", name=str(line["group"])),
         phrase.quantity,
         line["coverage"],
         line["lower"],
@@ -261,13 +261,13 @@ class Covered:
         """The test of all levels together, as a test beside those of the levels."""
         return None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
 
-    def parts(self, phrase: Phrase, size: str) -> list[Judged]:
+    def parts(self, phrase: Phrase, size: PartKind) -> list[PhrasedLines]:
         """Return the lines of parts of the rows, if there are several parts."""
         found = []
         if filled_sizes(self.sizes):
-            found.append((self.by_size, phrase._replace(subject=f"{phrase.subject} of {size} {{group}}")))
+            found.append((self.by_size, phrase._replace(part=size)))
         if self.by_place is not None:
-            found.append((self.by_place, phrase._replace(subject=f"{phrase.subject} around {{group}}")))
+            found.append((self.by_place, phrase._replace(part="place")))
         return found
 
     def plan(self, setting: Setting) -> Plan:

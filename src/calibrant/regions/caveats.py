@@ -24,7 +24,7 @@ def seen_caveat(lines: Lines, setting: Setting) -> list[str]:
     if len(seen) < len(found):
         return ["With so few rows no shortfall of coverage is found 4 times in 5."]
     return [
-        f"With this many rows coverage too low by {points(max(seen))} is found 4 times in 5 at the "
+        f"With this many rows coverage too low by {points(max(seen), digits=2, up=True)} is found 4 times in 5 at the "
         f"{confidence_words(1 - setting.level)} level, corrected for all tests; a smaller one may not be detected."
     ]
 

@@ -10,34 +10,57 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, ClaimKind, Outcome, outcome
+from calibrant.core.claims import (
+    ALL_ROWS,
+    USUAL_TOLERANCES,
+    Claim,
+    ClaimKind,
+    Outcome,
+    PartKind,
+    Status,
+    Subject,
+    SubjectKind,
+    outcome,
+)
 from calibrant.core.findings import Setting
 from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.core.words import POWER
 from calibrant.inputs.arrays import FloatArray
 from calibrant.regions.coverage_test import conformal_beta, hit_pvalue, last_true
-from calibrant.regions.lines import Lines, Rule, lines_of, mirrored
+from calibrant.regions.lines import Line, Lines, Rule, lines_of, mirrored
 
 COVERAGE, SHARE_BELOW, ERROR = "coverage", "share_below", "coverage_error"
 """Quantities: outcomes in a region, outcomes up to a quantile, and the distance from what calibration allows."""
 
 
 class Phrase(NamedTuple):
-    """What lines are about, in words; `subject` has places for the level and the group."""
+    """What lines are about, and what is said of it."""
 
     things: str
-    subject: str
+    kind: SubjectKind
     too_low: str  # what too low a coverage means
     too_high: str
     quantity: str = COVERAGE
+    part: PartKind | None = None  # by what the rows of each line were chosen
+
+    def subject(self, line: Line) -> Subject:
+        """Return the subject of a claim on a line."""
+        if self.part is None:
+            return Subject(self.kind, level=line["nominal"])
+        low, high = line.get(f"{RANGES.get(self.part)}_low"), line.get(f"{RANGES.get(self.part)}_high")
+        return Subject(self.kind, str(line["group"]), line["nominal"], self.part, low, high)
 
 
-INTERVALS = Phrase("intervals", "{level} intervals", "too narrow", "wider than they need to be")
-SETS = Phrase("sets", "{level} sets", "too small", "larger than they need to be")
-CENTRAL = INTERVALS._replace(subject="central {level} intervals")
-QUANTILES = Phrase("quantiles", "{level} quantile", "too low", "too high", SHARE_BELOW)
+RANGES = {"width": "size", "size": "size", "place": "place"}
+"""The columns of a curve with the range of each part of the rows, less "_low" and "_high"."""
 
-Judged = tuple[Lines, Phrase]
+INTERVALS = Phrase("intervals", "intervals", "too narrow", "wider than they need to be")
+SETS = Phrase("sets", "sets", "too small", "larger than they need to be")
+CENTRAL = INTERVALS._replace(kind="central intervals")
+QUANTILES = Phrase("quantiles", "quantile", "too low", "too high", SHARE_BELOW)
+
+PhrasedLines = tuple[Lines, Phrase]
+"""Tested lines of coverage, and what they are about."""
 
 
 class Beside(NamedTuple):
@@ -54,23 +77,23 @@ class Beside(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class CoverageClaims:
     """The outcome for all rows, and claims on all rows, on each level, and on the parts of the rows that are off."""
 
     main: Outcome
     whole: Claim  # on the largest error of all levels
     of_levels: tuple[Claim, ...]  # that which explains the outcome first
     of_parts: tuple[Claim, ...]  # too low a coverage first, then by p-value
-    part: Claim | None  # on the worst part that is off by more than is accepted
+    worst_part: Claim | None  # that is off by more than is accepted
     rejected: bool  # whether a test of all rows rejects
 
     @property
     def by_part(self) -> bool:
         """Whether only a part of the rows makes the predictions miscalibrated."""
-        return self.main.status != "miscalibrated" and self.part is not None
+        return self.main.status != "miscalibrated" and self.worst_part is not None
 
     @property
-    def status(self) -> str:
+    def status(self) -> Status:
         """The status of the verdict."""
         return "miscalibrated" if self.by_part else self.main.status
 
@@ -78,12 +101,14 @@ class Found:
     def claims(self) -> tuple[Claim, ...]:
         """All claims, that of the verdict first."""
         all_rows = (self.whole, *self.of_levels)
-        if self.by_part and self.part is not None:
-            return (self.part, *self.of_parts, *all_rows)
+        if self.by_part and self.worst_part is not None:
+            return (self.worst_part, *self.of_parts, *all_rows)
         return (*all_rows, *self.of_parts)
 
 
-def found_claims(judged: Sequence[Judged], parts: Sequence[Judged], beside: Beside | None, setting: Setting) -> Found:
+def found_claims(
+    judged: Sequence[PhrasedLines], parts: Sequence[PhrasedLines], beside: Beside | None, setting: Setting
+) -> CoverageClaims:
     """Return the claims on the coverage of all rows and of parts of them.
 
     A part, such as the rows with wide intervals, makes the predictions miscalibrated by the rule for all rows: if a
@@ -96,7 +121,7 @@ def found_claims(judged: Sequence[Judged], parts: Sequence[Judged], beside: Besi
     main = _main_outcome(judged, rejected, beside, alone, setting)
     of_parts = [claim for pair in parts for claim in line_claims(*pair, setting) if claim.kind in ("below", "above")]
     bad = [claim for claim in (_bad_part(*pair, setting) for pair in parts) if claim is not None]
-    return Found(
+    return CoverageClaims(
         main,
         _whole(judged, main, p, beside, setting),
         _worst_first(judged, main, setting),
@@ -111,7 +136,7 @@ def _by_pvalue(claim: Claim) -> tuple[float, float]:
 
 
 def _main_outcome(
-    judged: Sequence[Judged], rejected: bool, beside: Beside | None, alone: float, setting: Setting
+    judged: Sequence[PhrasedLines], rejected: bool, beside: Beside | None, alone: float, setting: Setting
 ) -> Outcome:
     lows = [lines.error_low[lines.off(setting)].max(initial=0.0) for lines, _ in judged]
     high = max(float(lines.error_most[lines.tested].max(initial=0.0)) for lines, _ in judged)
@@ -120,7 +145,7 @@ def _main_outcome(
     return outcome(float(max(lows)), high, rejected=rejected, tolerance=setting.tolerance)
 
 
-def _whole(judged: Sequence[Judged], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
+def _whole(judged: Sequence[PhrasedLines], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
     """Return the claim on the largest error of all levels."""
     upper = "error_high" if main.status == "miscalibrated" else "error_most"
     low, estimate, high = (
@@ -174,16 +199,15 @@ def line_claims(lines: Lines, phrase: Phrase, setting: Setting) -> list[Claim]:
     return [_line_claim(lines, phrase, k, rows[k], setting) for k in np.flatnonzero(lines.tested).tolist()]
 
 
-def _line_claim(lines: Lines, phrase: Phrase, k: int, line: dict[str, Any], setting: Setting) -> Claim:
+def _line_claim(lines: Lines, phrase: Phrase, k: int, line: Line, setting: Setting) -> Claim:
     kind: ClaimKind = "limits"
     if lines.off(setting)[k]:
         kind = "below" if line["upper"] < line["nominal"] else "above"
     elif _uncounted(line, lines.rule):
         kind = "description"
-    subject = phrase.subject.format(level=level_words(line["nominal"]), group=line["group"])
     return Claim(
         kind,
-        subject,
+        phrase.subject(line),
         phrase.quantity,
         line["coverage"],
         line["lower"],
@@ -202,7 +226,7 @@ def _uncounted(line: dict[str, Any], rule: Rule) -> bool:
     return bool((above and not rule.counts_high) or (below and not rule.counts_low))
 
 
-def _worst_first(judged: Sequence[Judged], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
+def _worst_first(judged: Sequence[PhrasedLines], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
     """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit."""
     claims = [claim for pair in judged for claim in line_claims(*pair, setting)]
     reach = np.concatenate([lines.error_most[lines.tested] for lines, _ in judged]).tolist()
@@ -211,16 +235,6 @@ def _worst_first(judged: Sequence[Judged], main: Outcome, setting: Setting) -> t
     else:
         first = max(range(len(claims)), key=lambda k: reach[k])
     return (claims[first], *claims[:first], *claims[first + 1 :])
-
-
-def level_words(level: float) -> str:
-    """Return a nominal level in percent, as it was given or with two decimals.
-
-    >>> level_words(0.9), level_words(0.975), level_words(5 / 11), level_words(0.99999)
-    ('90 %', '97.5 %', '45.45 %', '99.999 %')
-    """
-    digits = 2 if 0.0001 <= level <= 0.9999 else 8
-    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 MAX_ROWS_PLANNED = 1e9

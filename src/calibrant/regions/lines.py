@@ -333,7 +333,13 @@ def position_lines(rows: IntervalRows, labels: RowLabels, setting: Setting, rule
     lines = level_lines(HitTable.of(rows, labels), setting, rule, tests=tests)
     kept = np.flatnonzero(lines.curve.group != "")
     columns = {name: column[kept] for name, column in lines.curve.columns.items()}
-    return replace(lines, curve=replace(lines.curve, columns=columns), inside=lines.inside[kept])
+    place = positions(rows)
+    ends = {
+        name: (place[labels.code == g].min(), place[labels.code == g].max()) for g, name in enumerate(labels.values)
+    }
+    low, high = np.array([ends[name] for name in columns["group"].tolist()]).T
+    curve = replace(lines.curve, columns={**columns, "place_low": low, "place_high": high})
+    return replace(lines, curve=curve, inside=lines.inside[kept])
 
 
 def lines_of(curve: Curve) -> list[Line]:

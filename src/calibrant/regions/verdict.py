@@ -7,19 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibrant.core.claims import ALL_ROWS, Claim, Status
+from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
 from calibrant.core.findings import Setting, Verdict
-from calibrant.core.words import level_percent, pvalue_words, rows_needed
+from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
     SHARE_BELOW,
     Beside,
-    Found,
-    Judged,
+    CoverageClaims,
     Phrase,
+    PhrasedLines,
     Plan,
     found_claims,
-    level_words,
 )
 from calibrant.regions.lines import Line, Lines, lines_of
 
@@ -28,11 +27,11 @@ NO_TEST = "Weights are unequal, and coverage then has no exact test."
 
 
 def coverage_verdict(
-    judged: Sequence[Judged],
+    judged: Sequence[PhrasedLines],
     setting: Setting,
     *,
     plan: Plan,
-    parts: Sequence[Judged] = (),
+    parts: Sequence[PhrasedLines] = (),
     beside: Beside | None = None,
     advice: str = "",
     parts_advice: str = "",
@@ -54,12 +53,12 @@ def coverage_verdict(
     return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
 
 
-def _untested(judged: Judged) -> Verdict:
+def _untested(judged: PhrasedLines) -> Verdict:
     lines, phrase = judged
     claims = tuple(
         Claim(
             "description",
-            phrase.subject.format(level=level_words(line["nominal"]), group=line["group"]),
+            phrase.subject(line),
             phrase.quantity,
             line["coverage"],
             line["lower"],
@@ -78,48 +77,50 @@ def kernel_verdict(p: float | None, setting: Setting) -> Verdict:
     if p is None:
         return Verdict("cannot tell", "No test applies to these predictive distributions.")
     p = min(1.0, setting.families * p)
-    rejected = p < 1 - setting.level and setting.tolerance is None
-    status: Status = "miscalibrated" if rejected else "cannot tell"
+    rejects = setting.rejects(p)
+    status = outcome(math.nan, math.nan, rejected=rejects, tolerance=setting.tolerance).status
     claim = Claim(status, ALL_ROWS, "skce", math.nan, level=setting.level, test="skce_test", pvalue=p)
-    if rejected:
+    if status == "miscalibrated":
         headline = f"These predictive distributions are not calibrated ({pvalue_words(p)}); how far off is not known."
         return Verdict(status, headline, (), (claim,))
-    detects = "rejects calibration" if p < 1 - setting.level else "does not reject calibration"
+    detects = "rejects calibration" if rejects else "does not reject calibration"
     headline = f"Only the kernel test applies, which {detects} ({pvalue_words(p)}) and gives no limits."
     return Verdict(status, headline, (), (claim,))
 
 
-def _headline(found: Found, phrases: dict[str, Phrase], plan: Plan, setting: Setting) -> str:
+def _headline(found: CoverageClaims, phrases: dict[str, Phrase], plan: Plan, setting: Setting) -> str:
     first = found.claims[0]
     p = pvalue_words(first.pvalue or 0.0)
     if found.by_part:
         part = next(claim for claim in found.of_parts if claim.subject == first.subject)
-        return f"{said(part, setting)}, not {level_words(part.expected)} ({p})."
+        return f"{coverage_words(part, setting)}, not {level_words(part.expected)} ({p})."
     worst = found.of_levels[0]
     if found.status == "miscalibrated" and worst.kind not in ("below", "above"):
         return f"{_together(first)} ({p})."
     if found.status == "miscalibrated":
-        return f"{said(worst, setting)}: {_meaning(worst, phrases)} ({p})."
+        return f"{coverage_words(worst, setting)}: {_meaning(worst, phrases)} ({p})."
     number = len(found.of_levels)
     told = found.main.tolerance if found.status == "within" else plan.target
-    size = said(worst, setting, told) if number == 1 else _largest(found, plan, setting)
+    size = coverage_words(worst, setting, told) if number == 1 else _largest(found, plan, setting)
     which = {1: "", 2: "both coverages are "}.get(number, f"all {number:,} coverages are ")
     return f"{size}: {which + _within(found, plan) if found.status == 'within' else _cannot_tell(first, plan)}."
 
 
-def _largest(found: Found, plan: Plan, setting: Setting) -> str:
+def _largest(found: CoverageClaims, plan: Plan, setting: Setting) -> str:
     """State the largest error of several levels."""
     gap = {
         "two-sided": "gap between coverage and level",
         "less": "shortfall of coverage",
         "greater": "excess of coverage",
     }
-    limit = f"{level_percent(setting.level)} limit: {_ceiled(found.whole.high)}"
-    return f"The largest {gap[plan.rule.alternative]} is {points(found.whole.estimate)} ({limit})"
+    tolerance = found.main.tolerance if found.status == "within" else plan.target
+    _, high, estimate = outward(0.0, found.whole.high, found.whole.estimate, tolerance)
+    limit = f"{level_percent(setting.level)} limit: {high} percentage points"
+    return f"The largest {gap[plan.rule.alternative]} is {estimate} percentage points ({limit})"
 
 
-def _within(found: Found, plan: Plan) -> str:
-    size = points(found.main.tolerance or 0.0)
+def _within(found: CoverageClaims, plan: Plan) -> str:
+    size = tolerance_words(found.main.tolerance or 0.0)
     return {
         "two-sided": f"calibrated within {size}",
         "less": f"at most {size} below what is promised",
@@ -131,7 +132,7 @@ def _cannot_tell(claim: Claim, plan: Plan) -> str:
     if plan.calibration_size is not None and claim.low > plan.target:
         return f"a valid method may cover as little after a calibration set of {plan.calibration_size:,} scores"
     rows = "1 row" if claim.rows == 1 else f"{claim.rows:,} rows"
-    return f"{rows} cannot tell whether coverage is within {points(plan.target)} of its level"
+    return f"{rows} cannot tell whether coverage is within {tolerance_words(plan.target)} of its level"
 
 
 def _together(claim: Claim) -> str:
@@ -147,7 +148,7 @@ def _meaning(claim: Claim, phrases: dict[str, Phrase]) -> str:
     return f"{'it is' if claim.quantity == SHARE_BELOW else 'they are'} {how}"
 
 
-def said(claim: Claim, setting: Setting, tolerance: float | None = None) -> str:
+def coverage_words(claim: Claim, setting: Setting, tolerance: float | None = None) -> str:
     """Put a claim on coverage into words; limits are rounded outwards, on the same side of level and tolerance."""
     share, low, high = shares_in_words(claim, tolerance)
     confidence = f"{level_percent(setting.level)} limits: {low} to {high}"
@@ -164,65 +165,32 @@ def _shares(claim: Claim) -> str:
     return f"The {claim.subject} cover {share} of the outcomes"
 
 
-MAX_DIGITS = 6
-
-
 def shares_in_words(claim: Claim, tolerance: float | None = None) -> tuple[str, str, str]:
-    """Return share and limits in percent, with as many digits as keep each on its side of the level.
+    """Return share and limits in percent, with as many digits as keep each on its side of level and tolerance.
 
-    Limits are rounded outwards, and stay within the tolerance if they are.
-
-    >>> seen = Claim("below", "90 % intervals", "coverage", 0.8993, 0.8987, 0.8999, expected=0.9)
+    >>> seen = Claim("below", Subject("intervals", level=0.9), "coverage", 0.8993, 0.8987, 0.8999, expected=0.9)
     >>> shares_in_words(seen)
     ('89.93 %', '89.87 %', '89.99 %')
     """
-    marks = [claim.expected, *([] if tolerance is None else [claim.expected - tolerance, claim.expected + tolerance])]
-    share, low, high = claim.estimate, claim.low, claim.high
-    for digits in range(MAX_DIGITS):
-        step = 10.0**-digits / 100
-        down, up = math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step
-        same = all(
-            _side(down, mark) == _side(low, mark) and _side(up, mark) == _side(high, mark)
-            for mark in marks
-            if mark not in (low, high)
-        )
-        if same and _side(round(share / step) * step, claim.expected) == _side(share, claim.expected):
-            break
-    return tuple(f"{100 * value:.{digits}f} %" for value in (share, down, up))  # type: ignore[return-value]
+    low, high, share = outward(claim.low, claim.high, claim.estimate, tolerance, claim.expected, digits=0)
+    return f"{share} %", f"{low} %", f"{high} %"
 
 
-def _side(value: float, mark: float) -> int:
-    return int(np.sign(round(value - mark, 12)))
-
-
-def points(value: float) -> str:
-    """Write a distance of probabilities, with at most three digits and singular or plural.
-
-    >>> points(0.01), points(0.025), points(0.0212345)
-    ('1 percentage point', '2.5 percentage points', '2.12 percentage points')
-    """
-    text = f"{100 * value:.3g}"
-    return f"{text} percentage point{'' if text == '1' else 's'}"
-
-
-def _on_all_rows(found: Found, phrases: dict[str, Phrase], setting: Setting) -> list[str]:
+def _on_all_rows(found: CoverageClaims, phrases: dict[str, Phrase], setting: Setting) -> list[str]:
     """Say what the headline does not say about all rows."""
     p = pvalue_words(found.whole.pvalue or 0.0)
     if found.main.status == "within" and found.rejected:
-        return [f"The difference is detectable ({p}), and at most {_ceiled(found.whole.high)}."]
+        _, high, _ = outward(0.0, found.whole.high, found.whole.estimate, found.main.tolerance)
+        return [f"The difference is detectable ({p}), and at most {high} percentage points."]
     if found.main.status == "cannot tell" and found.rejected:
         return [f"Coverage differs from its level ({p}); whether by more than the tolerance is not clear."]
     if found.status != "miscalibrated":
         return []
     if found.by_part:
-        whole = said(found.of_levels[0], setting)
+        whole = coverage_words(found.of_levels[0], setting)
         return [f"Over all rows {whole[:1].lower()}{whole[1:]}."]
     off = [claim for claim in found.of_levels if claim.kind in ("below", "above")]
     return _how_many(off, found.of_levels, phrases) + _shift(off, phrases, setting)
-
-
-def _ceiled(value: float) -> str:
-    return points(math.ceil(1000 * value - 1e-9) / 1000)
 
 
 def _how_many(off: list[Claim], lines: Sequence[Claim], phrases: dict[str, Phrase]) -> list[str]:
@@ -248,10 +216,10 @@ def _shift(off: list[Claim], phrases: dict[str, Phrase], setting: Setting) -> li
     if not shifted or len({claim.kind for claim in shifted}) > 1:
         return []
     worst = min(shifted, key=lambda claim: (claim.pvalue, -abs(claim.estimate - claim.expected)))
-    return [f"{said(worst, setting)}: {_meaning(worst, phrases)}."]
+    return [f"{coverage_words(worst, setting)}: {_meaning(worst, phrases)}."]
 
 
-def _on_parts(found: Found, parts: Sequence[Judged], setting: Setting) -> list[str]:
+def _on_parts(found: CoverageClaims, parts: Sequence[PhrasedLines], setting: Setting) -> list[str]:
     """Name the parts of the rows that are off and are not in the headline; or say that none is off."""
     if not any(lines.tested.any() for lines, _ in parts):
         return []
@@ -263,15 +231,15 @@ def _on_parts(found: Found, parts: Sequence[Judged], setting: Setting) -> list[s
         named = [claim for claim in named if not claim.low <= overall[claim.expected] <= claim.high]
     other_side = [claim for claim in named if claim.kind != found.of_parts[0].kind]
     chosen = other_side if found.by_part and other_side else named
-    return [f"{said(claim, setting)}, not {level_words(claim.expected)}." for claim in chosen[:1]]
+    return [f"{coverage_words(claim, setting)}, not {level_words(claim.expected)}." for claim in chosen[:1]]
 
 
-def _parts_differ(found: Found) -> bool:
+def _parts_differ(found: CoverageClaims) -> bool:
     """Tell whether only a part of the rows is off, and parts are off in both directions."""
     return found.by_part and len({claim.kind for claim in found.of_parts}) > 1
 
 
-def _beyond_promise(found: Found) -> list[str]:
+def _beyond_promise(found: CoverageClaims) -> list[str]:
     """Describe coverage on the side of the level that does not count."""
     beyond = [claim for claim in found.of_levels if claim.kind == "description"]
     if not beyond:
@@ -285,9 +253,9 @@ def _beyond_promise(found: Found) -> list[str]:
     ]
 
 
-def _rows_sentence(found: Found, lines: Lines, plan: Plan, setting: Setting) -> list[str]:
+def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Setting) -> list[str]:
     """Say how many rows it would take to tell, or that the calibration set is what limits."""
-    size, n = points(plan.target), lines.curve.n
+    size, n = tolerance_words(plan.target), lines.curve.n
     if plan.calibration_size is not None and found.whole.low > plan.target:
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()
@@ -320,12 +288,12 @@ def _calibration_set(n: int, m: int) -> str:
 NEAR_COMPLEMENT = 0.25  # of the distance from the level
 
 
-def alpha_question(judged: Judged) -> list[str]:
+def alpha_question(judged: PhrasedLines) -> list[str]:
     """Ask whether an error rate was given as level: coverage is far from the level and near 1 - level.
 
     >>> from types import SimpleNamespace as Curve
     >>> given = Lines(Curve(nominal=np.array([0.1]), coverage=np.array([0.88])), None, None, 0.05, 0.05)
-    >>> alpha_question((given, Phrase("intervals", "", "", "")))
+    >>> alpha_question((given, Phrase("intervals", "intervals", "", "")))
     ['Is 0.1 the error rate? Then pass level=0.9: these intervals cover 88 % of the outcomes.']
     """
     lines, phrase = judged
@@ -352,7 +320,7 @@ def how_off(line: Line, phrase: Phrase) -> str:
     ('covers 71 %, below 90 %', '96 % up to the 90 % quantile, too many')
     """
     level, share = line["nominal"], line["coverage"]
-    seen = Claim("description", "", phrase.quantity, share, share, share, expected=level)
+    seen = Claim("description", Subject(phrase.kind, level=level), phrase.quantity, share, share, share, expected=level)
     text, above = shares_in_words(seen)[0], share > level
     if phrase.quantity == SHARE_BELOW:
         return f"{text} up to the {level_words(level)} quantile, too {'many' if above else 'few'}"

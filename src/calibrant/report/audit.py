@@ -1,8 +1,9 @@
-"""`Audit`: the result of an audit, as text, tables, figures and files."""
+"""`Audit`: the result of an audit; `Reported`: what it shares with comparisons, text, tables, figures and files."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,21 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Audit:
-    """The result of an audit.
+class Reported(ABC):
+    """What audits and comparisons of predictions share: text, tables, figures and files, all made from findings."""
 
-    Attributes
-    ----------
-    findings
-        Everything that was found, as plain values.
-    verdict
-        The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
-    table
-        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
-    """
-
-    def __init__(self, findings: Findings) -> None:
-        self.findings = findings
+    @property
+    @abstractmethod
+    def findings(self) -> Findings:
+        """Everything that was found, as plain values."""
 
     @property
     def verdict(self) -> Verdict:
@@ -47,10 +40,6 @@ class Audit:
 
     def __str__(self) -> str:
         return as_text(self.findings)
-
-    def __repr__(self) -> str:
-        total = counted(self.findings.n, frame_of(self.findings.kind).rows)
-        return f"<Audit of {total}: {self.verdict.headline}>"
 
     def _repr_html_(self) -> str:
         return as_html_fragment(self.findings)
@@ -77,3 +66,29 @@ class Audit:
         """Write everything that was found as JSON."""
         replace_text(path, json.dumps(self.findings.to_dict(), ensure_ascii=False, indent=1) + "\n")
         return Path(path)
+
+
+class Audit(Reported):
+    """The result of an audit.
+
+    Attributes
+    ----------
+    findings
+        Everything that was found, as plain values.
+    verdict
+        The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
+    table
+        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    @property
+    def findings(self) -> Findings:
+        """Everything that was found, as plain values."""
+        return self._findings
+
+    def __repr__(self) -> str:
+        total = counted(self.findings.n, frame_of(self.findings.kind).rows)
+        return f"<Audit of {total}: {self.verdict.headline}>"

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from calibrant.core import words
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim
+from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Status, outcome
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
-NAME = re.compile(r"[\d.,]+| = .*")  # what differs between subjects of one sort
-LONG_NUMBER = re.compile(r"\d+\.\d{4,}")
+DIGITS = 4  # significant ones, as `words.number` writes them
 QUANTITIES = {
     "cutoff_error": "cutoff calibration error",
     "frequency": "observed frequency",
@@ -28,6 +26,8 @@ RESTS = "The verdict rests on these"
 DESCRIBES = "Description: not part of the verdict"
 WHICH_TOLERANCE = "Which tolerance do these rows support?"
 WITHIN, BEYOND, OPEN = "shown to be within", "shown to be beyond", "cannot tell"
+SHOWN: dict[str, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
+TONES: dict[Status, str] = {"within": "good", "miscalibrated": "bad", "cannot tell": "unsure"}
 
 
 class Box(NamedTuple):
@@ -58,31 +58,20 @@ class Supported(NamedTuple):
     chosen: bool
 
 
-def points_words(tolerance: float) -> str:
-    """Write a tolerance in percentage points, rounded upwards to three digits.
-
-    >>> points_words(0.01), points_words(0.02), points_words(0.07), points_words(0.000123456)
-    ('1 percentage point', '2 percentage points', '7 percentage points', '0.0124 percentage points')
-    """
-    percent = float(f"{100 * tolerance:.10g}")
-    if percent > 0:
-        unit = 10.0 ** (math.floor(math.log10(percent)) - 2)
-        percent = float(f"{math.ceil(round(percent / unit, 6)) * unit:.3g}")
-    return f"{percent:g} percentage point{'' if percent == 1 else 's'}"
-
-
 def boxes(findings: Findings) -> list[Box]:
     """Return what stands beside the verdict: claims that the level covers, the headline's first.
 
-    Of claims that differ in a range or a name alone, the one that is most clearly off is shown.
+    Of claims that differ in a range or a name alone, the one that is most clearly off is shown; pairs of models are
+    all shown.
     """
     if findings.kind == "points":
         return _measured_boxes(findings)
-    found: dict[tuple[str, str], Claim] = {}
+    found: dict[tuple[str, str, str | None], Claim] = {}
     for claim in findings.verdict.claims:
         if claim.level is None or claim.kind == "description" or math.isnan(claim.estimate):
             continue
-        sort = claim.quantity, NAME.sub("", claim.subject)
+        subject = claim.subject
+        sort = claim.quantity, subject.kind, subject.name if subject.kind == "models" else subject.part
         if sort not in found or (found[sort] is not findings.verdict.claims[0] and _off(claim) > _off(found[sort])):
             found[sort] = claim
     return [_box(claim) for claim in found.values()][:MAX_BOXES]
@@ -112,7 +101,7 @@ def _measured_boxes(findings: Findings) -> list[Box]:
 
 def _box(claim: Claim) -> Box:
     name = QUANTITIES.get(claim.quantity, words.heading(claim.quantity))
-    of = "" if claim.subject == ALL_ROWS else f", {words.text(subject_words(claim))}"
+    of = "" if claim.subject == ALL_ROWS else f", {words.text(claim.subject)}"
     lines = []
     if math.isnan(claim.low) or math.isnan(claim.high):
         value = f"{100 * claim.estimate:.1f}\u00a0%" if _is_share(claim) else words.number(claim.estimate)
@@ -122,18 +111,9 @@ def _box(claim: Claim) -> Box:
     if claim.expected:
         lines.append(f"{_number(claim.expected, claim)} if calibrated")
     if claim.tolerance is not None:
-        tau = points_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
+        tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
-
-
-def subject_words(claim: Claim) -> str:
-    """Return what a claim is about, with numbers of at most three digits.
-
-    >>> subject_words(Claim("above", "scores 0.00680685 to 0.01862251", "frequency", 0.05))
-    'scores 0.00681 to 0.0186'
-    """
-    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.3g}", claim.subject)
 
 
 def claim_numbers(claim: Claim) -> tuple[str, str, str]:
@@ -143,8 +123,10 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
     ('0.4\xa0%', '1.4\xa0%', '0.8\xa0%')
     """
     if not _is_share(claim):
-        return words.number(claim.low), words.number(claim.high), words.number(claim.estimate)
-    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected)
+        least = words.significant(claim.low, DIGITS, words.round_down)
+        most = words.significant(claim.high, DIGITS, words.round_up)
+        return words.number(least), words.number(most), words.number(claim.estimate)
+    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected or None)
     return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
 
 
@@ -172,21 +154,21 @@ def tolerances(verdict: Verdict) -> list[Supported]:
     least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
     asked = () if verdict.tolerance is None else (verdict.tolerance,)
     found = [_supported(tau, least, most, chosen=tau in asked) for tau in sorted({*USUAL_TOLERANCES, *asked})]
-    expected = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}.get(verdict.status)
-    contradicts = any(line.chosen and line.outcome != expected for line in found)
+    contradicts = any(line.chosen and line.outcome != SHOWN.get(verdict.status) for line in found)
     return [] if contradicts and verdict.status != "cannot tell" else found
 
 
 def _supported(tau: float, least: float, most: float, *, chosen: bool) -> Supported:
-    outcome, tone = (WITHIN, "good") if most <= tau else (BEYOND, "bad") if least > tau else (OPEN, "unsure")
-    return Supported(points_words(tau), outcome, tone, chosen)
+    status = outcome(least, most, rejected=True, tolerance=tau).status
+    return Supported(words.tolerance_words(tau), SHOWN[status], TONES[status], chosen)
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
     """Return the tone of each line of a table that a claim names, empty texts for the others.
 
-    Lines are named by their first column. Of several lines with one name, those with the claim's p-value are meant, if
-    there are any.
+    The heading of the first column is the kind of the claim's subject, and the line has its name. Of several lines with
+    one name, those with the claim's p-value are meant, if there are any. A part of the rows has a line for each level
+    of intervals or sets, so a claim on one level marks only the line with its p-value.
     """
     tones = [""] * table.length
     if not table.length:
@@ -194,12 +176,11 @@ def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
     noun, labels = next(iter(table.columns.items()))
     pvalues = table.columns.get("pvalue_adjusted", (None,) * table.length)
     for claim in claims:
-        if claim.level is None or claim.kind not in SIDES:
+        if claim.level is None or claim.kind not in SIDES or noun != (claim.subject.part or claim.subject.kind):
             continue
-        named = [i for i, label in enumerate(labels) if claim.subject in (str(label), f"{noun} {label}")]
-        ended = named or [i for i, label in enumerate(labels) if claim.subject.endswith(f" {label}")]
-        exact = [i for i in ended if _same_pvalue(claim.pvalue, pvalues[i])]
-        for i in exact or named:
+        named = [i for i, label in enumerate(labels) if str(label) == claim.subject.name]
+        exact = [i for i in named if _same_pvalue(claim.pvalue, pvalues[i])]
+        for i in exact or (named if claim.subject.part is None else ()):
             tones[i] = SIDES[claim.kind]
     return tones
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant.core import pictures
-from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.claims import Claim, Subject, difference_kind, difference_status
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import legend_below
 from calibrant.core.results import Curve, Pair
-from calibrant.report.audit import Audit
+from calibrant.core.words import short_limits
+from calibrant.report.audit import Reported
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -24,11 +26,10 @@ WORDS = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "br
 OF_CALIBRATION = ("ece", "cutoff_error", "mce", "mmce", "skce", "kuiper_test", "kolmogorov_smirnov_test")
 SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
 INDEPENDENT = "Rows are assumed to be independent; for a series give the time of each row."
-SIGNIFICANT_DIGITS = 2
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Audit):
+class Comparison(Reported):
     """Two or more models compared on the same rows.
 
     Attributes
@@ -67,8 +68,10 @@ class Comparison(Audit):
     facts: Mapping[str, str] = field(default_factory=dict)
     reliability: Curve | None = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "findings", _findings(self))
+    @cached_property
+    def findings(self) -> Findings:
+        """Everything that was found, as plain values."""
+        return _findings(self)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -105,8 +108,8 @@ def metric_words(metric: str) -> str:
 
 def _claim(found: Comparison, pair: Pair) -> Claim:
     return Claim(
-        kind=_kind(pair, found.tolerance),
-        subject=f"{pair.first} and {pair.second}",
+        kind=difference_kind(pair.low, pair.high, found.tolerance),
+        subject=Subject("models", name=f"{pair.first} and {pair.second}"),
         quantity=f"difference of {pair.metric}",
         estimate=pair.difference,
         low=pair.low,
@@ -119,49 +122,25 @@ def _claim(found: Comparison, pair: Pair) -> Claim:
     )
 
 
-def _kind(pair: Pair, tolerance: float | None) -> ClaimKind:
-    """Return what the limits support; a difference that they show to be within the tolerance does not matter."""
-    if max(abs(pair.low), abs(pair.high)) <= (tolerance or 0.0):
-        return "within"
-    return "below" if pair.high < 0 else "above" if pair.low > 0 else "cannot tell"
-
-
 def _in_words(found: Comparison, pair: Pair, claim: Claim) -> str:
     words, level = metric_words(pair.metric), f"{100 * found.level:g} %"
     if pair.low == pair.high == 0:
         return f"{pair.first} and {pair.second} have the same {words} in every row."
     if claim.kind == "within":
-        size = f"{level} limits: {_outward(pair.low, pair.high)}"
+        size = f"{level} limits: {short_limits(pair.low, pair.high, found.tolerance)}"
         return f"The {words} of {pair.first} and {pair.second} differs by at most {found.tolerance:g} ({size})."
     if claim.kind == "cannot tell":
-        size = f"{level} limits of the difference: {_outward(pair.low, pair.high)}"
+        size = f"{level} limits of the difference: {short_limits(pair.low, pair.high, found.tolerance)}"
         rows = f"{found.n:,} rows cannot tell"
         if pair.metric in OF_CALIBRATION:
             return f"{rows} whether {pair.first} or {pair.second} is better calibrated by the {words} ({size})."
         return f"{rows} whether {pair.first} or {pair.second} has the lower {words} ({size})."
     less, more = (pair.first, pair.second) if claim.kind == "below" else (pair.second, pair.first)
-    limits = _outward(*sorted((abs(pair.low), abs(pair.high))))
+    limits = short_limits(*sorted((abs(pair.low), abs(pair.high))))
     size = f"by {abs(pair.difference):.3g} ({level} limits: {limits})"
     if pair.metric in OF_CALIBRATION:
         return f"{less} is better calibrated than {more}: its {words} is lower {size}."
     return f"The {words} of {less} is lower than that of {more} {size}."
-
-
-def _outward(low: float, high: float) -> str:
-    """Write limits with few digits, rounded such that they still contain what they contained.
-
-    >>> _outward(0.01234, 0.0456), _outward(-0.0101, 0.25)
-    ('0.012 to 0.046', '-0.011 to 0.25')
-    """
-    return f"{_rounded(low, math.floor):g} to {_rounded(high, math.ceil):g}"
-
-
-def _rounded(value: float, towards: Any) -> float:
-    if value == 0 or not math.isfinite(value):
-        return value
-    digits = SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(abs(value)))
-    whole = round(value * 10.0**digits, 6)  # 0.29 · 100 is 28.999999999999996
-    return float(towards(whole) / 10.0**digits)
 
 
 def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
@@ -169,8 +148,7 @@ def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
     metric = next(iter(found.values))
     words, models = metric_words(metric), len(found.names)
     claims = [(pair, claim) for pair, claim in zip(found.pairs, found.claims, strict=True) if pair.metric == metric]
-    kinds = {claim.kind for _, claim in claims}
-    status = "different" if kinds & {"below", "above"} else "within" if kinds == {"within"} else "cannot tell"
+    status = difference_status({claim.kind for _, claim in claims})
     if models == 2:
         return status, sentences[0]
     lower = {

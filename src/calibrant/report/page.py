@@ -24,8 +24,6 @@ from calibrant.report.claims import (
     boxes,
     marked,
     parts,
-    points_words,
-    subject_words,
     tolerances,
 )
 from calibrant.report.files import embedded, first
@@ -96,7 +94,7 @@ def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
     """
     tone, words = frame_of(kind).statuses.get(verdict.status, ("unsure", verdict.status))
     if verdict.status == "within" and verdict.tolerance is not None and frame_of(kind) is AUDIT:
-        words = f"{words} within {points_words(verdict.tolerance)}"
+        words = f"{words} within {wording.tolerance_words(verdict.tolerance)}"
     return tone, words
 
 
@@ -201,7 +199,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         tiles=boxes(findings),
         tolerances=tolerances(findings.verdict),
         which_tolerance=WHICH_TOLERANCE,
-        whose=subject_words(claims[0]) if claims and claims[0].subject != ALL_ROWS else "",
+        whose=str(claims[0].subject) if claims and claims[0].subject != ALL_ROWS else "",
         marks=MARKS,
         sections=[
             _section(section, f"s{k}", detail, findings, Markup) for k, section in enumerate(findings.sections, start=1)
