@@ -310,6 +310,8 @@ class DrawsTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the nominal level of a coverage, which depends on the number of draws, 1 for a spread, else 0."""
+        if claim.quantity == "outside":
+            return 2 / (self.M + 1)
         return claim.expected if claim.quantity == "coverage" else float(claim.quantity == "spread")
 
     def value(self, claim: Claim) -> float:
@@ -324,6 +326,8 @@ class DrawsTruth:
         shift, spread = wrong if self.D == 1 or int(subject.name) == self.D - 1 else (0.0, 1.0)
         if claim.quantity == "coverage":
             return central_coverage(claim.expected, self.M, shift, spread)
+        if claim.quantity == "outside":
+            return float(rank_chances(self.M, shift, spread)[[0, -1]].sum())
         if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed
             return -shift / spread if claim.quantity == "shift" else 1 / spread
         raise UnknownClaimError(claim)

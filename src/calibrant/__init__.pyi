@@ -50,6 +50,7 @@ from calibrant.probabilities.reliability_curve import reliability_curve as relia
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test as spiegelhalter_test
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference
 from calibrant.ranking.curves import rank_histogram as rank_histogram
+from calibrant.ranking.draw_dependence import draw_dependence as draw_dependence
 from calibrant.ranking.energy_ranks import energy_ranks as energy_ranks
 from calibrant.ranking.expected_coverage import expected_coverage as expected_coverage
 from calibrant.ranking.explain import explain as explain

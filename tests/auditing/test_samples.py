@@ -93,23 +93,14 @@ class TestNumbers:
         test, said = cb.uniformity_test(Y, draws), cb.explain(Y, draws)
         assert found["uniformity_test"].pvalue == test.pvalue
         assert found["explain.spread"].value == pytest.approx(said.spread, rel=1e-11)
-        # 5 %, half of it for the upper limit of the size, the rest for four limits
-        errors = normal_errors(np.bincount(cb.ranks(Y, draws), minlength=M + 1), 1 - 0.05 / 8)
+        # 5 %, half of it for the upper limit of the size, the rest for five limits
+        errors = normal_errors(np.bincount(cb.ranks(Y, draws), minlength=M + 1), 1 - 0.05 / 10)
         assert found["explain.spread"].interval == pytest.approx((errors.spread_low, errors.spread_high), rel=1e-11)
         assert found["explain.shift"].value == pytest.approx(said.shift, rel=1e-11)
         assert found["crps"].value == pytest.approx(cb.crps(Y, draws, fair=True), rel=1e-12)
         assert found["contraction"].value == pytest.approx(cb.contraction(Y, draws), rel=1e-11)
         held = np.mean(np.abs(2 * cb.ranks(Y, draws) - M) <= M - 2 * 2)  # ranks 2 to 47 of 49
         assert found["coverage.0.92"].value == pytest.approx(held)
-
-    def test_contraction_is_described(self):
-        y = np.random.default_rng(1).normal(size=2000) * np.sqrt(2)
-        draws = np.sqrt(2) * np.random.default_rng(2).normal(size=(2000, 99))
-        audit = cb.audit(y, cb.Samples(draws), resamples=19)
-        claim = claimed(audit, "contraction")["all rows"]
-        assert (claim.kind, claim.level) == ("description", None)
-        assert claim.estimate == table(audit)["contraction"].value
-        assert not claimed(cb.audit(Y, ensemble(), resamples=19), "contraction")
 
     def test_covariates_find_a_forecast_that_ignores_them(self):
         climate = cb.Samples(CLIMATE)
@@ -177,10 +168,24 @@ class TestNumbers:
         walk[:, 0] = NOISE[:, 0]
         for j in range(1, 99):
             walk[:, j] = 0.9 * walk[:, j - 1] + np.sqrt(1 - 0.81) * RNG.normal(size=N)
-        caveats = cb.audit(Y, cb.Samples(MEAN[:, None] + walk), resamples=19).findings.caveats
-        assert any("depend on those before them" in caveat for caveat in caveats)
-        calm = cb.audit(Y, ensemble(), resamples=19).findings.caveats
-        assert not any("depend on those before them" in caveat for caveat in calm)
+        audit = cb.audit(Y, cb.Samples(MEAN[:, None] + walk), resamples=19)
+        claim = claimed(audit, "draws")["all rows"]
+        assert claim.estimate > 5
+        assert any(sentence.startswith("Draws depend on those before them") for sentence in audit.verdict.sentences)
+        assert not claimed(audit, "spread")
+        assert not claimed(cb.audit(Y, ensemble(), resamples=19), "draws")
+
+    def test_rows_far_outside_are_named(self):
+        y = Y.copy()
+        y[[7, 31, 200]] += 60
+        audit = cb.audit(y, ensemble(), resamples=19)
+        claim = claimed(audit, "outside")["all rows"]
+        assert claim.row_numbers == (7, 31, 200)
+        assert any("in rows 7, 31, 200 (exact p < 0.001)" in sentence for sentence in audit.verdict.sentences)
+
+    def test_sorted_draws_are_mentioned(self):
+        caveats = cb.audit(Y, cb.Samples(np.sort(MEAN[:, None] + NOISE, axis=1)), resamples=19).findings.caveats
+        assert any("sorted" in caveat for caveat in caveats)
 
     def test_ties_are_counted(self):
         y = np.round(Y)

@@ -10,10 +10,11 @@ from scipy import stats
 
 from calibrant.core.claims import ALL_ROWS
 from calibrant.core.findings import Setting
+from calibrant.ranking.column_claims import column_claims
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.explain import found_columns
 from calibrant.ranking.rank_checks import RankCheck, marginal_check
-from calibrant.ranking.rank_claims import Checks, column_claims, coverage_claim, draw_error
+from calibrant.ranking.rank_claims import Checks, coverage_claim, draw_error
 from calibrant.summaries import Ranks
 
 
@@ -36,8 +37,8 @@ class TestShares:
         assert checks.tests == 4
         assert checks.rate == pytest.approx(0.05 / 4)
         assert checks.rates.test == pytest.approx(0.05 / 8)
-        # half of the rate of a check is for the upper limit of the error, half for 4 numbers of 2 coordinates
-        assert checks.rates.limits == pytest.approx(0.05 / 4 / 2 / 8)
+        # half of the rate of a check is for the upper limit of the error, half for 5 numbers of 2 coordinates
+        assert checks.rates.limits == pytest.approx(0.05 / 4 / 2 / 10)
 
 
 class TestSize:
@@ -73,7 +74,7 @@ class TestClaims:
         u = stats.norm.cdf(rng.choice([0.6, 1, 1.6]) * rng.normal(size=n) - rng.choice([0.0, 0.5]))
         checks = checks_of(Ranks.of(rng.binomial(M, u), M))
         columns = columns_of(checks)
-        for claim in [*column_claims(columns, checks), *coverage_claim(columns[0], ALL_ROWS, checks)]:
+        for claim in [*column_claims(columns[0], ALL_ROWS), *coverage_claim(columns[0], ALL_ROWS, checks)]:
             if claim.kind in ("above", "below"):
                 assert claim.pvalue is None or claim.pvalue <= 0.05
                 assert not claim.low <= claim.expected <= claim.high
@@ -84,6 +85,6 @@ class TestClaims:
         draws = rng.gamma(2, size=(1000, 99))
         r = (draws < 2 + np.sqrt(2) * rng.normal(size=(1000, 1))).sum(axis=1)
         checks = checks_of(Ranks.of(r, 99))
-        found = {claim.quantity: claim for claim in column_claims(columns_of(checks), checks)}
+        found = {claim.quantity: claim for claim in column_claims(columns_of(checks)[0], ALL_ROWS)}
         assert found["skewed"].kind == "description"
         assert found["skewed"].level is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -18,12 +17,12 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explanation_of, found_columns
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.rank_checks import (
     RankCheck,
-    autocorrelation_time,
     conditional_checks,
     coordinate_ranks,
     joint_checks,
@@ -80,7 +79,7 @@ def score_measurements(
     found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
     words = {
         "sharpness": "root mean predictive variance",
-        "contraction": "contraction (0: no sharper than all outcomes)",
+        "contraction": "contraction: 1 less the mean predictive variance over that of all outcomes",
     }
     others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
     few = not distribution.shape and rows.n * distribution.M <= MAX_SPLIT
@@ -135,10 +134,9 @@ def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, 
     )
 
 
-DEPENDENT = 1.2  # autocorrelation time from which draws are called dependent
 CENTRAL_LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
-MAX_DRAWS_CHECKED = 20_000_000  # for dependence
+MAX_ROWS_LOOKED_AT = 1000  # for sorted draws
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
     "is for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
@@ -148,16 +146,19 @@ READING = (
 
 def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
+    numbers = row_numbers(rows)
     rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
-    rows, setting = in_content_order(rows, setting)
+    rows, setting, order = in_content_order(rows, setting)
     distribution = cast(Samples, rows.distribution)
-    ranks = coordinate_ranks(rows, setting)
+    ranked = coordinate_ranks(rows, setting)
+    ranks = Ranks.of_ranked(ranked, rows.w)
+    draws = RankedDraws.of(rows, ranked.rank, numbers[order])
     joint, not_joint = joint_checks(rows, setting)
     conditional, not_conditional = conditional_checks(rows, setting)
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = coordinate_scores(rows, distribution)
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
-    columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
+    columns = found_columns(ranks, adjusted, checks.rates, draws=draws)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (
@@ -232,7 +233,7 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
 
     def measured(name: str, label: str, expected: float, c: int) -> Measurement:
         value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
-        method = "of normal predictions with the same ranks; limits of the verdict, all together"
+        method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
         key, words = f"explain.{name}", label
         if not isinstance(explained.sentence, str):
             key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
@@ -301,13 +302,9 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
             f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
             "another rng gives other p-values."
         )
-    few = distribution.held[: max(1, MAX_DRAWS_CHECKED // distribution.held[0].size)]
-    tau = float(autocorrelation_time(few).max()) if distribution.finite else 1.0
-    if tau > DEPENDENT:
-        found.append(
-            f"Draws seem to depend on those before them: about {tau:.1f} are worth one. That alone makes outer ranks "
-            f"too frequent. Keep every {math.ceil(tau)}th, draws[:, ::{math.ceil(tau)}], and look again."
-        )
+    few = distribution.held[:MAX_ROWS_LOOKED_AT]
+    if distribution.M > 2 and bool((few[:, 1:] >= few[:, :-1]).all()):
+        found.append("The draws of every row are sorted: whether they depend on those before them cannot be told.")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.claims import Claim, ClaimKind, Subject
 from calibrant.core.mean_interval import exact_limits
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.draw_evidence import Evidence, Outside
@@ -64,12 +64,17 @@ class Found(NamedTuple):
         return self.rates.test < (1 - self.level) * (1 - 1e-9)
 
     @property
+    def departs(self) -> bool:
+        """Whether the ranks are not uniform."""
+        return self.pvalue <= 1 - self.level
+
+    @property
     def passes(self) -> bool:
         """Whether nothing is known to be wrong with the ranks."""
         return self.failures[0] == kinds.NONE
 
 
-def column_claims(column: Found, subject: str) -> tuple[Claim, ...]:
+def column_claims(column: Found, subject: Subject) -> tuple[Claim, ...]:
     """Return a claim for everything that the words on a column name.
 
     A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
@@ -83,18 +88,20 @@ def column_claims(column: Found, subject: str) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _draw_claims(column: Found, subject: str) -> list[Claim]:
+def _draw_claims(column: Found, subject: Subject) -> list[Claim]:
     evidence, found = column.evidence, []
     if evidence.dependent:
         test, p = "draw_dependence", evidence.dependence
-        found.append(Claim("description", subject, "draws", evidence.tau, rows=column.n, expected=1.0, test=test, pvalue=p))
+        found.append(
+            Claim("description", subject, "draws", evidence.tau, rows=column.n, expected=1.0, test=test, pvalue=p)
+        )
     if evidence.repeated:
         test, p = "outcomes that equal draws, exact", evidence.repeats
         found.append(Claim("description", subject, "draws", math.nan, rows=column.n, test=test, pvalue=p))
     return found
 
 
-def _error_claim(name: str, column: Found, subject: str) -> Claim:
+def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
     errors, n, p = column.errors, column.n, column.pvalue
     if name not in SIDES or column.outward:
         return Claim("description", subject, name, math.nan, rows=n, test="uniformity_test", pvalue=p)
@@ -106,10 +113,12 @@ def _error_claim(name: str, column: Found, subject: str) -> Claim:
     return Claim(SIDES[name], subject, quantity, *limits, column.level, n, expected, test=test, pvalue=p)
 
 
-def _outside_claim(column: Found, subject: str) -> Claim:
+def _outside_claim(column: Found, subject: Subject) -> Claim:
     """Return the claim on the share of outcomes outside all draws."""
     k, n, expected = float(column.counts[0] + column.counts[-1]), column.n, 2 / (column.M + 1)
-    low, high = (float(limit[0]) for limit in exact_limits(np.array([k]), np.array([float(n)]), 1 - column.rates.limits))
+    low, high = (
+        float(limit[0]) for limit in exact_limits(np.array([k]), np.array([float(n)]), 1 - column.rates.limits)
+    )
     far, rows = column.evidence.far, () if column.outside is None else column.outside.rows
     is_far = far is not None and rows == far.rows
     kind: ClaimKind = "above" if low > expected else "description"

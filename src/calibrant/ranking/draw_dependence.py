@@ -172,7 +172,9 @@ def dependence_of(lags: DrawLags) -> Dependence:
         return Dependence(nan, nan, nan, np.ones(D))
     z, rho = standardised(lags.lags[1], lags.variance, lags.rows, M)
     known = (lags.rows >= MIN_ROWS) & ~np.isnan(z)
-    pvalue = np.array([max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)])
+    pvalue = np.array(
+        [max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)]
+    )
     excess = lags.lags[1:] / np.maximum(lags.rows, 1) + 1 / M
     used = np.logical_and.accumulate(excess > SMALL_LAG, axis=0)
     return Dependence(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))

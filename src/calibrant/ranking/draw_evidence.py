@@ -83,7 +83,8 @@ def evidence_of(given: RankedDraws) -> list[Evidence]:
     tau, dependence = _dependence(draws[few])
     repeats = _repeats(as_compared(y[few], given.dtype), as_compared(draws[few], given.dtype))
     far = [far_outcomes(y[:, d], draws[:, :, d], rank[:, d], given.numbers) for d in range(y.shape[1])]
-    return [Evidence(*map(float, row), far[d]) for d, row in enumerate(zip(tau, dependence, repeats, strict=True))]
+    numbers = zip(tau.tolist(), dependence.tolist(), repeats.tolist(), far, strict=True)
+    return [Evidence(*found) for found in numbers]
 
 
 def _dependence(draws: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
@@ -134,9 +135,7 @@ def _few_successes(tied: NDArray[np.int64], m: int, successes: int) -> float:
     return min(1.0, float(mass.sum()))
 
 
-def far_outcomes(
-    y: FloatArray, draws: NDArray[Any], rank: NDArray[np.int64], numbers: NDArray[np.intp]
-) -> Far | None:
+def far_outcomes(y: FloatArray, draws: NDArray[Any], rank: NDArray[np.int64], numbers: NDArray[np.intp]) -> Far | None:
     """Return the outcomes that lie beyond all draws (n, M) of their row by more than 6 of their standard deviations.
 
     If the outcome is one more draw, each member of a row that is far from all others is the outcome with probability
@@ -172,6 +171,7 @@ def _far_draws(y: FloatArray, draws: NDArray[Any]) -> int:
 FAILED_RATIO, FAILED_PLACE = 10.0, 6.0  # of standard deviations; of places, in robust standard deviations
 NARROWER = 0.8  # median ratio of standard deviations from which rows are narrower than others
 MODE_DISTANCE, CUT_DISTANCE = 2.0, 1.0  # median distance beyond the nearest draw, in standard deviations of the draws
+ONE_SIDED = 0.2  # share of outcomes on the other side that chance explains
 SAME_BOUND = 0.5  # share of outcomes outside that lie at one value
 NORMAL_MAD = 1.4826
 
@@ -187,9 +187,15 @@ class Outside(NamedTuple):
     cause: str  # one of the names below, or empty
 
     @property
+    def one_sided(self) -> bool:
+        """Whether they lie on one side, up to a few that chance explains."""
+        return min(self.below, self.above) <= ONE_SIDED * (self.below + self.above)
+
+    @property
     def words(self) -> str:
         """The evidence in words."""
-        sides = "below" if not self.above else "above" if not self.below else "on both sides"
+        more = "below" if self.below > self.above else "above"
+        sides = ("mostly " if min(self.below, self.above) else "") + more if self.one_sided else "on both sides"
         place = f"they lie {self.distance:.2g} standard deviations beyond the nearest draw (median), {sides}"
         return f"{place}{CAUSES.get(self.cause, '')}"
 
@@ -232,8 +238,7 @@ def _cause(
         return FAILED
     if found.narrower < NARROWER:
         return NARROW_ROWS
-    one_sided = not (found.below and found.above)
     values, times = np.unique(y[chosen], return_counts=True)
-    if one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
+    if found.one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
         return CUT
     return MODE if found.distance > MODE_DISTANCE else ""

@@ -2,43 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
+from calibrant.core.claims import ALL_ROWS, Subject
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray, read_array
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import check_band_level
+from calibrant.ranking.column_claims import Found, Rates, column_claims
 from calibrant.ranking.counting import JUDGED, Forecast, marginal_ranks
 from calibrant.ranking.curves import nearest
-from calibrant.ranking.effects import SMALLEST_PVALUE, band_test, check_rng
+from calibrant.ranking.draw_evidence import Evidence, Outside, RankedDraws, evidence_of, outside_of
+from calibrant.ranking.effects import SMALLEST_PVALUE, band_test, check_rng, stream_after_ties
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
-from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
+from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import (
     NONE,
-    failures_of,
-    normal_errors,
+    OUTSIDE,
+    Diagnosis,
+    NormalErrors,
+    diagnosis,
     outward_failure,
     smallest_effects,
-    supported,
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
+from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
 from calibrant.ranking.row_order import content_order
-from calibrant.ranking.spread import contraction as contraction_of
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
+UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
 
@@ -50,24 +55,22 @@ def explain(
     level: float = 0.95,
     outward: bool | None = None,
     joint: Ranks | None = None,
-    contraction: ArrayLike | None = None,
     rng: Rng | None = None,
 ) -> Explanation:
     r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
 
-    Whether something is wrong is decided by the exact test of the simultaneous band of `ecdf_difference`, for all
-    columns together (Holm). What it is, by the components of the ranks, means of orthonormal polynomials:
+    Questions are asked in this order, each with its own test:
 
-    =============  ==============================================  =============================================
-    component      negative                                        positive
-    =============  ==============================================  =============================================
-    first          predictions too high                            predictions too low
-    second         too wide (a dome)                               too narrow (a U)
-    third          lower tail too short, upper too long            upper tail too short, lower too long
-    fourth         tails too long, or (large) two modes averaged   tails too short
-    =============  ==============================================  =============================================
-
-    The last two after what the shift and spread of normal predictions explain of them.
+    1. Do draws depend on those before them (`draw_dependence`), or repeat? Then "too narrow", outcomes outside and
+       tails are not spoken of, because such draws make the same ranks.
+    2. Are outcomes farther outside all draws than any draw is from the others? These rows are named and set aside.
+    3. Do the ranks depart from uniform ones? That is decided by the exact test of the simultaneous band of
+       `ecdf_difference`, for all columns together (Holm). If not, the smallest errors that would have been seen are
+       said.
+    4. Which shift and spread of normal predictions, and which share of outcomes outside all draws, make these ranks
+       most likely? What their limits support is stated.
+    5. Is the shape wrong beyond that: is the centre avoided, are tails too short or too long, or is it skewed?
+    6. Do coordinates go together as in the draws? Pairs are compared by exchanging outcomes with draws.
 
     Parameters
     ----------
@@ -84,10 +87,7 @@ def explain(
     joint
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
-        numbers among draws of vectors, and energy ranks for `MvNormal`.
-    contraction
-        The value of `contraction`, one per column, with a summary. It is reported, not judged. `explain` computes it
-        from outcomes and draws or distributions.
+        numbers among draws of vectors, and energy ranks for `MvNormal`; with these given, pairs are not compared.
     rng
         Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
 
@@ -98,18 +98,21 @@ def explain(
 
     Notes
     -----
-    `shift` and `spread` are those of normal predictions whose ranks have the same first two components:
-    exact for them at any M and any size. `uniformity_test` gives the first order of this for many draws. For every
-    other distribution they are approximate, which the sentences say ("about"). Coverage is that of central intervals
+    Outcomes are taken as N(a, s²) in units in which the predictive distribution is N(0, 1), with atoms outside all
+    draws where these are needed, and fitted by maximum likelihood from the counts of ranks; limits are those of the
+    profile likelihood. Predictions are too high by `shift` = -a, and their spread needs the factor `spread` = s. For
+    other distributions both are approximate, which the sentences say ("about"). Coverage is that of central intervals
     between draws at attainable levels, as observed.
 
     A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
-    together with probability `level`.
+    together with probability `level`. Beside that, outcomes far outside are tested exactly at the error rate of one
+    limit, at most 0.01, and dependence of draws at 0.001.
 
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
-    distribution of all outcomes together, whose contraction is about 0. Errors that cancel between groups of rows are
-    not seen: use `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest
-    shift and spread that this test sees four times in five.
+    distribution of all outcomes together. Errors that cancel between groups of rows are not seen: use
+    `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest shift and spread
+    that this test sees four times in five. How often which words are right is measured in
+    ``benchmarks/validity/explain.py``.
 
     Examples
     --------
@@ -127,26 +130,18 @@ def explain(
     level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
     check_rng(rng)
-    ranks, rows = _ranks_of(y, prediction, rng)
+    ranks, rows, draws = _ranks_of(y, prediction, rng)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
-    shrunk = _contraction_of(contraction, ranks, rows, prediction)
-    pvalues = _pvalues(ranks)
-    joint_p = None if together is None else float(_pvalues(_one_column(together))[0])
-    adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
-    rate = (1 - level) / (ranks.C + (joint_p is not None))
+    pairs = None if joint is not None else _pairs_of(draws, rng)
+    pvalues = np.append(_pvalues(ranks), np.nan if together is None else _pvalues(_one_column(together))[0])
+    adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
+    rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
-    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, contraction=shrunk)
-    return explanation_of(ranks, columns, None if joint_p is None else float(adjusted[-1]))
-
-
-class Rates(NamedTuple):
-    """How the error rate 1 - level of all statements together is shared."""
-
-    level: float
-    test: float  # of the test of one column
-    limits: float  # of the limits of one number of one column
+    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=draws)
+    joint_p, pair_p = (None if np.isnan(p) else float(p) for p in adjusted[ranks.C :])
+    return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 
 
 def found_columns(
@@ -155,43 +150,54 @@ def found_columns(
     rates: Rates,
     *,
     outward: bool = False,
-    contraction: FloatArray | None = None,
+    draws: RankedDraws | None = None,
 ) -> list[Found]:
-    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it."""
+    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
+
+    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks.
+    """
     where = np.rint(band_test(ranks).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
+    evidence = [Evidence()] * ranks.C if draws is None or outward else evidence_of(draws)
     found = []
     for c in range(ranks.C):
-        counts = ranks.counts[:, c]
-        errors = normal_errors(counts, 1 - rates.limits)
-        failures: tuple[str, ...] = (NONE,)
-        if adjusted[c] <= 1 - rates.level:
-            named = (outward_failure(counts),) if outward else failures_of(counts, errors)
-            failures = supported(named, errors)
+        counts, departs = ranks.counts[:, c], bool(adjusted[c] <= 1 - rates.level)
         if outward:  # a shift and a spread are those of single coordinates
-            errors = errors._replace(
-                shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
-            )
+            name = outward_failure(counts, rates.test) if departs else NONE
+            known = Diagnosis((name,), UNKNOWN_ERRORS)
+        else:
+            rate, test = rates.limits, rates.test
+            known = diagnosis(counts, rate, departs=departs, test_rate=test, cells=ranks.cells, evidence=evidence[c])
+        outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         found.append(
             Found(
-                failures,
+                known.failures,
                 counts,
                 ranks.cells,
                 outward,
-                errors,
+                known.errors,
                 _coverage(counts, outward),
                 smallest,
                 float(adjusted[c]),
-                rates.level,
+                rates,
                 int(where[c]),
-                None if contraction is None else float(contraction[c]),
-                adjusted=rates.test < 1 - rates.level,
+                evidence[c],
+                outside,
+                known.skew,
             )
         )
     return found
 
 
-def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = None) -> Explanation:
+def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: Evidence) -> Outside:
+    """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
+    rank, M = draws.rank[:, c], draws.draws.shape[1]
+    if known.far and evidence.far is not None:
+        return outside_of(draws, c, np.isin(draws.numbers, evidence.far.rows))
+    return outside_of(draws, c, (rank == 0) | (rank == M))
+
+
+def explanation_of(ranks: Ranks, columns: list[Found], together: Together = Together()) -> Explanation:  # noqa: B008
     """Return what is known of the columns in words and numbers."""
 
     def each(values: list[Any]) -> Any:
@@ -199,9 +205,11 @@ def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = N
             return values[0]
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
-    alone = all(column.failures[0] == NONE for column in columns)
+    alone = all(column.passes for column in columns)
     level = columns[0].level
-    joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
+    joint_failure, joint = joint_sentence(together, ranks.names, level, alone)
+    claims = [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
+    claims += together_claims(together, ranks, level)
     return Explanation(
         sentence=each([sentence(column) for column in columns]),
         failure=each([column.failures[0] for column in columns]),
@@ -216,8 +224,14 @@ def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = N
         names=ranks.names,
         joint=joint,
         joint_failure=joint_failure,
-        joint_pvalue=joint_p,
+        joint_pvalue=together.pvalue,
+        claims=tuple(claims),
     )
+
+
+def subject_of(ranks: Ranks, c: int) -> Subject:
+    """Return what claims on a column are about."""
+    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
 def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
@@ -238,7 +252,7 @@ def _pvalues(ranks: Ranks) -> FloatArray:
     return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
 
 
-def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None]:
+def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:
     if isinstance(y, Summary):
         if not isinstance(y, Ranks):
             raise SummaryError(
@@ -249,7 +263,7 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRow
             raise InputError("prediction cannot be given with a summary, which holds the rows already")
         if y.n == 0:
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
-        return y, None
+        return y, None, None
     if prediction is None:
         raise InputError(
             "explain needs outcomes and their prediction, or a summary; ranks alone do not tell how many draws there "
@@ -257,8 +271,11 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRow
         )
     rows = read("explain", JUDGED, y, prediction)
     given = cast("DistributionRows | QuantileRows | CdfRows", rows)
-    ranks = Ranks.of_ranked(marginal_ranks(given, rng), given.w)
-    return ranks, given if isinstance(given, DistributionRows) else None
+    ranked = marginal_ranks(given, rng)
+    ranks = Ranks.of_ranked(ranked, given.w)
+    if not isinstance(given, DistributionRows):
+        return ranks, None, None
+    return ranks, given, RankedDraws.of(given, ranked.rank)
 
 
 def _one_column(joint: Any) -> Ranks:
@@ -270,6 +287,14 @@ def _one_column(joint: Any) -> Ranks:
     if not joint.has_equal_weights:
         raise InputError("explain refuses unequal weights; leave them out of the joint ranks too")
     return joint
+
+
+def _pairs_of(draws: RankedDraws | None, rng: Rng | None) -> PairDependence | None:
+    if draws is None or not is_affordable(*draws.draws.shape):
+        return None
+    order = content_order(draws.y, draws.draws)  # members are drawn in it
+    ordered = draws._replace(y=draws.y[order], draws=draws.draws[order], rank=draws.rank[order])
+    return pair_dependence(ordered, stream_after_ties(rng))
 
 
 def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
@@ -285,17 +310,3 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
     order = content_order(rows.y, rows.distribution.held)  # ties are broken in it
     return cast(Ranks, JOINT_RANKS.summarise(rows.take(order), options))
-
-
-def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, prediction: Any) -> FloatArray | None:
-    if given is not None:
-        values = np.atleast_1d(read_array(given, "contraction"))
-        if values.shape != (ranks.C,) or np.isnan(values).any():
-            raise InputError(f"contraction must be one number per column, {ranks.C}; got {shown(given)}")
-        return values
-    if rows is None:
-        return None
-    try:
-        return np.atleast_1d(contraction_of(rows.y, prediction))
-    except InputError:  # distributions without a variance, infinite draws, one draw, outcomes that are all alike
-        return None

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.inputs.arrays import FloatArray
-from calibrant.ranking.bands import ecdf_band
+from calibrant.ranking.bands import counts_test, ecdf_band
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.draw_evidence import Evidence
-from calibrant.ranking.effects import SHIFT, SPREAD, bin_counts, pearson
+from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson
 from calibrant.ranking.poisson_walk import PoissonWalk
 from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, Fit, RankFamily
 from calibrant.ranking.summary import rank_points
@@ -97,6 +97,7 @@ class Diagnosis(NamedTuple):
     errors: NormalErrors
     outside: tuple[float, float] = (0.0, 0.0)  # shares of outcomes below and above all draws that no error explains
     skew: float = 0.0  # residual of the third component, in standard errors
+    far: bool = False  # whether outcomes far outside all draws are an error, and were set aside
 
 
 def diagnosis(
@@ -104,6 +105,7 @@ def diagnosis(
     rate: float,
     *,
     departs: bool,
+    test_rate: float = 0.05,
     cells: bool = False,
     evidence: Evidence | None = None,
 ) -> Diagnosis:
@@ -117,6 +119,8 @@ def diagnosis(
         Error rate of the limits of shift and spread.
     departs
         Whether the ranks are known not to be uniform. If not, nothing is asked but what outcomes far outside say.
+    test_rate
+        Error rate of the test of the ranks that are left when outcomes outside all draws are set aside.
     cells
         Whether these are cells of F(y).
     evidence
@@ -139,15 +143,27 @@ def diagnosis(
         fit, atoms = _with_atoms(family, fit, rest)
     errors = errors_of(family, fit, rate)
     if not departs:
-        return Diagnosis((OUTSIDE,) if far else (NONE,), errors)
-    shape, skew = _shape(family, fit, rest)
-    names = [name for name in errors.names if not (shape == MODES and name in (NARROW, WIDE))]
-    found = [OUTSIDE] * (far or atoms) + [MODES] * (shape == MODES) + names
-    found += [shape] if shape not in ("", MODES, OTHER) else []
+        return Diagnosis((OUTSIDE,) if far else (NONE,), errors, far=far)
+    if (far or atoms) and not _departs(rest[1:-1] if atoms else rest, test_rate, cells):
+        only = DRAWS if _withheld(given) else OUTSIDE
+        return Diagnosis((only,), errors, (fit.below, fit.above), far=far)
+    shape, skew = _shape(family, fit, rest) if fit.inside else ("", 0.0)
+    no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
+    names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
+    found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
     withheld = _withheld(given)
     if withheld:
         found = [DRAWS, *(name for name in found if name not in withheld)]
-    return Diagnosis(tuple(found) or (OTHER,), errors, (fit.below, fit.above), skew)
+    return Diagnosis(tuple(found) or (OTHER,), errors, (fit.below, fit.above), skew, far)
+
+
+def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
+    """Tell whether ranks with these counts are not uniform, by the exact band."""
+    n, m = int(counts.sum()), counts.size
+    if n == 0 or m < 2:
+        return False
+    points = rank_points(n, m - 1, cells=cells)
+    return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
 def _withheld(evidence: Evidence) -> tuple[str, ...]:
@@ -185,17 +201,16 @@ def _shape(family: RankFamily, fit: Fit, counts: NDArray[np.int64]) -> tuple[str
     if bins - 1 <= parameters:
         return "", 0.0
     statistic = pearson(bin_counts(seen[:, None], bins).astype(np.int64), np.maximum(expected, 1e-9))[0]
-    if chdtrc(bins - 1 - parameters, statistic) >= SHAPE_RATE:
-        return "", 0.0
+    explained = chdtrc(bins - 1 - parameters, statistic) >= SHAPE_RATE
     phi = legendre(m - 1)
-    if len(phi) == 4 and phi[3] @ seen / sqrt(n) < CENTRE_AVOIDED and _middle(counts) < EMPTY_MIDDLE:
+    if not explained and len(phi) == 4 and phi[3] @ seen / sqrt(n) < CENTRE_AVOIDED and _middle(counts) < EMPTY_MIDDLE:
         return MODES, 0.0
-    mean = phi @ p
+    mean = phi @ p  # components may show what bins do not
     variance = np.maximum((phi * phi) @ p - mean**2, 1e-12)
     residual = (phi @ seen - n * mean) / np.sqrt(n * variance)
     third, fourth = (float(residual[k]) if k < len(phi) else 0.0 for k in (2, 3))
     if max(abs(third), abs(fourth)) < NOTICED_RESIDUAL:
-        return OTHER, 0.0
+        return ("" if explained else OTHER), 0.0
     if abs(third) >= abs(fourth):
         return SKEWED, third
     return (LIGHT if fourth > 0 else HEAVY), 0.0

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim, Subject
-from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
@@ -17,7 +16,7 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import legendre, marginal_ranks
+from calibrant.ranking.counting import Ranked, legendre, marginal_ranks
 from calibrant.ranking.covariates import score_found
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.effects import band_test
@@ -62,12 +61,10 @@ def judged_by_ranks(rows: DistributionRows) -> bool:
     return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
 
 
-def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
-    """Return the ranks of each coordinate, by the names the user has for them."""
+def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranked:
+    """Return the rank of each row in each coordinate, by the names the user has for them."""
     found = marginal_ranks(rows, setting.rng)
-    if setting.columns and found.rank.ndim == 2:
-        found = found._replace(names=setting.columns)
-    return Ranks.of_ranked(found, rows.w)
+    return found._replace(names=setting.columns) if setting.columns and found.rank.ndim == 2 else found
 
 
 def marginal_check(ranks: Ranks) -> RankCheck:
@@ -199,7 +196,8 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
 
 
 def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
-    return coordinate_ranks(in_content_order(rows, replace(setting, covariates=None, log_density_y=None))[0], setting)
+    rows, *_ = in_content_order(rows, replace(setting, covariates=None, log_density_y=None))
+    return Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)
 
 
 def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
@@ -239,65 +237,3 @@ def _how(coordinate: str, errors: NormalErrors) -> str:
         words.append(f"spread needs the factor {errors.spread:.2f}")
     where = f"{coordinate}: " if coordinate else ""
     return where + (", ".join(words) or "ranks uneven")
-
-
-BLOCK = 1 << 17  # draws whose spectra are taken together
-MIN_DRAWS = 4  # fewer draws do not tell a lag of 1 from the unknown mean
-
-
-def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
-    r"""Return τ of draws (n, M, D) along their second axis for each coordinate, (D,), or (1,) for draws (n, M).
-
-    .. math:: \tau = 1 + 2 \sum_{k \ge 1} \rho_k ,
-
-    the number of successive draws that tell as much as one independent draw. :math:`\rho_k` is the mean over rows of
-    the autocorrelation at lag k, and the sum ends before the first pair :math:`\rho_{2t} + \rho_{2t+1}` that is not
-    positive (Geyer 1992), at the latest at M/3. What the unknown mean of each row takes away is added again (Wolff
-    2004). Rows without spread are left out; 1 where nothing can be told, as with fewer than 4 draws.
-
-    For independent draws the value is 1 on average, with a standard error of about 3/√(nM). If M is less than about
-    20τ it is too low: thin the draws by it and look again. Draws that were sorted seem to depend on each other, though
-    ranks do not mind.
-
-    Every draw twice, which makes ρ_1 = ½:
-
-    >>> draws = np.random.default_rng(0).normal(size=(2000, 50))
-    >>> autocorrelation_time(np.repeat(draws, 2, axis=1)).round(1)
-    array([2.])
-    """
-    columns = draws[:, :, None] if draws.ndim == 2 else draws
-    return np.array([_time(columns[:, :, d]) for d in range(columns.shape[2])])
-
-
-def _time(draws: NDArray[Any]) -> float:
-    M = int(draws.shape[1])
-    rho = _autocorrelations(draws) if M >= MIN_DRAWS else None
-    if rho is None:
-        return 1.0
-    pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)
-    positive = int(np.argmin(np.append(pairs > 0, False)))
-    L = max(1, 2 * positive)  # lags 0 to L - 1 are summed
-    width = 2 * L - 1  # on both sides
-    total = float(2 * rho[:L].sum() - 1)
-    missing = total / (M - width)  # the variance of a row's mean, by which each lag is too low
-    return (total + width * missing) / (1 + missing)
-
-
-def _autocorrelations(draws: NDArray[Any]) -> FloatArray | None:
-    """Return the mean over rows of ρ_0, ρ_1, ..; None if no row varies."""
-    n, M = draws.shape
-    power, rows = np.zeros(M + 1), 0
-    for part in chunks(n, max(1, BLOCK // M)):
-        x = draws[part].astype(np.float64)
-        x = x[x.max(axis=1) > x.min(axis=1)]
-        x /= np.abs(x).max(axis=1, keepdims=True)  # squares stay in range
-        x -= x.mean(axis=1, keepdims=True)
-        size = np.sqrt((x * x).sum(axis=1, keepdims=True))
-        x = x[size[:, 0] > 0] / size[size[:, 0] > 0]
-        spectrum = np.fft.rfft(x, 2 * M, axis=1)
-        power += (spectrum.real**2 + spectrum.imag**2).sum(axis=0)
-        rows += len(x)
-    if rows == 0:
-        return None
-    sums = np.fft.irfft(power, 2 * M)[:M] / rows
-    return np.asarray(sums * M / (M - np.arange(M)))  # as many products at every lag

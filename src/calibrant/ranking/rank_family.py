@@ -53,7 +53,7 @@ class RankModel(NamedTuple):
         t = step * np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1)
         j = np.arange(M + 1.0)[:, None]
         log_choose = gammaln(M + 1) - gammaln(j + 1) - gammaln(M - j + 1)
-        return cls(t, step * np.exp(log_choose + j * log_ndtr(t) + (M - j) * log_ndtr(-t)))
+        return cls(np.asarray(t, np.float64), step * np.exp(log_choose + j * log_ndtr(t) + (M - j) * log_ndtr(-t)))
 
     def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
         """Return probabilities and derivatives."""
@@ -152,7 +152,7 @@ class RankFamily:
         p = (1 - fit.below - fit.above) * self.model.chances(fit.a, fit.log_s)[0]
         p[0] += fit.below
         p[-1] += fit.above
-        return p / p.sum()
+        return np.asarray(p / p.sum())
 
     def limits(self, fit: Fit, rate: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return profile-likelihood limits of a and of log s with this error rate; infinite if they are not reached."""

@@ -9,20 +9,19 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Su
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
+from calibrant.ranking.column_claims import Found, column_claims
 from calibrant.ranking.coverage_error import kuiper_quantile
-from calibrant.ranking.explain_words import Found, sentence, visible_words
-from calibrant.ranking.failures import NONE, POWER
+from calibrant.ranking.explain import subject_of
+from calibrant.ranking.explain_words import draws_words, sentence, visible_words
+from calibrant.ranking.failures import POWER
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.rank_claims import (
     COVARIATES,
     Checks,
     DrawError,
     check_claims,
-    column_claims,
-    contraction_claims,
     coverage_claim,
     main_claim,
-    subject_of,
 )
 
 RELATION = "what was known of a row predicts where its outcome falls among the draws"
@@ -41,8 +40,8 @@ def sample_verdict(columns: list[Found], checks: Checks, error: DrawError) -> Ve
     worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
     main = main_claim(error, found, checks)
     coverage = coverage_claim(columns[worst], subject_of(checks.ranks, worst), checks)
-    described = contraction_claims(columns, checks)
-    claims = (main, *coverage, *column_claims(columns, checks), *check_claims(checks), *described)
+    of_columns = [column_claims(column, subject_of(checks.ranks, c)) for c, column in enumerate(columns)]
+    claims = (main, *coverage, *(claim for found in of_columns for claim in found), *check_claims(checks))
     words = _Words(error, found, rejected, relation, checks, columns, main, coverage)
     return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance)
 
@@ -130,16 +129,24 @@ class _Words(NamedTuple):
         """Return what is wrong or would have been seen, and what it rests on."""
         is_said = self.headline().startswith(self._size_words()) or (self._few_rows() and not self.rejected)
         size = [] if is_said else [f"{self._size_words()}."]
-        found = [*size, *self._of_coordinates(), *self._of_whole(), *self._of_covariates()]
+        found = [*size, *self._of_draws(), *self._of_coordinates(), *self._of_whole(), *self._of_covariates()]
         if not self.rejected:
             found.append(self._visible())
         if self.found.status == "cannot tell":
             found += self._needed()
-        return (*found, *self._of_contraction(), *self._adjusted())
+        return (*found, *self._adjusted())
+
+    def _of_draws(self) -> list[str]:
+        """Return the sentences on draws that are not exchangeable, of coordinates of which nothing else is said."""
+        ranks = self.checks.ranks
+        calm = [(c, column) for c, column in enumerate(self.columns) if column.passes]
+        words = [f"{_start(subject_of(ranks, c))}{text}" for c, column in calm for text in draws_words(column)]
+        more = [f"The draws of {len(words) - NAMED:,} more coordinates are so."] if len(words) > NAMED else []
+        return [*words[:NAMED], *more]
 
     def _of_coordinates(self) -> list[str]:
         """Return the sentences on coordinates that are off, worst first."""
-        off = [c for c, column in enumerate(self.columns) if column.failures[0] != NONE]
+        off = [c for c, column in enumerate(self.columns) if not column.passes]
         off.sort(key=lambda c: self.columns[c].pvalue)
         ranks = self.checks.ranks
         more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
@@ -172,7 +179,7 @@ class _Words(NamedTuple):
         return found
 
     def _coordinates_pass(self) -> bool:
-        return all(column.failures[0] == NONE for column in self.columns)
+        return all(column.passes for column in self.columns)
 
     def _listed(self, checks: list[RankCheck]) -> str:
         return " and ".join(
@@ -198,11 +205,6 @@ class _Words(NamedTuple):
         return [
             f"With {needed:,} rows calibrated draws would be shown to be so within {tolerance_words(tau)} 4 times in 5."
         ]
-
-    def _of_contraction(self) -> list[str]:
-        claims = contraction_claims(self.columns, self.checks)
-        more = [f"{len(claims) - NAMED:,} more coordinates have a small contraction."] if len(claims) > NAMED else []
-        return [f"{_start(c.subject)}{contraction_words(c.estimate)}" for c in claims[:NAMED]] + more
 
     def _adjusted(self) -> list[str]:
         """Say what adjusted p-values allow for."""

@@ -18,9 +18,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import rank_counts
 
 
-def in_content_order(
-    rows: DistributionRows, setting: Setting
-) -> tuple[DistributionRows, Setting, NDArray[np.intp]]:
+def in_content_order(rows: DistributionRows, setting: Setting) -> tuple[DistributionRows, Setting, NDArray[np.intp]]:
     """Return rows of draws, and what the setting has of each row, in the order of their content, and this order.
 
     Where nothing random is drawn by row they are returned as they came.
