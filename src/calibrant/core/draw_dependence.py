@@ -68,28 +68,30 @@ def is_ordered(x: FloatArray) -> bool:
 
 
 class LagSums(NamedTuple):
-    """Sums over rows of the lag-1 coefficients and of their variances, and the rows that vary; each (D,)."""
+    """Weighted sums over rows of the lag-1 coefficients and of their variances, and the rows that vary; each (D,)."""
 
-    total: FloatArray
-    variance: FloatArray
+    total: FloatArray  # Σwρ
+    variance: FloatArray  # Σw² Var ρ
     rows: NDArray[np.int64]
+    weight: FloatArray  # Σw of the rows that vary
 
 
-def lag_sums(x: FloatArray) -> LagSums:
-    """Return the sums of draws (n, M, D)."""
+def lag_sums(x: FloatArray, w: FloatArray | None = None) -> LagSums:
+    """Return the sums of draws (n, M, D) of rows with weights (n,)."""
     rho, spread = _of_rows(x)
     varies = ~np.isnan(rho)
-    total, variance = (np.where(varies, part, 0.0).sum(axis=0) for part in (rho, spread))
-    return LagSums(total, variance, varies.sum(axis=0))
+    weight = (np.ones(len(x)) if w is None else w)[:, None] * varies
+    total, variance = np.where(varies, weight * rho, 0.0).sum(axis=0), (weight**2 * spread).sum(axis=0)
+    return LagSums(total, variance, varies.sum(axis=0), weight.sum(axis=0))
 
 
 def standardised(
-    total: FloatArray, variance: FloatArray, rows: NDArray[np.int64], M: int
+    total: FloatArray, variance: FloatArray, weight: NDArray[Any], M: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return z and the mean coefficient from sums; NaN where nothing varies."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(variance > 0, (total + rows / M) / np.sqrt(variance), np.nan)
-        return z, total / np.where(rows > 0, rows, np.nan)
+        z = np.where(variance > 0, (total + weight / M) / np.sqrt(variance), np.nan)
+        return z, total / np.where(weight > 0, weight, np.nan)
 
 
 def _of_rows(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.dispatch import chunks
@@ -26,7 +26,7 @@ SMALL_LAG = 0.02  # coefficient, less what is expected, at which the sum of τ e
 
 
 @public
-def draw_dependence(prediction: Samples | Summary) -> TestResult:
+def draw_dependence(prediction: Samples | Summary, *, weights: ArrayLike | None = None) -> TestResult:
     r"""Test whether draws depend on those before them, as draws of a Markov chain do.
 
     With z the draws of a row less their mean, and a sum over all n rows of one coordinate,
@@ -43,6 +43,8 @@ def draw_dependence(prediction: Samples | Summary) -> TestResult:
     prediction
         `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``, in the order in which they were drawn); or
         the summary made by ``summarize("draw_dependence", None, prediction)``.
+    weights
+        Importance weights, at least 0; a common factor changes nothing. Coefficients are summed with them.
 
     Returns
     -------
@@ -76,22 +78,23 @@ def draw_dependence(prediction: Samples | Summary) -> TestResult:
     >>> result.pvalue < 0.001, round(result.estimate, 1)
     (True, 2.0)
     """
-    return DRAW_DEPENDENCE.alone(prediction, NoOptions())
+    return DRAW_DEPENDENCE.alone(prediction, NoOptions(), weights=weights)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawLags(Summary):
-    """Sums over rows of the autocorrelations of their draws, and of the variance of the first under exchangeability."""
+    """Weighted sums over rows of the autocorrelations of their draws, and of the variance of the first of them."""
 
     total: int  # rows
     ordered: int  # rows whose draws are sorted in every coordinate
     rows: NDArray[np.int64]  # (D,), rows whose draws differ
     lags: FloatArray  # (M, D): coefficients at the lags 0 to M - 1, summed
     variance: FloatArray  # (D,)
+    weight: FloatArray  # (D,), Σw of the rows whose draws differ
     single: bool  # whether draws are numbers
 
     COUNTS = ("total", "ordered", "rows")
-    POSITIVE = ("variance",)
+    POSITIVE = ("variance", "weight")
     FINITE = ("lags",)
 
     def __post_init__(self) -> None:
@@ -112,20 +115,22 @@ class DrawLags(Summary):
     @classmethod
     def zero(cls) -> Self:
         """Return the summary of no rows."""
-        return cls(0, 0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0), True)
+        return cls(0, 0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0), np.zeros(0), True)
 
     @classmethod
-    def of(cls, draws: NDArray[Any]) -> Self:
+    def of(cls, draws: NDArray[Any], weights: FloatArray | None = None) -> Self:
         """Take finite draws (n, M) or (n, M, D)."""
         columns = draws[:, :, None] if draws.ndim == 2 else draws
         n, M, D = columns.shape
-        ordered, rows, lags, variance = 0, np.zeros(D, np.int64), np.zeros((M, D)), np.zeros(D)
+        ordered, rows, lags, variance, weight = 0, np.zeros(D, np.int64), np.zeros((M, D)), np.zeros(D), np.zeros(D)
+        w = np.ones(n) if weights is None else weights
         for part in chunks(n, max(1, BLOCK // (M * D))):
             x = columns[part].astype(np.float64)
             ordered += int((x[:, 1:] >= x[:, :-1]).all(axis=(1, 2)).sum())
-            sums = lag_sums(x)
-            rows, variance, lags = rows + sums.rows, variance + sums.variance, lags + _lags(x)
-        return cls(n, ordered, rows, lags, variance, draws.ndim == 2)
+            sums = lag_sums(x, w[part])
+            rows, variance, weight = rows + sums.rows, variance + sums.variance, weight + sums.weight
+            lags += _lags(x, w[part])
+        return cls(n, ordered, rows, lags, variance, weight, draws.ndim == 2)
 
     def merged(self, other: Self) -> Self:
         """Add up the sums."""
@@ -140,18 +145,19 @@ class DrawLags(Summary):
             self.rows + other.rows,
             self.lags + other.lags,
             self.variance + other.variance,
+            self.weight + other.weight,
             self.single,
         )
 
 
-def _lags(x: FloatArray) -> FloatArray:
-    """Return the sums over rows of the coefficients at all lags, (M, D), of draws (n, M, D)."""
+def _lags(x: FloatArray, w: FloatArray) -> FloatArray:
+    """Return the weighted sums over rows of the coefficients at all lags, (M, D), of draws (n, M, D)."""
     M = x.shape[1]
     x = x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares stay in range
     z = x - x.mean(axis=1, keepdims=True)
     z /= np.maximum(np.sqrt((z * z).sum(axis=1, keepdims=True)), np.finfo(np.float64).tiny)
     spectrum = np.fft.rfft(z, 2 * M, axis=1)
-    power = (spectrum.real**2 + spectrum.imag**2).sum(axis=0)
+    power = np.tensordot(w, spectrum.real**2 + spectrum.imag**2, axes=1)
     return np.asarray(np.fft.irfft(power, 2 * M, axis=0)[:M])
 
 
@@ -170,18 +176,18 @@ def dependence_of(lags: DrawLags) -> Dependence:
     if M < 3 or lags.ordered == lags.total:
         nan = np.full(D, np.nan)
         return Dependence(nan, nan, nan, np.ones(D))
-    z, rho = standardised(lags.lags[1], lags.variance, lags.rows, M)
+    z, rho = standardised(lags.lags[1], lags.variance, lags.weight, M)
     known = (lags.rows >= MIN_ROWS) & ~np.isnan(z)
     pvalue = np.array(
         [max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)]
     )
-    excess = lags.lags[1:] / np.maximum(lags.rows, 1) + 1 / M
+    excess = lags.lags[1:] / np.where(lags.rows > 0, lags.weight, 1.0) + 1 / M
     used = np.logical_and.accumulate(excess > SMALL_LAG, axis=0)
     return Dependence(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))
 
 
 def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:
-    return DrawLags.of(rows.prediction.draws)  # which refuses infinite ones
+    return DrawLags.of(rows.prediction.draws, rows.w)  # the first refuses infinite draws
 
 
 def _finish(lags: DrawLags, options: NoOptions) -> TestResult:

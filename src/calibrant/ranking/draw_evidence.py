@@ -95,7 +95,7 @@ def _dependence(draws: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     if M < 3 or bool((x[:, 1:] >= x[:, :-1]).all()):
         return nothing
     sums = lag_sums(x)
-    z = standardised(sums.total, sums.variance, sums.rows, M)[0]
+    z = standardised(sums.total, sums.variance, sums.weight, M)[0]
     known = (sums.rows >= 5) & ~np.isnan(z)
     p = np.array([normal_sf(value) if ok else np.nan for value, ok in zip(z, known, strict=True)])
     adjusted = np.nan_to_num(holm(p), nan=1.0)
