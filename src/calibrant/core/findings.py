@@ -14,6 +14,7 @@ from calibrant.core.annotations import Alternative
 from calibrant.core.claims import Claim, Subject
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
 
 
@@ -153,8 +154,9 @@ class Setting:
     clusters: NDArray[np.intp] | None = None  # (n,), rows with the same number may depend on each other
     calibration_size: int | None = None  # scores behind split-conformal predictions
     columns: tuple[str, ...] = ()  # names of the coordinates of vectors
-    covariates: FloatArray | None = None  # (n, q), known when the draws were made
+    covariates: Covariates | None = None  # known when the draws were made
     log_density_y: FloatArray | None = None  # (n,), log density of the predictive distribution at the outcomes
+    quantity: Any = None  # options that say which quantities of draws are ranked
 
     @property
     def family_level(self) -> float:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.claims import ALL_ROWS, Subject
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
@@ -21,10 +22,16 @@ from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.column_claims import Found, Rates, column_claims
-from calibrant.ranking.counting import JUDGED, Forecast, marginal_ranks
+from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
 from calibrant.ranking.draw_evidence import Evidence, Outside, RankedDraws, evidence_of, outside_of
-from calibrant.ranking.effects import SMALLEST_PVALUE, band_test, check_rng, stream_after_ties
+from calibrant.ranking.effects import (
+    MIN_ROWS_IN_WORDS,
+    SMALLEST_PVALUE,
+    band_test,
+    refuse_one_row,
+    stream_after_ties,
+)
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import (
@@ -38,10 +45,12 @@ from calibrant.ranking.failures import (
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
 from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
 from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
+TOO_FEW = "too few rows"
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
 UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
@@ -55,6 +64,11 @@ def explain(
     level: float = 0.95,
     outward: bool | None = None,
     joint: Ranks | None = None,
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
 ) -> Explanation:
     r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
@@ -88,8 +102,11 @@ def explain(
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
         numbers among draws of vectors, and energy ranks for `MvNormal`; with these given, pairs are not compared.
+    quantity, covariates, log_likelihood, log_density_y, draws
+        What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
     rng
-        Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
+        Generator or seed for ties, and to choose draws; needed where either happens. Without it ties of `joint_ranks`
+        have the seed 0.
 
     Returns
     -------
@@ -107,6 +124,8 @@ def explain(
     A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
     together with probability `level`. Beside that, outcomes far outside are tested exactly at the error rate of one
     limit, at most 0.01, and dependence of draws at 0.001.
+
+    Fewer than 20 rows have numbers and no words: `failure` is ``"too few rows"``. A single row is refused.
 
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
     distribution of all outcomes together. Errors that cancel between groups of rows are not seen: use
@@ -129,17 +148,18 @@ def explain(
     """
     level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
-    check_rng(rng)
-    ranks, rows, draws = _ranks_of(y, prediction, rng)
+    by = RankedBy(quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    ranks, rows, behind = _ranks_of(y, prediction, by)
+    refuse_one_row("explain", ranks)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
-    pairs = None if joint is not None else _pairs_of(draws, rng)
+    pairs = None if joint is not None else _pairs_of(behind, rng)
     pvalues = np.append(_pvalues(ranks), np.nan if together is None else _pvalues(_one_column(together))[0])
     adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
     rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
-    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=draws)
+    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind)
     joint_p, pair_p = (None if np.isnan(p) else float(p) for p in adjusted[ranks.C :])
     return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 
@@ -197,6 +217,14 @@ def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: Evidence) -
     return outside_of(draws, c, (rank == 0) | (rank == M))
 
 
+def too_few_words(n: int) -> str:
+    """Say that so few rows have a band and no words."""
+    return (
+        f"{n} rows are too few to say in words what is right or wrong: at least {MIN_ROWS_IN_WORDS} rows. "
+        "ecdf_difference shows their ranks inside a band."
+    )
+
+
 def explanation_of(ranks: Ranks, columns: list[Found], together: Together = Together()) -> Explanation:  # noqa: B008
     """Return what is known of the columns in words and numbers."""
 
@@ -205,14 +233,17 @@ def explanation_of(ranks: Ranks, columns: list[Found], together: Together = Toge
             return values[0]
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
+    few = ranks.n < MIN_ROWS_IN_WORDS
     alone = all(column.passes for column in columns)
     level = columns[0].level
-    joint_failure, joint = joint_sentence(together, ranks.names, level, alone)
-    claims = [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
-    claims += together_claims(together, ranks, level)
+    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, alone)
+    claims: list[Claim] = []
+    if not few:
+        claims += [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
+        claims += together_claims(together, ranks, level)
     return Explanation(
-        sentence=each([sentence(column) for column in columns]),
-        failure=each([column.failures[0] for column in columns]),
+        sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
+        failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
         **{name: each([getattr(column.errors, name) for column in columns]) for name in EFFECTS},
         coverage={nominal: each([column.coverage[nominal] for column in columns]) for nominal in columns[0].coverage},
         smallest_shift=columns[0].smallest[0],
@@ -252,7 +283,7 @@ def _pvalues(ranks: Ranks) -> FloatArray:
     return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
 
 
-def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:
+def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:
     if isinstance(y, Summary):
         if not isinstance(y, Ranks):
             raise SummaryError(
@@ -269,11 +300,11 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRow
             "explain needs outcomes and their prediction, or a summary; ranks alone do not tell how many draws there "
             "were: pass Ranks.of(ranks, M)"
         )
-    rows = read("explain", JUDGED, y, prediction)
-    given = cast("DistributionRows | QuantileRows | CdfRows", rows)
-    ranked = marginal_ranks(given, rng)
+    rows = read("explain", JUDGED, y, prediction, unequal=True)
+    given, stream = equal_rows(cast("DistributionRows | QuantileRows | CdfRows", rows), by.rng, by.draws)
+    ranked = ranked_by(given, replace(by, rng=stream))
     ranks = Ranks.of_ranked(ranked, given.w)
-    if not isinstance(given, DistributionRows):
+    if not isinstance(given, DistributionRows) or by.quantity is not None:
         return ranks, None, None
     return ranks, given, RankedDraws.of(given, ranked.rank)
 

@@ -6,23 +6,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim, Subject
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Ranked, legendre, marginal_ranks
-from calibrant.ranking.covariates import score_found
+from calibrant.ranking.counting import Ranked, marginal_ranks
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
+from calibrant.ranking.quantities import ranked_by
+from calibrant.ranking.relation import Relation, relation
 from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
@@ -42,6 +42,8 @@ class RankCheck(NamedTuple):
     pvalue: float
     method: str
     conditional: bool = False  # it uses what was known of each row
+    quantity: bool = False  # it ranks a quantity that the user asked for
+    relation: Relation | None = None  # what the test of ranks against covariates found
 
     def adjusted(self, tests: int) -> float:
         """Return the p-value that allows for so many checks."""
@@ -100,6 +102,21 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     return checks, missing
 
 
+def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]:
+    """Return the band test of each quantity that was asked for."""
+    if setting.quantity is None:
+        return []
+    ranks = Ranks.of_ranked(ranked_by(rows, replace(setting.quantity, rng=setting.rng)), rows.w)
+    test, method = band_test(ranks), "curve of the ranks against its simultaneous band; exact"
+    checks = []
+    for c, name in enumerate(ranks.names):
+        called, column = name or "the quantity", ranks.take([c])
+        found = (float(test.gamma[c]), float(test.pvalue[c]), method)
+        column = replace(column, names=(called,))
+        checks.append(RankCheck(f"ranks.{called}", f"ranks by {called}", column, *found, quantity=True))
+    return checks
+
+
 def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> RankCheck:
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
@@ -109,51 +126,33 @@ def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting:
     return RankCheck(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
 
 
-def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
-    """Return the checks of ranks against covariates, and what did not apply."""
+def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int) -> tuple[list[RankCheck], list[str]]:
+    """Return the checks of ranks against covariates, and what did not apply; there are `beside` other checks."""
     x = setting.covariates
     if x is None:
         return [], []
     checks, missing = [], []
+    is_finite = cast(Samples, rows.distribution).finite
     try:
-        checks.append(_relation(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x)))
+        found = relation(marginal_ranks(rows, setting.rng), rows.w, setting, checks=beside + 1 + is_finite)
+        test = found.found
+        label = "ranks against covariates"
+        checks.append(
+            RankCheck(CONDITIONAL, label, None, test.statistic, test.pvalue, test.method, True, relation=found)
+        )
+        if not found.searched_boxes:
+            missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
-    if cast(Samples, rows.distribution).finite:
+    if is_finite:
         try:
-            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x))
+            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing
 
 
-def _relation(ranks: Ranks) -> RankCheck:
-    """Return the score test of ranks against covariates that allows for errors which all rows share.
-
-    `rank_score_test` takes φ_1 and φ_2 as uncorrelated and of variance 1, as they are if ranks are uniform. Here they
-    are first given this covariance, so that a spread that is wrong everywhere is not taken for a relation.
-    """
-    (moments,) = ranks.covariates
-    cross = moments.cross.copy()  # (q, K, C)
-    for c in range(ranks.C):
-        cross[:, :, c] = cross[:, :, c] @ _whitening(ranks.counts[:, c], cross.shape[1])
-    found = score_found(replace(ranks, covariates=(replace(moments, cross=cross),)))
-    p = holm(found.pvalue)
-    worst = int(p.argmin())
-    name, label = "rank_score_test", "ranks against covariates"
-    return RankCheck(name, label, None, float(found.statistic[worst]), float(p[worst]), found.words, True)
-
-
-def _whitening(counts: NDArray[np.int64], K: int) -> FloatArray:
-    """Return the root of the inverse covariance of φ_1 to φ_K in these counts; 0 in directions without spread."""
-    phi = legendre(counts.size - 1)[:K]
-    mean = phi @ counts / counts.sum()
-    values, vectors = np.linalg.eigh((phi * counts) @ phi.T / counts.sum() - np.outer(mean, mean))
-    varies = values > NO_SPREAD * K
-    return np.asarray(vectors[:, varies] / np.sqrt(values[varies]) @ vectors[:, varies].T)
-
-
-NO_SPREAD = 1e-12  # variance of φ below which ranks are all alike
+CONDITIONAL = "conditional_test"
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:

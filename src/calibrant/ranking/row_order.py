@@ -26,12 +26,12 @@ def in_content_order(rows: DistributionRows, setting: Setting) -> tuple[Distribu
     x, density = setting.covariates, setting.log_density_y
     if not _draws_by_row(rows, x):
         return rows, setting, np.arange(rows.n)
-    order = content_order(rows.y, cast(Samples, rows.distribution).held, *(() if x is None else (x,)))
+    order = content_order(rows.y, cast(Samples, rows.distribution).held, *(() if x is None else (x.x,)))
     if (order[1:] > order[:-1]).all():
         return rows, setting, order
     moved = replace(
         setting,
-        covariates=None if x is None else x[order],
+        covariates=None if x is None else x.take(order),
         log_density_y=None if density is None else density[order],
     )
     return rows.take(order), moved, order
