@@ -18,7 +18,6 @@ QUANTITIES = {
     "coverage": "coverage",
     "coverage_error": "error of coverage",
     "share_below": "share of outcomes below",
-    "rank_error": "distance of ranks from uniform ones",
 }
 """What the quantities of claims are called in a box; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
