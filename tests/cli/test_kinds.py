@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.cli.kinds import level_in, levels_in, read_levels
+from calibrant.cli.kinds import level_in, levels_in, typed_levels
 
 BOUNDS = ("--lower", "lo", "--upper", "hi")
 Y = ("--y", "price")
@@ -215,7 +215,7 @@ def test_level_in(name, level):
     ],
 )
 def test_texts_that_are_no_levels(refusal, text, sentence):
-    assert refusal(read_levels, text).startswith(sentence)
+    assert refusal(typed_levels, text).startswith(sentence)
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 import numpy as np
 
 from calibrant.core.claims import Subject
-from calibrant.core.findings import Setting, Verdict
-from calibrant.core.words import with_parts
+from calibrant.core.findings import Setting, Verdict, with_parts
 from calibrant.probabilities.group_claims import group_claims, group_words
 from calibrant.probabilities.group_test import GroupFindings
 

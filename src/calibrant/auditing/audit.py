@@ -13,9 +13,9 @@ from calibrant.auditing.probabilities import audit_binary, audit_classes, binary
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict
+from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
-from calibrant.core.words import listed, with_parts
+from calibrant.core.words import listed
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.distribution import Distribution

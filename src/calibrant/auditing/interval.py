@@ -24,7 +24,7 @@ from calibrant.core.mean_interval import (
     interval_of,
     refuse_unseen,
     score_limits,
-    student,
+    student_interval,
 )
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
@@ -202,7 +202,7 @@ def interval(
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
     if entry.name == "coverage":
         return _of_coverage(entry, summary, level, method)
-    return student(entry, summary, completed, level)
+    return student_interval(entry, summary, completed, level)
 
 
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:

@@ -49,7 +49,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
         columns, scan = scan_of(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
         rows = _first_outcomes(scan, columns) if many else reading.whole()
-    labels = labels_of(cells(rows, columns.y[0]), columns, request)
+    labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
         return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
@@ -166,7 +166,7 @@ def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
     return first.head(LABEL_ROWS)
 
 
-def labels_of(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
+def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
     """Return the labels as values of the outcome column, as keywords of `audit`."""
     found = {}
     if request.pos_label is not None:

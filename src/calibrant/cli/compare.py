@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.audit import labels_of, scan_of
+from calibrant.cli.audit import outcome_labels, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import CompareRequest, Request
 from calibrant.cli.output import (
@@ -76,7 +76,7 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
             time=first.groups[columns.by[0]] if first.groups else None,
             weights=first.weights,
             names=_names(files, request),
-            **labels_of(rows[columns.y[0]], columns, asked[request.p[0]]),
+            **outcome_labels(rows[columns.y[0]], columns, asked[request.p[0]]),
         )
 
 

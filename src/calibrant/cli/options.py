@@ -34,7 +34,7 @@ NAMING = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """Which rows to read, how the file is written, and the options of measurements."""
 
     where: str | None = None
@@ -70,7 +70,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Request(Reading):
+class Request(ReadingOptions):
     """The options of an audit."""
 
     y: str | None = None
@@ -115,7 +115,7 @@ class Request(Reading):
 
 
 @dataclass(frozen=True)
-class CompareRequest(Reading):
+class CompareRequest(ReadingOptions):
     """The options of a comparison of predictions of the same rows."""
 
     y: str | None = None
@@ -127,7 +127,7 @@ class CompareRequest(Reading):
 
 
 @dataclass(frozen=True)
-class PointRequest(Reading):
+class PointRequest(ReadingOptions):
     """The options of a comparison of points."""
 
     columns: str | None = None

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
+from calibrant.core.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.core.limits import Limits
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
@@ -225,7 +225,8 @@ class Entry(Generic[OptionsT, R]):
             )
         if isinstance(summary, KeptRows) and summary.kind not in self.predictions:
             raise SummaryError(
-                f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind].words}"
+                f"{self.name} judges {kinds_words(self.predictions)}; this summary has rows of "
+                f"{KINDS[summary.kind].words}"
             )
 
 

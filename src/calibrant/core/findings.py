@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import Claim, Subject
+from calibrant.core.claims import Claim, Subject, outcome_with_parts
 from calibrant.core.results import Curve
+from calibrant.core.words import NAMED, pvalue_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 
@@ -168,6 +169,40 @@ class Setting:
     def rejects(self, adjusted: float | None) -> bool:
         """Tell whether an adjusted p-value rejects."""
         return adjusted is not None and adjusted < 1 - self.level
+
+
+def with_parts(
+    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[Subject, str], setting: Setting
+) -> Verdict:
+    """Return the verdict with what was found about its parts, classes or groups.
+
+    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off.
+    """
+    if not off:
+        sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
+        return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
+    subjects = list(dict.fromkeys(claim.subject for claim in off))
+    named = "; ".join(f"{subject.name} ({how[subject]})" for subject in subjects[:NAMED])
+    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
+    are = "is" if len(subjects) == 1 else "are"
+    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
+    sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
+    status = outcome_with_parts(verdict.status, off, setting.tolerance)
+    if status == verdict.status:
+        return replace(verdict, sentences=(*verdict.sentences, sentence), claims=(*verdict.claims, *off))
+    opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
+    return replace(
+        verdict,
+        status=status,
+        headline=f"Some {noun} {opening}: {_lowered(sentence)}",
+        sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
+        claims=(*off, *verdict.claims),
+        tolerance=setting.tolerance,
+    )
+
+
+def _lowered(headline: str) -> str:
+    return headline[:1].lower() + headline[1:]
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,13 @@
-"""How numbers, names and sentences are written: one owner of digits and percentages."""
+"""How numbers, names and sentences are written: the one owner of digits, percentages and rounding."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from calibrant.core.claims import Claim, Subject, outcome_with_parts
-from calibrant.core.findings import Setting, Verdict
 from calibrant.errors import without_control
 
 MISSING = "–"
@@ -258,13 +255,13 @@ def share_words(expected: float, seen: float, low: float, high: float) -> list[s
     return [f"{share:.{digits}f} %" for share in (says, happens, *limits)]
 
 
-def listed(texts: Sequence[str]) -> str:
+def listed(texts: Sequence[str], conjunction: str = "and") -> str:
     """Return texts as an enumeration.
 
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or")
+    ('a, b and c', 'a or b')
     """
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
 def pvalue_words(value: float) -> str:
@@ -277,10 +274,10 @@ def pvalue_words(value: float) -> str:
     return f"p {text}" if text[0] in "<>" else f"p = {text}"
 
 
-def interval(bounds: tuple[float, float] | None) -> str:
+def bounds_words(bounds: tuple[float, float] | None) -> str:
     """Write a pair of bounds.
 
-    >>> interval((0.1, 0.25))
+    >>> bounds_words((0.1, 0.25))
     '0.1000 to 0.2500'
     """
     return MISSING if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
@@ -374,40 +371,6 @@ def _written(name: str) -> Callable[[float], str]:
     if "pvalue" in name.lower().replace("-", ""):
         return pvalue
     return level if name == "nominal" else number
-
-
-def with_parts(
-    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[Subject, str], setting: Setting
-) -> Verdict:
-    """Return the verdict with what was found about its parts, classes or groups.
-
-    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off.
-    """
-    if not off:
-        sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
-        return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
-    subjects = list(dict.fromkeys(claim.subject for claim in off))
-    named = "; ".join(f"{subject.name} ({how[subject]})" for subject in subjects[:NAMED])
-    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
-    are = "is" if len(subjects) == 1 else "are"
-    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
-    sentence = f"{len(subjects):,} of {tested:,} {noun} {are} off by more than chance ({p}): {named}{more}."
-    status = outcome_with_parts(verdict.status, off, setting.tolerance)
-    if status == verdict.status:
-        return replace(verdict, sentences=(*verdict.sentences, sentence), claims=(*verdict.claims, *off))
-    opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
-    return replace(
-        verdict,
-        status=status,
-        headline=f"Some {noun} {opening}: {_lowered(sentence)}",
-        sentences=(f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
-        claims=(*off, *verdict.claims),
-        tolerance=setting.tolerance,
-    )
-
-
-def _lowered(headline: str) -> str:
-    return headline[:1].lower() + headline[1:]
 
 
 def means_words(observed: float, predicted: float, extent: float) -> str:

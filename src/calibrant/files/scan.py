@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
-from calibrant.files.checkpoint import Asked, described
+from calibrant.files.checkpoint import RunDescription, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, find_files
 from calibrant.files.reading import BATCH, Reading
@@ -194,7 +194,7 @@ class Scan:
         """Return a new pass over the files."""
         return Reading(self.files, self.columns, self.where, self.format, self.dialect)
 
-    def asked(self, job: Job) -> Asked:
+    def asked(self, job: Job) -> RunDescription:
         """Return what a job measures, in words that are the same in every process."""
         columns = ("y", "prediction", "weights", "groups")
         return {

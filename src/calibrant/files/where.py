@@ -46,7 +46,7 @@ TOKEN = re.compile(
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WHOLE = re.compile(r"[-+]?\d+")
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
-KINDS = {
+TYPE_WORDS = {
     "truth": "true and false",
     "numbers": "numbers",
     "texts": "texts",
@@ -226,13 +226,13 @@ def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
             value=text,
             option=option,
             column=shown(column),
-            words=KINDS.get(kind, f"values of type {kind}"),
+            words=TYPE_WORDS.get(kind, f"values of type {kind}"),
         )
     return value
 
 
 def _kind(dtype: pl.DataType) -> str:
-    """Return one of `KINDS`, or the type."""
+    """Return one of `TYPE_WORDS`, or the type."""
     import polars as pl
 
     if dtype == pl.Boolean:

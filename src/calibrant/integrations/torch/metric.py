@@ -19,7 +19,7 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.integrations.torch.rows import fault_error, read_batch
 from calibrant.integrations.torch.sums import (
     SCORES,
-    CellSums,
+    GridSums,
     ScoreSums,
     State,
     Sums,
@@ -273,7 +273,7 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
         entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), entry.parse(options))
     except SummaryError:
         raise _unsupported(entry, options) from None
-    return CellSums()
+    return GridSums()
 
 
 def _unsupported(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:
