@@ -297,7 +297,7 @@ def audit_of(
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
-        f"The verdict has {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
+        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
         "ones in tables, allow for all of them together."
     )
     findings = Findings(

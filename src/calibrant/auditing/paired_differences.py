@@ -164,7 +164,7 @@ def student(
         heaviest = int(np.argmax(np.abs(spread)))
         raise NotApplicableError(
             f"the mean difference depends on {few:.3g} effective rows, {deciding:g} are needed: row {heaviest} alone "
-            f"differs by {largest * d[heaviest]:.4g}. No interval of such a mean covers; use more rows"
+            f"differs by {largest * d[heaviest]:.4g}. No interval for this mean covers reliably; use more rows"
         )
     if order is None:
         m = total**2 / float((w**2).sum())

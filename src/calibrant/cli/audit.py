@@ -54,8 +54,9 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
         return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
-            f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) holds lists, and --p names the probability "
-            "of one event; save class probabilities with a column for each class, and name these with --p-cols"
+            f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
+            "probability of one event; save class probabilities with a column for each class, and name these with "
+            "--p-cols"
         )
     from calibrant.auditing.audit import audit
 

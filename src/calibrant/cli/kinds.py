@@ -191,7 +191,7 @@ def _of_file(table: TableFile, wanted: int) -> list[float]:
         return []
     for level in levels:
         if not 0 < level < 1:
-            raise InputError(f"the array {shown(name)} of {table.path} must hold levels; {outside(level)}")
+            raise InputError(f"the array {shown(name)} of {table.path} must contain levels; {outside(level)}")
     tell(f"levels are taken from the array {shown(name)} of {table.path}: {', '.join(f'{v:g}' for v in levels)}")
     return levels
 

@@ -123,7 +123,7 @@ class KeptRows(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         """Read the rows as they were read first, so values that are not legal are refused."""
-        broken = f"these bytes do not hold a whole {cls.__name__}"
+        broken = f"these bytes do not contain a whole {cls.__name__}"
         if set(values) != {"kind", "columns", "y", "w", "dtype"}:
             raise SummaryError(f"{broken}: fields {sorted(values)}")
         columns, y, w = (values[name] for name in ("columns", "y", "w"))
@@ -221,7 +221,7 @@ def prediction_of(kind: list[Any], columns: FloatArray) -> Any:
         bounds = zip(described, edges[:-1], edges[1:], strict=True)
         parts = [prediction_of(part, columns[:, a:b]) for (part, _), a, b in bounds]
         return Mixture(parts, columns[:, : len(described)])
-    raise SummaryError(f"these bytes hold predictions of the unknown kind {name}")
+    raise SummaryError(f"these bytes contain predictions of the unknown kind {name}")
 
 
 def _levelled(kind: list[Any], columns: FloatArray) -> Intervals | Quantiles | Sets:

@@ -74,7 +74,7 @@ def interval_of(
 
 
 def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> None:
-    """Refuse rows of which a few carry the mean or its variance: no interval of such a mean covers."""
+    """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
     scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)

@@ -63,7 +63,7 @@ class Ordered(Summary):
 
     @classmethod
     def of_bins(cls, table: BinTable, *, weight: float | None) -> Self:
-        """Return one entry per bin that holds rows; `weight` is that of every row, or None if weights differ.
+        """Return one entry per bin that contains rows; `weight` is that of every row, or None if weights differ.
 
         An entry has the mean score of its bin, (Σw)²/Σw² rows (rounded), and the weight that makes their sum Σw. Sums
         of weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance

@@ -154,7 +154,7 @@ def _alone(work: Callable[..., Any], *given: Any) -> Any:
 
 
 def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
-    """Return tables of blocks that hold the same rows of every array, a `Delayed` each."""
+    """Return tables of blocks that contain the same rows of every array, a `Delayed` each."""
     names, cut = tuple(arrays), cut_alike(arrays)
     # Arrays stay as they are: to fuse tasks of one may compute again what another shares with it.
     blocks = [
@@ -168,7 +168,7 @@ def _table(names: tuple[str, ...], *blocks: Any) -> NamedArrays:
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
-    """Return Dask arrays, series and frames whose blocks hold whole rows, and the same rows in all of them.
+    """Return Dask arrays, series and frames whose blocks contain whole rows, and the same rows in all of them.
 
     The rows are cut as those of the prediction, which is the widest, or of the first array. Where the number of rows
     of a block is not known, blocks are taken by their number, and their lengths compared where they are computed.

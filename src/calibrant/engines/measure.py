@@ -28,7 +28,7 @@ def fold(
     pos_label: Any = None,
     **options: Any,
 ) -> Summary:
-    """Return the summary of all rows of an iterator of batches, of which one is in memory at a time.
+    """Return the summary of all rows of an iterator of batches, with one batch in memory at a time.
 
     A verb takes it in place of outcomes and predictions: ``ece(fold(ece, batches))`` is the value of all rows. An error
     names the batch. `measure` measures with many verbs in one pass.

@@ -194,7 +194,7 @@ class _Checkpointing:
         running.settle(self.on_disk)
 
     def leave(self, running: Running) -> bool:
-        """Write a last checkpoint, and tell whether it holds everything so far."""
+        """Write a last checkpoint, and tell whether it contains everything so far."""
         if not self.settled:  # an interrupt or an error while the total changed
             return False
         try:

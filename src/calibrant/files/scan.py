@@ -51,7 +51,7 @@ def scan(
         its files a column ``date``.
     y, prediction
         Names of columns: the outcome, and the probability of the event, a list of class probabilities, or what
-        `from_columns` makes for intervals, sets, quantiles, samples and laws.
+        `from_columns` makes for intervals, sets, quantiles, samples and distributions.
     weights, groups
         Names of columns: importance weights, and labels of rows for an audit (a name or a list of names) or for verbs
         that compare groups, such as `coverage_gap` (a name).
@@ -79,7 +79,7 @@ def scan(
     Only the columns that are needed and the rows that `where` keeps are decoded. Batches have 2^21 rows and never span
     two files, so the same files give the same bits. NaN is a missing value for `where`: no comparison holds for it.
 
-    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also hold removed rows. Checksums of
+    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also contain removed rows. Checksums of
     Parquet pages are not verified.
 
     Examples

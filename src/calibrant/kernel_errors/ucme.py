@@ -139,7 +139,7 @@ def _summarise(rows: DrawnRows, options: UcmeOptions) -> Moments:
 def _finish(summary: Moments, options: UcmeOptions) -> float:
     names = [name for name in summary.names if name.startswith("ucme[")]
     if not names:
-        summary.mean_of("ucme")  # refuses, and says what the summary holds
+        summary.mean_of("ucme")  # refuses, and says what the summary contains
     return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
 
 

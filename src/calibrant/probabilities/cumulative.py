@@ -78,9 +78,9 @@ def cumulative_differences(
     `kolmogorov_smirnov_test` judge its range and its largest height. C depends on ties only through their sums, never
     on the order of the rows.
 
-    On a `Grid` the points are the ends of the cells that hold rows, where A and C are exact, and `score` has the mean
-    scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell can
-    raise it, or its other rows lower it.
+    On a `Grid` the points are the ends of the cells that contain rows, where A and C are exact, and `score` has the
+    mean scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell
+    can raise it, or its other rows lower it.
 
     Examples
     --------

@@ -75,8 +75,8 @@ def reliability_curve(
         unequal weights, by the effective number of rows).
     simultaneous
         Make the bands of all bins together contain the frequencies with probability `level` if calibrated (each bin at
-        level^(1/m) for the m bins that hold rows, which are independent). An isotonic region then contains whole fits
-        with this probability.
+        level^(1/m) for the m bins that contain rows, which are independent). An isotonic region then contains whole
+        fits with this probability.
     resamples, rng
         Redraws of the outcomes for the band with unequal weights and for the isotonic region.
 
@@ -170,7 +170,7 @@ def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> C
         return _binned(summary, bin_table(summary, bins=options.bins, strategy=options.strategy), options)
     if isinstance(summary, Grid):
         raise SummaryError(
-            'a Grid holds width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
+            'a Grid has width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
             "summary, or exact=True where data come in batches"
         )
     return _isotonic(summary, options)

@@ -209,7 +209,7 @@ def _refuse_null(column: Any, name: str) -> None:
         while pa.types.is_list(inner.type) or pa.types.is_large_list(inner.type):
             inner = inner.flatten()
             if inner.null_count:
-                raise InputError(f"column {name!r} must not have missing values; an array in it holds a null")
+                raise InputError(f"column {name!r} must not have missing values; an array in it contains a null")
 
 
 def _schema(pa: Any) -> Any:

@@ -106,7 +106,7 @@ class TorchMetric:
         if "classes" in options:
             raise InputError("TorchMetric takes no classes=; y holds column numbers, or 0 and 1, or pos_label=")
         if not (pos_label is None or isinstance(pos_label, Real)):
-            raise InputError(f"pos_label must be a number, as tensors hold no text; got {shown(pos_label)}")
+            raise InputError(f"pos_label must be a number, as tensors contain no text; got {shown(pos_label)}")
         entry = find(metric)
         self._name = entry.name  # an entry itself cannot be pickled
         entry.parse(options)  # refuses what is wrong

@@ -83,7 +83,7 @@ def read_batch(y: Any, prediction: Any, weights: Any) -> TensorBatch:
         )
     if y.dtype.is_complex or (y.dtype is torch.bool and P.ndim == 2 and P.shape[1] > 2):
         wanted = "0 and 1" if P.ndim == 1 else f"column numbers 0..{P.shape[1] - 1}"
-        raise InputError(f"y must hold {wanted}; got values of type {_name(y)}")
+        raise InputError(f"y must contain {wanted}; got values of type {_name(y)}")
     if weights is None:
         return TensorBatch(y, P, None)
     w = _tensor("weights", weights)
@@ -211,7 +211,7 @@ def _problem(values: list[float], K: int, pos_label: float | None) -> InputError
                 total=total,
             )
         return InputError(
-            "y must hold column numbers 0..{last} ({K} columns); {row} is {value}",
+            "y must contain column numbers 0..{last} ({K} columns); {row} is {value}",
             last=K - 1,
             K=K,
             row=0,
