@@ -18,6 +18,8 @@ from benchmarks.validity.claim_truth import (
     Known,
     Line,
     RegionTruth,
+    mean_distance,
+    normal_score,
 )
 from benchmarks.validity.designs import HARD_SCORES, SCORES
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm, poisson
 
 from calibrant import Intervals, Normal, Quantiles, Samples, Sets, joint_ranks
+from calibrant.core.claims import ALL_ROWS, Claim
 
 Rng = np.random.Generator
 Labels = NDArray[np.int64]
@@ -295,6 +298,15 @@ def count_quantiles(rng: Rng, n: int) -> Data:
     return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
 
 
+@cache
+def normal_skill(spread: float, shift: float) -> float:
+    """Return the skill of the normal distributions below, whose standard deviations are exp(z/2), z normal."""
+    z, weight = np.polynomial.hermite_e.hermegauss(60)
+    s, weight = np.exp(z / 2), weight / weight.sum()
+    pairs = mean_distance(shift * (s[:, None] - s), np.sqrt(2 + s[:, None] ** 2 + s**2))
+    return float(1 - (weight @ s) * normal_score(shift, spread) / (weight @ pairs @ weight / 2))
+
+
 def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable[[Rng, int], Data]:
     """Normal distributions, wrong in the same ways."""
 
@@ -303,7 +315,8 @@ def normal_distributions(spread: float, shift: float, *, G: int = 0) -> Callable
         known = quantile_truth(NINE, np.tile(norm.cdf(spread * norm.ppf(NINE) - shift), (n, 1)))
         groups = {"group": rng.integers(G, size=n)} if G else {}
         options = {"groups": groups["group"]} if G else {}
-        return Data(y, Normal(mean, spread * s), options, replace(known, groups=groups))
+        known = replace(known, groups=groups, skill=normal_skill(spread, shift))
+        return Data(y, Normal(mean, spread * s), options, known)
 
     return draw
 
@@ -346,67 +359,146 @@ def draws(M: int, D: int, spread: float, shift: float, *, G: int = 0) -> Callabl
     return draw
 
 
+# On the border of a tolerance
+
+BORDERS = {"just below": 0.999, "just above": 1.001}  # where a tolerance is, as a multiple of the true error
+
+
+def on_border(draw: Callable[[Rng, int], Data], quantity: str, multiple: float) -> Callable[[Rng, int], Data]:
+    """Give the audit a tolerance that the true error exceeds a little, or stays below by as little."""
+
+    def drawn(rng: Rng, n: int) -> Data:
+        data = draw(rng, n)
+        error = data.known.value(Claim("limits", ALL_ROWS, quantity, 0.0))
+        return data._replace(options={**data.options, "tolerance": multiple * error})
+
+    return drawn
+
+
+GATE = 0.02  # tolerance of the gate in the README: calibrant check --fail-if "verdict = miscalibrated"
+
+
+def with_tolerance(draw: Callable[[Rng, int], Data], tolerance: float) -> Callable[[Rng, int], Data]:
+    """Give the audit this tolerance."""
+    return lambda rng, n: draw(rng, n)._replace(options={"tolerance": tolerance})
+
+
 # All designs
 
-SMALL = MappingProxyType({50: 400, 200: 400, 2000: 200})
-MIDDLE = MappingProxyType({200: 200, 2000: 200, 10_000: 100})
-ONE_SIZE = MappingProxyType({2000: 200})
+CALIBRATED_ROWS = MappingProxyType({50: 400, 200: 400, 2000: 400})
+WRONG_ROWS = MappingProxyType({50: 150, 200: 150, 2000: 100})
+MIDDLE = MappingProxyType({200: 150, 2000: 100, 10_000: 40})
+ONE_SIZE = MappingProxyType({2000: 100})
+NEAR = MappingProxyType({500: 400})  # where the error is close to a tolerance
 LARGE = MappingProxyType({100_000: 20, 1_000_000: 4})
+MANY_CLASSES = MappingProxyType({500: 60, 2000: 8})
 
 DESIGNS: dict[str, Design] = {
-    **{f"{scores}, calibrated": Design(binary(scores, CALIBRATED), True, SMALL) for scores in (*SCORES, *HARD_SCORES)},
+    **{
+        f"{scores}, calibrated": Design(binary(scores, CALIBRATED), True, CALIBRATED_ROWS)
+        for scores in (*SCORES, *HARD_SCORES)
+    },
     **{
         f"{scores}, {truth}": Design(binary(scores, truth), False, MIDDLE if scores == "uniform" else ONE_SIZE)
         for scores in ("uniform", "rare events", "92 % zeros", "tied")
         for truth in TRUTHS
         if truth != CALIBRATED
     },
+    **{
+        f"{scores}, gate of the README": Design(
+            with_tolerance(binary(scores, CALIBRATED), GATE), True, {200: 400, 500: 400, 2000: 400}
+        )
+        for scores in ("uniform", "rare")
+    },
     "uniform, large, calibrated": Design(binary("uniform", CALIBRATED), True, LARGE),
     "uniform, large, slope .99": Design(binary("uniform", "slope .99"), False, LARGE),
     "uniform, large, wave": Design(binary("uniform", "wave"), False, LARGE),
-    "lognormal weights, calibrated": Design(binary("uniform", CALIBRATED, weighted=True), True, SMALL),
+    "lognormal weights, calibrated": Design(
+        binary("uniform", CALIBRATED, weighted=True), True, {50: 400, 200: 400, 2000: 100}
+    ),
     "lognormal weights, slope .8": Design(binary("uniform", "slope .8", weighted=True), False, ONE_SIZE),
-    "clusters of 10": Design(clustered, True, {500: 400, 2000: 200}),
+    "clusters of 10": Design(clustered, True, {500: 400, 2000: 400}),
     **{
-        f"{G} groups, {truth}": Design(grouped(G, truth), truth == CALIBRATED, {200: 200, 2000: 200})
+        f"{G} groups, {truth}": Design(
+            grouped(G, truth),
+            truth == CALIBRATED,
+            {200: 400, 2000: 400} if truth == CALIBRATED else {200: 150, 2000: 100},
+        )
         for G in (4, 20)
         for truth in (CALIBRATED, "one group", "cancelling")
     },
     **{
-        f"{K} classes, {truth}": Design(classes(K, truth), truth == CALIBRATED, {2000: 8} if K == 300 else {500: 200})
+        f"{K} classes, {truth}": Design(
+            classes(K, truth),
+            truth == CALIBRATED,
+            MANY_CLASSES if K == 300 else {500: 400 if truth == CALIBRATED else 150},
+        )
         for K in (3, 10, 300)
         for truth in (CALIBRATED, "one class", "overconfident")
     },
-    "3 classes, 4 groups, calibrated": Design(classes(3, CALIBRATED, G=4), True, {500: 200}),
-    "90 % intervals, calibrated": Design(normal_intervals((0.9,), 1.0), True, SMALL),
-    "90 % intervals, 4 groups, calibrated": Design(normal_intervals((0.9,), 1.0, G=4), True, {200: 400, 2000: 200}),
-    "90 % intervals, too narrow": Design(normal_intervals((0.9,), 0.8), False, SMALL),
-    "90 % intervals, too wide": Design(normal_intervals((0.9,), 1.2), False, SMALL),
-    "three levels, calibrated": Design(normal_intervals(NESTED, 1.0), True, SMALL),
-    "three levels, too narrow": Design(normal_intervals(NESTED, 0.9), False, SMALL),
-    "split conformal, m = 100": Design(split_conformal(100, 0.9), True, SMALL),
-    "split conformal, m = 500": Design(split_conformal(500, 0.9), True, SMALL),
-    "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 200}),
-    "heteroscedastic, one width": Design(heteroscedastic, False, SMALL),
-    "quartiles of counts": Design(count_intervals, True, SMALL),
-    "one-sided, calibrated": Design(one_sided(0.9), True, SMALL),
+    "3 classes, 4 groups, calibrated": Design(classes(3, CALIBRATED, G=4), True, {500: 400}),
+    "90 % intervals, calibrated": Design(normal_intervals((0.9,), 1.0), True, CALIBRATED_ROWS),
+    "90 % intervals, 4 groups, calibrated": Design(normal_intervals((0.9,), 1.0, G=4), True, {200: 400, 2000: 400}),
+    "90 % intervals, too narrow": Design(normal_intervals((0.9,), 0.8), False, WRONG_ROWS),
+    "90 % intervals, too wide": Design(normal_intervals((0.9,), 1.2), False, WRONG_ROWS),
+    "three levels, calibrated": Design(normal_intervals(NESTED, 1.0), True, CALIBRATED_ROWS),
+    "three levels, too narrow": Design(normal_intervals(NESTED, 0.9), False, WRONG_ROWS),
+    "split conformal, m = 100": Design(split_conformal(100, 0.9), True, CALIBRATED_ROWS),
+    "split conformal, m = 500": Design(split_conformal(500, 0.9), True, CALIBRATED_ROWS),
+    "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 400}),
+    "heteroscedastic, one width": Design(heteroscedastic, False, WRONG_ROWS),
+    "quartiles of counts": Design(count_intervals, True, CALIBRATED_ROWS),
+    "one-sided, calibrated": Design(one_sided(0.9), True, CALIBRATED_ROWS),
     "one-sided, too low": Design(one_sided(0.85), False, ONE_SIZE),
-    "sets of likely labels": Design(label_sets(1.0), True, SMALL),
+    "sets of likely labels": Design(label_sets(1.0), True, CALIBRATED_ROWS),
     "sets, overconfident": Design(label_sets(0.5), False, ONE_SIZE),
-    "quantiles, calibrated": Design(normal_quantiles(1.0, 0.0), True, SMALL),
+    "quantiles, calibrated": Design(normal_quantiles(1.0, 0.0), True, CALIBRATED_ROWS),
     "quantiles, too narrow": Design(normal_quantiles(0.85, 0.0), False, ONE_SIZE),
     "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
-    "quantiles of counts": Design(count_quantiles, True, SMALL),
-    "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 200, 2000: 200}),
-    "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, {2000: 200}),
-    "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, {2000: 200}),
-    "Normal, too low": Design(normal_distributions(1.0, 0.2), False, {2000: 200}),
+    "quantiles of counts": Design(count_quantiles, True, CALIBRATED_ROWS),
+    "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 400, 2000: 400}),
+    "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, ONE_SIZE),
+    "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, ONE_SIZE),
+    "Normal, too low": Design(normal_distributions(1.0, 0.2), False, ONE_SIZE),
     **{
-        f"{M} draws, D = {D}, {words}": Design(draws(M, D, spread, shift), words == CALIBRATED, {200: 200})
+        f"{M} draws, D = {D}, {words}": Design(
+            draws(M, D, spread, shift), words == CALIBRATED, {50: 400, 200: 400} if words == CALIBRATED else {200: 200}
+        )
         for M in (19, 99)
         for D in (1, 5)
         for words, spread, shift in ((CALIBRATED, 1.0, 0.0), ("spread 1.3", 1.3, 0.0), ("shift .2", 1.0, 0.2))
     },
-    "19 draws, 4 groups, calibrated": Design(draws(19, 1, 1.0, 0.0, G=4), True, {200: 200}),
+    **{
+        f"{name}, tolerance {where} the error": Design(on_border(draw, quantity, multiple), False, NEAR)
+        for name, draw, quantity in (
+            ("uniform, shift .3", binary("uniform", "shift .3"), "cutoff_error"),
+            ("92 % zeros, wave", binary("92 % zeros", "wave"), "cutoff_error"),
+            ("rare events, shift .3", binary("rare events", "shift .3"), "cutoff_error"),
+            ("tied, one region", binary("tied", "one region"), "cutoff_error"),
+            ("lognormal weights, slope .8", binary("uniform", "slope .8", weighted=True), "cutoff_error"),
+            ("90 % intervals, too narrow", normal_intervals((0.9,), 0.8), "coverage_error"),
+            ("three levels, too narrow", normal_intervals(NESTED, 0.9), "coverage_error"),
+            ("quantiles, too low", normal_quantiles(1.0, 0.2), "coverage_error"),
+            ("19 draws, D = 1, spread 1.3", draws(19, 1, 1.3, 0.0), "rank_error"),
+        )
+        for where, multiple in BORDERS.items()
+    },
+    "19 draws, 4 groups, calibrated": Design(draws(19, 1, 1.0, 0.0, G=4), True, {200: 400}),
     "19 draws, 4 groups, spread 1.3": Design(draws(19, 1, 1.3, 0.0, G=4), False, {800: 100}),
 }
+
+KINDS = {  # which designs are of which kind of prediction, by the words in their names
+    "classes": ("classes",),
+    "draws": ("draws",),
+    "distributions": ("Normal",),
+    "quantiles": ("quantiles",),
+    "sets": ("sets",),
+    "intervals": ("intervals", "levels", "conformal", "one-sided", "heteroscedastic", "quartiles"),
+    "one probability per row, groups": ("groups",),
+    "one probability per row": ("",),
+}
+
+
+def kind_of(design: str) -> str:
+    """Return the kind of prediction of a design of claims."""
+    return next(kind for kind, words in KINDS.items() if any(word in design for word in words))

@@ -164,6 +164,24 @@ class ClassTruth:
         return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups), replace(claim, subject=subject)
 
 
+# Skill of normal predictions
+
+
+def normal_score(shift: float, spread: float) -> float:
+    """Return the mean CRPS of N(0, spread²) for outcomes N(shift, 1): E|D| - spread/√π with D ~ N(shift, 1 + spread²).
+
+    >>> round(normal_score(0.0, 1.0), 6)  # 1/√π
+    0.56419
+    """
+    return mean_distance(shift, np.hypot(1.0, spread)) - spread / np.sqrt(np.pi)
+
+
+def mean_distance(shift: Any, sd: Any) -> Any:
+    """Return E|D| of D ~ N(shift, sd²)."""
+    z = shift / sd
+    return shift * (2 * ndtr(z) - 1) + 2 * sd * np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+
 # Intervals, sets, quantiles
 
 
@@ -197,9 +215,12 @@ class RegionTruth:
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     sizes: FloatArray | None = None  # (n, L)
     places: FloatArray | None = None  # (n,)
+    skill: float | None = None  # of distributions
 
     def value(self, claim: Claim) -> float:
         """Return the true value of the claim's quantity."""
+        if claim.quantity == "skill" and self.skill is not None:
+            return self.skill
         every = [line for lines in self.lines.values() for line in lines]
         rows = np.ones(every[0].hit.size, dtype=bool)
         if claim.subject.kind == "group":
@@ -215,7 +236,7 @@ class RegionTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the level for a coverage, else 0."""
-        if claim.quantity == "coverage_error":
+        if claim.quantity in ("coverage_error", "skill"):
             return 0.0
         line, _ = self._line(claim, np.ones(0, dtype=bool))
         return line.level
@@ -314,6 +335,8 @@ class DrawsTruth:
         shift, spread = wrong if self.D == 1 or int(subject.name) == self.D - 1 else (0.0, 1.0)
         if claim.quantity == "coverage":
             return central_coverage(claim.expected, self.M, shift, spread)
+        if claim.quantity == "skill":  # outcomes are N(shift, 2) on the whole
+            return 1 - normal_score(shift, spread) / np.sqrt(2 / np.pi)
         if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed
             return -shift / spread if claim.quantity == "shift" else 1 / spread
         raise UnknownClaimError(claim)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-from benchmarks.validity.claim_designs import DESIGNS, Data, Design
+from benchmarks.validity.claim_designs import BORDERS, DESIGNS, GATE, KINDS, Data, Design, kind_of
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -34,6 +34,7 @@ PROCEDURE = "claims"
 SAME = 1e-6  # difference of what is expected of calibrated predictions up to which it is right
 FAULTS = ("miscalibrated", "below", "above")  # kinds of claims that accuse
 PAGES, FALSE_PAGES, ALARMS, SILENT = "pages", "false pages", "false alarms", "pages without claims"
+SKILL_PAGES, FALSE_SKILL = "pages on skill", "pages false on skill"  # another question, with its own error rate
 
 
 def plan(*, quick: bool) -> list[Cell]:
@@ -61,7 +62,11 @@ def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Co
     """Count the claims of one page by kind, and those that are false."""
     counts: Counter[str] = Counter({PAGES: 1, f"status {status}": 1})
     alarm = design.kept and status == "miscalibrated"
-    claimed = [claim for claim in claims if claim.level is not None]
+    covered = [claim for claim in claims if claim.level is not None]
+    claimed = [claim for claim in covered if claim.quantity != "skill"]
+    on_skill = [claim for claim in covered if claim.quantity == "skill"]
+    counts[SKILL_PAGES] = int(bool(on_skill))
+    counts[FALSE_SKILL] = int(any(claim.is_false(data.known.value(claim)) for claim in on_skill))
     for claim in claimed:
         wrong = claim.is_false(data.known.value(claim)) or (design.kept and claim.kind in FAULTS)
         wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
@@ -101,6 +106,36 @@ def show_designs(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.table(header, rows)
 
 
+def show_pooled(report: Report, found: Mapping[Cell, Counts]) -> None:
+    """Show all pages of a kind of prediction together, which says more than each cell."""
+    report.section("Share of pages with a false claim, cells together")
+    sums: dict[tuple[str, str], Counter[str]] = {}
+    for cell, counts in found.items():
+        near = any(f"tolerance {where}" in cell.design for where in BORDERS)
+        truth = "near a tolerance" if near else {"kept": "calibrated", "broken": "miscalibrated"}[cell.truth]
+        sums.setdefault((kind_of(cell.design), truth), Counter()).update({**counts, "cells": 1})
+    rows = []
+    for kind in reversed(KINDS):
+        for (of, truth), counts in sums.items():
+            if of == kind:
+                pages = int(counts[PAGES])
+                rate, bound = counts[FALSE_PAGES] / pages, most(pages)
+                line = [kind, truth, str(counts["cells"]), f"{pages:,}", f"{rate:.4f}", f"{bound:.4f}"]
+                rows.append([*line, report.mark(rate <= bound)])
+    report.table(["predictions", "truth", "cells", "pages", "false pages", "at most", ""], rows)
+
+
+def show_gate(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("The gate of the README on perfect models: share that fails")
+    rows = []
+    for cell, counts in found.items():
+        if "gate of the README" in cell.design:
+            rate, bound = counts[ALARMS] / counts[PAGES], most(cell.repeats)
+            rows.append([cell.design, f"{cell.n:,}", str(cell.repeats), f"{rate:.3f}", report.mark(rate <= bound)])
+    report.table(["design", "n", "models", "fail", ""], rows)
+    report.say(f'calibrant check --tolerance {GATE:g} --fail-if "verdict = miscalibrated"')
+
+
 def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section("False claims by kind of claim, all designs")
     total: Counter[str] = Counter()
@@ -117,6 +152,9 @@ def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
         report.say()
         report.table(["false claims", "number"], [[name, f"{count:,}"] for name, count in which.most_common(20)])
     report.say()
+    pages, false = int(total[SKILL_PAGES]), int(total[FALSE_SKILL])
+    if pages:
+        report.target("pages whose claims on skill are not all true", f"{false / pages:.4f}", false / pages <= RATE)
     silent = int(total[SILENT])
     report.target("pages that give an outcome without a claim", str(silent), silent == 0)
 
@@ -150,7 +188,9 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     if len(parts) < len(cells):
         report.say(f"Not finished: {sum(part.repeats for part in parts):,} of {sum(c.repeats for c in cells):,} pages.")
     ordered = dict(sorted(found.items(), key=lambda item: (list(DESIGNS).index(item[0].design), item[0].n)))
+    show_pooled(report, ordered)
     show_designs(report, ordered)
+    show_gate(report, ordered)
     show_kinds(report, ordered)
     report.attach("validity_claims.csv", table(ordered))
     report.say()

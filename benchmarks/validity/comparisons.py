@@ -2,8 +2,8 @@
 
     python -m benchmarks.validity.comparisons [--quick] [--state FILE] [--processes 2]
 
-Also the two columns of `limits` that exceeded 0.07 with 500 sets, with 4,000 sets. A run can be interrupted and
-resumed. Differences are drawn with 600 draws of the noise in place of 4,000, which makes limits more random, not wider.
+A run can be interrupted and resumed. Differences are drawn with 600 draws of the noise in place of 4,000, which makes
+limits more random, not wider.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.kernels.kernel import Exponential, Gaussian
 
 RATE, LEAST = 0.05, 0.93
-REPEATS, DECISIVE_REPEATS = 400, 4000
+REPEATS = 400
 FloatArray = np.ndarray[Any, Any]
 POWERS = limits.POWERS
-DECISIVE = ("KS", "l1 mass")  # which exceeded 0.07 on confident scores with 500 sets
 
 
 def _wave(size: float, turns: int) -> Callable[[FloatArray], FloatArray]:
@@ -64,18 +63,13 @@ PAIRS: dict[str, tuple[str, Callable[[FloatArray], FloatArray], str, Callable[[F
 def plan(*, quick: bool) -> list[Cell]:
     """Return all cells."""
     few = 100 if quick else 1
-    decisive = [
-        Cell("limits", "confident", n, truth, DECISIVE_REPEATS // few) for n in (5000, 1000) for truth in limits.TRUTHS
-    ]
     pairs = [Cell("pair", design, n, pair, REPEATS // few) for n in (2000, 200) for design in POWERS for pair in PAIRS]
     kernel = [Cell("skce", design, n, "", REPEATS // few) for n in (400, 100) for design in KERNEL]
-    return pairs + kernel + decisive
+    return pairs + kernel
 
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
-    if cell.procedure == "limits":
-        return limits.limited(cell, DECISIVE)
     return paired(cell) if cell.procedure == "pair" else kernel_limits(cell)
 
 
@@ -215,17 +209,6 @@ def show_kernel(report: Report, found: dict[Cell, Counts]) -> None:
     report.table(["predictions", "n", "above", "below", "true value", "mean upper limit"], lines)
 
 
-def show_decisive(report: Report, found: dict[Cell, Counts]) -> None:
-    report.section(f"Upper limits on confident scores, {DECISIVE_REPEATS:,} sets; at most {1 - LEAST:.2f} is asked")
-    lines = []
-    for cell, counts in found.items():
-        if cell.procedure == "limits":
-            rates = [limits.wrong(counts, name, "above", cell.repeats) for name in DECISIVE]
-            report.failures += sum(rate > allowed(cell.repeats) for rate in rates)
-            lines.append([str(cell.n), cell.truth, *(f"{rate:.3f}" for rate in rates)])
-    report.table(["n", "truth", *DECISIVE], lines)
-
-
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells and return the report."""
     found = run(measure, cells, state, processes=processes)
@@ -237,7 +220,6 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     report.say("u, v or both, and distorts the probability given what it knows.")
     show_pairs(report, found)
     show_kernel(report, found)
-    show_decisive(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")
     return report

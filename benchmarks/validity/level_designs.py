@@ -12,7 +12,7 @@ from benchmarks.validity.claim_designs import drawn_labels
 from benchmarks.validity.designs import HARD_SCORES, SCORES
 from scipy.stats import norm
 
-from calibrant import Intervals, Quantiles, Samples, Sets
+from calibrant import Intervals, Normal, Quantiles, Samples, Sets
 
 Rng = np.random.Generator
 
@@ -163,4 +163,85 @@ POINTS: dict[str, Draw] = {
     "Gaussian, d = 10": points(lambda rng, n: rng.normal(size=(n, 10))),
     "Student's t2": points(lambda rng, n: rng.standard_t(2, (n, 2))),
     "counts": points(lambda rng, n: rng.poisson(1.0, (n, 2)).astype(np.float64)),
+}
+
+
+# Pages of audits: predictions that keep what they promise
+
+AUDITED = {  # with which number of rows
+    "uniform, calibrated": 100,
+    "fence, calibrated": 200,
+    "rare events, calibrated": 200,
+    "92 % zeros, calibrated": 100,
+    "three scores, calibrated": 100,
+    "lognormal weights, calibrated": 100,
+    "clusters of 10": 300,
+    "4 groups, calibrated": 200,
+    "3 classes, calibrated": 100,
+    "90 % intervals, calibrated": 200,
+    "split conformal, m = 100": 500,
+    "quartiles of counts": 100,
+    "sets of likely labels": 200,
+    "quantiles, calibrated": 200,
+    "quantiles of counts": 200,
+    "Normal, calibrated": 200,
+    "19 draws, D = 1, calibrated": 100,
+    "19 draws, D = 5, calibrated": 100,
+}
+
+
+def audited(design: str) -> Draw:
+    """A design of `claims`."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        drawn = claim_designs.DESIGNS[design].draw(rng, n)
+        return Data((drawn.y, drawn.prediction), drawn.options)
+
+    return draw
+
+
+PAGES: dict[str, Draw] = {f"page: {design}": audited(design) for design in AUDITED}
+PAGE_ROWS = {f"page: {design}": n for design, n in AUDITED.items()}
+
+# Two models that are equally good
+
+
+def two_halves(power: float, *, weighted: bool = False) -> Draw:
+    """The event has the probability (u + v)/2; one model knows u, the other v, and both are calibrated."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        u, v = rng.random((2, n)) ** power
+        y, mean = (rng.random(n) < (u + v) / 2).astype(np.int64), 1 / (1 + power)
+        models = [(u + mean) / 2, (v + mean) / 2]
+        return Data((y, models), {"weights": rng.lognormal(size=n)} if weighted else {})
+
+    return draw
+
+
+def two_normals(errors: Callable[[Rng, int], Any]) -> Draw:
+    """Normal distributions whose means have independent errors of one distribution."""
+
+    def draw(rng: Rng, n: int) -> Data:
+        return Data((rng.normal(size=n), [Normal(errors(rng, n), 1.0) for _ in range(2)]))
+
+    return draw
+
+
+def two_series(rng: Rng, n: int) -> Data:
+    """Errors of one day resemble those of the day before, AR(0.7), in both models."""
+    e = rng.normal(size=(n, 2))
+    for day in range(1, n):
+        e[day] = 0.7 * e[day - 1] + np.sqrt(0.51) * e[day]
+    return Data((rng.normal(size=n), [Normal(one, 1.0) for one in e.T]), {"time": np.arange(n)})
+
+
+BINARY_PAIRS: dict[str, Draw] = {"two halves": two_halves(1.0), "two halves, rare": two_halves(12.0)}
+MEAN_PAIRS: dict[str, Draw] = {
+    "two halves, lognormal weights": two_halves(1.0, weighted=True),
+    **BINARY_PAIRS,
+}
+CRPS_PAIRS: dict[str, Draw] = {
+    "normal errors": two_normals(lambda rng, n: rng.normal(size=n)),
+    "t2.5 errors": two_normals(lambda rng, n: rng.standard_t(2.5, n)),
+    "a series": two_series,
 }

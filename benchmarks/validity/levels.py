@@ -27,12 +27,17 @@ from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, toge
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 from benchmarks.validity.level_designs import (
     BINARY,
+    BINARY_PAIRS,
     CLASSES,
     CLUSTERS,
     CONFORMAL,
+    CRPS_PAIRS,
     DRAWS,
     INTERVALS,
+    MEAN_PAIRS,
     NESTED,
+    PAGE_ROWS,
+    PAGES,
     POINTS,
     Data,
     clustered,
@@ -56,7 +61,7 @@ class Test(NamedTuple):
 
     pvalue: Callable[[Data, Rng], float]
     designs: Iterable[str]
-    rows: tuple[int, ...]
+    rows: tuple[int, ...] | Mapping[str, int]  # the same for all designs, or one number for each
     repeats: int = 2000
     truth: str = CALIBRATED  # PEER: of another package, WARNED: rows depend on each other; neither is judged
 
@@ -87,6 +92,26 @@ def band(data: Data, rng: Rng) -> float:
         if cb.reliability_curve(*data.given, **data.options, **options).outside.any():
             return rate
     return 1.0
+
+
+def verdict(data: Data, rng: Rng) -> float:
+    """Read the verdict of an audit as a test: the level of the strictest page that says "miscalibrated".
+
+    A page at 1 % accuses less often than one at 5 %, so it is made only where that accuses.
+    """
+    seed = int(rng.integers(2**32))
+    found = 1.0
+    for rate in sorted(RATES.values(), reverse=True):
+        page = cb.audit(*data.given, level=1 - rate, resamples=REDRAWS, rng=seed, **data.options)
+        if page.verdict.status != "miscalibrated":
+            break
+        found = rate
+    return found
+
+
+def difference(metric: str) -> Callable[[Data, Rng], float]:
+    """Return the p-value of two models that are equally good."""
+    return lambda data, rng: cb.compare_predictions(*data.given, metric=metric, **data.options).pairs[0].pvalue
 
 
 # Tests of other packages
@@ -175,6 +200,12 @@ TESTS: dict[str, Test] = {
     ),
     "mmd_test, blocks": Test(of(points.mmd_test, method="block"), ("Gaussian, d = 2", "Student's t2"), SMALL),
     "c2st": Test(of(points.c2st), ("Gaussian, d = 2", "Student's t2", "counts"), SMALL),
+    "compare_predictions, brier_score": Test(difference("brier_score"), tuple(MEAN_PAIRS), ONE),
+    "compare_predictions, log_score": Test(difference("log_score"), tuple(MEAN_PAIRS), (1000,)),
+    "compare_predictions, ece": Test(difference("ece"), tuple(BINARY_PAIRS), (1000,)),
+    "compare_predictions, cutoff_error": Test(difference("cutoff_error"), tuple(BINARY_PAIRS), ONE),
+    "compare_predictions, crps": Test(difference("crps"), tuple(CRPS_PAIRS), ONE),
+    "audit, verdict": Test(verdict, tuple(PAGES), PAGE_ROWS),
 }
 
 DEPENDENT = {
@@ -196,7 +227,19 @@ PEERS: dict[str, tuple[str, Test]] = {
     ),
 }
 
-DESIGNS = {**BINARY, CLUSTERS: clustered, **CLASSES, **INTERVALS, **CONFORMAL, **NESTED, **DRAWS, **POINTS}
+DESIGNS = {
+    **BINARY,
+    CLUSTERS: clustered,
+    **CLASSES,
+    **INTERVALS,
+    **CONFORMAL,
+    **NESTED,
+    **DRAWS,
+    **POINTS,
+    **MEAN_PAIRS,
+    **CRPS_PAIRS,
+    **PAGES,
+}
 
 
 def against_covariates(test: Callable[..., Any], data: Data, rng: Rng, **options: Any) -> float:
@@ -217,7 +260,7 @@ def plan(*, quick: bool) -> list[Cell]:
         Cell(name, design, n, test.truth, max(2, test.repeats // 1000) if quick else test.repeats)
         for name, test in measured().items()
         for design in test.designs
-        for n in test.rows
+        for n in (test.rows if isinstance(test.rows, tuple) else (test.rows[design],))
     ]
 
 

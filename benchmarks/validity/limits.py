@@ -2,15 +2,17 @@
 
     python -m benchmarks.validity.limits [--quick] [--state FILE] [--processes 2]
 
-Scores are drawn, outcomes are drawn from a distorted truth, and the error of these scores under that truth is known. A
-run can be interrupted and resumed. `--quick` makes few repeats to see that everything runs; nothing of it is kept.
+Scores are drawn, outcomes are drawn from a distorted truth, and the error of these scores under that truth is known.
+What fails is measured again with 4 times the repeats, and that decides. A run can be interrupted and resumed. `--quick`
+makes few repeats to see that everything runs; nothing of it is kept.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,15 +20,20 @@ from typing import Any
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, run
-from benchmarks.validity.designs import SCORES, WORDS, Truth
+from benchmarks.validity.claim_designs import classes
+from benchmarks.validity.designs import HARD_SCORES, HARD_WORDS, SCORES, WORDS, Truth
+from benchmarks.validity.group_designs import DESIGNS as GROUP_DESIGNS
+from benchmarks.validity.group_designs import stated_low
 
 from calibrant import compare_predictions
-from calibrant.core.bins import bin_of
+from calibrant.auditing.interval import limits_of
+from calibrant.core.bins import bin_of, width_edges
 from calibrant.core.catalogue import find
 from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import Binary
+from calibrant.kernels.kernel import Exponential
 
 RATE = 0.05
 LEAST = 0.93  # coverage that is asked for at the nominal 0.95
@@ -34,15 +41,22 @@ ROUNDING = 1e-12
 ISSUED = 0.5  # share of data sets from which on a cell is judged; below it, issued and wrong counts
 ROWS = (50, 200, 1000, 5000)
 REPEATS = 500
+AGAIN = 4
+BINS = 15
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "cutoff": ("cutoff_error", {}),
     "KS": ("kolmogorov_smirnov_test", {}),
     "l1": ("ece", {}),
     "l1 mass": ("ece", {"strategy": "mass"}),
+    "l2": ("ece", {"norm": "l2", "debias": True}),
     "l2 mass": ("ece", {"strategy": "mass", "norm": "l2", "debias": True}),
+    "mce": ("mce", {}),
     "max mass": ("ece", {"strategy": "mass", "norm": "max"}),
     "mmce": ("mmce", {}),
+    "skce": ("skce", {"kernel": Exponential(0.2)}),
 }
+PLAIN = {"debias": False, "unbiased": False}  # options with which the true error is what limits are about
+SIDES = {"above": "Upper limits", "below": "Lower limits", "missed": "Two-sided limits"}
 
 
 @dataclass(frozen=True)
@@ -63,11 +77,29 @@ TRUTHS = {
 }
 
 
-DESIGNS = {**SCORES, "weighted": SCORES["uniform"]}
-DESIGN_WORDS = {**WORDS, "weighted": "uniform, with lognormal weights, exp(0.3 N(0, 1))"}
+WEIGHTED = {"weighted": 0.3, "lognormal weights": 1.0}  # standard deviation of the logarithm
+DESIGNS = {**SCORES, **HARD_SCORES, **dict.fromkeys(WEIGHTED, SCORES["uniform"])}
+DESIGN_WORDS = {
+    **WORDS,
+    **HARD_WORDS,
+    **{name: f"uniform, with weights exp({sigma:g} N(0, 1))" for name, sigma in WEIGHTED.items()},
+}
+
+OF_CLASSES = "classes"
+CLASS_ROWS = {3: (200, 1000), 10: (200, 1000), 300: (1000,)}
+CLASS_TRUTHS = ("calibrated", "one class", "overconfident")
+NOTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "confidence": ("ece", {"notion": "confidence"}),
+    "classwise": ("ece", {"notion": "classwise"}),
+    "top-label": ("ece", {"notion": "top-label"}),
+    "top-label, weighted": ("ece", {"notion": "top-label", "average": "weighted"}),
+    "classwise mce": ("mce", {"notion": "classwise"}),
+}
 
 
 COMPARED = "compare_predictions"
+GROUPED = "groups"
+COMPARED_METRICS = ("brier_score", "log_score", "ece")
 POWERS = {"uniform": 1.0, "rare": 12.0}  # of the two uniform variables whose mean is the true probability
 MODELS = {
     "both calibrated": lambda q: q,
@@ -80,14 +112,35 @@ def plan(*, quick: bool) -> list[Cell]:
     """Return all cells, the long ones first."""
     repeats = REPEATS // (100 if quick else 1)
     pairs = [Cell(COMPARED, design, n, truth, repeats) for n in (1000, 200) for design in POWERS for truth in MODELS]
-    return pairs + [
+    groups = [Cell(GROUPED, name, 0, "known", max(2, repeats * 4 // 5)) for name in GROUP_DESIGNS]
+    several = [
+        Cell(OF_CLASSES, f"{K} classes", n, truth, repeats)
+        for K, rows in CLASS_ROWS.items()
+        for n in rows
+        for truth in CLASS_TRUTHS
+    ]
+    limits = [
         Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS
     ]
+    return [*pairs, *several, *groups, *limits]
 
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
-    return compared(cell) if cell.procedure == COMPARED else limited(cell)
+    procedures = {COMPARED: compared, OF_CLASSES: of_classes, GROUPED: grouped, "limits": limited}
+    return procedures[cell.procedure](cell)
+
+
+def grouped(cell: Cell) -> Counts:
+    """Count the data sets in which a limit of the error of any group or class fails; lower ones if the test rejects."""
+    rng, total, design = cell.rng(), Counter(), GROUP_DESIGNS[cell.design]
+    for _ in range(cell.repeats):
+        found, error = design.draw(rng)
+        above = bool((error > found.high + ROUNDING).any())
+        below = bool((error < stated_low(found) - ROUNDING).any())
+        total.update({"above": int(above), "below": int(below), "wrong": int(above or below)})
+        total["length"] += float(np.mean(found.high - found.estimate))
+    return dict(total)
 
 
 def compared(cell: Cell) -> Counts:
@@ -99,7 +152,7 @@ def compared(cell: Cell) -> Counts:
         other = (u + 1 / (1 + POWERS[cell.design])) / 2  # the mean of q given u: calibrated, and less sharp
         a, b = MODELS[cell.truth](q), other
         y = (rng.random(cell.n) < q).astype(int)
-        for metric in ("brier_score", "log_score", "ece"):
+        for metric in COMPARED_METRICS:
             try:
                 pair = compare_predictions(y, [a, b], metric=metric).pairs[0]
             except NotApplicableError:
@@ -124,35 +177,72 @@ def true_difference(metric: str, q: np.ndarray, a: np.ndarray, b: np.ndarray) ->
     return errors[0] - errors[1]
 
 
-def limited(cell: Cell, names: Collection[str] = tuple(METRICS)) -> Counts:
-    """Count for each of these metrics how often limits are issued, and how often each fails."""
+def limited(cell: Cell) -> Counts:
+    """Count for each metric how often limits are issued, and how often each fails."""
     rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
     for _ in range(cell.repeats):
         p = DESIGNS[cell.design](rng, cell.n)
-        w = np.exp(0.3 * rng.normal(size=p.size)) if cell.design == "weighted" else np.ones(p.size)
-        rows = Binary(truth.outcomes(rng, p).astype(np.uint8), p, w)
-        seen = Ordered.of(rows)
+        w = np.exp(WEIGHTED.get(cell.design, 0.0) * rng.normal(size=p.size))
+        seen = Ordered.of(Binary(truth.outcomes(rng, p).astype(np.uint8), p, w))
         true = replace(seen, events=seen.count * truth.probability(seen.score))
-        for name in names:
-            total.update(judge(name, *METRICS[name], seen, true))
+        for name, (verb, options) in METRICS.items():
+            entry = find(verb)
+            try:
+                found = entry.limits(seen, entry.parse(options))
+            except NotApplicableError:
+                continue
+            plain = {**options, **{option: value for option, value in PLAIN.items() if option in entry.defaults}}
+            total.update(judged(name, found, _value(entry.finish(true, entry.parse(plain)))))
     return dict(total)
 
 
-def judge(name: str, verb: str, options: dict[str, Any], seen: Ordered, true: Ordered) -> Counts:
-    """Compare the limits with the true error."""
-    entry = find(verb)
-    try:
-        limits: Limits = entry.limits(seen, entry.parse(options))
-    except NotApplicableError:
-        return {}
-    if options.get("debias"):
-        error = entry.finish(true, entry.parse({**options, "debias": False}))
+def _value(found: Any) -> float:
+    """Return the number; of a test its estimate."""
+    return float(getattr(found, "estimate", found))
+
+
+def of_classes(cell: Cell) -> Counts:
+    """Count the same for notions of class probabilities."""
+    rng, total = cell.rng(), Counter()
+    draw = classes(int(cell.design.split()[0]), cell.truth)
+    for _ in range(cell.repeats):
+        data = draw(rng, cell.n)
+        for name, (verb, options) in NOTIONS.items():
+            try:
+                found, _ = limits_of(find(verb), data.y, data.prediction, options)
+            except NotApplicableError:
+                continue
+            total.update(judged(name, found, class_error(verb, data.known.P, data.known.Q, **options)))
+    return dict(total)
+
+
+def class_error(verb: str, P: np.ndarray, Q: np.ndarray, notion: str, average: str = "macro") -> float:
+    """Return the error of class probabilities P in width bins if Q are the true ones."""
+    top = P.argmax(axis=1)
+    if notion == "confidence":
+        parts = [(P.max(axis=1), Q[np.arange(len(P)), top])]
+    elif notion == "classwise":
+        parts = list(zip(P.T, Q.T, strict=True))
     else:
-        error = entry.limits(true, entry.parse(options)).estimate
+        parts = [(P[top == k, k], Q[top == k, k]) for k in np.unique(top)]
+    errors = []
+    for p, q in parts:
+        number = bin_of(p, width_edges(BINS))
+        gap, count = np.abs(np.bincount(number, q - p)), np.bincount(number)
+        errors.append((gap[count > 0] / count[count > 0]).max() if verb == "mce" else gap.sum() / p.size)
+    if verb == "mce":
+        return float(max(errors))
+    return float(np.average(errors, weights=[p.size for p, _ in parts] if average == "weighted" else None))
+
+
+def judged(name: str, limits: Limits, error: float) -> Counts:
+    """Compare limits, of one side and of both, with the true error."""
+    low, high = limits.at(1 - RATE, "both")
     return {
         f"{name}: issued": 1,
         f"{name}: above": int(error > limits.high(RATE) + ROUNDING),
         f"{name}: below": int(error < limits.low(RATE) - ROUNDING),
+        f"{name}: missed": int(error > high + ROUNDING or error < low - ROUNDING),
         f"{name}: length": limits.high(RATE),
     }
 
@@ -168,16 +258,38 @@ def allowed(repeats: int) -> float:
     return max(1 - LEAST, RATE + 2.6 * math.sqrt(RATE * (1 - RATE) / repeats))
 
 
-def show_wrong(report: Report, found: dict[Cell, Counts], side: str, title: str) -> None:
-    report.section(f"{title}: share that fails, the largest over n and truths; at most {1 - LEAST:.2f} is asked")
+Found = dict[Cell, Counts]
+
+
+def rates(cell: Cell, counts: Counts) -> dict[tuple[str, str], float]:
+    """Return the share of failures of each metric and side."""
+    if cell.procedure == COMPARED:
+        return {(name, "wrong"): wrong(counts, name, "wrong", cell.repeats) for name in COMPARED_METRICS}
+    names = NOTIONS if cell.procedure == OF_CLASSES else METRICS
+    return {(name, side): wrong(counts, name, side, cell.repeats) for name in names for side in SIDES}
+
+
+def fails(cell: Cell, counts: Counts) -> bool:
+    """Tell whether one of the limits fails too often."""
+    return max(rates(cell, counts).values()) > allowed(cell.repeats)
+
+
+def show_wrong(report: Report, found: Found, procedure: str, side: str) -> None:
+    names = list(NOTIONS if procedure == OF_CLASSES else METRICS)
+    about = "class probabilities" if procedure == OF_CLASSES else "one probability per row"
+    report.section(f"{SIDES[side]}, {about}: share that fails, the largest over n and truths; at most {1 - LEAST:.2f}")
     lines = []
-    for design in DESIGNS:
-        cells = {c: counts for c, counts in found.items() if (c.procedure, c.design) == ("limits", design)}
-        worst = [max(wrong(counts, name, side, c.repeats) for c, counts in cells.items()) for name in METRICS]
-        most = allowed(next(iter(cells)).repeats)
-        report.failures += sum(rate > most for rate in worst)
-        lines.append([design, *(f"{rate:.3f}{' FAIL' if rate > most else ''}" for rate in worst)])
-    report.table(["scores", *METRICS], lines)
+    for design in dict.fromkeys(cell.design for cell in found if cell.procedure == procedure):
+        cells = {c: counts for c, counts in found.items() if (c.procedure, c.design) == (procedure, design)}
+        line = [design]
+        for name in names:
+            shares = [(rates(c, counts)[name, side], allowed(c.repeats)) for c, counts in cells.items()]
+            rate, most = max(shares, key=lambda share: share[0] - share[1])
+            failed = rate > most
+            report.failures += failed
+            line.append(f"{rate:.3f}{' FAIL' if failed else ''}")
+        lines.append(line)
+    report.table(["scores", *names], lines)
 
 
 def show_compared(report: Report, found: dict[Cell, Counts]) -> None:
@@ -189,14 +301,29 @@ def show_compared(report: Report, found: dict[Cell, Counts]) -> None:
     for cell, counts in found.items():
         if cell.procedure == COMPARED:
             line = [cell.design, str(cell.n), cell.truth]
-            for metric in ("brier_score", "log_score", "ece"):
+            for metric in COMPARED_METRICS:
                 rate = wrong(counts, metric, "wrong", cell.repeats)
                 most = allowed(cell.repeats)
                 report.failures += rate > most
                 issued = counts.get(f"{metric}: issued", 0) / cell.repeats
                 line.append(f"{rate:.3f} of {issued:.2f}{' FAIL' if rate > most else ''}")
             lines.append(line)
-    report.table(["scores", "n", "first model", "brier_score", "log_score", "ece"], lines)
+    report.table(["scores", "n", "first model", *COMPARED_METRICS], lines)
+
+
+def show_grouped(report: Report, found: dict[Cell, Counts]) -> None:
+    report.section(
+        "Groups and classes: share of data sets in which two-sided 95 % limits of the cutoff error of any of them fail"
+    )
+    report.say("Every second group has the truth that is named. Limits are for all groups together (Bonferroni).")
+    lines = []
+    for cell, counts in found.items():
+        if cell.procedure == GROUPED:
+            rates = [counts.get(side, 0) / cell.repeats for side in ("above", "below", "wrong")]
+            passed = rates[-1] <= allowed(cell.repeats)
+            length = f"{counts['length'] / cell.repeats:.3f}"
+            lines.append([cell.design, *(f"{rate:.3f}" for rate in rates), length, report.mark(passed)])
+    report.table(["design", "above", "below", "either", "high less estimate", ""], lines)
 
 
 def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
@@ -213,23 +340,53 @@ def show_lengths(report: Report, found: dict[Cell, Counts]) -> None:
     report.table(["n", *METRICS], lines)
 
 
+def table(found: Found) -> str:
+    """Return the largest share of failures of each metric as comma-separated values, for the documentation."""
+    file = io.StringIO()
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(["predictions", "metric", "cells", "issued", *SIDES])
+    for procedure, names, about in (
+        ("limits", METRICS, "one probability per row"),
+        (OF_CLASSES, NOTIONS, "class probabilities"),
+    ):
+        cells = {cell: counts for cell, counts in found.items() if cell.procedure == procedure}
+        for name in names if cells else ():
+            issued = sum(counts.get(f"{name}: issued", 0) > 0 for counts in cells.values())
+            worst = [max(rates(cell, counts)[name, side] for cell, counts in cells.items()) for side in SIDES]
+            lines.writerow([about, name, len(cells), issued, *(f"{share:.4f}" for share in worst)])
+    return file.getvalue()
+
+
 def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
-    """Measure all cells and return the report."""
-    found = run(measure, cells, state, processes=processes)
+    """Measure all cells, those that fail a second time with more repeats, and return the report."""
+    first = run(measure, cells, state, processes=processes)
+    longer = {cell: replace(cell, repeats=AGAIN * cell.repeats) for cell in first if fails(cell, first[cell])}
+    again = run(measure, list(longer.values()), state, processes=processes)
+    found: Found = {}
+    for cell, counts in first.items():
+        last = longer.get(cell, cell)
+        found |= {last: again[last]} if last in again else {cell: counts}
     report = Report("Limits of calibration errors", packages=["numpy", "scipy"])
     report.say()
     for design, words in DESIGN_WORDS.items():
-        report.say(f"{design + ':':<11}{words}")
+        report.say(f"{design + ':':<19}{words}")
     report.say("Truth: expit(slope logit p + shift), slope 1, 0.9, 0.6, shift 0, 0.3; or p + 0.3 p(1 - p) cos(4πp).")
-    report.say(f"One-sided limits at the level 0.95; n = {', '.join(map(str, ROWS))}; {cells[0].repeats} sets a cell.")
+    report.say("Of classes: calibrated; class 0 happens half as often, class 1 instead; 0.8 P + 0.2/K.")
+    report.say(f"Limits at the level 0.95; n = {', '.join(map(str, ROWS))}; {cells[0].repeats} sets a cell.")
+    report.say(f"What failed was measured again with {AGAIN} times as many, which is shown: {len(longer)} cells.")
     report.say("Where limits are refused for more than half of the sets, the share is that of issued and wrong.")
     report.say("equivalence_test with a tolerance just below the true error passes exactly when the upper limit fails.")
-    show_wrong(report, found, "above", "Upper limits")
-    show_wrong(report, found, "below", "Lower limits")
+    if len(first) < len(cells):
+        report.say(f"Not finished: {len(first):,} of {len(cells):,} cells.")
+    for procedure in ("limits", OF_CLASSES):
+        for side in SIDES:
+            show_wrong(report, found, procedure, side)
     show_compared(report, found)
+    show_grouped(report, found)
     show_lengths(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")
+    report.attach("validity_limits.csv", table(found))
     return report
 
 

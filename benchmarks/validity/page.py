@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.runner import RESULTS
+from benchmarks.validity.claim_designs import KINDS, kind_of
 from benchmarks.validity.levels import CALIBRATED, MAX_RATES, PEER, WARNED
 
 ROOT = Path(__file__).parents[2]
@@ -20,27 +21,11 @@ LARGEST_DRAWN = 0.2
 INK, OTHER, BOUND = "#0b6e99", "#b5532a", "#555555"
 Row = dict[str, str]
 
-KINDS = {  # which designs are of which kind of prediction, by the words in their names
-    "classes": ("classes",),
-    "draws": ("draws",),
-    "distributions": ("Normal",),
-    "quantiles": ("quantiles",),
-    "sets": ("sets",),
-    "intervals": ("intervals", "levels", "conformal", "one-sided", "heteroscedastic", "quartiles"),
-    "one probability per row, groups": ("groups",),
-    "one probability per row": ("",),
-}
-
 
 def rows_of(name: str) -> list[Row]:
     """Read a table of results."""
     with (RESULTS / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def kind_of(design: str) -> str:
-    """Return the kind of prediction of a design of claims."""
-    return next(kind for kind, words in KINDS.items() if any(word in design for word in words))
 
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -84,11 +69,22 @@ def claim_table(rows: list[Row]) -> str:
     return markdown(["predictions", "designs × n", "pages", "false", "worst cell", "allowed there"], lines)
 
 
+def limit_table(rows: list[Row]) -> str:
+    """Return one line per metric: in how many designs limits are issued, and the largest shares that fail."""
+    lines = [
+        [row["predictions"], row["metric"], f"{row['issued']} of {row['cells']}"]
+        + [f"{float(row[side]):.3f}" for side in ("above", "below", "missed")]
+        for row in rows
+    ]
+    return markdown(["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided"], lines)
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page by name."""
     levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
     return {
         "claims": claim_table(claims),
+        "limits": limit_table(rows_of("validity_limits.csv")),
         "levels": level_table(levels, CALIBRATED),
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),

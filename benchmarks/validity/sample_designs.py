@@ -126,8 +126,7 @@ class Weighted(NamedTuple):
     """Outcomes of N(0, 1), draws of another normal distribution, and target over proposal at both."""
 
     y: FloatArray
-    samples: Samples
-    draw_weights: FloatArray
+    samples: Samples  # weighted
     y_weight: FloatArray
 
 
@@ -136,4 +135,4 @@ def weighted(rng: Rng, n: int, M: int, proposal: str) -> Weighted:
     a, b = PROPOSALS[proposal]
     y, draws = rng.standard_normal(n), rng.normal(a, b, (n, M))
     at_draws, at_y = (b * np.exp(((s - a) / b) ** 2 / 2 - s * s / 2) for s in (draws, y))
-    return Weighted(y, Samples(draws), at_draws, at_y)
+    return Weighted(y, Samples(draws, draw_weights=at_draws), at_y)

@@ -388,12 +388,13 @@ def weighted_pit(cell: Cell, rng: Rng) -> Counts:
     total: Counter[str] = Counter()
     below = {"y_weight": np.zeros(GRID), "mean weight": np.zeros(GRID)}
     for _ in range(cell.repeats):
-        y, samples, draw_weights, y_weight = designs.weighted(rng, cell.n, M, proposal)
-        total["ESS"] += float(np.mean(draw_weights.sum(axis=1) ** 2 / (draw_weights**2).sum(axis=1)))
+        y, samples, y_weight = designs.weighted(rng, cell.n, M, proposal)
+        weight = samples.draw_weights
+        total["ESS"] += float(np.mean(weight.sum(axis=1) ** 2 / (weight**2).sum(axis=1)))
         for name, given in (("y_weight", y_weight), ("mean weight", None)):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that few effective draws make it inexact
-                u = cb.pit(y, samples, draw_weights=draw_weights, y_weight=given, rng=rng)
+                u = cb.pit(y, samples, y_weight=given, rng=rng)
             total[name] += int(kstest(u, "uniform").pvalue <= LEVEL)
             below[name] += np.bincount((u * GRID).astype(np.int64).clip(0, GRID - 1), minlength=GRID)
     t, middle = np.arange(1, GRID) / GRID, slice(GRID // 10 - 1, GRID - GRID // 10)

@@ -48,6 +48,8 @@ from calibrant.probabilities.cumulative import kuiper_test as kuiper_test
 from calibrant.probabilities.power import power as power
 from calibrant.probabilities.reliability_curve import reliability_curve as reliability_curve
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test as spiegelhalter_test
+from calibrant.ranking.conditional_map import conditional_map as conditional_map
+from calibrant.ranking.conditional_test import conditional_test as conditional_test
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference
 from calibrant.ranking.curves import rank_histogram as rank_histogram
 from calibrant.ranking.energy_ranks import energy_ranks as energy_ranks
@@ -79,4 +81,6 @@ from calibrant.scores.energy_score import energy_score as energy_score
 from calibrant.scores.interval_scores import interval_score as interval_score
 from calibrant.scores.interval_scores import quantile_score as quantile_score
 from calibrant.scores.interval_scores import weighted_interval_score as weighted_interval_score
+from calibrant.scores.skill import skill as skill
+from calibrant.scores.skill import skill_test as skill_test
 from calibrant.version import __version__ as __version__

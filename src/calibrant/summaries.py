@@ -11,6 +11,7 @@ from calibrant.core.summary import Summary
 from calibrant.engines.measure import fold
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.probabilities.canonical import SimplexCells
+from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.summary import Ranks
 from calibrant.regions.hits import HitTable
 from calibrant.regions.sizes import Sizes
@@ -21,6 +22,7 @@ __all__ = [
     "Grid",
     "GroupCells",
     "HitTable",
+    "KeptRanks",
     "KeptRows",
     "LabelBins",
     "LabelsSeen",

@@ -205,29 +205,35 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     verdict = cb.audit(y, P3, resamples=99).verdict
     assert verdict.status == "miscalibrated"
     shares = np.bincount(y, minlength=3) / 6000
-    named = [f"{k} (observed {100 * shares[k]:.0f} %, predicted {p} %)" for k, p in ((2, 5), (1, 15))]
-    assert verdict.headline.endswith(f"2 of 3 classes are off by more than chance (p = 0.002): {'; '.join(named)}.")
-    assert [(str(claim.subject), claim.kind) for claim in verdict.claims] == [
+    means = {k: f", observed {100 * shares[k]:.0f} %, predicted {p} %" for k, p in ((2, 5), (1, 15))}
+    first = int(verdict.claims[0].subject.name)
+    assert verdict.headline.startswith(
+        f"Class {first} is off by {100 * abs(shares[first] - (0, 0.15, 0.05)[first]):.1f} "
+    )
+    assert verdict.headline.endswith(f"{means[first]}: 2 of 3 classes are not calibrated (p = 0.002).")
+    assert verdict.sentences[1].startswith("2 of 3 classes are off by more than chance (p = 0.002): ")
+    assert all(text in verdict.sentences[1] for text in means.values())
+    assert {(str(claim.subject), claim.kind) for claim in verdict.claims} == {
         ("class 2", "miscalibrated"),
         ("class 2", "above"),
         ("class 1", "miscalibrated"),
         ("class 1", "below"),
         ("the most probable class", "within"),
-    ]
+    }
 
 
 def test_a_group_whose_errors_cancel():
     # 20 % and 80 % are said, 50 % happen: right on average, and at no score
     p = np.repeat([0.2, 0.8], 500)
     sentence = cb.audit(np.arange(1000) % 2, p, groups=["a"] * 1000, resamples=99).verdict.sentences[-1]
-    assert sentence.endswith("group = a (observed 50.00 %, predicted 50.00 %, errors both ways).")
+    assert sentence.endswith(", observed 50.00 %, predicted 50.00 %, errors both ways.")
 
 
 def test_weighted_means_of_groups():
     w = np.where(np.arange(1000) < 500, 3.0, 1.0)
     y, p = np.repeat([1, 0], 500), np.full(1000, 0.5)
     sentence = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.sentences[-1]
-    assert sentence.endswith("group = a (observed 75 %, predicted 50 %).")
+    assert sentence.endswith(", observed 75 %, predicted 50 %.")
 
 
 def test_groups_reach_the_verdict():
@@ -238,7 +244,11 @@ def test_groups_reach_the_verdict():
     assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.004
     tail = group != "body"
     means = f"observed {100 * y[tail].mean():.0f} %, predicted {100 * P[tail].mean():.0f} %"
-    assert f"part = tail <b> ({means})" in " ".join((audit.verdict.headline, *audit.verdict.sentences))
+    assert (
+        f"part = tail <b>, off by {100 * audit.findings.groups.columns['cutoff_error'][0]:.1f} percentage points (95"
+        in (audit.verdict.sentences[-1])
+    )
+    assert audit.verdict.sentences[-1].endswith(f"), {means}.")
     calm = cb.audit(CALIBRATED, P, groups=np.arange(3000) % 2, resamples=19)
     assert "None of 2 groups" in calm.verdict.sentences[-1]
     pairs = cb.audit(y, P, groups={"a": group, "b": P > 0.5}, intersections=2, resamples=19).findings.groups

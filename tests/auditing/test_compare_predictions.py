@@ -5,7 +5,12 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
+from calibrant.auditing.paired_differences import squared_error
+from calibrant.core.binned import bin_table
+from calibrant.core.catalogue import find
+from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.probabilities import read_binary
 
 
 @pytest.fixture
@@ -419,3 +424,117 @@ class TestRefusals:
 
     def test_predictions_of_other_lengths(self, refusal):
         assert "rows" in refusal(cb.compare_predictions, [0, 1, 1], [[0.5, 0.5, 0.5], [0.5, 0.5]])
+
+
+class TestClusters:
+    def test_by_hand(self):
+        """20 clusters of two equal rows are 20 rows: mean ± t s with 19 degrees of freedom."""
+        y = np.tile([0, 1], 10)
+        a, b = np.linspace(0.2, 0.8, 20), np.full(20, 0.5)
+        twice, code = np.repeat(np.stack([y, a, b]), 2, axis=1), np.repeat(np.arange(20), 2)
+        pair = cb.compare_predictions(twice[0].astype(int), [twice[1], twice[2]], clusters=code).pairs[0]
+        d = (a - y) ** 2 - (b - y) ** 2
+        half = 2.093024 * d.std(ddof=1) / np.sqrt(20)
+        assert (pair.difference, pair.low, pair.high) == pytest.approx((d.mean(), d.mean() - half, d.mean() + half))
+
+    @pytest.mark.parametrize("metric", ["brier_score", "ece"])
+    def test_single_rows_are_rows(self, models, metric):
+        y, p = models
+        alone = cb.compare_predictions(y, p, metric=metric)
+        found = cb.compare_predictions(y, p, metric=metric, clusters=np.arange(500)[::-1])
+        for one, other in zip(alone.pairs, found.pairs, strict=True):
+            assert (other.difference, other.low, other.high) == pytest.approx((one.difference, one.low, one.high))
+        assert "clusters" in found.methods[metric]
+        assert any("independent" in caveat for caveat in alone.findings.caveats)
+        assert not any("independent" in caveat for caveat in found.findings.caveats)
+
+    def test_the_jackknife_leaves_out_pairs_within_clusters(self):
+        rng = np.random.default_rng(3)
+        p, code = rng.random(200), np.repeat(np.arange(40), 5)
+        rows = read_binary((rng.random(200) < p).astype(int), p, verb="ece")
+        options = find("ece").parse({"norm": "l2-squared", "debias": True, "bins": 4, "strategy": "mass"})
+        found = squared_error(rows, options, code)
+        edges = bin_table(Ordered.of(rows), bins=4, strategy="mass").edges
+
+        def error(kept):
+            place, total = np.searchsorted(edges[1:], p), 0.0
+            for b in range(4):
+                i = np.flatnonzero((place == b) & kept)
+                apart = code[i][:, None] != code[i]
+                total += i.size * np.outer(rows.y[i] - p[i], rows.y[i] - p[i])[apart].mean()
+            return total / kept.sum()
+
+        theta, left = error(code >= 0), np.array([error(code != c) for c in range(40)])
+        np.testing.assert_allclose(found, theta + 39 * (left.mean() - left), atol=1e-12)
+        assert found.mean() == pytest.approx(theta)
+
+    def test_level(self):
+        """Two models that err alike, clusters of 10 that share scores and outcomes: 200 repeats, 3 standard errors."""
+        rng = np.random.default_rng(4)
+        wrong = without = 0
+        for _ in range(200):
+            code = np.repeat(np.arange(100), 10)
+            q = rng.beta(2, 2, 100)[code]
+            y = (rng.random(100)[code] < q).astype(int)
+            a, b = (np.clip(q + 0.1 * rng.choice([-1, 1], 100)[code], 0, 1) for _ in range(2))
+            truth = ((a - q) ** 2 - (b - q) ** 2).mean()
+            pair, plain = (cb.compare_predictions(y, [a, b], **more).pairs[0] for more in ({"clusters": code}, {}))
+            wrong += not pair.low <= truth <= pair.high
+            without += not plain.low <= truth <= plain.high
+        assert wrong <= 19
+        assert without >= 60
+
+    @pytest.mark.parametrize(
+        ("options", "error", "words"),
+        [
+            ({"clusters": np.arange(500) // 50}, NotApplicableError, "needs 20 clusters of equal size .* got 10"),
+            ({"clusters": np.arange(5)}, InputError, "one label per row"),
+            ({"clusters": np.arange(500), "time": np.arange(500)}, InputError, "leave one of them out"),
+            ({"clusters": np.arange(500), "metric": "cutoff_error"}, NotApplicableError, "independent rows only"),
+        ],
+    )
+    def test_refusals(self, models, options, error, words):
+        with pytest.raises(error, match=words):
+            cb.compare_predictions(*models, **options)
+
+
+class TestTiedTimes:
+    def test_rows_of_one_time_are_taken_together(self, models):
+        """Their order does not matter, and rows given twice at each time tell nothing more."""
+        y, p = models
+        days = np.arange(500) // 2
+        order = np.lexsort([np.random.default_rng(0).random(500), days])
+        one = cb.compare_predictions(y, p, time=days)
+        other = cb.compare_predictions(y[order], {name: x[order] for name, x in p.items()}, time=days)
+        assert (one.pairs[0].low, one.pairs[0].high) == pytest.approx((other.pairs[0].low, other.pairs[0].high))
+        assert "long-run variance of 250 times" in one.methods["brier_score"]
+        whole = cb.compare_predictions(y, p, time=np.arange(500)).pairs[0]
+        twice = cb.compare_predictions(
+            np.tile(y, 2), {name: np.tile(x, 2) for name, x in p.items()}, time=np.tile(np.arange(500), 2)
+        ).pairs[0]
+        assert (twice.low, twice.high) == pytest.approx((whole.low, whole.high))
+
+    def test_few_times(self, models):
+        with pytest.raises(NotApplicableError, match="rows of 50 different times; got 10"):
+            cb.compare_predictions(*models, time=np.arange(500) // 50)
+
+
+def test_of_many_models_the_pairs_with_the_best_are_drawn(models, plt):
+    y, p = models
+    found = cb.compare_predictions(y, {f"m{k}": np.clip(p["sharp"] + 0.01 * k, 0, 1) for k in range(30)})
+    figure = next(f for f in found.findings.sections[0].figures if f.name == "brier_score_differences")
+    best = found.names[int(np.argmin(found.values["brier_score"]))]
+    assert len(figure.curve.columns["pair"]) == 29
+    assert all(best in name.split(" less ") for name in figure.curve.names)
+    assert f"Of 435 pairs the 29 with {best} are drawn" in figure.reading
+    assert len(found.findings.sections[1].measurements) == 435
+    found.plot().canvas.draw()
+
+
+def test_a_metric_that_is_an_array(models):
+    assert cb.compare_predictions(*models, metric=np.array(["ece", "brier_score"])).values.keys() == {
+        "ece",
+        "brier_score",
+    }
+    with pytest.raises(InputError, match="expected a verb of calibrant or its name"):
+        cb.compare_predictions(*models, metric=np.array(0.5))

@@ -128,7 +128,9 @@ def test_a_group_with_a_shift():
 
 def test_distributions_that_do_not_tell_rows_apart():
     audit = cb.audit(np.random.default_rng(0).normal(size=N), cb.Normal(np.zeros(N), 1.0), resamples=19)
-    assert any("one distribution for all rows" in caveat for caveat in audit.findings.caveats)
+    (claim,) = [claim for claim in audit.verdict.claims if claim.quantity == "skill"]
+    assert claim.kind in ("no-better", "limits")
+    assert claim.low <= 0
 
 
 class OnlyCdf(cb.Distribution):
@@ -226,8 +228,9 @@ def test_weights():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_rows(n):
     assert cb.audit(Y[:n], RIGHT.take(slice(0, n)), resamples=19).verdict.status == "cannot tell"
-    assert cb.audit(Y[:n], cb.Samples(DRAWS[:n]), resamples=19).verdict.status == "cannot tell"
-    assert cb.audit(Y[:n], cb.Samples(DRAWS[:n, :1]), resamples=19).verdict.status == "cannot tell"
+    if n > 1:
+        assert cb.audit(Y[:n], cb.Samples(DRAWS[:n]), resamples=19).verdict.status == "cannot tell"
+        assert cb.audit(Y[:n], cb.Samples(DRAWS[:n, :1]), resamples=19).verdict.status == "cannot tell"
 
 
 def test_shown(tmp_path):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.pvalues import holm
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.failures import normal_errors
 
 N, M, D = 400, 49, 3
@@ -43,7 +44,7 @@ class TestNumbers:
         main = audit.verdict.claims[0]
         assert (audit.verdict.status, main.kind, main.quantity) == ("cannot tell", "cannot tell", "rank_error")
         assert main.low == 0 < main.estimate < 0.05 < main.high
-        assert {claim.kind for claim in audit.verdict.claims} == {"cannot tell", "limits"}
+        assert {claim.kind for claim in audit.verdict.claims} == {"cannot tell", "limits", "informative"}
         assert audit.findings.kind == "samples"
 
     @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ class TestNumbers:
         audit = cb.audit(VECTORS, cb.Samples(RIGHT), covariates=MEANS, resamples=19)
         decides = {m.name for m in audit.findings.measurements if m.decides}
         joint = {"joint_ranks.mean_distance", "joint_ranks.average"}
-        assert decides == {"rank_error", "uniformity_test", *joint, "rank_score_test", "tarp_ranks"}
+        assert decides == {"rank_error", "uniformity_test", *joint, "conditional_test", "tarp_ranks"}
         smallest = min(table(audit)[name].pvalue for name in decides - {"rank_error"})
         assert audit.verdict.claims[0].pvalue == smallest
 
@@ -116,12 +117,10 @@ class TestNumbers:
         assert cb.audit(Y, climate, resamples=19).verdict.status != "miscalibrated"
         audit = cb.audit(Y, climate, covariates=MEAN, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert {claim.quantity for claim in audit.verdict.claims if str(claim.subject) == "covariates"} == {
-            "rank_score_test",
-            "tarp_ranks",
-        }
-        assert table(audit)["rank_score_test"].pvalue < 1e-6
-        assert table(audit)["tarp_ranks"].pvalue < 1e-6
+        on_covariates = [claim for claim in audit.verdict.claims if claim.subject.kind == "covariates"]
+        assert {claim.quantity for claim in on_covariates if claim.level} == {"conditional_test", "tarp_ranks"}
+        assert table(audit)["conditional_test"].pvalue == 3 / 400
+        assert table(audit)["tarp_ranks"].pvalue < 1e-4
         right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
         assert right.verdict.status != "miscalibrated"
         assert any("No relation between ranks and covariates" in sentence for sentence in right.verdict.sentences)
@@ -133,8 +132,12 @@ class TestNumbers:
         draws = x[:, None] + np.where(x > 0, 0.7, 1.4)[:, None] * rng.normal(size=(800, 99))
         audit = cb.audit(y, cb.Samples(draws), covariates=x, resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert claimed(audit, "rank_score_test")["covariates"].pvalue < 1e-10
-        assert any("What was known of a row predicts" in sentence for sentence in audit.verdict.sentences)
+        assert claimed(audit, "conditional_test")["covariates"].pvalue == 3 / 400
+        (region, *_) = [claim for claim in audit.verdict.claims if claim.quantity.startswith("region_")]
+        assert (region.kind, region.quantity, region.level) == ("description", "region_spread", None)
+        (sentence,) = [text for text in audit.verdict.sentences if "what was known of a row predicts" in text]
+        assert sentence.startswith("For x0 ")
+        assert "adjusted p at most 0.008" in sentence
 
     def test_constant_covariates_are_mentioned(self):
         sentences = cb.audit(Y, ensemble(), covariates=np.ones(N), resamples=19).verdict.sentences
@@ -292,13 +295,13 @@ def test_table_and_verdict_agree(seed, size, spread, tolerance, with_covariates)
 
 
 @pytest.mark.parametrize("M", [1, 9, 39, 999])
-def test_one_row(M):
-    """An audit ends; among 39 draws the two outermost ranks have probability 2/40, exactly the level of the band."""
-    for y in (0.0, M / 2 + 0.25):
-        audit = cb.audit([y], cb.Samples(np.arange(1.0, M + 1)[None]), resamples=19)
-        assert audit.verdict.status == ("miscalibrated" if y == 0 and M >= 39 else "cannot tell")
-        if audit.verdict.status == "cannot tell":
-            assert audit.verdict.headline == "1 row cannot tell whether these draws are calibrated."
+def test_few_rows_have_no_words(M, refusal):
+    draws = np.arange(1.0, M + 1)
+    assert "one row has one rank" in refusal(cb.audit, [0.0], cb.Samples(draws[None]), error=NotApplicableError)
+    few = cb.audit(np.zeros(19), cb.Samples(np.tile(draws, (19, 1))), resamples=19)
+    assert (few.verdict.status, few.verdict.claims) == ("cannot tell", ())
+    assert few.verdict.headline.startswith("19 rows are too few")
+    assert cb.audit(np.zeros(20), cb.Samples(np.tile(draws, (20, 1))), resamples=19).verdict.status == "miscalibrated"
 
 
 def test_one_draw():

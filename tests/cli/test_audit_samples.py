@@ -140,7 +140,7 @@ def test_covariates(run, folder, frame):
     frame.write_parquet(folder / "a.parquet")
     options = ("--y", "a", "--draws", "da", "--covariates", "b,member_0", "--by", "lead", "--json")
     done = run("audit", "a.parquet", *options)
-    x = np.column_stack([Y[:, 1], DRAWS[:, 0, 0]])
+    x = {"b": Y[:, 1], "member_0": DRAWS[:, 0, 0]}
     expected = cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), groups={"lead": LEAD}, covariates=x)
     assert same(found(done), expected)
     assert found(done)["names"]["covariates"] == "b,member_0"
@@ -169,7 +169,9 @@ def test_example_data(run, folder):
     path = files("calibrant.examples")
     weather = cb.examples.ensemble()
     options = ("--y", "y", "--draws", "draws", "--by", "lead", "--covariates", "start", "--json")
-    expected = cb.audit(weather.y, weather.prediction, groups={"lead": weather.lead}, covariates=weather.start)
+    expected = cb.audit(
+        weather.y, weather.prediction, groups={"lead": weather.lead}, covariates={"start": weather.start}
+    )
     assert same(found(run("audit", str(path / "ensemble.npz"), *options)), expected)
     disease = cb.examples.posterior()
     options = ("--y", "y", "--draws", "draws", "--log-density", "log_density", "--log-density-y", "log_density_y")

@@ -170,3 +170,13 @@ class TestPredictions:
         done = run("compare", *given)
         assert done.code == 2
         assert words in done.err
+
+
+def test_clusters(run, folder):
+    rng = np.random.default_rng(0)
+    code, q = np.repeat(np.arange(60), 5), np.repeat(rng.random(60), 5)
+    y, old = (rng.random(300) < q).astype(int), np.clip(q + 0.2, 0, 1)
+    pl.DataFrame({"y": y, "old": old, "new": q, "customer": code}).write_parquet(folder / "c.parquet")
+    done = run("compare", "c.parquet", "--y", "y", "--p", "old", "--p", "new", "--clusters", "customer")
+    expected = cb.compare_predictions(y, {"old": old, "new": q}, metric=["ece", "brier_score"], clusters=code)
+    assert (done.code, done.out) == (0, f"{expected}\n")

@@ -181,7 +181,6 @@ def test_what_is_no_condition(refusal, text):
         ("kuiper_test.pvalue < 0", "'kuiper_test.pvalue < 0' can never be true: kuiper_test.pvalue lies between"),
         ("worst_group.pvalue > 1", "can never be true: worst_group.pvalue lies between 0 and 1"),
         ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'n', 'predicted', 'bias', 'bias_low', "),
-        ("worst_group.high > 0.1", "worst_group has no field 'high' here; it has 'n', 'predicted', "),
         ('"groups.plan = d.estimate" > 1', "there is no group 'plan = d'. Did you mean 'plan = "),
     ],
 )
@@ -256,9 +255,18 @@ def test_sums_point_to_the_excess(refusal):
     assert "write 'ece.excess > 0.02', the excess over what chance gives" in message
 
 
-@pytest.mark.parametrize(("low", "high", "expected"), [(-0.1, 0.2, 0.0), (0.03, 0.1, 0.03), (-0.2, -0.05, 0.05)])
-def test_the_error_of_a_group_is_at_least_its_bias(low, high, expected):
-    columns = {"group": ["a"], "cutoff_error": [0.1], "bias_low": [low], "bias_high": [high], "pvalue_adjusted": [0.01]}
+def test_the_group_with_the_largest_error_at_least():
+    """A large group with a small error has the smallest p-value; the lower limit is that of the group that is worst."""
+    columns = {
+        "group": ["a", "b", "c"],
+        "cutoff_error": [0.02, 0.2, 0.3],
+        "limits": [[0.01, 0.03], [0.1, 0.3], None],
+        "pvalue_adjusted": [0.001, 0.002, 0.8],
+    }
     found = {**results(), "groups": {"columns": columns}}
-    (outcome,) = judge([read_condition("worst_group.low > 0.02")], found)
-    assert outcome.value == expected
+    texts = ("worst_group.low > 0.02", "worst_group.pvalue < 0.01", "worst_group.high > 0.02")
+    assert [(one.value, one.of) for one in judge([read_condition(text) for text in texts], found)] == [
+        (0.1, "b"),
+        (0.001, "a"),
+        (0.03, "a"),
+    ]

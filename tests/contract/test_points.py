@@ -63,7 +63,15 @@ VERBS = [
     Verb("vendi_score", {}, of_one_set=True, least=1),
     Verb("vendi_score", {"order": 2}, of_one_set=True, least=1),
     Verb("vendi_score", {"order": 2, "kernel": "cosine"}, of_one_set=True, has_origin=True, least=1),
+    Verb("vendi_profile", {}, of_one_set=True, least=1),
+    Verb("vendi_profile", {"order": 1, "bandwidths": [1.0, 0.1]}, of_one_set=True, unit=None, least=1),
+    Verb("diversity_test", {"resamples": 49}),
+    Verb("sliced_wasserstein", {"directions": 20}, symmetric=True, unit=2),
+    Verb("sliced_wasserstein", {"directions": 20, "power": 1}, symmetric=True, unit=1),
+    Verb("sliced_wasserstein_test", {"directions": 20, "resamples": 49}, unit=2),
+    Verb("precision_recall_curve", {"clusters": 3}),
     Verb("c2st", {"rng": 0}),
+    Verb("c2st", {"rng": 0, "classifier": "neighbours"}),
     Verb("c2st", {"rng": 0, "folds": 3, "resamples": 9}, least=3),
 ]
 SHAPES = {
@@ -281,6 +289,17 @@ def test_huge_offsets(for_each):
     for_each(EVERY_SHAPE, check)
 
 
+LENGTHS = (".details.bandwidth", ".details.median_distance_y", ".details.median_distance_points")
+IN_UNITS = ("", ".statistic", ".estimate", ".details.expected")  # where the value itself has a unit
+
+
+def power_of_unit(name, verb):
+    """Return the power of the unit of the coordinates in a number of the result."""
+    if name in LENGTHS or name.startswith(".columns.bandwidth["):
+        return 1
+    return verb.unit if name in IN_UNITS else 0
+
+
 def test_units(for_each):
     def check(verb):
         y, points = points_of("plane")
@@ -291,8 +310,10 @@ def test_units(for_each):
                 with pytest.raises(AssertionError):
                     assert_same(far, near, rel=1e-9)
                 continue
-            power = {"": verb.unit, ".details.bandwidth": 1}
-            in_units = {name: value / factor ** power[name] if name in power else value for name, value in far.items()}
+            in_units = {
+                name: value / factor ** power_of_unit(name, verb) if isinstance(value, float) else value
+                for name, value in far.items()
+            }
             assert_same(in_units, near, rel=1e-9)
 
     for_each(EVERY, check)

@@ -25,6 +25,7 @@ OF_SETS = ("sets", "one set", "sets without level")
 OF_COUNTS = ("christoffersen_test", "coverage_test", "kupiec_test", "multinomial_coverage_test")
 
 RANK_TESTS = (
+    "conditional_test",
     "rank_cauchy_test",
     "rank_chi2_test",
     "rank_edf_test",
@@ -33,7 +34,7 @@ RANK_TESTS = (
     "rank_smooth_test",
     "uniformity_test",
 )
-RANKED = ("ecdf_difference", "expected_coverage", "rank_histogram", *RANK_TESTS)
+RANKED = ("conditional_map", "ecdf_difference", "expected_coverage", "rank_histogram", *RANK_TESTS)
 # As few redraws as will do. The number of locations is the default, written out so that it can be exempted.
 DEFAULTS = {
     "cme_test": {"locations": 10, "resamples": 19},
@@ -47,6 +48,8 @@ DEFAULTS = {
     "rank_score_test": {"rng": 0, "covariates": COVARIATES},
     "rank_permutation_test": {"rng": 0, "covariates": COVARIATES, "resamples": 99},
     "rank_exchange_test": {"rng": 0, "resamples": 99},
+    "conditional_test": {"rng": 0, "covariates": COVARIATES, "resamples": 19},
+    "conditional_map": {"rng": 0, "covariates": COVARIATES, "resamples": 19},
 }
 # Options, and the names of data they are for; without names all data of the kinds that the verb judges.
 VARIANTS = [
@@ -106,6 +109,8 @@ VARIANTS = [
     ("christoffersen_test", {"method": "conditional", "series": GROUPS, "resamples": 99}, *ONE_LEVEL),
     ("crps", {"fair": True}, "samples", "vectors"),
     ("energy_score", {"fair": True, "beta": 0.5}),
+    ("skill", {"score": "energy"}, "samples", "vectors"),
+    ("skill_test", {"score": "log", "climatology": PerRow((-1.0, -2.0))}, "distributions"),
     ("sharpness", {"statistic": "rms"}),
     ("sharpness", {"statistic": "log_det"}),
     ("sharpness", {"statistic": "width", "level": 0.5}, "distributions", "samples"),
@@ -114,6 +119,7 @@ VARIANTS = [
     ("rank_histogram", {"rng": 0, "bins": 3, "multiplicity": "none"}),
     ("ecdf_difference", {"rng": 0, "points": 3}),
     ("expected_coverage", {"rng": 0, "levels": [0.5, 0.9]}),
+    ("conditional_test", {"rng": 0, "covariates": COVARIATES, "resamples": 19, "method": "score"}),
     *(("rank_edf_test", {"rng": 0, "method": m}) for m in ("cvm", "ad")),
     ("rank_chi2_test", {"rng": 0, "bins": 3}),
     ("uniformity_test", {"rng": 0, "groups": GROUPS}),
@@ -229,6 +235,8 @@ EXEMPT = {
     ("cme_test", "locations=10", CERTAIN): TOO_FEW_ROWS,
     **{(verb, "always", CERTAIN): RANDOM_RANKS for verb in (*RANK_TESTS, "rank_exchange_test")},
     ("rank_exchange_test", "always", CHUNKS): "chunks that are exchanged with the same random numbers are refused",
+    ("skill", "always", CERTAIN): TOO_FEW_ROWS,
+    ("skill_test", "always", CERTAIN): TOO_FEW_ROWS,
     ("ucme", "locations=10", CERTAIN): TOO_FEW_ROWS,
     ("ucme", "locations=10", COPIES): DRAWN_LOCATIONS,
     ("ucme", "locations=10", CHUNKS): DRAWN_LOCATIONS,

@@ -19,6 +19,7 @@ from calibrant.core import pictures as plots
 from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
 from calibrant.errors import MissingExtraError
+from calibrant.points import precision_recall_curve, vendi_profile
 from calibrant.points.sections import two_ecdfs
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
@@ -35,15 +36,14 @@ DOTS = {"mean_predicted": [0.2, 0.3], "mean_observed": [0.1, 0.4], "interval_low
 DOTS |= {"interval_high": [0.5, 0.9], "count": [2, 2], "model": [0, 1]}
 PAIRS = {"pair": [0, 1], "difference": [0.1, 0.2], "low": [-0.1, 0.1], "high": [0.2, 0.3]}
 OF_PAIRS = {"names": ("a less b", "a less c"), "axis": "difference", "level": 0.95, "tolerance": 0.1}
-BIASES = Table(
+ERRORS = Table(
     "groups",
     "Groups",
     {
         "group": ("g = $1", "g = 2"),
         "n": (40, 60),
-        "bias": (0.1, -0.02),
-        "bias_low": (0.03, -0.06),
-        "bias_high": (0.17, 0.02),
+        "cutoff_error": (0.1, 0.02),
+        "limits": ((0.03, 0.17), (0.0, 0.06)),
         "minimum_detectable": (0.08, 0.05),
     },
 )
@@ -60,9 +60,11 @@ CURVES = {
     "cloud": lambda: Curve("cloud", POINTS, "", 4, {"names": ("real", "generated"), "axes": ("x", "y")}),
     "two_ecdfs": lambda: two_ecdfs(np.array([1.0, 2.0]), np.array([2.0, 3.0, 4.0]), ("real", "generated"), "x"),
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
+    "vendi_profile": lambda: vendi_profile({"a": [[0.0], [1.0], [2.0]], "b": [[0.0], [0.0], [5.0]]}),
+    "precision_recall": lambda: precision_recall_curve([[0.0], [1.0], [5.0]], [[0.0], [4.0]], clusters=2),
     "reliability_curves": lambda: Curve("reliability_curves", DOTS, "", 4, {"names": ("a", "b"), "level": 0.95}),
     "differences": lambda: Curve("differences", PAIRS, "", 4, OF_PAIRS),
-    "groups": lambda: groups_figure(BIASES, level=0.95).curve,
+    "groups": lambda: groups_figure(ERRORS, level=0.95).curve,
 }
 
 

@@ -10,14 +10,13 @@ from calibrant.core.pictures import describe, marks, thin
 from calibrant.core.plots import MAX_GROUPS_DRAWN, groups_figure
 
 
-def biases(names, bias, half, detectable=0.1):
+def errors(names, error, half, detectable=0.1):
     k = len(names)
     columns = {
         "group": tuple(names),
         "n": (100,) * k,
-        "bias": tuple(bias),
-        "bias_low": tuple(b - half for b in bias),
-        "bias_high": tuple(b + half for b in bias),
+        "cutoff_error": tuple(error),
+        "limits": tuple((max(0.0, e - half), e + half) for e in error),
         "minimum_detectable": (detectable,) * k,
     }
     return Table("groups", "Groups", columns)
@@ -37,12 +36,12 @@ COVERAGES = Table(
 )
 
 
-def test_biases_are_in_percentage_points():
-    curve = groups_figure(biases(["g = a", "g = b"], [0.12, -0.01], 0.05), level=0.9).curve
+def test_errors_are_in_percentage_points():
+    curve = groups_figure(errors(["g = a", "g = b"], [0.12, 0.01], 0.05), level=0.9).curve
     assert curve.name.tolist() == ["g = a", "g = b"]
-    assert curve.estimate == pytest.approx([12, -1])
-    assert curve.low == pytest.approx([7, -6])
-    assert curve.high == pytest.approx([17, 4])
+    assert curve.estimate == pytest.approx([12, 1])
+    assert curve.low == pytest.approx([7, 0])
+    assert curve.high == pytest.approx([17, 6])
     assert curve.reference.tolist() == [0, 0]
     assert curve.detectable == pytest.approx([10, 10])
     assert curve.level == 0.9
@@ -64,7 +63,7 @@ def test_a_nominal_level_beside_the_table():
 
 
 def test_the_worst_of_many_are_drawn(plt):
-    figure = groups_figure(biases([f"g = {k}" for k in range(200)], np.linspace(0.3, 0, 200), 0.1), level=0.95)
+    figure = groups_figure(errors([f"g = {k}" for k in range(200)], np.linspace(0.3, 0, 200), 0.1), level=0.95)
     assert figure.curve.name.tolist() == [f"g = {k}" for k in range(MAX_GROUPS_DRAWN)]
     assert figure.reading.endswith("The 30 worst of 200 groups are shown.")
     ax = figure.curve.plot()
@@ -75,7 +74,7 @@ def test_the_worst_of_many_are_drawn(plt):
 
 
 def test_names_are_drawn_as_they_are(plt):
-    ax = groups_figure(biases(["price = $5-$10", f"price = {'x' * 300}"], [0.1, 0.0], 0.05), level=0.95).curve.plot()
+    ax = groups_figure(errors(["price = $5-$10", f"price = {'x' * 300}"], [0.1, 0.0], 0.05), level=0.95).curve.plot()
     ax.figure.canvas.draw()
     assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$5-\$10", "x" * 19 + "…"]
     assert ax.get_ylabel() == "price"
@@ -83,14 +82,14 @@ def test_names_are_drawn_as_they_are(plt):
 
 @pytest.mark.parametrize("names", [["a = 1", "b = 1"], ["a = 1, b = 1", "a = 1, b = 2"], ["1", "2"]])
 def test_names_of_several_columns_stay_whole(plt, names):
-    ax = groups_figure(biases(names, [0.1, 0.0], 0.05), level=0.95).curve.plot()
+    ax = groups_figure(errors(names, [0.1, 0.0], 0.05), level=0.95).curve.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == names
     assert ax.get_ylabel() == "group"
 
 
 def test_groups_without_limits(plt):
-    table = biases(["a", "b"], [0.1, 0.0], 0.05)
-    columns = {**table.columns, "bias_low": (None, -0.05), "bias_high": (None, 0.05)}
+    table = errors(["a", "b"], [0.1, 0.0], 0.05)
+    columns = {**table.columns, "limits": (None, (0.0, 0.05))}
     columns["minimum_detectable"] = (None, 0.1)
     curve = groups_figure(Table("groups", "Groups", columns), level=0.95).curve
     curve.plot().figure.canvas.draw()
@@ -98,9 +97,9 @@ def test_groups_without_limits(plt):
 
 
 def test_in_words():
-    curve = groups_figure(biases(["a", "b"], [0.12, 0.0], 0.05), level=0.95).curve
+    curve = groups_figure(errors(["a", "b"], [0.12, 0.0], 0.05), level=0.95).curve
     words = describe("groups", curve.columns, curve.details)
-    assert words.startswith("Observed less predicted, percentage points of 2 groups with limits; 1 does not contain 0.")
+    assert words.startswith("Cutoff error, percentage points of 2 groups with limits; 1 does not contain 0.")
     found = marks("groups", thin("groups", curve.columns, 100), curve.details)
     assert [(mark.x, mark.y) for mark in found] == [(pytest.approx(12), 0), (0, 1)]
     assert "95 % limits 7 to 17" in found[0].text

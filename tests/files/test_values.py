@@ -48,6 +48,6 @@ def test_days_and_moments(three, write, refusal):
     days = np.datetime64("2024-01-01") + np.arange(300) % 3
     folder = three(lambda rows: rows.update(age=days.astype("M8[us]")))
     write(folder / "0.parquet", {"y": np.array([0, 1]), "p": np.array([0.5, 0.5]), "age": days[:2].astype("M8[D]")})
-    assert "holds moments, but days in f/0.parquet" in refusal(
+    assert "contains moments, but days in f/0.parquet" in refusal(
         lambda: list(scan(folder, y="y", prediction="p", groups="age").batches())
     )

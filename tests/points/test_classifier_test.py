@@ -1,5 +1,6 @@
 """The classifier test: by hand, its reference, scikit-learn, level, laws of rows, folds, every refusal."""
 
+import functools
 import io
 import json
 import sys
@@ -21,11 +22,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from calibrant import progress
-from calibrant.points.classifier_test import HeldOut, c2st, check_classifier, held_out, stratified_folds
+from calibrant.points import classifier_test
+from calibrant.points.classifier_test import HeldOut, check_classifier, held_out, stratified_folds
 
 REFERENCES = Path(__file__).parents[1] / "references"
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(60, 3)), RNG.normal(0.5, 1.2, size=(45, 3))
+c2st = functools.partial(classifier_test.c2st, classifier="neighbours")  # several: test_classifiers.py
 FOLDED = {"folds": 3, "resamples": 9, "rng": 0}
 
 
@@ -59,7 +62,7 @@ class TestByHand:
             "exact distribution of the rank sum"
         )
         assert dict(found.details) == {
-            **{"n": 60, "m": 45, "held_out": (30, 23), "null": "exact", "k": 7},
+            **{"n": 60, "m": 45, "held_out": (30, 23), "null": "exact", "k": 7, "classifier": "neighbours"},
             **{"repeated_y": 0, "repeated_points": 0, "repeated_values_y": 0, "repeated_values_points": 0},
             "shared_rows": 0,
         }
@@ -109,7 +112,7 @@ class TestReference:
 
     @pytest.mark.parametrize(
         "classifier",
-        [None, LogisticRegression(), GaussianNB(), RandomForestClassifier(20)],
+        ["neighbours", LogisticRegression(), GaussianNB(), RandomForestClassifier(20)],
         ids=lambda c: type(c).__name__,
     )
     def test_every_classifier_sees_a_large_shift(self, classifier):
@@ -282,7 +285,7 @@ class TestRefusals:
     def test_folds(self, folds, words, refusal):
         assert words in refusal(c2st, A, B, folds=folds, rng=0)
 
-    @pytest.mark.parametrize("resamples", [0, -1, 9.0, None, "9"])
+    @pytest.mark.parametrize("resamples", [0, -1, 9.0, "9"])
     def test_resamples(self, resamples, refusal):
         assert "resamples must be" in refusal(c2st, A, B, folds=2, resamples=resamples, rng=0)
 
@@ -292,7 +295,11 @@ class TestRefusals:
 
     def test_classifier(self, refusal):
         assert "Pass GaussianNB()" in refusal(c2st, A, B, classifier=GaussianNB, rng=0)
-        assert "without fit and predict_proba" in refusal(c2st, A, B, classifier="knn", rng=0)
+        assert "classifier must be one of 'best', 'logistic', 'neighbours'" in refusal(
+            c2st, A, B, classifier="knn", rng=0
+        )
+        assert "without fit and predict_proba" in refusal(c2st, A, B, classifier=7, rng=0)
+        assert "at least one classifier" in refusal(c2st, A, B, classifier=(), rng=0)
 
     @pytest.mark.parametrize(
         ("y", "points", "words"),
@@ -325,7 +332,7 @@ HELD = np.arange(80) % 2 == 0
 
 
 def scored(classifier, seed=0):
-    return held_out(classifier, Z, LABELS, HELD, np.random.default_rng(seed))
+    return held_out({"it": classifier}, Z, LABELS, HELD, np.random.default_rng(seed))[0]
 
 
 class Own:
@@ -430,7 +437,7 @@ class TestCopies:
 
     def test_a_seed_of_ones_own_is_kept(self):
         first, other = (
-            held_out(RandomForestClassifier(10, random_state=s), Z, LABELS, HELD, np.random.default_rng(0)).scores
+            held_out({"it": RandomForestClassifier(10, random_state=s)}, Z, LABELS, HELD, rng(0))[0].scores
             for s in (1, 2)
         )
         assert first.tolist() != other.tolist()

@@ -54,6 +54,8 @@ def plainly(y, x, level, resamples, seed):
         np.array(p[1]),
         reach * np.sqrt(y.var(axis=0, ddof=1) / n + x.var(axis=0, ddof=1) / m) / sd,
         reach * error / 2,
+        reach * np.sqrt(y.var(axis=0, ddof=1) / n + x.var(axis=0, ddof=1) / m) / sd,
+        reach * error / 2,
         "",
     )
 

@@ -73,20 +73,20 @@ def test_perfect_dependence():
 def test_nothing_is_said_where_the_sets_are_not_different(monkeypatch):
     rng = np.random.default_rng(6)
     monkeypatch.setattr(module, "dependence", pytest.fail)
-    found = compare(normal(200, 2, 0.5, rng), normal(200, 2, 0.5, rng), resamples=319).verdict
+    found = compare(normal(200, 2, 0.5, rng), normal(200, 2, 0.5, rng), resamples=399).verdict
     assert found.status == "no evidence"
 
 
 def test_nor_of_a_shift_alone():
     rng = np.random.default_rng(7)
-    found = compare(normal(150, 3, 0.5, rng), normal(150, 3, 0.5, rng) + 1, resamples=319).verdict
+    found = compare(normal(150, 3, 0.5, rng), normal(150, 3, 0.5, rng) + 1, resamples=399).verdict
     assert found.status == "different"
     assert not any(text.startswith("Dependence") for text in found.sentences)
 
 
 def test_many_pairs_are_counted():
     rng = np.random.default_rng(8)
-    found = compare(normal(150, 4, 0.9, rng), normal(150, 4, 0.0, rng), resamples=319).verdict
+    found = compare(normal(150, 4, 0.9, rng), normal(150, 4, 0.0, rng), resamples=399).verdict
     (said,) = [text for text in found.sentences if text.startswith("Dependence")]
     assert said.count(" among real and ") == 2
     assert said.endswith("; and 4 more pairs.")

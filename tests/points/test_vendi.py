@@ -15,7 +15,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Delta, Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module
-from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score, vendi_scores
+from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -381,81 +381,6 @@ class TestRefused:
 A = np.random.default_rng(1).normal(size=(60, 3))
 B = np.random.default_rng(2).normal(size=(60, 3)) * 2
 LARGE = np.random.default_rng(3).normal(size=(200, 3))
-
-
-def scores(sets, order=2, seed=0):
-    return vendi_scores(sets, order, np.random.default_rng(seed))
-
-
-class TestEqualSizes:
-    @pytest.mark.parametrize("order", [1, 2, math.inf])
-    def test_is_the_score_at_the_pooled_median(self, order):
-        found = scores({"a": A, "b": B}, order)
-        median = float(np.median(pdist(np.vstack([A, B]))))
-        assert found.kernel.length == pytest.approx(median, rel=1e-14)
-        assert (found.n, list(found.scores)) == (60, ["a", "b"])
-        for name, points in (("a", A), ("b", B)):
-            expected = vendi_score(points, order=order, bandwidth=median)
-            assert found.scores[name].mean == pytest.approx(expected, rel=1e-9)
-            assert found.scores[name].sd == 0.0
-
-    def test_one_scale_tells_apart_what_own_medians_do_not(self):
-        assert vendi_score(A) == pytest.approx(vendi_score(3 * A), rel=1e-9)
-        found = scores({"a": A, "wide": 3 * A}, order=1).scores
-        assert found["wide"].mean > 1.5 * found["a"].mean
-
-    def test_all_alike(self):
-        same = np.ones((5, 2))
-        found = scores({"a": same, "b": same})
-        assert found.scores["a"].mean == found.scores["b"].mean == 1.0
-
-
-class TestUnequalSizes:
-    def test_the_larger_set_is_subsampled(self):
-        found = scores({"a": A, "large": LARGE})
-        a, large, width = found.scores["a"], found.scores["large"], found.kernel.length
-        assert found.n == 60
-        assert a.sd == 0.0
-        assert a.mean == pytest.approx(vendi_score(A, order=2, bandwidth=width), rel=1e-9)
-        rng = np.random.default_rng(9)
-        subsets = (LARGE[rng.choice(200, 60, replace=False)] for _ in range(200))
-        drawn = [vendi_score(part, order=2, bandwidth=width) for part in subsets]
-        error = math.hypot(np.std(drawn) / math.sqrt(200), large.sd / math.sqrt(module.SUBSETS))
-        assert abs(large.mean - np.mean(drawn)) < 4 * error
-        assert 0.4 < large.sd / np.std(drawn) < 2.5
-
-    def test_subsets_are_as_many_as_said(self, monkeypatch):
-        seen = []
-        own = module.diversity
-
-        def counted(X, *rest):
-            seen.append(len(X))
-            return own(X, *rest)
-
-        monkeypatch.setattr(module, "diversity", counted)
-        scores({"large": LARGE, "a": A})
-        assert seen == [60] * (module.SUBSETS + 1)
-
-    def test_the_pool_has_equally_many_of_each(self, monkeypatch):
-        seen = []
-        own = module.similarity
-
-        def kept(kernel, bandwidth, X, rng):
-            seen.append(X)
-            return own(kernel, bandwidth, X, rng)
-
-        monkeypatch.setattr(module, "similarity", kept)
-        sets = {"a": A, "large": LARGE + 100}
-        scores(sets)
-        assert (seen[0][:, 0] > 50).sum() == (seen[0][:, 0] < 50).sum() == 60
-        monkeypatch.setattr(module, "MAX_MEDIAN_ROWS", 25)
-        scores(sets)
-        assert (seen[1][:, 0] > 50).sum() == (seen[1][:, 0] < 50).sum() == 12
-
-    def test_chance(self):
-        first, again, other = (scores({"a": A, "large": LARGE}, seed=seed) for seed in (0, 0, 1))
-        assert first == again
-        assert first.scores["large"] != other.scores["large"]
 
 
 def test_by_hand():

@@ -6,7 +6,7 @@ import pytest
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import read_binary
-from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups
+from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups, range_claims
 
 
 def rows_of(y, p, weights=None):
@@ -134,6 +134,35 @@ class TestLimits:
         assert _exceeded(ascending, 0.001, 1.0) == pytest.approx(990 + 3.0902 - 2.3263, abs=1e-3)
 
 
+class TestRanges:
+    def test_say_which_way_scores_are_off(self):
+        """Scores are too extreme: low ones too low, high ones too high."""
+        rng = np.random.default_rng(10)
+        y, p, code = sharing(rng, 1000, 5, rng.beta(2, 2, 1000))
+        extreme = 1 / (1 + ((1 - p) / p) ** 3)
+        first, *_, last = range_claims(rows_of(y, extreme), code, level=0.95, rate=0.025)
+        assert (first.kind, last.kind) == ("above", "below")
+        inside = (extreme > first.subject.low) & (extreme <= first.subject.high)
+        assert first.low > first.expected
+        assert last.high < last.expected
+        assert (first.expected, first.estimate) == pytest.approx((extreme[inside].mean(), y[inside].mean()))
+        assert first.rows == np.count_nonzero(inside)
+
+    def test_calibrated_scores_have_none(self):
+        """100 repeats at the rate 5 %: 3 standard errors above are 11."""
+        rng = np.random.default_rng(11)
+        alarms = 0
+        for _ in range(100):
+            y, p, code = sharing(rng, 200, 4)
+            alarms += bool(range_claims(rows_of(y, p), code, level=0.95, rate=0.05))
+        assert alarms <= 11
+
+    def test_few_clusters_have_none(self):
+        rng = np.random.default_rng(12)
+        y, p, code = sharing(rng, 25, 20)
+        assert range_claims(rows_of(y, p**4), code, level=0.95, rate=0.05) == ()
+
+
 class TestGroups:
     def test_level_and_bias(self):
         rng = np.random.default_rng(8)
@@ -146,6 +175,22 @@ class TestGroups:
             covered += ((found.bias_low <= 0) & (found.bias_high >= 0)).all()
         assert alarms <= 8
         assert covered >= 52
+
+    def test_errors_are_limited(self):
+        """60 repeats: 95 % less 3 standard errors is 52. Half of the clusters have scores p² of events of p."""
+        rng = np.random.default_rng(13)
+        covered = 0
+        for _ in range(60):
+            y, p, code = sharing(rng, 150, 10)
+            score = np.where(code % 2 == 1, p**2, p)
+            found = clustered_groups(
+                rows_of(y, score), [Grouping(code % 2, ["right", "wrong"])], code, level=0.95, resamples=99, rng=rng
+            )
+            true = np.array([0.0, (p - score)[code % 2 == 1].mean()])
+            low = np.where(found.pvalue_adjusted < 0.05, found.low, 0.0)
+            covered += ((low <= true) & (true <= found.high)).all()
+        assert covered >= 52
+        assert low[1] > 0.05
 
     def test_groups_of_few_clusters_are_not_tested(self):
         rng = np.random.default_rng(9)

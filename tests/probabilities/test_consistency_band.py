@@ -121,6 +121,27 @@ class TestWeighted:
         np.testing.assert_array_equal(one.consistency_low, same.consistency_low)
         assert (one.consistency_low != other.consistency_low).any()
 
+    @pytest.mark.parametrize("level", [0.95, 0.99])
+    def test_probability_of_leaving_the_simultaneous_band_anywhere(self, level):
+        # By 999 redraws alone no bin of 20 has a level of 0.99^(1/20): 2.4 % of frequencies would leave the band.
+        rng = np.random.default_rng(5)
+        p, w = (np.arange(400) + 0.5) / 400, rng.lognormal(size=400)
+        bin_of, weight = np.arange(400) // 20, w.reshape(20, 20).sum(axis=1)
+        left = []
+        for seed in range(20):
+            curve = reliability_curve(p > 0.5, p, bins=20, weights=w, level=level, simultaneous=True, rng=seed)
+            drawn = np.array([np.bincount(bin_of, w * y) / weight for y in rng.random((2000, 400)) < p])
+            left.append(((drawn < curve.consistency_low - 1e-9) | (drawn > curve.consistency_high + 1e-9)).any(axis=1))
+        assert 0.5 * (1 - level) < np.mean(left) < 1.15 * (1 - level)
+
+    def test_a_level_that_needs_more_redraws_gets_them(self):
+        p, w = np.linspace(0.1, 0.9, 60), np.linspace(1, 2, 60)
+        for simultaneous in (False, True):
+            curve = reliability_curve(
+                p > 0.5, p, bins=3, weights=w, level=0.99, resamples=19, simultaneous=simultaneous
+            )
+            assert "from 200 redraws" in curve.method
+
     def test_close_to_the_exact_band_for_nearly_equal_weights(self):
         p = np.linspace(0.3, 0.7, 200)
         exact = reliability_curve([0] * 200, p, bins=1)

@@ -1,10 +1,12 @@
 """What is claimed about groups."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from calibrant.core.claims import Subject
 from calibrant.core.findings import Setting, Verdict, with_parts
-from calibrant.probabilities.group_claims import group_claims, group_words
+from calibrant.probabilities.group_claims import group_claims, group_words, stated_low
 from calibrant.probabilities.group_test import GroupFindings
 
 FOUND = GroupFindings(
@@ -12,6 +14,8 @@ FOUND = GroupFindings(
     n=np.array([100, 200, 300, 400]),
     weight=np.array([100.0, 200.0, 300.0, 400.0]),
     estimate=np.array([0.12, 0.1, 0.02, 0.08]),
+    low=np.array([0.06, 0.0, 0.0, np.nan]),
+    high=np.array([0.18, 0.16, 0.08, np.nan]),
     statistic=np.array([4.0, 3.0, 0.5, 3.5]),
     pvalue=np.array([0.001, 0.002, 0.9, np.nan]),
     pvalue_adjusted=np.array([0.004, 0.02, 0.9, np.nan]),
@@ -31,6 +35,7 @@ def test_claims():
     first, side, second = group_claims(FOUND, setting(2))
     assert (first.kind, str(first.subject), first.quantity) == ("miscalibrated", "group plan = a", "cutoff_error")
     assert (first.estimate, first.pvalue, first.level, first.rows) == (0.12, 0.008, 0.95, 100)
+    assert (first.low, first.high, first.least_error) == (0.06, 0.18, 0.06)
     assert (side.kind, str(side.subject), side.quantity) == ("above", "group plan = a", "bias")
     assert (side.estimate, side.low, side.high) == (0.11, 0.05, 0.17)
     assert (second.kind, str(second.subject), second.pvalue) == ("miscalibrated", "group plan = b", 0.04)
@@ -45,34 +50,77 @@ def test_false_claims():
     first, side, _ = group_claims(FOUND, setting())
     assert first.is_false(0.0)
     assert not first.is_false(0.1)
+    assert first.is_false(0.05)
+    assert first.is_false(0.19)
     assert side.is_false(0.0)
     assert side.is_false(0.2)
     assert not side.is_false(0.1)
 
 
 def test_words():
-    how = group_words(FOUND)
-    assert how[Subject("group", name="plan = a")] == "observed 41 %, predicted 30 %"
-    assert how[Subject("group", name="plan = b")].endswith("errors both ways")
-    assert next(iter(group_words(FOUND, "class"))) == Subject("class", name="plan = a")
+    how = group_words(FOUND, group_claims(FOUND, setting()))
+    assert how == {
+        Subject("group", name="plan = a"): "off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, "
+        "predicted 30 %",
+        Subject("group", name="plan = b"): "off by at most 16.0 percentage points (95 % confidence), observed 50.1 %, "
+        "predicted 50.0 %, errors both ways",
+    }
+    assert Subject("class", name="plan = a") in group_words(FOUND, group_claims(FOUND, setting(), "class"))
 
 
-def test_the_verdict_names_groups():
-    calm = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
-    claims, how = group_claims(FOUND, setting()), group_words(FOUND)
-    found = with_parts(calm, "groups", 4, claims, how, setting())
+CALM = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
+
+
+def with_groups(tolerance=None, found=FOUND):
+    claims = group_claims(found, setting(tolerance=tolerance))
+    return with_parts(CALM, "groups", 4, claims, group_words(found, claims), setting(tolerance=tolerance))
+
+
+def test_the_verdict_states_the_size_of_the_worst_group_first():
+    found = with_groups()
     assert found.status == "miscalibrated"
-    assert found.headline.startswith(
-        "Some groups are not calibrated: 2 of 4 groups are off by more than chance (p = 0.004): plan = a (observed 41 %"
+    assert found.headline == (
+        "Group plan = a is off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, predicted 30 %: "
+        "2 of 4 groups are not calibrated (p = 0.004)."
     )
-    assert found.sentences == ("All rows together: probabilities are fine.", "More.")
-    assert found.claims == claims
+    first, *rest = found.sentences
+    assert first.startswith("2 of 4 groups are off by more than chance (p = 0.004): plan = a, off by 12.0 percentage")
+    assert "; plan = b, off by at most 16.0 " in first
+    assert rest == ["All rows together: probabilities are fine.", "More."]
+    assert found.claims == group_claims(FOUND, setting())
 
 
 def test_a_tolerance_asks_for_limits_beyond_it():
-    calm = Verdict("within", "Probabilities are fine.", tolerance=0.1)
-    claims, how = group_claims(FOUND, setting()), group_words(FOUND)
-    # the bias of group a is at least 0.05
-    assert with_parts(calm, "groups", 4, claims, how, setting(tolerance=0.04)).status == "miscalibrated"
-    assert with_parts(calm, "groups", 4, claims, how, setting(tolerance=0.06)).status == "cannot tell"
-    assert with_parts(calm, "groups", 4, (), {}, setting(tolerance=0.06)).status == "within"
+    """The error of group a is at least 0.06 and that of b at most 0.16."""
+    beyond, open_, within = (with_groups(tolerance) for tolerance in (0.05, 0.07, 0.2))
+    assert beyond.status == "miscalibrated"
+    assert beyond.headline.endswith(": 1 of 4 groups is off by more than the tolerance (p = 0.004).")
+    assert open_.status == "cannot tell"
+    assert open_.headline.endswith(": 2 of 4 groups may be off by more than the tolerance (p = 0.004).")
+    assert (within.status, within.headline) == ("within", CALM.headline)
+    assert "2 of 4 groups are off by more than chance (p = 0.004), but within the tolerance: " in within.sentences[-1]
+    assert [claim.kind for claim in within.claims] == ["within"] * 2
+    assert with_parts(CALM, "groups", 4, (), {}, setting(tolerance=0.06)).status == "within"
+
+
+def test_the_headline_is_about_a_group_beyond_the_tolerance():
+    """Group a is more surprising, but only b is known to be off by more than 0.07."""
+    found = with_groups(0.07, replace(FOUND, low=np.array([0.06, 0.08, 0.0, np.nan])))
+    assert found.status == "miscalibrated"
+    assert found.headline.startswith("Group plan = b is off by 10.0 percentage points (95 % limits: 8.0 to 16.0), ")
+    assert str(found.claims[0].subject) == "group plan = b"
+
+
+def test_a_negligible_error_of_a_group_changes_nothing():
+    """One percentage point is negligible at a mean prediction of 0.3, and not at 0.01."""
+    small = replace(FOUND, estimate=FOUND.estimate / 20, low=FOUND.low / 20, high=FOUND.high / 20)
+    found = with_groups(found=small)
+    assert (found.status, [claim.kind for claim in found.claims]) == ("within", ["within"] * 2)
+    assert "(p = 0.004), but negligible: " in found.sentences[-1]
+    assert with_groups(found=replace(small, predicted=FOUND.predicted / 30)).status == "miscalibrated"
+
+
+def test_the_lower_limit_is_stated_if_the_test_rejects():
+    found = replace(FOUND, low=np.array([0.06, 0.01, 0.005, np.nan]))
+    assert stated_low(found, setting()).tolist()[:3] == [0.06, 0.01, 0.0]
+    assert np.isnan(stated_low(found, setting())[3])

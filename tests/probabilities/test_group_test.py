@@ -271,6 +271,72 @@ class TestLimitsOfBiases:
         assert unequal.bias_high[0] > equal.bias_high[0]
 
 
+class TestLimitsOfErrors:
+    def test_by_hand(self):
+        """600 events of 1,000 rows at 0.5: estimate + 1.96 s above; below that of the bias, as the test rejects."""
+        found = group_findings(np.repeat([0, 1], [400, 600]), np.full(1000, 0.5), np.zeros(1000), resamples=999)
+        s = 0.5 / np.sqrt(1000)
+        assert found.estimate[0] == pytest.approx(0.1)
+        assert found.high[0] == pytest.approx(0.1 + 1.959964 * s, rel=1e-6)
+        assert found.low[0] == pytest.approx(0.1 - 1.959964 * s, rel=1e-6)
+
+    def test_errors_that_cancel_have_a_lower_limit(self):
+        """Scores 0.2 and 0.8 of events with probability 1/2: a bias of 0, and a range of 0.15.
+
+        Noise of either half has standard deviation 0.4/√2000/√2; the range of two steps exceeds 3 of 0.4/√2000 seldom.
+        """
+        p, y = np.repeat([0.2, 0.8], 1000), np.arange(2000) % 2
+        found = group_findings(y, p, np.zeros(2000), resamples=999)
+        s = 0.5 / np.sqrt(2000)  # residuals vary more than the scores say: Σr² has their squares, 0.34 each
+        assert found.estimate[0] == pytest.approx(0.15)
+        assert 0.15 - 3.2 * np.sqrt(0.34 / 2000) < found.low[0] < 0.15 - 2 * s
+        assert found.low[0] > 0.1
+
+    def test_few_rows_have_exact_limits(self):
+        """Limits of the mean frequency by Clopper and Pearson, or Hoeffding's bound."""
+        found = group_findings(np.zeros(30, int), np.full(30, 0.3), np.zeros(30), resamples=19)
+        assert found.high[0] == pytest.approx(0.3)  # if it never happens
+        other = group_findings(np.repeat([0, 1], 5), np.full(10, 0.3), np.zeros(10), resamples=19)
+        low, high = exact_limits(np.array([5.0]), np.array([10.0]), 0.975)
+        assert other.high[0] == pytest.approx(min(high[0], 1 - low[0], 0.2 + np.sqrt(np.log(80) / 20)))
+        assert other.low[0] == 0
+        more = group_findings(np.repeat([0, 1], 30), np.full(60, 0.5), np.zeros(60), resamples=19)
+        assert more.high[0] == pytest.approx(np.sqrt(np.log(80) / 120))  # Hoeffding's bound, and an estimate of 0
+
+    @pytest.mark.parametrize(("rows", "truth"), [(40, "high"), (400, "flat")])
+    def test_cover_in_all_groups_together(self, rows, truth):
+        """12 groups, half of them wrong. 100 repeats: 95 % less 3 standard errors is 88."""
+        rng = np.random.default_rng(rows)
+        g = np.repeat(np.arange(12), rows)
+        covered = 0
+        for seed in range(100):
+            p = rng.beta(2, 2, g.size)
+            wrong = np.sqrt(p) if truth == "high" else 1 / (1 + ((1 - p) / p) ** 0.3)
+            q = np.where(g < 6, wrong, p)
+            found = group_findings(rng.random(g.size) < q, p, g, resamples=99, seed=seed)
+            true = np.array([cutoff_error(q[g == k], p[g == k]) for k in range(12)])
+            low = np.where(found.pvalue_adjusted < 0.05, found.low, 0)
+            covered += ((low <= true + 1e-12) & (true <= found.high)).all()
+        assert covered >= 88
+
+    def test_counted_in_cells_they_are_not_narrower(self):
+        """Rows within a cell may reach farther than its ends."""
+        rng = np.random.default_rng(4)
+        p = np.sort(rng.uniform(0.3, 0.302, 400))
+        y = (np.arange(400) < 200).astype(int)
+        rows = read_binary(y, p, verb="test")
+        groupings = read_groups(np.zeros(400), 400, intersections=1, keep=None)
+        exact = group_test(rows, groupings, level=0.95, resamples=99, rng=np.random.default_rng(0))
+        counted = found_in_cells(GroupCells.of(rows, groupings[0]))
+        assert counted.estimate[0] < exact.estimate[0]
+        assert counted.high[0] >= exact.high[0] - 1e-12
+
+
+def cutoff_error(q, p):
+    walk = np.append(0, np.cumsum((q - p)[np.argsort(p)])) / p.size
+    return np.ptp(walk)
+
+
 class TestTails:
     @pytest.mark.parametrize("b", [1e-9, 0.01, 1.0, 30.0])
     @pytest.mark.parametrize("x", [0.1, 3.0, 50.0])

@@ -80,7 +80,7 @@ class TestIsotonic:
         assert curve.fitted.tolist() == [0.5, 0.5]
 
     def test_weights(self):
-        curve = reliability_curve([1, 0], [0.25, 0.5], strategy="isotonic", resamples=19, weights=[3, 1])
+        curve = reliability_curve([1, 0], [0.25, 0.5], strategy="isotonic", resamples=99, weights=[3, 1])
         assert curve.fitted.tolist() == [0.75, 0.75]
 
     @pytest.mark.parametrize("option", [{"method": "wilson"}])
@@ -93,8 +93,8 @@ class TestOptions:
         w = np.linspace(1, 2, 500)
         assert reliability_curve(*D1).method == "clopper-pearson intervals; consistency band exact"
         assert reliability_curve(*D1, method="wilson").method.startswith("wilson intervals")
-        weighted = reliability_curve(*D1, weights=w, resamples=19)
-        assert weighted.method == "wilson intervals; consistency band from 19 redraws"
+        weighted = reliability_curve(*D1, weights=w, resamples=99)
+        assert weighted.method == "wilson intervals; consistency band from 99 redraws"
 
     def test_clopper_pearson_needs_equal_weights(self, refusal):
         message = refusal(reliability_curve, [0, 1], [0.25, 0.5], weights=[1, 2], method="clopper-pearson")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import calibrant as cb
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject
 from calibrant.core.words import outward, share_words
-from calibrant.probabilities.verdict import rows_to_pass
+from calibrant.probabilities.verdict import number_to_pass
 
 HALF = np.full(400, 0.5)
 
@@ -74,7 +74,7 @@ class TestMainClaim:
     def test_rows_that_would_pass(self):
         # 80 % of Brownian motions have a range of at most 2.0 (about); z = 1.96; s = 0.5/√n at p = 0.5
         rng = np.random.default_rng(2)
-        needed = rows_to_pass(cb.summarize("cutoff_error", happened(200), HALF), 0.05, 0.95)
+        needed = number_to_pass(200, 0.5 / np.sqrt(200), 0.05, 0.95)
         passed = 0
         for seed in range(200):
             p = np.clip(rng.normal(0.5, 1e-6, needed), 0, 1)  # as many different scores as rows

@@ -55,7 +55,7 @@ class TestTypes:
                 ranks(y, Samples(draws))
             with pytest.raises(InputError, match="equals that of draws in 1 of 1"):
                 ranks(y, Samples(draws), quantity=lambda z: z)
-            u = pit(y, Samples(draws), draw_weights=[[1.0, 1.0]], y_weight=[1.0], rng=0)
+            u = pit(y, Samples(draws, draw_weights=[[1.0, 1.0]]), y_weight=[1.0], rng=0)
             assert u[0] == pytest.approx(2 / 3 * np.random.default_rng(0).random())
 
     @pytest.mark.parametrize("coarse", [np.float16, np.float32])
@@ -115,7 +115,7 @@ class TestSizes:
             given = {"y_weight": np.full(N, size)} if own else {}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                return pit(Y, Samples(DRAWS), draw_weights=np.full((N, M), size), rng=0, **given)
+                return pit(Y, Samples(DRAWS, draw_weights=np.full((N, M), size)), rng=0, **given)
 
         np.testing.assert_allclose(u(factor), u(1.0), rtol=1e-14)
 

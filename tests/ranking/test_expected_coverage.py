@@ -128,7 +128,7 @@ def test_probabilities_are_exact(region, M, level, check_exact):
 
 
 @given(
-    n=st.integers(1, 60),
+    n=st.integers(2, 60),
     M=st.integers(2, 30),
     C=st.integers(1, 3),
     level=st.floats(0.05, 0.999),

@@ -10,7 +10,7 @@ from scipy import stats
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
 from calibrant.core.pvalues import holm
-from calibrant.errors import SummaryError
+from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.bands import gamma_pvalue, observed_gamma
 from calibrant.ranking.explain import explain
 from calibrant.ranking.failures import normal_errors, smallest_effects
@@ -278,11 +278,13 @@ class TestInputs:
         assert found.coverage == {}
         assert np.isnan(found.spread)
 
-    def test_one_row(self):
-        assert explain([0.0], Samples([[1.0, 2.0, 3.0]])).failure == "none"
-        for M in (39, 399):
-            assert explain(Ranks.of([M // 2], M)).failure == "none"
-            assert explain(Ranks.of([0], M)).pvalue == pytest.approx(2 / (M + 1), rel=1e-9)
+    def test_few_rows_have_no_words(self, refusal):
+        assert "one row has one rank" in refusal(explain, Ranks.of([0], 39), error=NotApplicableError)
+        for n in (2, 19):
+            found = explain(Ranks.of([0] * n, 39))
+            assert found.failure == "too few rows"
+            assert str(found).startswith(f"{n} rows are too few")
+        assert explain(Ranks.of([0] * 20, 39)).failure != "too few rows"
 
     def test_few_draws_have_the_levels_that_they_have(self):
         # M = 4: intervals of (5 - 2a)/5
@@ -306,8 +308,8 @@ class TestInputs:
 
 class TestRefusals:
     def test_ties_without_rng(self, refusal):
-        assert "pass rng=" in refusal(explain, [1.0], Samples([[1.0, 2.0]]))
-        assert explain([1.0], Samples([[1.0, 2.0]]), rng=0).n == 1
+        assert "pass rng=" in refusal(explain, [1.0, 1.0], Samples([[1.0, 2.0]] * 2))
+        assert explain([1.0, 1.0], Samples([[1.0, 2.0]] * 2), rng=0).n == 2
 
     def test_unequal_weights(self, refusal):
         weighted = Ranks.of([0, 1, 2], 2, weights=[1, 2, 3])

@@ -1,5 +1,8 @@
 """Probability integral transform."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,6 +13,7 @@ from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
+REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text("utf-8"))
 
 
 def test_continuous_distributions_need_no_chance():
@@ -66,12 +70,13 @@ def test_the_inputs_stay_as_they_are():
 class TestWeightedDraws:
     def test_equal_weights_are_no_weights(self):
         y, x = RNG.normal(size=20), RNG.normal(size=(20, 60))
-        np.testing.assert_allclose(pit(y, Samples(x), draw_weights=np.ones((20, 60)), rng=1), pit(y, Samples(x), rng=1))
+        weighted = Samples(x, draw_weights=np.ones((20, 60)))
+        np.testing.assert_allclose(pit(y, weighted, rng=1), pit(y, Samples(x), rng=1))
 
     def test_by_hand(self):
         # Weights 1, 2, 5 on draws 0, 1, 2 and 2 on the outcome 1: from 1/10 to (1 + 2 + 2)/10.
-        options = {"draw_weights": [[1.0, 2.0, 5.0]] * 1000, "y_weight": [2.0] * 1000}
-        u = pit([1.0] * 1000, Samples([[0.0, 1.0, 2.0]] * 1000), rng=0, **options)
+        samples = Samples([[0.0, 1.0, 2.0]] * 1000, draw_weights=[[1.0, 2.0, 5.0]] * 1000)
+        u = pit([1.0] * 1000, samples, rng=0, y_weight=[2.0] * 1000)
         assert 0.1 <= u.min() < 0.102
         assert 0.498 < u.max() <= 0.5
 
@@ -80,36 +85,60 @@ class TestWeightedDraws:
         rng = np.random.default_rng(2)
         y, x = rng.normal(0.5, size=20_000), rng.normal(size=(20_000, 9))
         weigh = lambda z: np.exp(0.5 * z - 0.125)  # noqa: E731
-        u = pit(y, Samples(x), draw_weights=weigh(x), y_weight=weigh(y), rng=0)
+        u = pit(y, Samples(x, draw_weights=weigh(x)), y_weight=weigh(y), rng=0)
         assert stats.kstest(u, "uniform").pvalue > 0.001
 
     def test_vectors(self):
         y, x = RNG.normal(size=(7, 2)), RNG.normal(size=(7, 4, 2))
-        options = {"draw_weights": RNG.uniform(1, 2, (7, 4)), "y_weight": np.ones(7)}
         low, high = 0.0, 1.0
-        u = pit(y, Samples(x), rng=0, **options)
+        u = pit(y, Samples(x, draw_weights=RNG.uniform(1, 2, (7, 4))), rng=0, y_weight=np.ones(7))
         assert u.shape == (7, 2)
         assert ((u >= low) & (u <= high)).all()
 
     def test_few_effective_draws_are_told(self):
         with pytest.warns(UserWarning, match=r"worth only 2\.67 equal ones.*Pass y_weight"):
-            pit([0.0], Samples([[1.0, 2.0, 3.0]]), draw_weights=[[2.0, 1.0, 1.0]], rng=0)
+            pit([0.0], Samples([[1.0, 2.0, 3.0]], draw_weights=[[2.0, 1.0, 1.0]]), rng=0)
 
     @pytest.mark.parametrize(
-        ("options", "words"),
+        ("weights", "words"),
         [
-            ({"y_weight": [1.0]}, "y_weight goes with draw_weights"),
-            ({"draw_weights": [1.0, 1.0]}, "shape (n, M) = (1, 2); got shape (2,)"),
-            ({"draw_weights": [[1.0, 1.0]], "y_weight": [[1.0]]}, "shape (n,) = (1,)"),
-            ({"draw_weights": [[1.0, -1.0]], "y_weight": [1.0]}, "row 0, draw 1 is -1.0"),
-            ({"draw_weights": [[0.0, 0.0]], "y_weight": [0.0]}, "must not all be 0"),
+            ([1.0, 1.0], "shape (n, M) = (1, 2); got (2,)"),
+            ([[1.0, -1.0]], "row 0, draw 1 is -1.0"),
+            ([[1.0, np.nan]], "row 0, draw 1 is nan"),
+            ([[0.0, 0.0]], "must not all be 0; row 0"),
         ],
     )
-    def test_refusals(self, refusal, options, words):
-        assert words in refusal(pit, [0.0], Samples([[1.0, 2.0]]), rng=0, **options)
+    def test_refused_weights(self, refusal, weights, words):
+        assert words in refusal(Samples, [[1.0, 2.0]], draw_weights=weights)
 
-    def test_distributions_have_no_draws(self, refusal):
-        assert "draw_weights are for Samples" in refusal(pit, [0.0], Normal(0.0, 1.0), draw_weights=[[1.0]])
+    def test_refused_weights_of_outcomes(self, refusal):
+        weighted = Samples([[1.0, 2.0]], draw_weights=[[1.0, 1.0]])
+        assert "shape (n,) = (1,)" in refusal(pit, [0.0], weighted, y_weight=[[1.0]], rng=0)
+        assert "row 0 is -1.0" in refusal(pit, [0.0], weighted, y_weight=[-1.0], rng=0)
+        assert "goes with Samples(draws, draw_weights" in refusal(pit, [0.0], Samples([[1.0]]), y_weight=[1.0], rng=0)
+        assert "Samples(draws, draw_weights=...)" in refusal(pit, [0.0], Normal(0.0, 1.0), draw_weights=[[1.0]])
+
+    def test_reference_values(self):
+        data = REFERENCE["data"]["weights"]
+        known = {case["id"]: case["value"] for case in REFERENCE["cases"]}
+        samples = Samples(data["draws"], draw_weights=data["draw_weights"])
+        u = pit(data["y"], samples, y_weight=data["y_weight"], rng=Given(data["V"]))
+        np.testing.assert_allclose(u, known["weighted PIT"], rtol=1e-9)
+        with pytest.warns(UserWarning, match=r"worth only 2\.81 equal ones"):
+            u = pit(data["y"], samples, rng=Given(data["V"]))
+        np.testing.assert_allclose(u, known["weighted PIT, mean weight"], rtol=1e-9)
+
+
+class Given(np.random.Generator):
+    """A generator that returns known values of V."""
+
+    def __init__(self, values):
+        super().__init__(np.random.PCG64(0))
+        self.values = np.array(values)
+
+    def random(self, shape):
+        assert shape == self.values.shape
+        return self.values
 
 
 class TestRefusals:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
-from calibrant.ranking.ranks import check_quantities, quantities_by_name, ranks, takes_covariates, values_of
+from calibrant.ranking.quantities import quantities_by_name, takes_covariates, values_of
+from calibrant.ranking.ranks import ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 Y = np.array([[0.0, 3.0], [1.0, -1.0], [0.5, 0.5]])
@@ -196,9 +197,9 @@ class TestRefusals:
             ({"quantity": lambda z: z[:, :, 0].astype(complex)}, "must return real numbers"),
             ({"quantity": lambda z: np.where(z[:, :, 0] == 2, np.nan, 1.0)}, "nan at draw 1 of row 1"),
             ({"quantity": 3}, "quantity must be a function"),
-            ({"quantity": {}}, "quantity must be a function"),
-            ({"quantity": {1: total}}, "must map names to functions; got 1"),
-            ({"quantity": {"a": 1}}, "must map names to functions; got 'a': 1"),
+            ({"quantity": {}}, "quantity has no entries"),
+            ({"quantity": {1: total}}, "quantity must be a function"),
+            ({"quantity": {"a": 1}}, "or a mapping from names to them; got {'a': 1}"),
             ({"quantity": lambda z, x: z}, "needs covariates=, which is x; it has two arguments"),
             ({"quantity": {"b": lambda z, x: z}}, "'b' has two arguments"),
             ({"quantity": total, "covariates": [1, 2, 3]}, "two arguments without defaults; none of these has"),
@@ -260,9 +261,13 @@ class TestReading:
         assert list(quantities_by_name(Scaled())) == [""]
         assert list(quantities_by_name({"b": norm, "a": norm})) == ["b", "a"]
 
-    @pytest.mark.parametrize("given", [None, 3, [norm], {}, "norm"])
+    @pytest.mark.parametrize("given", [None, 3, [3], {"a": 3}, {3: norm}])
     def test_others_are_refused(self, refusal, given):
-        assert "quantity must be a function" in refusal(check_quantities, given)
+        assert "quantity must be a function" in refusal(quantities_by_name, given)
+
+    @pytest.mark.parametrize("given", [{}, []])
+    def test_so_is_nothing(self, refusal, given):
+        assert "no entries" in refusal(quantities_by_name, given)
 
     @pytest.mark.parametrize(
         ("f", "takes"),

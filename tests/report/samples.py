@@ -211,7 +211,7 @@ def points():
     real = rng.normal(size=(250, 3))
     generated = {"wide": rng.normal(0.0, [1.0, 1.0, 1.8], size=(250, 3)), "right": rng.normal(size=(200, 3))}
     columns = ["height", "weight", "age"]
-    return cb.points.compare(real, generated, columns=columns, names={"source": "run 7"}, resamples=319).findings
+    return cb.points.compare(real, generated, columns=columns, names={"source": "run 7"}, resamples=399).findings
 
 
 HOSTILE = (

@@ -396,7 +396,7 @@ def test_marks_of_the_writing_direction_are_spelled_out():
     y = rng.random(2000) < np.where(groups == "second\u2067group", p**3, p)
     of_groups = cb.audit(y, p, groups=groups)
     points = rng.normal(size=(60, 2))
-    of_points = cb.points.compare(points, {"run\u202e7": points + 3}, columns=["a\u202eb", "c"], resamples=319)
+    of_points = cb.points.compare(points, {"run\u202e7": points + 3}, columns=["a\u202eb", "c"], resamples=399)
     for audit, name in ((of_groups, r"second\u2067group"), (of_points, r"a\u202eb")):
         shown = re.sub("<script.*?</script>", "", render(audit.findings), flags=re.DOTALL)  # the data are as they came
         for text in (shown, as_text(audit.findings), as_html_fragment(audit.findings)):

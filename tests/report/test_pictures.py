@@ -25,7 +25,7 @@ REAL = np.random.default_rng(2).normal(size=(300, 3))
 GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
 POINTS = {
     figure.name: figure.curve
-    for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=319).findings.sections
+    for section in cb.points.compare(REAL, GENERATED, columns=["a", "$b^$", "_c"], resamples=399).findings.sections
     for figure in section.figures
 }
 MODELS = {"$old": CHURN.p, "new": 0.5 * CHURN.p + 0.25}
@@ -39,9 +39,8 @@ GROUPS = Table(
     {
         "group": ("plan = $5", "plan = _b", "plan = c"),
         "n": (100, 200, 300),
-        "bias": (0.1, -0.03, 0.0),
-        "bias_low": (0.04, -0.07, -0.03),
-        "bias_high": (0.16, 0.01, 0.03),
+        "cutoff_error": (0.1, 0.03, 0.0),
+        "limits": ((0.04, 0.16), (0.0, 0.07), (0.0, 0.03)),
         "minimum_detectable": (0.08, 0.06, 0.05),
     },
 )
@@ -106,7 +105,7 @@ def test_text_is_text(root, kind):
         "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
-        "groups": ("observed less predicted, percentage points", "plan", "$5", "_b", "calibrated"),
+        "groups": ("cutoff error, percentage points", "plan", "$5", "_b", "calibrated"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
         "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
         "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),

@@ -19,7 +19,7 @@ from benchmarks.validity.claim_truth import (
 from benchmarks.validity.claims import page
 from scipy.stats import norm
 
-from calibrant import Normal
+from calibrant import Normal, skill
 from calibrant.core.claims import ALL_ROWS, Claim, Subject
 
 P, Q = np.array([0.0, 0.2, 0.2, 0.6, 0.8]), np.array([0.1, 0.1, 0.2, 0.8, 0.8])
@@ -60,6 +60,18 @@ def test_ties_are_pooled_in_the_cutoff_error_and_weights_count() -> None:
     assert BinaryTruth(rows, {}).value(claim(ALL_ROWS, "cutoff_error")) == pytest.approx(0, abs=1e-15)
     rows = rows._replace(w=np.array([3.0, 1.0]))
     assert BinaryTruth(rows, {}).value(claim(ALL_ROWS, "cutoff_error")) == pytest.approx(0.2)
+
+
+def test_skill_of_normal_predictions() -> None:
+    """Against simulated scores of 200,000 rows."""
+    rng = np.random.default_rng(0)
+    for name in ("Normal, too narrow", "Normal, too low"):
+        data = DESIGNS[name].draw(rng, 200_000)
+        found = data.known.value(claim(ALL_ROWS, "skill"))
+        assert found == pytest.approx(skill(data.y, data.prediction), abs=0.01)
+    data = DESIGNS["19 draws, D = 5, spread 1.3"].draw(rng, 50_000)
+    found = [data.known.value(claim(Subject("coordinate", name=str(d)), "skill")) for d in (0, 4)]
+    assert found == pytest.approx(np.asarray(skill(data.y, data.prediction))[[0, 4]], abs=0.01)
 
 
 @pytest.mark.parametrize(

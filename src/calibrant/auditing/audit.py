@@ -16,20 +16,23 @@ from calibrant.core.catalogue import public
 from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
+from calibrant.inputs.covariates import read_covariates
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import read_classes
+from calibrant.inputs.named import read_coordinate_names
 from calibrant.inputs.options import check_choice, check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
+from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.energy_ranks import read_log_density_y
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import judged_by_ranks
-from calibrant.ranking.summary import covariate_columns
 from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
@@ -67,8 +70,11 @@ def audit(
     alternative: Alternative | None = None,
     clusters: ArrayLike | None = None,
     calibration_size: int | None = None,
-    covariates: ArrayLike | None = None,
+    covariates: Any = None,
     log_density_y: ArrayLike | None = None,
+    quantity: Quantities | None = None,
+    log_likelihood: Quantity | None = None,
+    draws: int | None = None,
     columns: Sequence[str] | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
@@ -108,11 +114,15 @@ def audit(
         For intervals and sets of split conformal prediction: the number of calibration scores. Their coverage is then
         tested as one that is guaranteed on average over calibration sets only; see `coverage_test`.
     covariates
-        For `Samples`: numbers (n,) or (n, q) that were known for each row. Ranks must not depend on them.
+        For `Samples`: what was known of each row, as in `conditional_test`: numbers (n,) or (n, q), texts, or a data
+        frame. Ranks must not depend on them. Also the x of quantities ``f(z, x)``.
     log_density_y
         For `Samples` with `log_density`: the log density of the predicted distribution at each outcome, (n,).
+    quantity, log_likelihood, draws
+        For `Samples`: further quantities that are ranked and tested, and among how many draws, as in `ranks`. Rows with
+        unequal numbers of draws keep as many random ones as the shortest has.
     columns
-        For distributions of vectors: names of the coordinates.
+        For distributions of vectors: names of the coordinates, if those of `y` or `prediction` are not wanted.
     resamples
         Number of redraws of the outcomes, for tests of all rows and values expected if calibrated; groups and classes
         have 999.
@@ -147,7 +157,7 @@ def audit(
     coverage need equal weights.
 
     Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
-    is known, else by mean distance; and by average rank), and with `covariates` the score test of ranks against them
+    is known, else by mean distance; and by average rank), and with `covariates` `conditional_test`
     and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are tested
     by coverage, like other distributions.
 
@@ -175,6 +185,7 @@ def audit(
         classes=classes,
         pos_label=pos_label,
         instead=INSTEAD,
+        unequal=True,
     )
     kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
     if m is not None and kind not in CONFORMAL:
@@ -192,7 +203,11 @@ def audit(
         raise InputError(
             f"{{alternative=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}", option="alternative"
         )
-    _check_of_draws(rows, kind, columns=columns, covariates=covariates, log_density_y=log_density_y)
+    given = {"covariates": covariates, "log_density_y": log_density_y, "quantity": quantity, "draws": draws}
+    _check_of_draws(rows, kind, columns=columns, **given)
+    by = _ranked_by(quantity, covariates, log_likelihood, log_density_y)
+    if isinstance(rows, DistributionRows):
+        rows, generated = equal_rows(rows, generated, draws)
     keep = rows.keep if isinstance(rows, DistributionRows) else None
     setting = Setting(
         level,
@@ -206,8 +221,9 @@ def audit(
         clusters=None if clusters is None else _clusters(rows, clusters, weights),
         calibration_size=m,
         columns=_names(rows, columns),
-        covariates=None if covariates is None else covariate_columns(covariates, rows.n, keep),
+        covariates=None if covariates is None else read_covariates(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
+        quantity=by,
     )
     found = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
@@ -251,9 +267,18 @@ def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
     return read_row_labels(clusters, rows.n, name="clusters", keep=keep).code
 
 
-def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, covariates: Any, log_density_y: Any) -> None:
-    """Refuse covariates and densities for predictions without ranks, and names of coordinates for numbers."""
-    for name, value in (("covariates", covariates), ("log_density_y", log_density_y)):
+def _ranked_by(quantity: Any, covariates: Any, log_likelihood: Any, log_density_y: Any) -> RankedBy | None:
+    """Return which quantities are ranked; covariates and densities have uses of their own beside that."""
+    if quantity is None and log_likelihood is None:
+        return None
+    named = [] if quantity is None else [f for f in quantities_by_name(quantity).values() if isinstance(f, str)]
+    x = covariates if quantity is not None and uses_covariates(quantity) else None
+    return RankedBy(quantity, x, log_likelihood, log_density_y if "log_density" in named else None, None, None)
+
+
+def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, **given: Any) -> None:
+    """Refuse options of ranks for predictions without ranks, and names of coordinates for numbers."""
+    for name, value in given.items():
         if value is None:
             continue
         if kind != "samples" or not isinstance(rows, DistributionRows):
@@ -266,12 +291,8 @@ def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, covariates: Any, 
 
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     if columns is None:
-        return ()
-    D = rows.distribution.shape[0]
-    names = (columns,) if isinstance(columns, str) else tuple(str(name) for name in columns)
-    if len(names) != D or len(set(names)) != D:
-        raise InputError(f"columns must be {D} different names, one per coordinate; got {shown(columns)}")
-    return names
+        return (rows.names or ()) if isinstance(rows, DistributionRows) else ()
+    return read_coordinate_names(columns, rows.distribution.shape[0], "columns")
 
 
 def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
@@ -297,8 +318,8 @@ def audit_of(
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
-        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
-        "ones in tables, allow for all of them together."
+        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and "
+        "adjusted ones in tables, allow for all of them together."
     )
     findings = Findings(
         kind=kind,

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.auditing.cutoff_differences import CutoffDifferences, Walk
 from calibrant.auditing.interval import Prediction
-from calibrant.auditing.paired_differences import Differences, LimitDifferences, MeanDifferences, squared_error
+from calibrant.auditing.paired_differences import (
+    Differences,
+    LimitDifferences,
+    MeanDifferences,
+    by_cluster,
+    check_clusters,
+    squared_error,
+)
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import part_of
@@ -21,6 +28,7 @@ from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, is_unit, read_numbers, read_weights
+from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import RegionRows
@@ -41,6 +49,7 @@ def compare_predictions(
     level: float = 0.95,
     tolerance: float | None = None,
     time: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     classes: Labels | None = None,
     pos_label: Any = None,
@@ -76,7 +85,11 @@ def compare_predictions(
         within it. For one metric.
     time
         For a series: numbers that put the rows in order. The variance then allows for dependent differences (Diebold
-        and Mariano 1995).
+        and Mariano 1995). Rows of the same time may depend on each other in any way.
+    clusters
+        Labels of rows that may depend on each other, such as a customer with several rows; rows of different clusters
+        are independent. Differences of scores are summed over each cluster, and `ece` is compared by a jackknife over
+        clusters. At least 20 clusters of similar size are needed.
     names
         Names shown in the report, such as ``{"source": "run 7"}``.
     **options
@@ -122,6 +135,8 @@ def compare_predictions(
     >>> round(found.pairs[0].difference, 12), round(found.pairs[0].low, 4), round(found.pairs[0].high, 4)
     (0.1, 0.0948, 0.1052)
     """
+    if time is not None and clusters is not None:
+        raise InputError("time= and clusters= both say which rows depend on each other; leave one of them out")
     level, named, entries = check_level(level), _named(predictions), _metrics(metric, options, tolerance)
     tau = None if tolerance is None else check_positive("tolerance", tolerance, "such as 0.01")
     called = report_names(names, "{'source': 'run 7'}")
@@ -133,7 +148,7 @@ def compare_predictions(
     models = None
     for entry in entries:
         completed = _parse(entry, options)
-        models = _read(entry, y, named, given, time, weights)
+        models = _read(entry, y, named, given, _Dependence(time, clusters), weights)
         try:
             found[entry.name] = _compared(entry, models, completed, couples, rate)
         except NotApplicableError as problem:
@@ -158,13 +173,24 @@ def compare_predictions(
     )
 
 
+class _Dependence(NamedTuple):
+    """What says which rows depend on each other: their times, or the labels of their clusters, or neither."""
+
+    time: Any
+    clusters: Any
+
+
 @dataclass(frozen=True, eq=False)
 class _Models:
-    """Checked rows of each model, which are alike, their weights, and their order in time if they are a series."""
+    """Checked rows of each model, which are alike, their weights, and which of them may depend on each other.
+
+    `time` is the number of each row's time in ascending order, if they are a series; `clusters` that of its cluster.
+    """
 
     rows: Mapping[str, Any]
     w: FloatArray
-    order: NDArray[np.intp] | None
+    time: NDArray[np.intp] | None
+    clusters: NDArray[np.intp] | None
 
     @property
     def n(self) -> int:
@@ -183,6 +209,7 @@ class _Compared:
 
 def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[Entry[Any, Any]]:
     """Return the entries of the metrics, each once."""
+    metric = metric.tolist() if isinstance(metric, np.ndarray) else metric
     several = isinstance(metric, Iterable) and not isinstance(metric, str)
     found = list({find(each).name: find(each) for each in (metric if several else [metric])}.values())
     if not found:
@@ -205,13 +232,21 @@ def _parse(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Any:
     return entry.parse({**SQUARED, **options})
 
 
-def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, time: Any, weights: Any) -> _Models:
+def _read(
+    entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, dependence: _Dependence, weights: Any
+) -> _Models:
     """Take all predictions through the boundary and check that they can be compared by this metric."""
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
     _check_alike(rows)
     one = next(iter(rows.values()))
     w = np.asarray(one.w)
     equal = is_unit(w) or bool(w.min() == w.max())
+    time, clusters = dependence
+    if clusters is not None and entry.row_scores is None and entry.name != "ece":
+        raise NotApplicableError(
+            f"differences of {entry.name} are compared for independent rows only; leave clusters out, or compare "
+            "metric='ece' or a score such as brier_score"
+        )
     if time is not None and entry.row_scores is None:
         raise NotApplicableError(f"differences of {entry.name} are compared for independent rows only; leave time out")
     if time is not None and not equal:
@@ -222,7 +257,16 @@ def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, 
         )
     if entry.name == "ece" and not equal:
         raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
-    return _Models(rows, w, None if time is None else _order(time, w.size, weights))
+    code = None if clusters is None else _clusters(clusters, w, weights)
+    return _Models(rows, w, None if time is None else _times(time, w.size, weights), code)
+
+
+def _clusters(clusters: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
+    """Return the number of each row's cluster; rows of weight 0 have been left out."""
+    keep = None if weights is None else read_weights(weights, len(as_array(weights, name="weights"))) > 0
+    code = read_row_labels(clusters, w.size, name="clusters", keep=keep).code
+    check_clusters(w, code)
+    return code
 
 
 def _compared(
@@ -241,15 +285,21 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
     """Return how the models differ by a metric."""
     rows = models.rows
     if entry.name == "ece":
-        terms = {name: squared_error(part, options) for name, part in rows.items()}
-        return MeanDifferences(
-            terms, models.w, None, "jackknife of the debiased squared l2 error, differences by Student's t"
-        )
+        terms = {name: squared_error(part, options, models.clusters) for name, part in rows.items()}
+        ones, over = np.ones(next(iter(terms.values())).size), "" if models.clusters is None else " over clusters"
+        words = f"jackknife{over} of the debiased squared l2 error, differences by Student's t"
+        return MeanDifferences(terms, ones, None, words, "row" if models.clusters is None else "cluster")
     if entry.row_scores is not None:
         terms = {name: _row_scores(entry, part, options) for name, part in rows.items()}
-        series = "" if models.order is None else ", long-run variance"
-        words = f"differences of {entry.name} row by row, Student's t{series}"
-        return MeanDifferences(terms, models.w, models.order, words)
+        if models.clusters is not None:
+            number = int(models.clusters.max()) + 1
+            words = f"differences of {entry.name} summed over {number:,} clusters, Student's t"
+            return MeanDifferences(*by_cluster(terms, models.w, models.clusters), None, words, "cluster")
+        words = f"differences of {entry.name} row by row, Student's t"
+        if models.time is not None:
+            moments = int(models.time.max()) + 1
+            words += ", long-run variance" + (f" of {moments:,} times" if moments < models.n else "")
+        return MeanDifferences(terms, models.w, models.time, words)
     if entry.name == "cutoff_error":
         walks = {name: Walk.of(part.top_label() if isinstance(part, Classes) else part) for name, part in rows.items()}
         return CutoffDifferences(walks)
@@ -318,8 +368,8 @@ def _check_alike(rows: Mapping[str, Any]) -> None:
             )
 
 
-def _order(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
-    """Return the order of the rows in time; rows of weight 0 have been left out."""
+def _times(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
+    """Return the number of each row's time, in ascending order; rows of weight 0 have been left out."""
     when = as_array(time, name="time")
     when = when.astype(np.int64).astype(np.float64) if when.dtype.kind in "mM" else read_numbers(time, "time")
     keep = None if weights is None else read_weights(weights, len(when)) > 0
@@ -329,9 +379,12 @@ def _order(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
     if not np.isfinite(when).all():
         row = int(np.flatnonzero(~np.isfinite(when))[0])
         raise InputError("time must be finite numbers; {row} is {value}", row=row, value=float(when[row]))
-    if n < MIN_SERIES_ROWS:
-        raise NotApplicableError(f"a comparison in time needs {MIN_SERIES_ROWS} rows; got {n}")
-    return np.argsort(when, kind="stable")
+    different, code = np.unique(when, return_inverse=True)
+    if different.size < MIN_SERIES_ROWS:
+        raise NotApplicableError(
+            f"a comparison in time needs rows of {MIN_SERIES_ROWS} different times; got {different.size}"
+        )
+    return code.astype(np.intp)
 
 
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score
 from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
 from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
+from calibrant.auditing.skill import audited_skill
 from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import InputError, NotApplicableError
@@ -43,7 +44,6 @@ from calibrant.scores.decompose import decompose
 LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # central 95, 90, 80 and 50 %
 MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
-LITTLE_DISCRIMINATION = 0.01  # share of the uncertainty
 HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
 COORDINATE = CENTRAL._replace(part="coordinate")
 
@@ -171,11 +171,14 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
         return audit_vectors(rows, setting)
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored(rows, setting)
+    informative = audited_skill(rows, setting)
     parts = _decomposed(rows)
     try:
         levels = Levels.of(distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w), setting)
     except NotApplicableError as reason:
-        return _without_cdf((*scored, *kernel), (str(reason), *missing, *not_scored), setting)
+        left_out = (str(reason), *missing, *not_scored, *informative.missing)
+        found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
+        return replace(found, verdict=informative.added_to(found.verdict))
     section = Section(
         "distributions",
         "Predictive distributions",
@@ -184,14 +187,16 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
             *_central_measurements(levels),
             *joint_measurement(levels.joint, levels.tests, setting),
             *scored,
+            *informative.measurements,
             *crps_parts(parts),
             *described(kernel, setting),
         ),
         (*coverage_figure(levels.lines), *pit_figure(rows)),
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
-    caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *missing, *not_scored)
-    return KindFindings((section,), levels.verdict(setting), caveats)
+    left_out = (*missing, *not_scored, *informative.missing)
+    caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *left_out)
+    return KindFindings((section,), informative.added_to(levels.verdict(setting)), caveats)
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
@@ -273,10 +278,6 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
         found.append(
             f"{rows.distribution.M:,} draws per row are tested at levels that are multiples of "
             f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent; no test here accounts for this."
-        )
-    if parts is not None and parts.dsc < LITTLE_DISCRIMINATION * parts.unc:
-        found.append(
-            "The distributions hardly differ between rows: one distribution for all rows would score about as well."
         )
     if parts is None:
         found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")

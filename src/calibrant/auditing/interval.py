@@ -43,11 +43,14 @@ from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.points.discrepancy import SERVED as SERVED_POINTS
 from calibrant.points.discrepancy import interval_of_points, serves
 from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
+from calibrant.scores.skill import skill_interval
+from calibrant.scores.skill_rows import SkillOptions, SkillRows
 
 SLAB = "worst_slab_coverage"
 METHODS = {
     "coverage": (None, "clopper-pearson", "wilson"),
     SLAB: (None, "clopper-pearson"),
+    "skill": (None, "t"),
     **dict.fromkeys(MEANS_WITH_INTERVAL, (None, "t")),
 }
 """The metrics that have an interval, and its methods."""
@@ -82,6 +85,7 @@ def interval(
     `quantile_score`                   ``"t"``, from 100 rows above and 100 not above the quantile on
     `brier_score`, `log_score`         ``"t"``, from 100 rows in which something else was likelier than what happened,
                                        and 100 others, on; for distributions from 100 rows on
+    `skill`                            ``"t"``: Student's interval with the influence of each row, from 20 rows on
     `skce`                             squares of limits of its root: it + z √top above, it - √own - z √top below
     `skce` with ``blocksize=``         ``"block"``: a lower bound, max(0, mean - t s) over blocks; the upper end is inf
     `mmd`, `kernel_distance`           ``"block"``: Student's interval of the mean over blocks, from 100 blocks on
@@ -198,6 +202,8 @@ def interval(
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
+    if isinstance(summary, SkillRows):
+        return skill_interval(summary, cast(SkillOptions, completed), level)
     if not isinstance(summary, Moments):
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
     if entry.name == "coverage":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 
+MIN_CLUSTERS = 20  # effective ones
+MIN_DECIDING_CLUSTERS = 6.0  # as `MIN_DECIDING_ROWS`, of cluster sums; 20 normal ones have about so many
 ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
 MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
 SERIES_SHARE = 0.41  # of n^(2/3): the cosine transforms whose mean square is the long-run variance
@@ -44,12 +46,17 @@ class Differences(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class MeanDifferences:
-    """Differences of means of `terms`, by Student's t; in the `order` of time with a series' long-run variance."""
+    """Differences of means of `terms`, by Student's t.
+
+    Terms are those of rows, or of clusters of rows that depend on each other (`by_cluster`). With `time`, the number of
+    each row's time in ascending order, the variance is the long-run variance of a series.
+    """
 
     terms: dict[str, FloatArray]
     w: FloatArray
-    order: NDArray[np.intp] | None
+    time: NDArray[np.intp] | None
     method: str
+    unit: Literal["row", "cluster"] = "row"
 
     def value(self, name: str) -> float:
         """Return the mean."""
@@ -58,13 +65,16 @@ class MeanDifferences:
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
         """Return the mean difference, and the skill of positive scores."""
         a, b = self.terms[first], self.terms[second]
-        found = student(a - b, self.w, self.order, rate, MIN_DECIDING_ROWS)
+        least = MIN_DECIDING_ROWS if self.unit == "row" else MIN_DECIDING_CLUSTERS
+        found = student(a - b, self.w, self.time, rate, least, self.unit)
         mean = self.value(second)
-        if self.order is not None or mean <= 0 or min(a.min(), b.min()) < 0:
+        if self.time is not None or mean <= 0 or min(a.min(), b.min()) < 0:
             return Pair(metric, first, second, *found)
         skill = 1 - self.value(first) / mean
         try:
-            _, least, most, _ = student((a - (1 - skill) * b) / mean, self.w, None, rate, MIN_DECIDING_ROWS_SKILL)
+            _, least, most, _ = student(
+                (a - (1 - skill) * b) / mean, self.w, None, rate, min(least, MIN_DECIDING_ROWS_SKILL)
+            )
         except NotApplicableError:  # its limits would not cover
             return Pair(metric, first, second, *found, skill)
         return Pair(metric, first, second, *found, skill, skill - most, skill - least)
@@ -111,10 +121,12 @@ def smallest_rate(ends: Callable[[float], tuple[float, float]]) -> float:
     return float(10**high)
 
 
-def squared_error(rows: Binary, options: Any) -> FloatArray:
+def squared_error(rows: Binary, options: Any, clusters: NDArray[np.intp] | None = None) -> FloatArray:
     """Return jackknife values of the debiased squared l2 error, whose mean is the error and whose spread its variance.
 
-    With θ of all n rows and θ_i of all but row i, the value of row i is θ + (n - 1)(θ̄ - θ_i).
+    The error is Σ_b n_b R_b / n, where R_b is the mean of r_i r_j over pairs of rows of bin b in different clusters;
+    without `clusters` each row is one. With θ of all C clusters and θ_c of all but one, the value of that one is
+    θ + (C - 1)(θ̄ - θ_c).
     """
     information = float((rows.p * (1 - rows.p)).sum(dtype=np.float64))
     if information < MIN_INFORMATION:
@@ -124,24 +136,54 @@ def squared_error(rows: Binary, options: Any) -> FloatArray:
     p, r = rows.p.astype(np.float64), rows.y - rows.p.astype(np.float64)
     edges = bin_table(Ordered.of(rows), bins=options.bins, strategy=options.strategy).edges
     bin_number = bin_of(p, rounded(edges, rows.p.dtype.name))
-    count = np.bincount(bin_number, minlength=edges.size - 1).astype(np.float64)
-    fewest = count[count > 0].min()
+    one = np.arange(r.size) if clusters is None else clusters
+    C, n = int(one.max()) + 1, float(r.size)
+    key, cell = np.unique(bin_number * C + one, return_inverse=True)  # the rows of one cluster in one bin
+    of_bin, of_cluster = key // C, key % C
+    k, t = np.bincount(cell).astype(np.float64), np.bincount(cell, r)
+    columns = (np.ones(key.size), k, k * k, t, t * t)
+    several, N, K2, T, T2 = (np.bincount(of_bin, column, minlength=edges.size - 1) for column in columns)
+    fewest = several[several > 0].min()
     if fewest < MIN_BIN_ROWS:
         raise NotApplicableError(
-            f"a comparison of ece needs {MIN_BIN_ROWS} rows in each bin; got {fewest:.0f}. Use fewer bins"
+            f"a comparison of ece needs {MIN_BIN_ROWS} {'rows' if clusters is None else 'clusters'} in each bin; got "
+            f"{fewest:.0f}. Use fewer bins"
         )
-    total, square = (np.bincount(bin_number, column, minlength=count.size) for column in (r, r * r))
     with np.errstate(invalid="ignore", divide="ignore"):
-        pairs = np.nan_to_num((total**2 - square) / (count - 1))  # n_b times the mean over pairs of rows
-    k, n = count[bin_number], r.size
-    without = ((total[bin_number] - r) ** 2 - (square[bin_number] - r * r)) / (k - 2)
-    theta = pairs.sum() / n
-    left = (n * theta - pairs[bin_number] + without) / (n - 1)
-    return np.asarray(theta + (n - 1) * (left.mean() - left))
+        terms = np.nan_to_num(N * (T**2 - T2) / (N**2 - K2))  # n_b R_b
+    N_left, T_left = N[of_bin] - k, T[of_bin] - t
+    left = N_left * (T_left**2 - (T2[of_bin] - t * t)) / (N_left**2 - (K2[of_bin] - k * k))
+    changed = terms.sum() + np.bincount(of_cluster, left - terms[of_bin], minlength=C)
+    theta, without = terms.sum() / n, changed / (n - np.bincount(one, minlength=C))
+    return np.asarray(theta + (C - 1) * (without.mean() - without))
+
+
+def by_cluster(
+    terms: dict[str, FloatArray], w: FloatArray, clusters: NDArray[np.intp]
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Return mean and weight of each cluster: the mean of all is that of the rows, the spread that of cluster sums."""
+    total: FloatArray = np.bincount(clusters, w).astype(np.float64)
+    return {name: np.bincount(clusters, w * values) / total for name, values in terms.items()}, total
+
+
+def check_clusters(w: FloatArray, clusters: NDArray[np.intp]) -> None:
+    """Refuse clusters that are too few or too unequal to show how much their rows depend on each other."""
+    size = np.bincount(clusters, w)
+    effective = float(size.sum() ** 2 / (size**2).sum())
+    if effective < MIN_CLUSTERS - 0.5:  # sizes vary a little by chance
+        raise NotApplicableError(
+            f"a comparison with clusters needs {MIN_CLUSTERS} clusters of equal size (unequal ones count less); got "
+            f"{effective:.3g}. Fewer do not show how much their rows depend on each other"
+        )
 
 
 def student(
-    d: FloatArray, w: FloatArray, order: NDArray[np.intp] | None, rate: float, deciding: float
+    d: FloatArray,
+    w: FloatArray,
+    time: NDArray[np.intp] | None,
+    rate: float,
+    deciding: float,
+    unit: Literal["row", "cluster"] = "row",
 ) -> tuple[float, float, float, float]:
     """Return the weighted mean of d, its limits and the p-value of the hypothesis that the true mean is 0."""
     from scipy.special import stdtr, stdtrit
@@ -163,14 +205,17 @@ def student(
     if few < deciding:
         heaviest = int(np.argmax(np.abs(spread)))
         raise NotApplicableError(
-            f"the mean difference depends on {few:.3g} effective rows, {deciding:g} are needed: row {heaviest} alone "
-            f"differs by {largest * d[heaviest]:.4g}. No interval for this mean covers reliably; use more rows"
+            f"the mean difference depends on {few:.3g} effective {unit}s, {deciding:g} are needed: {unit} {heaviest} "
+            f"alone differs by {largest * d[heaviest]:.4g}. No interval for this mean covers; use more {unit}s"
         )
-    if order is None:
+    if time is None:
         m = total**2 / float((w**2).sum())
         freedom, error = m - 1, math.sqrt(square * m / (m - 1)) / total
     else:
-        freedom, error = _long_run(d[order] - mean)
+        sums: FloatArray = np.bincount(time, d - mean).astype(
+            np.float64
+        )  # rows of one time depend on each other in any way
+        freedom, error = _long_run(sums * (sums.size / d.size))
     t = float(stdtrit(freedom, 1 - rate / 2))
     pvalue = 2 * float(stdtr(freedom, -abs(mean) / error))
     return largest * mean, largest * (mean - t * error), largest * (mean + t * error), pvalue

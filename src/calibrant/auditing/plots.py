@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import COLOURS, DASHES, dress, legend_inside, plain, shortened
+from calibrant.core.plots import text_size
 
 MARKERS = ("o", "s", "^", "D")
 PAIR_CHARACTERS = 44  # of the names of a pair
@@ -104,7 +105,9 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     ax.locator_params(axis="x", nbins=5)
     labels = [plain(shortened(name, PAIR_CHARACTERS)) for name in details["names"]]
     ax.set_yticks(place - ABOVE, labels, ha="left")
-    ax.tick_params(axis="y", length=0, pad=-6)  # inside: long names would leave no room for the differences
+    ax.tick_params(
+        axis="y", length=0, pad=-6, labelsize=text_size(ax, len(labels))
+    )  # inside: long names would leave no room for the differences
     ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     legend_inside(ax, "best")

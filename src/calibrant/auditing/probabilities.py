@@ -36,9 +36,10 @@ from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities import verdict as verdicts
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
-from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups
+from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_claims
 from calibrant.probabilities.consistency_band import fewest_refits
-from calibrant.probabilities.group_claims import group_claims, group_words, surprising_first
+from calibrant.probabilities.cumulative import KUIPER
+from calibrant.probabilities.group_claims import group_claims, group_words, stated_low, surprising_first
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
 
@@ -123,7 +124,11 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
         test = replace(test, pvalue=0.0) if has_impossible(summary) else test
-        return verdicts.Evidence(summary, test, clusters.limits(setting.resamples, setting.rng), None, *about)
+        rate = 1 - verdicts.region_level(setting)
+        ranges = range_claims(pairs.rows, setting.clusters, level=setting.level, rate=rate)
+        clustered = verdicts.Clustered(clusters.number, clusters.scale, ranges)
+        limits = clusters.limits(setting.resamples, setting.rng)
+        return verdicts.Evidence(summary, test, limits, None, *about, clustered=clustered)
     test = CALIBRATION_TEST.finish(
         summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
     )
@@ -226,6 +231,8 @@ class RowClasses:
         """Return class k against the rest."""
         return Ordered.of(self.rows.one_vs_rest(k))
 
+    exceeded = None  # the error of each class is exact
+
     def result(self, entry: Entry[Any, Any]) -> Any:
         """Return the result of a verb."""
         return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
@@ -270,6 +277,12 @@ class CountedClasses:
         """Return class k against the rest."""
         part = cast(PerLabel, self.parts[EACH]).parts[k]
         return part.ordered() if isinstance(part, Grid) else cast(Ordered, part)
+
+    @property
+    def exceeded(self) -> list[float]:
+        """By how much the cutoff error of each class may exceed that of its cells."""
+        parts = cast(PerLabel, self.parts[EACH]).parts
+        return [KUIPER.exceeded(part) if isinstance(part, Grid) else 0.0 for part in parts]
 
     def result(self, entry: Entry[Any, Any]) -> Any:
         """Return the result of a verb; refuse verbs that need the rows."""
@@ -322,7 +335,9 @@ def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
     """Test each class against the rest."""
     ece = find("ece")
     summaries = [facts.against_the_rest(k) for k in range(facts.K)]
-    found = part_test(summaries, setting.class_names, level=setting.family_level, rng=setting.rng)
+    found = part_test(
+        summaries, setting.class_names, level=setting.family_level, exceeded=facts.exceeded, rng=setting.rng
+    )
     errors = np.array([ece.finish(summary, ece.usual) for summary in summaries])
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
@@ -361,6 +376,7 @@ def _parts(
         return tuple(None if isinstance(value, float) and math.isnan(value) else value for value in listed)
 
     several = {"group": "groups", "class": "classes"}[noun]
+    low, claims = column(stated_low(found, setting)), group_claims(found, setting, noun)
     small = words.small_groups(int(np.count_nonzero(found.n < words.SMALL_GROUP))) if noun == "group" else ""
     table = Table(
         several,
@@ -373,13 +389,15 @@ def _parts(
             "bias_low": column(found.bias_low),
             "bias_high": column(found.bias_high),
             "cutoff_error": column(found.estimate),
+            "limits": tuple(None if None in pair else pair for pair in zip(low, column(found.high), strict=True)),
             **{name: column(values) for name, values in (further or {}).items()},
             "pvalue_adjusted": column(setting.adjusted(found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
-        f"Bias is the observed less the predicted frequency, with limits for all {several} together. P-values of "
-        f"Kuiper's and Cox's statistic allow for all {several} and all families of tests. The last column is the "
-        f"constant error found 4 times in 5.{small}",
+        f"Bias is the observed less the predicted frequency. Its limits, and those of the cutoff error, are for all "
+        f"{several} together. P-values of Kuiper's and Cox's statistic allow for all {several} and all families of "
+        f"tests; the lower limit of an error is 0 unless they reject. The last column is the constant error found 4 "
+        f"times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
-    return Grouped(table, group_words(found, noun), group_claims(found, setting, noun), (figure,))
+    return Grouped(table, group_words(found, claims), claims, (figure,))

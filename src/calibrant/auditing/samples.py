@@ -10,24 +10,27 @@ from typing import Any, cast
 import numpy as np
 
 from calibrant.auditing.measurements import Collected, of_rows, score
-from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table
+from calibrant.auditing.skill import audited_skill
+from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.explain import explanation_of, found_columns
+from calibrant.ranking.explain import explanation_of, found_columns, too_few_words
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.rank_checks import (
     RankCheck,
-    autocorrelation_time,
     conditional_checks,
     coordinate_ranks,
     joint_checks,
     marginal_check,
+    quantity_checks,
     ranks_of_checks,
 )
 from calibrant.ranking.rank_claims import Checks, RankError, rank_error
@@ -147,13 +150,17 @@ READING = (
 
 def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
-    rows = replace(rows, keep=None)  # what is given by row has lost the dropped rows already
+    quantities = quantity_checks(rows, setting)
+    rows = replace(rows, keep=None)  # what else is given by row has lost the dropped rows already
     distribution = cast(Samples, rows.distribution)
     ranks = coordinate_ranks(rows, setting)
+    refuse_one_row("audit", ranks)
     joint, not_joint = joint_checks(rows, setting)
-    conditional, not_conditional = conditional_checks(rows, setting)
+    joint += quantities
+    conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint))
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
-    each = coordinate_scores(rows, distribution)
+    informative = audited_skill(rows, setting)
+    each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
     columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
     scores, not_scored = score_measurements(rows, distribution, each, setting)
@@ -165,11 +172,14 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
             "sharpness",
             "Sharpness and scores",
             "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
-            scores,
+            (*informative.measurements, *scores),
         ),
     )
-    caveats = (*_caveats(rows, distribution, ranks), *not_joint, *not_conditional, *not_scored)
-    return KindFindings(sections, sample_verdict(columns, checks, error), caveats)
+    missing = (*not_joint, *not_conditional, *not_scored, *informative.missing)
+    caveats = (*_caveats(rows, distribution, ranks), *missing)
+    if ranks.n < MIN_ROWS_IN_WORDS:
+        return KindFindings(sections, Verdict("cannot tell", too_few_words(ranks.n)), caveats)
+    return KindFindings(sections, informative.added_to(sample_verdict(columns, checks, error)), caveats)
 
 
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: RankError) -> Section:
@@ -278,6 +288,8 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         title = " and ".join(ranks.names)
         curve = ecdf_difference(ranks, level=checks.setting.level)
         figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+    for check in shown:
+        figures += check.relation.figure(checks.setting) if check.relation is not None else ()
     titles = {
         False: ("The whole", "Do coordinates belong together as they do in the draws?"),
         True: ("What was known of each row", "Was what is known of a row used?"),
@@ -293,6 +305,8 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
         "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
         "rows dependent: no test here allows for either."
     ]
+    if distribution.thinned:
+        found.append(distribution.thinned)
     tied = int(ranks.tied.sum())
     if tied:
         found.append(

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calibrant.cli.candidates import cells, refuse_unnamed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
@@ -21,7 +19,7 @@ from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table
 from calibrant.files.values import counting, depth, nothing_to_measure
 from calibrant.files.where import literal, read_where
-from calibrant.inputs.columns import Batch, values_of
+from calibrant.inputs.columns import Batch
 from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.samples import Samples
 
@@ -70,7 +68,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 normalised(batch.prediction) if request.normalise else batch.prediction,
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
-                clusters=_clusters(rows, batch, columns),
+                clusters=clusters_of(rows, batch, columns),
                 calibration_size=request.calibration_size,
                 names=_names(files, scan, request, columns, coordinates),
                 columns=[printable(name) for name in coordinates] or None,
@@ -116,7 +114,7 @@ def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
     return False
 
 
-def _clusters(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
+def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
     """Return the labels of rows that may depend on each other, all of which are known."""
     if columns.clusters is None:
         return None
@@ -198,9 +196,9 @@ def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
 
 def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
     """Return the covariates and log densities, as keywords of `audit`."""
-    found = {}
+    found: dict[str, Any] = {}
     if columns.covariates:
-        found["covariates"] = values_of(columns.covariates, lambda name: np.asarray(rows[name]))
+        found["covariates"] = {name: rows[name] for name in columns.covariates}
     if columns.log_density_y is not None:
         found["log_density_y"] = rows[columns.log_density_y].to_numpy()
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.audit import outcome_labels, scan_of
+from calibrant.cli.audit import clusters_of, outcome_labels, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import CompareRequest, Request
 from calibrant.cli.output import (
@@ -73,7 +73,8 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
             {column: batch.prediction for column, batch in batches.items()},
             metric=request.metric or (DEFAULT_METRICS if request.time is None else METRICS_OF_SERIES),
             level=request.measured["level"],
-            time=first.groups[columns.by[0]] if first.groups else None,
+            time=(first.groups or {})[columns.by[0]] if columns.by else None,
+            clusters=clusters_of(rows, first, columns),
             weights=first.weights,
             names=_names(files, request),
             **outcome_labels(rows[columns.y[0]], columns, asked[request.p[0]]),
@@ -88,6 +89,7 @@ def _asked(request: CompareRequest, column: str) -> Request:
         weights=request.weights,
         pos_label=request.pos_label,
         by=() if request.time is None else (request.time,),
+        clusters=request.clusters,
         **{name: getattr(request, name) for name in READING},
     )
 
@@ -100,6 +102,7 @@ def _names(files: Sequence[Path], request: CompareRequest) -> dict[str, str]:
         "prediction": ", ".join(request.p),
         "weights": request.weights,
         "time": request.time,
+        "clusters": request.clusters,
         "filter": request.where,
     }
     return {key: printable(value) for key, value in names.items() if value is not None}

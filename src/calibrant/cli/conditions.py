@@ -154,7 +154,9 @@ def _judged(condition: Condition, results: Mapping[str, Any]) -> ConditionResult
         return ConditionResult(condition, _verdict(condition.threshold, results))
     part, _, field = condition.name.rpartition(".")
     if part == WORST_GROUP or part.startswith(f"{GROUPS}."):
-        group, numbers = _worst(results) if part == WORST_GROUP else _group(part.removeprefix(f"{GROUPS}."), results)
+        group, numbers = (
+            _worst(results, field) if part == WORST_GROUP else _group(part.removeprefix(f"{GROUPS}."), results)
+        )
         value, rounding = _field(part, field, numbers), 0.0
     else:
         group, (value, rounding) = "", _looked_up(condition.name, results)
@@ -261,12 +263,14 @@ def _lines(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
-def _worst(results: Mapping[str, Any]) -> tuple[str, dict[str, float]]:
-    """Return the group with the smallest adjusted p-value, and its numbers."""
+def _worst(results: Mapping[str, Any], field: str) -> tuple[str, dict[str, float]]:
+    """Return the group with the smallest adjusted p-value, or the largest lower limit of an error, and its numbers."""
     tested = [line for line in _lines(results) if line.get("pvalue_adjusted") is not None]
     if not tested:
         raise InputError("no group has rows enough to be tested, so the worst one is not known; leave it out")
     worst = min(tested, key=lambda line: float(line["pvalue_adjusted"]))
+    if field == "low" and "limits" in worst:  # of errors; coverage is worst where it is far from its level
+        worst = max(tested, key=lambda line: float((line["limits"] or (0.0,))[0]))
     return str(worst["group"]), _group_numbers(worst)
 
 
@@ -285,8 +289,6 @@ def _group_numbers(line: Mapping[str, Any]) -> dict[str, float]:
     for key in ("interval", "limits"):
         low, high = line.get(key) or (None, None)
         numbers |= {} if low is None or high is None else {"low": float(low), "high": float(high)}
-    if numbers.keys() >= {"bias_low", "bias_high"}:  # the error is at least as large as the bias
-        numbers.setdefault("low", max(0.0, numbers["bias_low"], -numbers["bias_high"]))
     adjusted = numbers.pop("pvalue_adjusted", None)
     for key in ESTIMATES:
         if key in numbers:

@@ -122,6 +122,7 @@ class CompareRequest(ReadingOptions):
     p: tuple[str, ...] = ()
     weights: str | None = None
     time: str | None = None
+    clusters: str | None = None
     pos_label: str | None = None
     metric: tuple[str, ...] = ()
 
@@ -207,13 +208,16 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
     )
 
 
+CLUSTERS = column_option(
+    "--clusters", metavar="COLUMN", help="Labels of rows that may depend on each other, such as ids."
+)
 OPTIONS = (
     column_option(
         "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
     ),
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
-    column_option("--clusters", metavar="COLUMN", help="Labels of rows that may depend on each other, such as ids."),
+    CLUSTERS,
     column_option("--covariates", metavar="COLUMNS", help="Numbers known beforehand, against which ranks are tested."),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
@@ -265,6 +269,7 @@ COMPARED = (
     column_option("--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, or labels with --pos-label."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
     column_option("--time", metavar="COLUMN", help="Numbers that put the rows of a series in order."),
+    CLUSTERS,
     prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
     measure_option(

@@ -107,6 +107,8 @@ class Entry(Generic[OptionsT, R]):
     limits
         The function from the summary and the options to confidence limits of the result, if valid ones are known:
         what `interval` and `equivalence_test` use.
+    unequal
+        Whether it takes `Samples` whose rows have different numbers of draws.
     """
 
     verb: Callable[..., R]
@@ -127,6 +129,7 @@ class Entry(Generic[OptionsT, R]):
     rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = lambda grid, options: 0.0
     instead: Mapping[str, str] = field(default_factory=dict)
     limits: Callable[[Any, OptionsT], Limits] | None = None
+    unequal: bool = False
 
     @property
     def name(self) -> str:
@@ -189,7 +192,8 @@ class Entry(Generic[OptionsT, R]):
         if not self.outcome:
             return read_alone(self.name, self.predictions, prediction, weights=weights, instead=self.instead)
         labels = {"classes": classes, "pos_label": pos_label}
-        return read(self.name, self.predictions, y, prediction, weights=weights, instead=self.instead, **labels)
+        given = {"weights": weights, "instead": self.instead, "unequal": self.unequal, **labels}
+        return read(self.name, self.predictions, y, prediction, **given)
 
     def of_rows(self, rows: AnyRows, options: OptionsT) -> R:
         """Measure checked rows."""

@@ -14,8 +14,22 @@ from typing import Any, Literal, TypeAlias
 Status: TypeAlias = Literal["miscalibrated", "within", "cannot tell"]
 """The outcomes of a verdict on predictions."""
 
-ClaimKind: TypeAlias = Literal["miscalibrated", "within", "cannot tell", "limits", "below", "above", "description"]
-"""What a claim says beside its limits: an outcome, nothing more, or on which side of `expected` the quantity is."""
+ClaimKind: TypeAlias = Literal[
+    "miscalibrated",
+    "within",
+    "cannot tell",
+    "limits",
+    "below",
+    "above",
+    "different",
+    "collapse",
+    "description",
+    "informative",
+    "no-better",
+    "worse",
+]
+"""What a claim says beside its limits: an outcome, nothing more, on which side of `expected` the quantity is, or
+whether predictions have skill: above 0, below the tolerance, below 0."""
 
 SubjectKind: TypeAlias = Literal[
     "all rows",
@@ -31,8 +45,11 @@ SubjectKind: TypeAlias = Literal[
     "whole",
     "covariates",
     "models",
+    "set",
+    "pair",
 ]
-"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates."""
+"""What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one
+of points, and a pair one of coordinates."""
 
 PartKind: TypeAlias = Literal["width", "size", "place", "coordinate"]
 """By what the rows of a claim on regions are chosen: width of intervals, size of sets, place, or a coordinate."""
@@ -85,11 +102,11 @@ def subject_words(subject: Subject) -> str:
             return subject.kind
         case "most probable class" | "whole":
             return f"the {subject.kind}"
-        case "group" | "class":
+        case "group" | "class" | "set":
             return f"{subject.kind} {subject.name}"
         case "coordinate":
             return f"coordinate {subject.name}" if subject.name.isdigit() else subject.name
-        case "models":
+        case "models" | "pair":
             return subject.name
         case "scores":
             return f"scores {_range_words(subject.low or 0.0, subject.high or 0.0)}"
@@ -137,8 +154,9 @@ def level_words(level: float) -> str:
 class Claim:
     """One thing that an audit says about one quantity of some rows.
 
-    All claims with a `level` are true together with at least this probability. A claim without one is a description: it
-    reports what was seen in these rows and says nothing about others.
+    All claims with a `level` are true together with at least this probability; those on skill, another question than
+    calibration, are so among themselves. A claim without one is a description: it reports what was seen in these rows
+    and says nothing about others.
     """
 
     kind: ClaimKind
@@ -167,14 +185,18 @@ class Claim:
             return True
         error = abs(truth - self.expected)
         match self.kind:
-            case "miscalibrated":
+            case "miscalibrated" | "different":
                 return error <= max(self.tolerance or 0.0, ROUNDING)
             case "within":
                 return self.tolerance is not None and error > self.tolerance + ROUNDING
-            case "below":
+            case "below" | "collapse":
                 return truth >= self.expected - ROUNDING
-            case "above":
+            case "above" | "informative":
                 return truth <= self.expected + ROUNDING
+            case "worse":
+                return truth >= self.expected - ROUNDING
+            case "no-better":
+                return self.tolerance is not None and truth > self.tolerance + ROUNDING
             case _:
                 return False
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from calibrant.core.words import listed
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
@@ -61,8 +61,13 @@ def read(
     classes: Any = None,
     pos_label: Any = None,
     instead: Mapping[str, str] = NO_ADVICE,
+    unequal: bool = False,
+    weighted: bool = False,
 ) -> AnyRows:
-    """Return checked rows of a prediction that the verb takes; refuse others by name and say what to do instead."""
+    """Return checked rows of a prediction that the verb takes; refuse others by name and say what to do instead.
+
+    `unequal` says that the verb takes rows with different numbers of draws, `weighted` that it takes weighted draws.
+    """
     kind = kind_of(prediction)
     if kind is None:
         if "classes" in accepted:
@@ -80,6 +85,8 @@ def read(
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
+    if isinstance(prediction, Samples):
+        _check_draws(verb, prediction, unequal=unequal, weighted=weighted)
     if isinstance(prediction, Distribution):
         return read_outcomes(y, prediction, weights=weights)
     return read_regions(y, prediction, weights=weights, classes=classes)
@@ -95,7 +102,23 @@ def read_alone(
         raise InputError(
             f"{verb} takes {kinds_words(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
         )
+    if isinstance(prediction, Samples):
+        _check_draws(verb, prediction)
     return without_outcome(prediction, weights=weights)
+
+
+def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:
+    """Refuse weighted draws, and unequal numbers of draws, for verbs that do not take them."""
+    if samples.draw_weights is not None and not weighted:
+        raise NotApplicableError(
+            f"{verb} takes draws of equal weight: a weighted draw has no rank. Use pit(y, samples, rng=0), and "
+            "CdfValues of what it returns for curves and tests"
+        )
+    if samples.counts is not None and not unequal:
+        raise NotApplicableError(
+            f"{verb} needs the same number of draws in every row; these rows have {samples.counts.min():,} to "
+            f"{samples.counts.max():,}. Pass samples.thin(rng=0), random draws of each row"
+        )
 
 
 def part_of(rows: Any, part: slice) -> Any:
@@ -105,7 +128,7 @@ def part_of(rows: Any, part: slice) -> Any:
     if isinstance(rows, Classes):
         return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
     if isinstance(rows, DistributionRows):
-        return DistributionRows(rows.y[part], rows.distribution.take(part), rows.w[part], None, rows.dtype)
+        return DistributionRows(rows.y[part], rows.distribution.take(part), rows.w[part], None, rows.dtype, rows.names)
     return rows.take(part)
 
 

@@ -142,6 +142,23 @@ def resampled_pvalue(extreme: Any, resamples: int) -> Any:
     return (1 + extreme) / (resamples + 1)
 
 
+def upper_counts(statistics: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each statistic and set how many sets have at least its value, itself included: (S, sets).
+
+    Divided by the number of sets it is the p-value that each set has among all. Values that differ only by rounding are
+    equal: float32 is compared.
+
+    >>> upper_counts(np.array([[3.0, 1.0, 3.0, 2.0]]))
+    array([[2, 4, 2, 3]])
+    """
+    with np.errstate(over="ignore"):  # beyond float32 all are equally large
+        rounded = statistics.astype(np.float32)
+    counts = np.empty(rounded.shape, np.int64)
+    for row, values in zip(counts, rounded, strict=True):
+        row[:] = values.size - np.searchsorted(np.sort(values), values, side="left")
+    return counts
+
+
 NUMBERS_AT_ONCE = 1 << 21  # drawn together: 16 MiB of float64
 
 

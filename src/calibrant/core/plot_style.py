@@ -88,7 +88,9 @@ def table(values: Any) -> Any:
 
 
 def worst_first(details: Mapping[str, Any]) -> Any:
-    """Return the order of the columns, the smallest p-value first."""
+    """Return the order of the columns, the smallest p-value first; as they come if they have none."""
+    if "pvalue_each" not in details:
+        return np.arange(len(details["names"]))
     return np.argsort(np.atleast_1d(details["pvalue_each"]), kind="stable")
 
 

@@ -23,20 +23,19 @@ DETECTABLE = "detectable beyond"
 
 
 def groups_figure(table: Table, *, level: float, nominal: float | None = None) -> Figure:
-    """Return the picture of a table of groups: their bias, or the coverage of their intervals, sets or quantiles.
+    """Return the picture of a table of groups: cutoff errors, or coverage of intervals, sets or quantiles.
 
     Parameters
     ----------
     table
         One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either
-        ``bias``, ``bias_low``, ``bias_high`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps
-        ``nominal``.
+        ``cutoff_error``, ``limits`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps ``nominal``.
     level
         Confidence level of the limits.
     nominal
         Nominal coverage, where the table has no such column.
     """
-    found = _bias(table) if "bias" in table.columns else _coverage(table, nominal)
+    found = _error(table) if "cutoff_error" in table.columns else _coverage(table, nominal)
     columns, details, reading = found
     total = len(columns["name"])
     curve = Curve(
@@ -50,10 +49,9 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
     return Figure(table.name, table.title, f"{reading.format(level=level_percent(level))}{shown}", curve)
 
 
-def _bias(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
-    estimate, low, high, detectable = (
-        _percent(table.columns[name]) for name in ("bias", "bias_low", "bias_high", "minimum_detectable")
-    )
+def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
+    estimate, detectable = (_percent(table.columns[name]) for name in ("cutoff_error", "minimum_detectable"))
+    low, high = (_percent([pair and pair[side] for pair in table.columns["limits"]]) for side in (0, 1))
     names = np.array(next(iter(table.columns.values())), dtype=str)
     columns = {
         "place": np.arange(names.size),
@@ -64,11 +62,11 @@ def _bias(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
         "reference": np.zeros(names.size),
         "detectable": detectable,
     }
-    details = {"axis": "observed less predicted, percentage points", "calibrated": "calibrated", "joint": True}
+    details = {"axis": "cutoff error, percentage points", "calibrated": "calibrated", "joint": True}
     reading = (
-        "Each dot is the observed less the predicted frequency of a group, in percentage points. The lines are {level} "
-        "limits that cover in all groups together; a group whose line does not reach the dashed line is off by more "
-        "than chance. An error outside the grey bar would have been found at least 4 times in 5."
+        "Each dot is the cutoff error of a group in percentage points: the largest error over any range of its scores. "
+        "The lines are {level} limits that cover in all groups together; a group whose line does not reach the dashed "
+        "line is off by more than chance. Beyond the grey bar a constant error is found at least 4 times in 5."
     )
     return columns, details, reading
 
@@ -123,14 +121,12 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     )
     known = ~np.isnan(detectable)
     reach = [0.0, np.nanmin(detectable)] if known.any() else [0.0]  # the bars of small groups may be much longer
-    limits = _ends(
-        np.concatenate([estimate, low, high, *(reference[0] + np.multiply(side, reach) for side in (-1, 1))])
-    )
+    limits = _ends(np.concatenate([estimate, low, high, reference[0] + np.array(reach)]))
     if known.any():
         ax.barh(
             place[known],
-            2 * detectable[known],
-            left=(reference - detectable)[known],
+            detectable[known],
+            left=reference[known],
             height=0.6,
             color=(palette.BAND, 0.35),
             label=DETECTABLE,
@@ -152,7 +148,7 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     )
     dress(ax)
     ax.set_yticks(place, [plain(shortened(_label(name, details), MAX_NAME_LETTERS)) for name in columns["name"]])
-    ax.tick_params(axis="y", labelsize=_text_size(ax, place.size))
+    ax.tick_params(axis="y", labelsize=text_size(ax, place.size))
     ax.set(xlim=limits, ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
     ax.set_ylabel(plain(shortened(details["column"] or "group", MAX_NAME_LETTERS)))
     legend_inside(ax, "best")
@@ -162,7 +158,7 @@ def _label(name: str, details: Mapping[str, Any]) -> str:
     return str(name).removeprefix(f"{details['column']} = ") if details["column"] else str(name)
 
 
-def _text_size(ax: Any, groups: int) -> float:
+def text_size(ax: Any, groups: int) -> float:
     """Return the size of text with which the names of the groups do not overlap."""
     usual = float(ax.xaxis.label.get_size())
     return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))

@@ -126,8 +126,8 @@ class Curve:
     ----------
     kind
         How it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability", "pit_histogram",
-        "rank_histogram", "ecdf_difference", "expected_coverage", "cloud", "two_ecdfs", "coordinates",
-        "reliability_curves", "differences" or "groups".
+        "rank_histogram", "ecdf_difference", "expected_coverage", "conditional_map", "cloud", "two_ecdfs",
+        "coordinates", "vendi_profile", "precision_recall", "reliability_curves", "differences" or "groups".
     columns
         The arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each.
     method

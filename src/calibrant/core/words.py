@@ -19,6 +19,7 @@ _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 SMALL_GROUP = 30  # rows
 POWER = 0.8  # "found 4 times in 5"
 NAMED = 4  # classes or groups that a sentence names
+SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 

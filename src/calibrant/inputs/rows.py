@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.labels import Rows, read_columns
+from calibrant.inputs.named import Names, column_labels, flattened, same_names
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples, float_type
@@ -49,6 +51,7 @@ class DistributionRows:
     w: FloatArray
     keep: NDArray[np.bool_] | None = None  # mask of the rows that are left of the caller's; None: all
     dtype: np.dtype[Any] = DOUBLE  # the less precise type of outcomes and draws, in which they are compared
+    names: Names | None = None  # of the coordinates of vectors, if the caller's data have them
 
     @property
     def n(self) -> int:
@@ -58,7 +61,7 @@ class DistributionRows:
     def take(self, rows: Rows) -> DistributionRows:
         """Return these rows alone."""
         return DistributionRows(
-            self.y[rows], self.distribution.take(rows), take_weights(self.w, rows), None, self.dtype
+            self.y[rows], self.distribution.take(rows), take_weights(self.w, rows), None, self.dtype, self.names
         )
 
 
@@ -77,15 +80,19 @@ def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> Distribu
         )
     if distribution.n == 0:
         raise InputError("there are no rows: prediction is empty; at least one row is needed")
-    outcomes = read_numbers(y, "y")
+    named, names = y, column_labels(y)
+    if isinstance(y, Mapping):
+        named, names = flattened(y, "y", axes=1)
+    outcomes = read_numbers(named, "y")
     _check_shape(outcomes, distribution)
+    names = same_names(names, getattr(distribution, "names", None)) if distribution.shape else None
     w = read_weights(weights, distribution.n)
     values, rows = _real_outcomes(outcomes, w)
     draws = distribution.held.dtype if isinstance(distribution, Samples) else DOUBLE
     coarser = min(float_type(outcomes.dtype), draws, key=lambda dtype: dtype.itemsize)
     if rows is None:
-        return DistributionRows(values, distribution, w, None, coarser)
-    return DistributionRows(values, distribution.take(rows), w[rows], w > 0, coarser)
+        return DistributionRows(values, distribution, w, None, coarser, names)
+    return DistributionRows(values, distribution.take(rows), w[rows], w > 0, coarser, names)
 
 
 def _real_outcomes(y: NDArray[Any], w: FloatArray) -> tuple[FloatArray, Rows | None]:
@@ -110,7 +117,7 @@ def _check_shape(y: NDArray[Any], distribution: Distribution) -> None:
 
 
 def _shape_remedy(y: NDArray[Any], distribution: Distribution) -> str:
-    if y.ndim and isinstance(distribution, Samples) and y.shape[0] == distribution.M != distribution.n:
+    if y.ndim and isinstance(distribution, Samples) and y.shape[0] == distribution.held.shape[1] != distribution.n:
         return (
             "The axes of draws look swapped: draws must be (n, M) or (n, M, D), the draws of outcome i in draws[i]. "
             "Pass numpy.swapaxes(draws, 0, 1)"

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, Rng, is_finite, locked, read_numbers, refuse_rounded, refuse_where
+from calibrant.inputs.arrays import (
+    FloatArray,
+    Rng,
+    is_finite,
+    locked,
+    read_array,
+    read_numbers,
+    refuse_rounded,
+    refuse_where,
+)
+from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.distribution import Checked, Distribution, Selection, rows_of
+from calibrant.inputs.named import Names, flattened, read_coordinate_names, same_names
 from calibrant.inputs.options import check_count, generator
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
 
 AXES = ("row", "draw", "coordinate")
+BLOCK = 1 << 20  # draws among which some are chosen at a time
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -30,14 +43,33 @@ class Samples(Checked, Distribution):
         M draws per row, with the axes in this order: ``draws[i]`` belongs to outcome i. Transpose an array of shape
         (M, n, D) with ``numpy.swapaxes(draws, 0, 1)``; if n = M, swapped axes cannot be detected. Infinite draws are
         allowed where only the order of draws matters. Arrays of floats are not copied: do not change them while the
-        samples are in use.
+        samples are in use. A list of arrays of different lengths, (M_i,) or (M_i, D), has rows with unequal numbers of
+        draws. A mapping from names to arrays (n, M, ...) has the coordinates side by side.
     log_density : array_like of shape (n, M), optional
         Log density of the predictive distribution at each draw, if the model provides it. Stored as `log_densities`.
+    draw_weights : array_like of shape (n, M), optional
+        Importance weights of the draws of each row, target over proposal, at least 0. `pit` uses them; weighted
+        draws have no integer ranks.
+    names : sequence of str, optional
+        Names of the D coordinates, which ranks, curves, tests and audits carry.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n,), or None
+        Number of draws of each row, where these differ.
+    chains : int
+        Number of chains that the M draws of a row consist of, one after another (`from_chains`).
+    thinned : str
+        What thinning did, in a sentence; empty if nothing was thinned.
 
     Notes
     -----
     The distribution is the empirical one, with probability 1/M for each draw of the row; it has no density. If the same
     draws of a parameter are used for all rows, the rows are dependent; tests do not account for this.
+
+    With unequal numbers of draws PITs use (r + V)/(M_i + 1). Verbs of ranks compare all rows on one scale: they keep
+    random draws of each row, as many as the shortest has (or ``draws=``), and need `rng` for it. Scores need equal
+    numbers too: call `thin`.
 
     Examples
     --------
@@ -48,20 +80,177 @@ class Samples(Checked, Distribution):
     array([0.5, 0.5])
     >>> distribution.ppf([0.75, 0.75])
     array([3., 5.])
+
+    Rows with three draws and one:
+
+    >>> Samples([[1.0, 2.0, 3.0], [5.0]])
+    Samples(2 rows, 1 to 3 draws)
     """
 
-    held: NDArray[Any]  # (n, M) or (n, M, D), float16, float32 or float64, perhaps infinite
+    held: NDArray[Any]  # (n, M) or (n, M, D), float16, float32 or float64, perhaps infinite; NaN beyond counts
     log_densities: NDArray[Any] | None  # (n, M), of such a type too
     finite: bool
+    counts: NDArray[np.int64] | None  # (n,), where rows have different numbers of draws
+    draw_weights: FloatArray | None  # (n, M)
+    chains: int
+    names: Names | None  # (D,)
+    thinned: str
 
-    def __init__(self, draws: ArrayLike, log_density: ArrayLike | None = None) -> None:
-        array = _read_draws(draws)
-        log_densities = _read_log_densities(log_density, array.shape[:2])
-        self._hold(held=array, log_densities=log_densities, finite=is_finite(array))
+    def __init__(
+        self,
+        draws: ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike],
+        log_density: ArrayLike | None = None,
+        *,
+        draw_weights: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        found: Names | None = None
+        counts: NDArray[np.int64] | None = None
+        if isinstance(draws, Mapping):
+            given, found = flattened(draws, "draws", axes=2)
+            array = _read_draws(given)
+        elif (lengths := _lengths(draws)) is not None:
+            array, counts = _read_unequal(cast("Sequence[Any]", draws), lengths)
+        else:
+            array = _read_draws(draws)
+        if names is not None:
+            if array.ndim != 3:
+                raise InputError("names= are those of the coordinates of vectors, draws (n, M, D); leave it out")
+            found = same_names(read_coordinate_names(names, array.shape[2]), found)
+        if counts is not None and (log_density is not None or draw_weights is not None):
+            which = "log_density" if log_density is not None else "draw_weights"
+            raise InputError(f"{which} needs the same number of draws in every row; these rows have {_range(counts)}")
+        self._hold(
+            held=array,
+            log_densities=_read_log_densities(log_density, array.shape[:2]),
+            finite=is_finite(array) if counts is None else not np.isinf(array).any(),
+            counts=counts,
+            draw_weights=None if draw_weights is None else _read_draw_weights(draw_weights, array.shape[:2]),
+            chains=1,
+            names=found,
+            thinned="",
+        )
+
+    @classmethod
+    def from_chains(
+        cls,
+        draws: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        thin: Literal["ess"] | int | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Samples:
+        """Take the draws of Markov chains, (n, chains, draws) or (n, chains, draws, D), or a mapping of such arrays.
+
+        Parameters
+        ----------
+        draws
+            The draws of each chain of each row.
+        thin
+            None keeps all draws, and `chains`, so that dependence between successive draws can be tested. ``"ess"``
+            keeps every k-th draw of a row, k the autocorrelation time of its chains rounded up, the largest over the
+            coordinates; rows then have unequal numbers of draws. A whole number keeps every k-th of all rows.
+        names
+            Names of the coordinates.
+
+        Notes
+        -----
+        Draws of a chain depend on those before, which makes ranks pile up at both ends. Thinning makes that small and
+        does not remove it. What it did is in `thinned`, and an audit prints it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> kept = Samples.from_chains(np.arange(24.0).reshape(2, 2, 6), thin=3)
+        >>> kept, kept.chains, kept.thinned
+        (Samples(2 rows, 4 draws), 2, 'Every 3rd draw of each chain was kept, 4 of 12 draws a row.')
+        """
+        found: Names | None = None
+        if isinstance(draws, Mapping):
+            given, found = flattened(draws, "draws", axes=3)
+        else:
+            given = read_numbers(draws, "draws")
+        if given.ndim not in (3, 4) or given.size == 0:
+            raise InputError(
+                f"draws of chains must have shape (n, chains, draws) or (n, chains, draws, D); got shape {given.shape}"
+            )
+        if found is not None and names is not None:
+            names = same_names(read_coordinate_names(names, given.shape[3]), found)
+        n, chains, length = given.shape[:3]
+        joined = cls(given.reshape(n, chains * length, *given.shape[3:]), names=names or found)
+        if thin is None:
+            return joined._with(chains=chains)
+        if not (isinstance(thin, str) and thin == "ess"):
+            k = check_count("thin", thin)
+            kept = given[:, :, ::k]
+            words = f"Every {_nth(k)} draw of each chain was kept, {chains * kept.shape[2]:,} of {chains * length:,}"
+            found_kept = kept.reshape(n, -1, *given.shape[3:])
+            return cls(found_kept, names=joined.names)._with(chains=chains, thinned=f"{words} draws a row.")
+        return joined._by_effective_size(chains)
+
+    def _by_effective_size(self, chains: int) -> Samples:
+        """Keep every ceil(τ_i)-th draw of each chain of row i; τ_i is the largest over the coordinates."""
+        if not self.finite:
+            raise InputError('thin="ess" needs finite draws: it compares each draw with those before it')
+        length = self.M // chains
+        rows = self.held.reshape(self.n, chains, length, *self.shape)
+        tau = np.array([float(autocorrelation_time(row).max()) for row in rows])
+        step = np.minimum(np.ceil(np.round(tau, 9)), length).clip(1).astype(np.int64)
+        counts = chains * -(-length // step)
+        held = np.full((self.n, int(counts.max()), *self.shape), np.nan, self.held.dtype)
+        for i, row in enumerate(rows):
+            held[i, : counts[i]] = row[:, :: step[i]].reshape(-1, *self.shape)
+        words = (
+            f"Chains were thinned by their autocorrelation times, {tau.min():.2g} to {tau.max():.2g}: "
+            f"{_range(counts)} of {self.M:,} a row were kept."
+        )
+        equal = counts.min() == counts.max()
+        return self._with(held=locked(held), counts=None if equal else locked(counts), thinned=words)
+
+    def thin(self, draws: int | None = None, *, rng: Rng) -> Samples:
+        """Keep `draws` random draws of each row, without replacement; by default as many as the shortest row has.
+
+        The rank of an outcome among the kept draws has the hypergeometric distribution given its rank among all of
+        them, so uniform ranks stay exactly uniform.
+
+        Examples
+        --------
+        >>> Samples([[1.0, 2.0, 3.0], [5.0]]).thin(rng=0)
+        Samples(2 rows, 1 draw)
+        """
+        self._refuse_draw_weights("thin")
+        least = int(self.held.shape[1]) if self.counts is None else int(self.counts.min())
+        M = least if draws is None else check_count("draws", draws)
+        if least < M:
+            row = 0 if self.counts is None else int(self.counts.argmin())
+            raise InputError(
+                "draws must be at most the number of draws of every row; {row} has {least}, got {value}",
+                row=row,
+                least=least,
+                value=M,
+            )
+        if self.counts is None and least == M:
+            return self
+        counts = np.full(self.n, least) if self.counts is None else self.counts
+        chosen = np.empty((self.n, M), np.intp)
+        stream, size = generator(rng), max(1, BLOCK // self.held.shape[1])
+        for start in range(0, self.n, size):
+            part = slice(start, min(start + size, self.n))
+            key = stream.random((part.stop - part.start, self.held.shape[1]))
+            key[np.arange(key.shape[1]) >= counts[part, None]] = 2.0  # padding comes last
+            chosen[part] = np.sort(np.argpartition(key, M - 1, axis=1)[:, :M], axis=1)
+        held = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
+        known = self.log_densities
+        return self._with(
+            held=locked(held),
+            log_densities=None if known is None else locked(np.take_along_axis(known, chosen, axis=1)),
+            counts=None,
+            chains=1,
+        )
 
     @cached_property
     def draws(self) -> FloatArray:
         """The draws in float64; infinite draws are refused."""
+        self._refuse_unequal()
         if not self.finite:
             expected = "draws must be finite for measurements that use more than their order"
             remedy = "ranks, pit and coverage take infinite draws"
@@ -70,8 +259,22 @@ class Samples(Checked, Distribution):
 
     @property
     def M(self) -> int:
-        """Number of draws per row."""
+        """Number of draws per row, where all rows have as many."""
+        self._refuse_unequal()
         return int(self.held.shape[1])
+
+    def _refuse_unequal(self) -> None:
+        if self.counts is not None:
+            raise NotApplicableError(
+                f"the rows have unequal numbers of draws, {_range(self.counts)}; keep as many of each with "
+                "samples.thin(rng=0)"
+            )
+
+    def _refuse_draw_weights(self, method: str) -> None:
+        if self.draw_weights is not None:
+            raise NotApplicableError(
+                f"Samples with draw_weights has no {method}(...). Use pit, which takes the weights"
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -79,28 +282,36 @@ class Samples(Checked, Distribution):
         return self.held.shape[2:]
 
     def __repr__(self) -> str:
-        vectors = f" of {self.shape[0]} coordinates" if self.shape else ""
-        return f"Samples({self.n} rows, {self.M} draws{vectors})"
+        vectors = f" of {self.shape[0]} coordinate{'s' * (self.shape[0] > 1)}" if self.shape else ""
+        drawn = _range(np.array([self.held.shape[1]]) if self.counts is None else self.counts)
+        weighted = ", weighted" if self.draw_weights is not None else ""
+        return f"Samples({self.n} row{'s' * (self.n != 1)}, {drawn}{vectors}{weighted})"
 
     def take(self, rows: Selection) -> Samples:
         """Return the distribution of these rows alone."""
-        held, known = rows_of(self.held, rows), self.log_densities
-        log_densities = None if known is None else rows_of(known, rows)
-        return self._with(held=held, log_densities=log_densities, finite=self.finite or is_finite(held))
+        held = rows_of(self.held, rows)
+        beside = {
+            name: None if (known := getattr(self, name)) is None else rows_of(known, rows)
+            for name in ("log_densities", "draw_weights", "counts")
+        }
+        return self._with(held=held, finite=self.finite or not np.isinf(held).any(), **beside)
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws <= x."""
         self._refuse_vectors("cdf")
+        self._refuse_draw_weights("cdf")
         return self._share(x, np.less_equal)
 
     def sf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws > x."""
         self._refuse_vectors("sf")
+        self._refuse_draw_weights("sf")
         return self._share(x, np.greater)
 
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest draw x with P(Y <= x) >= q."""
         self._refuse_vectors("ppf")
+        self._refuse_draw_weights("ppf")
         levels = self._levels(q)
         k = np.ceil(levels * self.M)
         k -= (k - 1) / self.M >= levels  # the product may have been rounded up
@@ -110,6 +321,7 @@ class Samples(Checked, Distribution):
     def isf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest draw x with P(Y > x) <= q."""
         self._refuse_vectors("isf")
+        self._refuse_draw_weights("isf")
         levels = self._levels(q)
         above = np.floor(levels * self.M)  # the most draws that may lie above x
         above += (above + 1) / self.M <= levels
@@ -125,6 +337,7 @@ class Samples(Checked, Distribution):
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
+        self._refuse_draw_weights("sample")
         chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
         drawn = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
         return drawn.astype(np.float64, copy=False)
@@ -139,6 +352,7 @@ class Samples(Checked, Distribution):
         from calibrant.inputs.options import read_levels
 
         self._refuse_vectors("interval")
+        self._refuse_draw_weights("interval")
         levels, single = read_levels(level)
         a = np.floor(((self.M + 1) * (1 - levels) / 2).round(10)).astype(np.intp)
         b = np.ceil(((self.M + 1) * (1 + levels) / 2).round(10)).astype(np.intp)
@@ -167,6 +381,62 @@ class Samples(Checked, Distribution):
         """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
         columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
         return np.broadcast_to(columns, (self.n, columns.shape[1]))
+
+
+def _range(counts: NDArray[np.int64]) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low:,} to {high:,} draws" if low < high else f"{low:,} draw{'' if low == 1 else 's'}"
+
+
+def _nth(k: int) -> str:
+    ending = "th" if k % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k:,}{ending}"
+
+
+def _lengths(draws: Any) -> NDArray[np.int64] | None:
+    """Return the lengths of the rows of a list, if they differ; None for everything else."""
+    if not isinstance(draws, (list, tuple)) or not all(hasattr(row, "__len__") for row in draws):
+        return None
+    if any(isinstance(row, (str, bytes, Mapping)) or getattr(row, "ndim", 1) == 0 for row in draws):
+        return None
+    lengths = np.array([len(row) for row in draws], np.int64)
+    return lengths if lengths.size and lengths.min() < lengths.max() else None
+
+
+def _read_unequal(draws: Sequence[Any], lengths: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return rows of unequal lengths as one array, NaN beyond the length of each, and these lengths."""
+    rows = []
+    for i, row in enumerate(draws):
+        if not lengths[i]:
+            raise InputError("every row needs a draw; {row} has none", row=i)
+        try:
+            rows.append(_read_draws([row])[0])
+        except InputError as problem:
+            raise problem.within(row=i) if problem.row is not None else problem.within("{row}: ", row=i) from None
+    odd = next((i for i, row in enumerate(rows) if row.shape[1:] != rows[0].shape[1:]), None)
+    if odd is not None:
+        raise InputError(
+            "all rows must have draws of one shape, (M_i,) or (M_i, D); row 0 has {first} and {row} {other}",
+            first=rows[0].shape,
+            row=odd,
+            other=rows[odd].shape,
+        )
+    dtype = min((row.dtype for row in rows), key=lambda dtype: dtype.itemsize)
+    held = np.full((len(rows), int(lengths.max()), *rows[0].shape[1:]), np.nan, dtype)
+    for i, row in enumerate(rows):
+        held[i, : len(row)] = row
+    return locked(held), locked(lengths)
+
+
+def _read_draw_weights(values: Any, shape: tuple[int, ...]) -> FloatArray:
+    weights = read_array(values, "draw_weights")
+    if weights.shape != shape:
+        raise InputError(f"draw_weights must have one weight per draw, shape (n, M) = {shape}; got {weights.shape}")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    refuse_where(bad, weights, "draw_weights must be finite and at least 0", "Drop or repair such rows", axes=AXES)
+    total = weights.max(axis=1)
+    refuse_where(total == 0, total, "the draw_weights of a row must not all be 0", "Drop such rows")
+    return weights
 
 
 def _read_draws(draws: Any) -> NDArray[Any]:

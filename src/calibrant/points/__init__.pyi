@@ -9,6 +9,11 @@ from calibrant.points.comparison import compare as compare
 from calibrant.points.discrepancy import kernel_distance as kernel_distance
 from calibrant.points.discrepancy import mmd as mmd
 from calibrant.points.discrepancy_test import mmd_test as mmd_test
+from calibrant.points.diversity import diversity_test as diversity_test
+from calibrant.points.diversity import vendi_profile as vendi_profile
 from calibrant.points.frechet import frechet_distance as frechet_distance
+from calibrant.points.frontier import precision_recall_curve as precision_recall_curve
 from calibrant.points.moments import PointMoments as PointMoments
+from calibrant.points.sliced import sliced_wasserstein as sliced_wasserstein
+from calibrant.points.sliced import sliced_wasserstein_test as sliced_wasserstein_test
 from calibrant.points.vendi import vendi_score as vendi_score

@@ -12,15 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
-from calibrant.core.findings import Figure, Findings, Section, Table, Verdict
-from calibrant.core.pvalues import normal_quantile
-from calibrant.core.words import POWER, pvalue_words
+from calibrant.core.findings import Figure, Findings, Section, Table
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.kernels.median import point_order
 from calibrant.points.coordinates import coordinate_section
-from calibrant.points.dependence import dependence_sentences
+from calibrant.points.diversity_section import claims_without_truth, diversity_section, variety_section
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.neighbour_section import Questions, neighbour_section
 from calibrant.points.sections import (
@@ -28,8 +26,8 @@ from calibrant.points.sections import (
     TestedSection,
     classifier_section,
     distance_section,
-    diversity_section,
 )
+from calibrant.points.verdict import no_truth, point_verdict
 from calibrant.report.audit import Audit
 from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__
@@ -38,9 +36,10 @@ REAL = "real"
 GENERATED = "generated"
 MIDDLE_NAMES = ("accuracy",)  # between the name of a verb and that of a set: c2st.accuracy
 FIELD_NAMES = ("value", "expected", "pvalue", "low", "high")  # after the name of a measurement
-TESTED_SECTIONS = (coordinate_section, distance_section, classifier_section, neighbour_section)
+TESTED_SECTIONS = (coordinate_section, distance_section, classifier_section, neighbour_section, variety_section)
 Titled = TypeVar("Titled", Figure, Table)
 DEFAULT_RESAMPLES = 499
+ADJUSTED = "P-values in tables are those of single tests; the verdict multiplies them by the number of tests, {tests}."
 CAVEATS = (
     "Points are assumed to be independent; draws of a Markov chain must be thinned first.",
     "Distances combine coordinates: those with large values dominate. Scale coordinates that have different units.",
@@ -59,15 +58,17 @@ def compare(
 ) -> Audit:
     """Compare generated points with real ones, and say in words what differs.
 
-    Four tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
-    (`mmd_test` with twenty kernels), of whether a classifier can tell the sets apart (`c2st`), and of neighbours
-    (missing, invented and memorised points). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the
-    diversity of each set (`vendi_score`) are shown as well.
+    Five tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
+    (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`), of neighbours (missing,
+    invented, memorised and copied points), and of variety (`diversity_test`, and points that repeat themselves). `mmd`,
+    `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of each set at many scales
+    (`vendi_profile`) are shown as well.
 
     Parameters
     ----------
     y
-        Real points, (n, d); or None to compare only the diversity of the sets.
+        Real points, (n, d); or None to compare only the diversity of the sets: each is then tested against the pool of
+        the others.
     points
         Generated points, (m, d); or a mapping from names to such sets. Each set is compared with y.
     columns
@@ -76,7 +77,7 @@ def compare(
         Confidence level of all tests together.
     resamples
         Number of random divisions of the pooled points, multiplied by the number of generated sets. None for 499, or
-        as many as `level` needs: with fewer than 16/(1 - level) no p-value of the neighbours could be significant.
+        as many as `level` needs: with fewer than 20/(1 - level) no p-value of the neighbours could be significant.
     names
         Names shown in the report, such as ``{"source": "run 7"}``.
     rng
@@ -90,12 +91,13 @@ def compare(
 
     Notes
     -----
-    The sets are called different if one of the four tests rejects that they have one distribution. P-values are
-    multiplied by four and by the number of generated sets, so the verdict has confidence `level`. A sentence (a shifted
-    coordinate, missing points) appears only if its own p-value is significant, allowing for all others. If the sets are
-    different, rank correlations of pairs of coordinates are compared too, to name a wrong dependence; this never
-    changes the verdict. "Cannot tell" means that a shift of one coordinate by half a standard deviation would be found
-    with a probability below 0.8.
+    The sets are called different if one of the five tests rejects that they have one distribution. P-values are
+    multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
+    floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
+    own p-value is significant, allowing for all others; sentences are made from claims (`verdict.claims`). Limits in
+    sentences hold for all coordinates together. If the sets are different, rank correlations of pairs of coordinates
+    are compared too, to name a wrong dependence; this never changes the verdict. "Cannot tell" means that
+    a shift of one coordinate by half a standard deviation would be found with a probability below 0.8.
 
     Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
     coordinates that have different units.
@@ -107,7 +109,7 @@ def compare(
     >>> real = rng.normal(size=(300, 2))
     >>> shifted = compare(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
     >>> shifted.verdict.headline
-    'The generated points differ from the real ones (p < 0.001).'
+    'The generated points differ from the real ones (adjusted p at most 0.005).'
     >>> shifted.verdict.sentences[0]
     'Location: the generated points are shifted in weight by 1 sd upwards.'
     >>> compare(real, rng.normal(size=(300, 2))).verdict.status
@@ -118,7 +120,7 @@ def compare(
     called = report_names(names, "{'source': 'run 7'}")
     generated = _read_sets(points)
     if y is None:
-        return _without_truth(generated, level, called, chance)
+        return _without_truth(generated, level, B, called, chance)
     real = _read(y, "y")
     _check_frames(y, points)
     sets = {name: _paired(real, name, given) for name, given in generated.items()}
@@ -129,16 +131,17 @@ def compare(
         for name, pair in sets.items()
     }
     tested = {name: [section(about) for section in TESTED_SECTIONS] for name, about in compared.items()}
-    diversity = diversity_section({REAL: real, **{name: pair.points for name, pair in sets.items()}}, chance)
-    caveats = [text for each in (*chain(*tested.values()), diversity) for text in each.caveats]
+    every = {REAL: real, **{name: pair.points for name, pair in sets.items()}}
+    diversity, _, of_diversity = diversity_section(every, chance)
+    caveats = [*(text for each in chain(*tested.values()) for text in each.caveats), *of_diversity]
     verdict = point_verdict(compared, tested)  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
         level=level,
         verdict=verdict,
-        sections=(*_sections(tested), diversity.section),
-        caveats=(*dict.fromkeys(caveats), *CAVEATS),
+        sections=(*_sections(tested), diversity),
+        caveats=(*dict.fromkeys(caveats), ADJUSTED.format(tests=tests), *CAVEATS),
         names=called,
         version=__version__,
     )
@@ -182,16 +185,17 @@ def _of_set(part: Titled, name: str) -> Titled:
 
 
 def _without_truth(
-    generated: Mapping[str, FloatArray], level: float, called: Mapping[str, str], rng: np.random.Generator
+    generated: Mapping[str, FloatArray], level: float, B: int, called: Mapping[str, str], rng: np.random.Generator
 ) -> Audit:
-    diversity = diversity_section(generated, rng)
+    section, curve, caveats = diversity_section(generated, rng)
+    claims = claims_without_truth(generated, level, B * len(generated), rng)
     findings = Findings(
         kind="points",
         n=sum(map(len, generated.values())),
         level=level,
-        verdict=no_truth({name: m.value for name, m in zip(generated, diversity.section.measurements, strict=True)}),
-        sections=(diversity.section,),
-        caveats=diversity.caveats,
+        verdict=no_truth(curve, claims),
+        sections=(section,),
+        caveats=caveats,
         names=called,
         version=__version__,
     )
@@ -259,80 +263,3 @@ def set_labels(names: Sequence[object]) -> tuple[str, ...]:
 
 def _measurement(a: str, b: str) -> str:
     return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"
-
-
-DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
-
-
-def point_verdict(compared: Mapping[str, Comparison], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
-    """Return the verdict on one or more generated sets compared with one real set."""
-    sentences: list[str] = []
-    different = []
-    for name, found in tested.items():
-        about = compared[name]
-        significant = [each.pvalue is not None and about.is_significant(each.pvalue) for each in found]
-        if not any(significant):
-            continue
-        different.append(name)
-        coordinates, *others = (each.sentences if yes else () for each, yes in zip(found, significant, strict=True))
-        words = [*coordinates, *dependence_sentences(about, coordinates), *(text for each in others for text in each)]
-        sentences += [text if about.is_only_set else f"{name}: {text}" for text in words or [_only_whole(about)]]
-    first = next(iter(compared.values()))
-    p = min(min(1.0, each.pvalue * first.tests) for each in chain(*tested.values()) if each.pvalue is not None)
-    if different:
-        return Verdict("different", _headline(first, different, len(tested), p), tuple(sentences))
-    shift = max(unseen_shift(about) for about in compared.values())
-    unseen = (
-        f"With this number of points, a shift of one coordinate by less than {shift:.2g} sd is likely to be missed."
-    )
-    if shift > DETECTABLE_SHIFT:
-        return Verdict("cannot tell", f"Too few points to tell {_sets(first)} apart ({pvalue_words(p)}).", (unseen,))
-    headline = f"No evidence that {_sets(first)} differ ({pvalue_words(p)})."
-    return Verdict(
-        "no evidence", headline, (f"{unseen} No evidence of a difference does not prove that there is none.",)
-    )
-
-
-def unseen_shift(compared: Comparison) -> float:
-    """Return the shift of one coordinate, in sd, that is found with probability 0.8, allowing for all other tests."""
-    sets = compared.sets
-    tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
-    return float((normal_quantile(1 - tail) + normal_quantile(POWER)) * (1 / sets.n + 1 / sets.m) ** 0.5)
-
-
-def _headline(first: Comparison, different: list[str], many: int, p: float) -> str:
-    says = pvalue_words(p)
-    if first.is_only_set:
-        return f"The generated points differ from the real ones ({says})."
-    says = f"the smallest {says}"
-    if len(different) == many:
-        return f"All {many} generated sets differ from the real points ({says})."
-    named = " and ".join(filter(None, [", ".join(different[:-1]), different[-1]]))
-    differ = "differs" if len(different) == 1 else "differ"
-    return f"Of {many} generated sets, {named} {differ} from the real points ({says})."
-
-
-def _sets(first: Comparison) -> str:
-    return "the two sets" if first.is_only_set else "the generated sets and the real one"
-
-
-def _only_whole(compared: Comparison) -> str:
-    whole = "The two sets differ as a whole."
-    if compared.sets.d == 1:
-        return whole
-    return f"{whole} No single coordinate was found to differ: compare their shapes and their dependence."
-
-
-def no_truth(scores: Mapping[str, float]) -> Verdict:
-    """Return the verdict without real points: which set is more diverse."""
-    if len(scores) == 1:
-        ((name, score),) = scores.items()
-        headline = f"No real points to compare {name} with: it is worth {score:.3g} different points."
-        return Verdict("no truth", headline, (DIVERSE,))
-    ordered = sorted(scores, key=lambda name: -scores[name])
-    values = ", ".join(f"{name} {scores[name]:.3g}" for name in ordered)
-    headline = f"No real points to compare with: only the diversity of the {len(scores)} sets is measured."
-    return Verdict("no truth", headline, (f"Effective numbers of different points: {values}.", DIVERSE))
-
-
-DIVERSE = "Diverse does not mean correct: noise is diverse too. Small differences may be chance."

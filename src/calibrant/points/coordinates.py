@@ -15,7 +15,7 @@ from calibrant.core.pvalues import normal_quantile, normal_sf
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import IntArray, PointSets
-from calibrant.points.sections import Comparison, TestedSection, measured, point_view
+from calibrant.points.sections import Comparison, PointClaim, TestedSection, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MAX_RELABELLED = 20_000  # points of both sets; with more the normal limit is accurate
@@ -30,7 +30,8 @@ class Differences(NamedTuple):
 
     `location` is (mean of points - mean of y) / sd of y, `spread` is the ratio of the standard deviations; p-values
     allow for all coordinates and both questions together. `location_reach` and `spread_reach` are joint limits of
-    |location| and |log spread|, at the given level, if both sets have one distribution.
+    |location| and |log spread|, at the given level, if both sets have one distribution. `location_error` and
+    `spread_error` are half the widths of joint confidence limits of location and log spread, at the level of a family.
     """
 
     location: FloatArray
@@ -39,6 +40,8 @@ class Differences(NamedTuple):
     spread_pvalue: FloatArray
     location_reach: FloatArray
     spread_reach: FloatArray
+    location_error: FloatArray
+    spread_error: FloatArray
     method: str
 
     @property
@@ -63,7 +66,9 @@ class Statistics(NamedTuple):
         return np.asarray(np.maximum(np.abs(self.z), np.abs(self.u)).max(axis=1))
 
 
-def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: np.random.Generator) -> Differences:
+def coordinate_differences(
+    sets: PointSets, level: float, resamples: int, rng: np.random.Generator, *, family_level: float | None = None
+) -> Differences:
     r"""Compare means and standard deviations coordinate by coordinate.
 
     .. math:: z_j = \frac{\bar x_j - \bar y_j}{\sqrt{s_{y,j}^2/n + s_{x,j}^2/m}}, \qquad
@@ -75,29 +80,42 @@ def coordinate_differences(sets: PointSets, level: float, resamples: int, rng: n
     largest of all :math:`|z_j|, |u_j|` over `resamples` random divisions of the pooled points (Westfall and Young
     1993): if both sets have one distribution, the probability of any p-value below α is at most α. Above 20,000 points
     the normal limit and Bonferroni's factor replace the divisions.
+
+    Quantiles of the same largest statistic give the limits, at `level` and at `family_level`.
     """
+    levels = (level, level if family_level is None else family_level)
     Z = _scaled(sets)
     parts = [found for _, found in _statistics(Z, observed_division(sets.n, sets.m), sets)]
     z, u, mean_error, log_error = (np.concatenate([part[k][0] for part in parts]) for k in range(4))
-    if len(Z) <= MAX_RELABELLED:
+    if sets.n + sets.m <= MAX_RELABELLED:
         divisions = relabellings(sets.n, sets.m, resamples, rng)
         largest = np.zeros(resamples)
         for rows, part in _statistics(Z, divisions, sets):
             largest[rows] = np.maximum(largest[rows], part.largest)
         p_location, p_spread = (_tail(np.abs(values), largest) for values in (z, u))
-        place = min(resamples, int(np.ceil(level * (resamples + 1)))) - 1
-        reach = float(np.sort(largest)[place])
+        ordered = np.sort(largest)
+        reach, wide = (float(ordered[min(resamples, int(np.ceil(each * (resamples + 1)))) - 1]) for each in levels)
         method = f"largest of all coordinates, {resamples:,} random divisions of the pooled points"
     else:
         tests = 2 * 2 * sets.d  # two-sided, two questions
         p_location, p_spread = (
             np.array([min(1.0, tests * normal_sf(abs(float(value)))) for value in values]) for values in (z, u)
         )
-        reach = normal_quantile(1 - (1 - level) / tests)
+        reach, wide = (normal_quantile(1 - (1 - each) / tests) for each in levels)
         method = "normal limit, Bonferroni over coordinates"
     unit, ratio = _units(sets)
-    difference, of_chance = z * mean_error * unit, reach * mean_error * unit
-    return Differences(difference, ratio, p_location, p_spread, of_chance, reach * log_error / 2, method)
+    se, se_log = mean_error * unit, log_error / 2
+    return Differences(
+        z * se,
+        ratio,
+        p_location,
+        p_spread,
+        reach * se,
+        reach * se_log,
+        wide * se,
+        wide * se_log,
+        method,
+    )
 
 
 def _scaled(sets: PointSets) -> FloatArray:
@@ -168,13 +186,13 @@ def _tail(found: FloatArray, largest: FloatArray) -> FloatArray:
 
 
 MAX_DRAWN = 20  # coordinates in a figure
-MAX_NAMED = 3  # coordinates in a sentence
 
 
 def coordinate_section(compared: Comparison) -> TestedSection:
     """Compare means and standard deviations of all coordinates."""
     sets = compared.sets
-    found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng)
+    family = 1 - (1 - compared.level) / compared.tests
+    found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng, family_level=family)
     order = np.lexsort((-np.abs(found.location), np.minimum(found.location_pvalue, found.spread_pvalue)))
     shift = float(np.linalg.norm(sets.points.mean(axis=0) - sets.y.mean(axis=0)))
     spread = _total_variance(sets.points) / (_total_variance(sets.y) or np.nan)
@@ -204,48 +222,48 @@ def coordinate_section(compared: Comparison) -> TestedSection:
         (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN])),
         (_table(compared, found, order),),
     )
-    return TestedSection(section, found.pvalue, _sentences(compared, found))
+    floor = 1 / (compared.resamples + 1) if sets.n + sets.m <= MAX_RELABELLED else 0.0
+    return TestedSection(section, found.pvalue, tuple(_claims(compared, found, floor)), floor=floor)
 
 
 def _total_variance(points: FloatArray) -> float:
     return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
-def _sentences(compared: Comparison, found: Differences) -> tuple[str, ...]:
-    """Name the coordinates that differ, those with the smallest p-values first."""
-    location = [
-        f"{compared.columns[j]} by {abs(found.location[j]):.2g} sd {'up' if found.location[j] > 0 else 'down'}wards"
-        for j in np.lexsort((-np.abs(found.location), found.location_pvalue))
-        if compared.is_significant(found.location_pvalue[j])
-    ]
-    spread = [
-        f"{_times(found.spread[j])} as far in {compared.columns[j]}"
-        for j in np.lexsort((-_apart(found.spread), found.spread_pvalue))
-        if compared.is_significant(found.spread_pvalue[j])
-    ]
-    sentences = []
-    if location:
-        sentences.append(f"Location: the generated points are shifted in {_listed(location)}.")
-    if spread:
-        sentences.append(f"Spread: the generated points spread {_listed(spread)} as the real ones.")
-    return tuple(sentences)
+def _claims(compared: Comparison, found: Differences, floor: float) -> Iterator[PointClaim]:
+    """Yield a claim for each coordinate that differs, those with the smallest p-values first."""
+    for j in np.lexsort((-np.abs(found.location), found.location_pvalue)):
+        if compared.is_significant(found.location_pvalue[j]):
+            yield compared.claim(
+                "above" if found.location[j] > 0 else "below",
+                "location",
+                float(found.location[j]),
+                subject=compared.subject("coordinate", compared.columns[j]),
+                limits=(found.location[j] - found.location_error[j], found.location[j] + found.location_error[j]),
+                pvalue=float(found.location_pvalue[j]),
+                floor=floor,
+                test=found.method,
+            )
+    for j in np.lexsort((-_apart(found.spread), found.spread_pvalue)):
+        if compared.is_significant(found.spread_pvalue[j]):
+            ratio, factor = float(found.spread[j]), float(np.exp(found.spread_error[j]))
+            yield compared.claim(
+                "above" if ratio > 1 else "below",
+                "spread",
+                ratio,
+                expected=1.0,
+                subject=compared.subject("coordinate", compared.columns[j]),
+                limits=(ratio / factor, ratio * factor) if 0 < ratio < np.inf else (np.nan, np.nan),
+                pvalue=float(found.spread_pvalue[j]),
+                floor=floor,
+                test=found.method,
+            )
 
 
 def _apart(ratio: FloatArray) -> FloatArray:
     """Return the distance of ratios from 1, in either direction."""
     with np.errstate(divide="ignore"):
         return np.abs(np.log(ratio))
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2g} times" if np.isfinite(ratio) else "infinitely many times"
-
-
-def _listed(items: list[str]) -> str:
-    shown, more = items[:MAX_NAMED], len(items) - MAX_NAMED
-    if more > 0:
-        return f"{', '.join(shown)} and {more:,} more coordinate{'s' if more > 1 else ''}"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]
 
 
 def _table(compared: Comparison, found: Differences, order: IntArray) -> Table:

@@ -12,12 +12,11 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.null import resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import PointSets
-from calibrant.points.sections import Comparison
+from calibrant.points.sections import Comparison, PointClaim
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MIN_CORRELATED, MAX_CORRELATED = 20, 1000  # points of each set
 MAX_CORRELATED_COORDINATES = 30
-PAIRS_NAMED = 2  # in a sentence
 NUMBERS_AT_ONCE = 1 << 21
 
 
@@ -38,29 +37,30 @@ class Dependence(NamedTuple):
     pvalue: FloatArray
 
 
-def dependence_sentences(compared: Comparison, of_coordinates: Sequence[str]) -> tuple[str, ...]:
-    """Name the pairs whose rank correlations differ, after what was said about single coordinates.
+def dependence_claims(compared: Comparison) -> tuple[PointClaim, ...]:
+    """Claim that the rank correlations of pairs differ, those with the smallest p-values first.
 
-    The verdict does not depend on this sentence. A pair is named only if its own p-value, allowing for all pairs and
-    all other tests, is significant.
+    The verdict does not depend on these claims. A pair is named only if its own p-value, allowing for all pairs and all
+    other tests, is significant.
     """
     sets = compared.sets
     if not 2 <= sets.d <= MAX_CORRELATED_COORDINATES or min(sets.n, sets.m) < MIN_CORRELATED:
         return ()
     found = dependence(compared.subset(MAX_CORRELATED), compared.resamples, compared.rng)
-    order = np.lexsort((-np.abs(found.real - found.generated), found.pvalue))
-    named = [_words(compared, found, k) for k in order if compared.is_significant(found.pvalue[k])]
-    if not named:
-        return ()
-    more = len(named) - PAIRS_NAMED
-    ending = f"; and {more:,} more pair{'s' if more > 1 else ''}" if more > 0 else ""
-    but = "" if of_coordinates else "no coordinate was found to differ in location or spread, but "
-    return (f"Dependence: {but}rank correlations differ: {'; '.join(named[:PAIRS_NAMED])}{ending}.",)
-
-
-def _words(compared: Comparison, found: Dependence, k: int) -> str:
-    a, b = (compared.columns[j] for j in found.pairs[k])
-    return f"{a} and {b}, {found.real[k]:.2f} among real and {found.generated[k]:.2f} among generated points"
+    return tuple(
+        compared.claim(
+            "above" if found.generated[k] > found.real[k] else "below",
+            "rank_correlation",
+            float(found.generated[k]),
+            expected=float(found.real[k]),
+            subject=compared.subject("pair", " and ".join(compared.columns[j] for j in found.pairs[k])),
+            pvalue=float(found.pvalue[k]),
+            floor=1 / (compared.resamples + 1),
+            test=f"largest of all pairs, {compared.resamples:,} random divisions of the ranks",
+        )
+        for k in np.lexsort((-np.abs(found.real - found.generated), found.pvalue))
+        if compared.is_significant(found.pvalue[k])
+    )
 
 
 def dependence(sets: PointSets, resamples: int, rng: np.random.Generator) -> Dependence:

@@ -1,4 +1,4 @@
-"""The default classifier of `c2st`: nearest neighbours, with ties shared."""
+"""A classifier of `c2st`: nearest neighbours, with ties shared; and the scale of columns that all classifiers use."""
 
 from __future__ import annotations
 
@@ -101,6 +101,21 @@ def _nearer_and_as_far(squares: FloatArray, kth: FloatArray, q: FloatArray) -> t
     return nearer, ~nearer & (squares <= (kth + slack)[:, None])
 
 
+class ColumnScale:
+    """Columns less their mean, divided by their standard deviation over the points of a fit, both labels together.
+
+    Constant columns become 0. Numbers far outside of all these points are cut at `most`.
+    """
+
+    def __init__(self, X: FloatArray, most: float = MAX_COORDINATE) -> None:
+        self.mean, self.unit, self.most = X.mean(axis=0), _deviation(X), most
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return points in these units."""
+        with np.errstate(over="ignore"):  # far outside all points, where the distance does not matter
+            return np.asarray(np.clip((X - self.mean) / self.unit, -self.most, self.most))
+
+
 class NearestNeighbours:
     """Probability of label 1 at a point: its share among the k = round(√N) nearest of the N points it was fitted to.
 
@@ -115,19 +130,14 @@ class NearestNeighbours:
 
     def fit(self, X: FloatArray, labels: Labels) -> NearestNeighbours:
         """Keep the points, scaled."""
-        self.k = number_of_neighbours(len(X))
-        self._mean, self._unit = X.mean(axis=0), _deviation(X)
-        self._X, self._labels = self._scaled(X), labels
+        self.k, self._scale = number_of_neighbours(len(X)), ColumnScale(X)
+        self._X, self._labels = self._scale(X), labels
         return self
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
         """Return the probabilities of label 0 and 1, (rows, 2)."""
-        share = nearest_shares(self._X, self._labels, self._scaled(X), self.k)
+        share = nearest_shares(self._X, self._labels, self._scale(X), self.k)
         return np.stack([1 - share, share], axis=1)
-
-    def _scaled(self, X: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):  # far outside all points, where the distance does not matter
-            return np.asarray(np.clip((X - self._mean) / self._unit, -MAX_COORDINATE, MAX_COORDINATE))
 
 
 def _deviation(X: FloatArray) -> FloatArray:

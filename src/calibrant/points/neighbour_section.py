@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.null import reaches, resampled_pvalue
-from calibrant.core.words import percent
 from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.pair_sums import centred, squared_distances
 from calibrant.points.balls import DensityCoverage, density_coverage
 from calibrant.points.inputs import PointSets, distinct, repeated
 from calibrant.points.neighbours import Neighbours, squares_of_pairs
-from calibrant.points.sections import Comparison, TestedSection, measured, two_ecdfs
+from calibrant.points.repeats import Copies, copies
+from calibrant.points.sections import Comparison, PointClaim, TestedSection, measured, two_ecdfs
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.progress import steps
 
@@ -31,8 +31,8 @@ LABELS = {
 }
 
 
-class Excess(NamedTuple):
-    """A number of generated points, the number expected by chance, and how often chance gives as many."""
+class Memorised(NamedTuple):
+    """Different generated points too close to a real one, how many chance gives, and how often it gives as many."""
 
     found: int
     expected: float
@@ -52,6 +52,10 @@ class Questions(NamedTuple):
         """The p-value of all of them (Bonferroni)."""
         return min(1.0, len(self) * min(self))
 
+    def floor(self, resamples: int) -> float:
+        """The smallest value of `together` by random divisions; 0 if it is that of copies, which are counted."""
+        return 0.0 if self.copied <= min(self) else len(self) / (resamples + 1)
+
 
 def neighbour_section(compared: Comparison) -> TestedSection:
     """Look for real points with no generated point near them, generated points with no real point near, and copies."""
@@ -63,7 +67,7 @@ def neighbour_section(compared: Comparison) -> TestedSection:
         return TestedSection(Section("neighbours", title, intro, ()), None, (), (reason,))
     found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
     chance = found.relabelled or {}
-    near, equal = _memorised(used, compared)
+    near, equal = _memorised(used, compared), copies(used)
     questions = Questions(
         _low(found.coverage, chance["coverage"].draws),
         _low(found.precision, chance["precision"].draws),
@@ -73,7 +77,8 @@ def neighbour_section(compared: Comparison) -> TestedSection:
     measurements = (*_shares(compared, found, questions), *_copies(compared, used, near, equal))
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
     caveats = compared.subset_words(used, "Neighbours are looked for in a subset")
-    return TestedSection(section, questions.together, _sentences(compared, found, near, equal, questions), caveats)
+    claims = tuple(_claims(compared, found, near, equal, questions))
+    return TestedSection(section, questions.together, claims, caveats, questions.floor(compared.resamples))
 
 
 def _shares(compared: Comparison, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
@@ -91,13 +96,13 @@ def _shares(compared: Comparison, found: DensityCoverage, questions: Questions) 
         )
 
 
-def _copies(compared: Comparison, used: PointSets, near: Excess, equal: Excess) -> Iterator[Measurement]:
+def _copies(compared: Comparison, used: PointSets, near: Memorised, equal: Copies) -> Iterator[Measurement]:
     """Yield numbers of generated points too close to a real point, and of points that equal another point."""
     method = _method(used.n, used.m, compared)
     yield measured(
         compared,
         "memorised",
-        "generated points closer to a real point than any two real points",
+        "different generated points closer to a real point than any two real points",
         float(near.found),
         expected=near.expected,
         pvalue=near.pvalue,
@@ -107,10 +112,10 @@ def _copies(compared: Comparison, used: PointSets, near: Excess, equal: Excess) 
         compared,
         "shared_rows",
         "share of generated points that equal a real point",
-        equal.found / used.m,
+        equal.copied / used.m,
         expected=equal.expected / used.m,
         pvalue=equal.pvalue,
-        method=method,
+        method=f"{equal.copied:,} of {used.m:,} points; binomial test, given the repetitions among the real points",
     )
     shares = repeated(used)
     for name, label, share in (
@@ -124,20 +129,29 @@ def _method(n: int, m: int, compared: Comparison) -> str:
     return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
 
 
-def _sentences(
-    compared: Comparison, found: DensityCoverage, near: Excess, equal: Excess, questions: Questions
-) -> tuple[str, ...]:
-    chance = found.relabelled or {}
-    words = (
-        f"Missing: {percent(1 - found.coverage)} of the real points have no generated point near them; "
-        f"{percent(1 - chance['coverage'].mean)} are expected by chance.",
-        f"Invented: {percent(1 - found.precision)} of the generated points have no real point near them; "
-        f"{percent(1 - chance['precision'].mean)} are expected by chance.",
-        f"Memorised: {near.found:,} generated points are closer to a real point than any two real points are to each "
-        f"other; {near.expected:.2g} are expected by chance.",
-        f"Copied: {equal.found:,} generated points equal a real point; {equal.expected:.3g} are expected by chance.",
+def _claims(
+    compared: Comparison, found: DensityCoverage, near: Memorised, equal: Copies, questions: Questions
+) -> Iterator[PointClaim]:
+    chance, floor = found.relabelled or {}, 1 / (compared.resamples + 1)
+    divisions = f"{compared.resamples:,} random divisions"
+    given: tuple[tuple[Literal["below", "above"], str, float, float, float, float, str], ...] = (
+        ("below", "coverage", found.coverage, chance["coverage"].mean, questions.missing, floor, divisions),
+        ("below", "precision", found.precision, chance["precision"].mean, questions.invented, floor, divisions),
+        ("above", "memorised", float(near.found), near.expected, questions.memorised, floor, divisions),
+        ("above", "copied", float(equal.copied), equal.expected, questions.copied, 0.0, "binomial test"),
     )
-    return tuple(text for text, p in zip(words, questions, strict=True) if compared.is_significant(len(questions) * p))
+    for kind, quantity, value, expected, p, least, test in given:
+        if compared.is_significant(len(questions) * p):
+            yield compared.claim(
+                kind,
+                quantity,
+                value,
+                expected=expected,
+                pvalue=len(questions) * p,
+                floor=len(questions) * least,
+                test=test,
+                rows=found.m,
+            )
 
 
 def _low(value: float, relabelled: FloatArray) -> float:
@@ -145,17 +159,20 @@ def _low(value: float, relabelled: FloatArray) -> float:
     return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
 
 
-def _memorised(sets: PointSets, compared: Comparison) -> tuple[Excess, Excess]:
-    """Count generated points that are closer to real points than these are to each other, and those that equal one."""
-    pairs, own = ClosePairs(sets.pooled), observed_division(sets.n, sets.m)
-    divisions = relabellings(sets.n, sets.m, compared.resamples, compared.rng)
-    near, equal = (_against_chance(int(count(own)[0]), count(divisions)) for count in (pairs.memorised, pairs.copied))
-    return near, equal
+def _memorised(sets: PointSets, compared: Comparison) -> Memorised:
+    """Count different generated points that are closer to real points than these are to each other.
 
-
-def _against_chance(observed: int, by_chance: NDArray[np.int64]) -> Excess:
+    Where real points repeat themselves no point is closer. A generated point that repeats itself is one point: its
+    copies would make real points of random divisions equal.
+    """
+    if len(distinct(sets.y).points) < sets.n:
+        return Memorised(0, 0.0, 1.0)
+    different = PointSets(sets.y, distinct(sets.points).points)
+    pairs, m = ClosePairs(different.pooled), different.m
+    by_chance = pairs.memorised(relabellings(sets.n, m, compared.resamples, compared.rng))
+    observed = int(pairs.memorised(observed_division(sets.n, m))[0])
     p = float(resampled_pvalue(int(np.count_nonzero(by_chance >= observed)), by_chance.size))
-    return Excess(observed, float(by_chance.mean()), p)
+    return Memorised(observed, float(by_chance.mean()), p)
 
 
 def _nearest_figure(sets: PointSets, compared: Comparison) -> Figure:
@@ -203,21 +220,6 @@ class ClosePairs:
         for b, _ in steps(len(divisions), size=1, label="looking for memorised points"):
             real = np.bincount(self.place, weights=divisions[b], minlength=len(self.points))
             found[b] = 0 if (real > 1).any() else self._closer(real > 0, divisions[b])
-        return found
-
-    def copied(self, divisions: Divisions) -> NDArray[np.int64]:
-        """Return for each division of the points (B, N), 1 for real ones, how many others equal a real one.
-
-        >>> pairs = ClosePairs(np.array([[0.0], [0.0], [5.0]]))
-        >>> pairs.copied(np.array([[1, 0, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
-        [1, 0]
-        """
-        found = np.zeros(len(divisions), dtype=np.int64)
-        if len(self.points) == len(self.place):
-            return found
-        for b, division in enumerate(divisions):
-            real = np.bincount(self.place, weights=division, minlength=len(self.points)) > 0
-            found[b] = np.count_nonzero(real[self.place] & (division == 0))
         return found
 
     def _closer(self, real: NDArray[np.bool_], division: Divisions) -> int:

@@ -1,4 +1,4 @@
-"""Pictures of two sets of points: scatter, coordinates and distribution functions."""
+"""Pictures of sets of points: scatter, coordinates, distribution functions, diversity, precision against recall."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside, plain, shortened
+from calibrant.core.plot_style import (
+    COLOURS,
+    DASHES,
+    MAX_COLOURED_LINES,
+    dress,
+    legend_inside,
+    name_of,
+    plain,
+    shortened,
+)
 
 MARKERS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
@@ -176,3 +185,105 @@ def describe_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -
 
 
 TWO_ECDFS = Picture(draw_two_ecdfs, marks_two_ecdfs, describe_two_ecdfs, thinned=("value", "first", "second"))
+
+
+def draw_vendi_profile(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw a line per set, in colours by the order of the sets; the score of n different points is dashed."""
+    bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
+    for c in range(score.shape[1]):
+        coloured = c < MAX_COLOURED_LINES
+        ax.plot(
+            bandwidth,
+            score[:, c],
+            color=COLOURS[c % len(COLOURS)] if coloured else palette.EDGE,
+            linestyle=DASHES[c // len(COLOURS)] if coloured else "-",
+            linewidth=1.6 if coloured else 0.5,
+            marker="o",
+            markersize=4,
+            label=plain(name_of(details, c)) if coloured else "_",
+        )
+    n = details["points"]
+    ax.axhline(n, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=f"{n:,} different points")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set(xlabel="length scale", ylabel="effective number of different points")
+    dress(ax)
+    ax.invert_xaxis()
+    ax.minorticks_off()
+    ax.set_xticks(bandwidth[:: max(1, -(-len(bandwidth) // 4))], minor=False)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}")
+    ax.set_yticks(_decades(min(1.0, float(score.min())), float(max(n, score.max()))))
+    legend_inside(ax, "upper left")
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Return 1, 10, 100 and so on within two numbers, and their threefolds if there are few."""
+    found = [10.0**k for k in range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)]
+    within = [tick for tick in sorted([*found, *(3 * tick for tick in found)]) if low <= tick <= high * 1.001]
+    return within if len(within) <= 6 else [tick for tick in within if tick in found]
+
+
+def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return every score."""
+    bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
+    return [
+        Mark(float(b), float(value), f"{name_of(details, c)}: {value:.3g}\nlength scale {b:.3g}")
+        for c, column in enumerate(score.T)
+        for b, value in zip(bandwidth.tolist(), column.tolist(), strict=True)
+    ]
+
+
+def describe_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Describe the scores at both ends."""
+    bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
+    sets = "; ".join(
+        f"{name_of(details, c)} {score[0, c]:.3g} and {score[-1, c]:.3g}"
+        for c in range(min(score.shape[1], MAX_COLOURED_LINES))
+    )
+    return (
+        f"Effective numbers of different points among {details['points']:,}, at the length scales {bandwidth[0]:.3g} "
+        f"and {bandwidth[-1]:.3g}: {sets}."
+    )
+
+
+VENDI_PROFILE = Picture(draw_vendi_profile, marks_vendi_profile, describe_vendi_profile, thinned=("bandwidth", "score"))
+
+
+def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the curve, and that of sets of one distribution."""
+    ax.plot(
+        columns["expected_recall"],
+        columns["expected_precision"],
+        color=palette.REFERENCE,
+        linewidth=1.2,
+        linestyle="--",
+        label="one distribution",
+    )
+    ax.plot(columns["recall"], columns["precision"], color=palette.OBSERVED, linewidth=1.8, label="observed")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="recall", ylabel="precision")
+    ax.set_aspect("equal")
+    dress(ax)
+    legend_inside(ax, "lower left")
+
+
+def marks_precision_recall(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the points of the curve."""
+    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("recall", "precision")), strict=True)
+    return [Mark(r, a, f"recall {r:.1%}\nprecision {a:.1%}") for r, a in rows]
+
+
+def describe_precision_recall(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Describe both ends of the curve, and where both are equal."""
+    recall, precision = (np.asarray(columns[name]) for name in ("recall", "precision"))
+    return (
+        f"Precision against recall from {details['clusters']} clusters. Recall reaches {recall.max():.1%}, precision "
+        f"{precision.max():.1%}; both sets have {details['overlap']:.1%} in common."
+    )
+
+
+PRECISION_RECALL = Picture(
+    draw_precision_recall,
+    marks_precision_recall,
+    describe_precision_recall,
+    thinned=("recall", "precision", "expected_precision"),
+)

@@ -1,26 +1,33 @@
-"""Sections of a comparison of two sets of points: distances of the whole, a classifier, and diversity."""
+"""Sections of a comparison of two sets of points: distances of the whole, and classifiers; claims on points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from calibrant.core.claims import Claim, ClaimKind, Subject
 from calibrant.core.dispatch import takes_tree
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.results import Curve
-from calibrant.core.words import percent
-from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.points.classifier_test import c2st
+from calibrant.points.classifier_test import LABEL_PERMUTATIONS, c2st
 from calibrant.points.discrepancy import kernel_distance, mmd
 from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance
-from calibrant.points.inputs import PointSets, distinct, random_part
+from calibrant.points.inputs import PointSets, random_part
 from calibrant.points.moments import PointMoments
-from calibrant.points.vendi import vendi_scores
+
+
+@dataclass(frozen=True)
+class PointClaim(Claim):
+    """A claim on a set of points."""
+
+    generated: str = ""  # the set, where several are compared
+    at_floor: bool = False  # whether random divisions can give no smaller p-value
+    note: str = ""  # counts behind the estimate, in words
 
 
 @dataclass(frozen=True)
@@ -37,9 +44,50 @@ class Comparison:
     tests: int  # behind the verdict; p-values are multiplied by their number
     is_only_set: bool  # the only generated set
 
+    def adjusted(self, pvalue: float) -> float:
+        """Return a p-value that allows for all tests together."""
+        return min(1.0, pvalue * self.tests)
+
     def is_significant(self, pvalue: float) -> bool:
         """Return whether a p-value is significant, allowing for all tests together."""
         return pvalue * self.tests <= 1 - self.level
+
+    def claim(
+        self,
+        kind: ClaimKind,
+        quantity: str,
+        estimate: float,
+        *,
+        pvalue: float,
+        floor: float,
+        test: str,
+        subject: Subject | None = None,
+        expected: float = 0.0,
+        limits: tuple[float, float] = (math.nan, math.nan),
+        rows: int = 0,
+        note: str = "",
+    ) -> PointClaim:
+        """Return a claim on the generated set; `floor` is the smallest value of `pvalue`, 0 if there is none."""
+        return PointClaim(
+            kind,
+            subject or Subject("set", name=self.generated),
+            quantity,
+            estimate,
+            low=float(limits[0]),
+            high=float(limits[1]),
+            level=self.level,
+            rows=rows or self.sets.m,
+            expected=expected,
+            test=test,
+            pvalue=self.adjusted(pvalue),
+            generated="" if self.is_only_set else self.generated,
+            at_floor=is_floor(pvalue, floor),
+            note=note,
+        )
+
+    def subject(self, kind: Literal["coordinate", "pair"], name: str) -> Subject:
+        """Return a coordinate or a pair of them; of several sets its name contains that of the set."""
+        return Subject(kind, name=name if self.is_only_set else f"{name} of {self.generated}")
 
     def subset(self, most: int) -> PointSets:
         """Return at most `most` points of each set, drawn at random."""
@@ -55,13 +103,20 @@ class Comparison:
         )
 
 
+def is_floor(pvalue: float, floor: float) -> bool:
+    """Return whether a p-value is the smallest that its random divisions can give."""
+    return 0 < pvalue <= floor * (1 + 1e-9)
+
+
 class TestedSection(NamedTuple):
-    """A section of a comparison, the p-value of its tests together, and its sentences if that is significant."""
+    """A section of a comparison, the p-value of its tests together, and its claims, each significant by itself."""
 
     section: Section
     pvalue: float | None
-    sentences: tuple[str, ...]
+    claims: tuple[PointClaim, ...] = ()
     caveats: tuple[str, ...] = ()
+    floor: float = 0.0
+    """The smallest p-value that random divisions can give; 0 without them."""
 
 
 def measured(compared: Comparison, name: str, label: str, value: float, **details: Any) -> Measurement:
@@ -178,18 +233,18 @@ def distance_section(compared: Comparison) -> TestedSection:
         *compared.subset_words(used, "The permutation test of the MMD uses a subset"),
         *compared.subset_words(pairs, "Sums over all pairs use a subset"),
     )
-    return TestedSection(section, float(test.pvalue), (), caveats)
+    return TestedSection(section, float(test.pvalue), (), caveats, 1 / (compared.resamples + 1))
 
 
 def classifier_section(compared: Comparison) -> TestedSection:
-    """Test whether a classifier can tell held-out points of the two sets apart."""
-    title, intro = "A classifier", "Can single points be assigned to the right set?"
+    """Test whether the best of four classifiers can tell held-out points of the two sets apart."""
+    title, intro = "Classifiers", "Can single points be assigned to the right set?"
     used = compared.subset(MAX_CLASSIFIED if takes_tree(compared.sets.d) else MAX_PAIRED)
-    try:
-        test = c2st(used.y, used.points, rng=compared.rng)
-    except NotApplicableError as reason:
-        return TestedSection(Section("classifier", title, intro, ()), None, (), (f"No classifier: {reason}.",))
-    share, area = float(test.estimate), float(test.statistic)
+    B = max(LABEL_PERMUTATIONS, compared.resamples)
+    test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
+    share, area, best = float(test.estimate), float(test.statistic), test.details["classifier"]
+    each = {f"{name}, AUC": value for name, value in test.details["auc"].items()}
+    each |= {f"{name}, unadjusted p-value": value for name, value in test.details["pvalue_unadjusted"].items()}
     section = Section(
         "classifier",
         title,
@@ -198,60 +253,26 @@ def classifier_section(compared: Comparison) -> TestedSection:
             measured(
                 compared,
                 "c2st",
-                "held-out area under the curve (C2ST)",
+                f"held-out area under the curve (C2ST), best classifier: {best}",
                 area,
                 expected=0.5,
                 pvalue=float(test.pvalue),
                 method=test.method,
+                details=each,
             ),
-            measured(compared, "c2st.accuracy", "balanced accuracy on held-out points", share, expected=0.5),
+            measured(compared, "c2st.accuracy", f"balanced accuracy on held-out points: {best}", share, expected=0.5),
         ),
     )
-    often = percent(share)
-    said = (
-        f"A nearest-neighbour classifier assigns {often} of the held-out points to the right set; guessing gives 50 %."
-    )
+    floor = 1 / (B + 1)
+    claims = [
+        compared.claim(
+            "above", "accuracy", share, expected=0.5, pvalue=float(test.pvalue), floor=floor, test="c2st", note=best
+        )
+    ]
     return TestedSection(
         section,
         float(test.pvalue),
-        (said,),
-        compared.subset_words(used, "The classifier uses a subset"),
+        tuple(claims) if compared.is_significant(float(test.pvalue)) else (),
+        compared.subset_words(used, "Classifiers use a subset"),
+        floor,
     )
-
-
-ORDER = 2.0  # needs no eigenvalues
-MAX_SCORED = 5_000  # points of each set
-REPETITIVE_SHARE = 0.5  # of the points of a set that equal an earlier one
-CAVEAT = "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only."
-
-
-def diversity_section(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> TestedSection:
-    """Compare the Vendi scores of all sets, with one length scale and one number of points."""
-    few = {name: random_part(points, MAX_SCORED, rng) for name, points in sets.items()}
-    found = vendi_scores(few, ORDER, rng)
-    n, kernel = found.n, found.kernel
-    measurements = tuple(
-        Measurement(
-            f"vendi_score.{name}",
-            f"{name}: effective number of different points (Vendi)",
-            score.mean,
-            method=f"order {ORDER:g}, {kernel}, {n:,} points of each set; the value depends on all three",
-            details={"sd over subsets": score.sd} if score.sd else {},
-        )
-        for name, score in found.scores.items()
-    )
-    section = Section(
-        "diversity",
-        "Diversity",
-        "How many different points is each set worth? 1 if all are alike, n if no two are. Diverse is not correct.",
-        measurements,
-    )
-    return TestedSection(section, None, (), (CAVEAT, *_repetitions(sets)))
-
-
-def _repetitions(sets: Mapping[str, FloatArray]) -> Iterator[str]:
-    """Yield a caveat for each set that repeats itself; a length scale as wide as the whole set does not show it."""
-    for name, points in sets.items():
-        share = 1 - len(distinct(points).points) / len(points)
-        if share >= REPETITIVE_SHARE:
-            yield f"{percent(share)} of the points of {name} equal an earlier one: it repeats itself."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, read_weights, unit_weights
+from calibrant.inputs.arrays import FloatArray, read_weights
 from calibrant.inputs.options import as_number, generator
 from calibrant.kernels.kernel import Kernel
-from calibrant.kernels.median import MAX_MEDIAN_ROWS
 from calibrant.kernels.pair_sums import each_block, kernel_tile, multiplies
 from calibrant.kernels.point_kernels import point_kernel
 from calibrant.points.blocks import Bandwidth
-from calibrant.points.inputs import random_part, read_points
+from calibrant.points.inputs import read_points
 from calibrant.points.sums import pair_sums
 from calibrant.progress import steps
 
@@ -34,7 +33,6 @@ NEAR_ONE = 0.01  # orders this close to 1: sums of powers are close to 1 and los
 MAX_MATRIX_ROWS = 5000  # whose eigenvalues are computed
 CHUNK_NUMBERS = 1 << 20  # coordinates that are summed together
 BLOCK_POINTS = 1024  # in one matrix product
-SUBSETS = 20  # of a set larger than those it is compared with
 
 
 def vendi_score(
@@ -84,7 +82,8 @@ def vendi_score(
     The score of Friedman and Dieng (2023); their package vendi-score 0.0.3 drops the order on one of its paths.
     Diversity is not correctness: noise is diverse. Compare the value with that of real points. It grows with n and
     depends on σ, so two sets are comparable only at one n and one σ, given as a number. ``"median"`` takes σ from the
-    set itself: a set spread out twice as far has the same score. `compare` scores all sets with one σ and one n.
+    set itself: a set spread out twice as far has the same score. `vendi_profile` scores sets with one σ and one n, at
+    many σ.
 
     Points that are all equal have score 1 for any σ. An eigenvalue below n · 1e-16 counts as 0. Orders other than 2
     need all eigenvalues, in time n³ and memory n²: more than 5,000 points are refused. For ``"cosine"`` the eigenvalues
@@ -267,44 +266,3 @@ def _squares_by_blocks(X: FloatArray, p: FloatArray) -> Iterator[float]:
         K = unit_rows(X[first]) @ unit_rows(X[second]).T
         K *= K
         yield float(p[first] @ (K @ p[second])) * (1 if first == second else 2)
-
-
-class SubsetScore(NamedTuple):
-    """Score of one set: mean and standard deviation over random subsets; 0 if all points were scored."""
-
-    mean: float
-    sd: float
-
-
-class VendiScores(NamedTuple):
-    """Scores of several sets by one kernel."""
-
-    scores: dict[str, SubsetScore]
-    n: int  # points of each set, or of each subset
-    kernel: Similarity  # with its length scale
-
-
-def vendi_scores(sets: Mapping[str, FloatArray], order: float, rng: np.random.Generator) -> VendiScores:
-    """Score several sets with one length scale and one number n of points, to make the scores comparable.
-
-    n is the size of the smallest set; the score of a larger one is the mean over random subsets of n points. Their
-    standard deviation understates that over new sets if n is a large part of the set. The length scale is the median
-    distance of two points of a pool with the same number of points of each set.
-
-    The second set has three distant places, the first has two; three points of each are scored.
-
-    >>> a, b = np.array([[0.0], [0.0], [9.0], [9.0]]), np.array([[0.0], [9.0], [18.0]])
-    >>> found = vendi_scores({"a": a, "b": b}, 2, np.random.default_rng(0))
-    >>> found.n, found.scores["a"].mean < found.scores["b"].mean
-    (3, True)
-    """
-    n = min(map(len, sets.values()))
-    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), n)
-    pool = np.concatenate([random_part(X, share, rng) for X in sets.values()])
-    kernel = similarity("gaussian", "median", pool, rng)
-    scores = {}
-    for _, name in zip(steps(len(sets), size=1, label="scoring subsets"), sets, strict=True):
-        repeats = SUBSETS if len(sets[name]) > n else 1
-        values = [diversity(random_part(sets[name], n, rng), unit_weights(n), kernel, order) for _ in range(repeats)]
-        scores[name] = SubsetScore(float(np.mean(values)), float(np.std(values, ddof=1)) if repeats > 1 else 0.0)
-    return VendiScores(scores, n, kernel)

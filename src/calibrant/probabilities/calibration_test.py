@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.bins import GRID_ORDER
 from calibrant.core.catalogue import Entry, enter, ordered, public
-from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION, redraw_events, resampled_pvalue
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION, redraw_events, resampled_pvalue, upper_counts
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool, tie_ends
 from calibrant.core.pvalues import brownian_range_sf, normal_sf
@@ -122,7 +122,7 @@ def has_impossible(rows: Ordered) -> bool:
 
 def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: str) -> TestResult:
     """Return the joint test, given the statistics (4, 1 + replicates) of the data and of replicates."""
-    ranks, B = _ranks(statistics), statistics.shape[1] - 1
+    ranks, B = upper_counts(statistics), statistics.shape[1] - 1
     smallest = ranks.min(axis=0)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
     each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
@@ -183,19 +183,6 @@ def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:
     kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0)
     features: FloatArray = w[:, None] * (x @ (vectors[:, kept] / np.sqrt(values[kept])))
     return features
-
-
-def _ranks(statistics: FloatArray) -> NDArray[np.int64]:
-    """Return for each statistic and replicate how many replicates are at least as large, itself included.
-
-    The first column is the data. Values that differ only by rounding are equal: float32 is compared.
-    """
-    with np.errstate(over="ignore"):  # beyond float32 all are equally large
-        rounded = statistics.astype(np.float32)
-    ranks = np.empty(rounded.shape, np.int64)
-    for row, values in zip(ranks, rounded, strict=True):
-        row[:] = values.size - np.searchsorted(np.sort(values), values, side="left")
-    return ranks
 
 
 CALIBRATION_TEST = enter(

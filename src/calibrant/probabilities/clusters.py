@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.binned import bin_table
+from calibrant.core.bins import bin_of, rounded
+from calibrant.core.claims import Claim, ClaimKind, Subject
 from calibrant.core.limits import Limits
 from calibrant.core.null import MAX_ENTRIES_REDRAWN
+from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
@@ -29,6 +33,7 @@ from calibrant.probabilities.calibration_test import FourStatistics
 from calibrant.probabilities.group_test import (
     GROUP_RESAMPLES,
     GroupFindings,
+    GroupLimits,
     Replicates,
     entries_of_rows,
     entries_per_group,
@@ -38,8 +43,9 @@ from calibrant.probabilities.group_test import (
 from calibrant.progress import steps
 
 MIN_CLUSTERS = 20  # effective ones
-MAX_SKEWNESS = 0.25  # of the sum of all residuals
+MAX_SKEWNESS = 0.4  # of the sum of all residuals, if the rows of each cluster share their outcome
 CUT_POINTS = 20  # quantiles of the scores, between which the variance of cluster sums is taken
+RANGES = 5  # of scores, about whose frequencies claims are made
 SIGNS_AT_ONCE = 1 << 22
 SMALLEST_TAIL = 10  # redraws beyond which a quantile is extrapolated
 METHOD = "signs of clusters changed at random"
@@ -58,8 +64,8 @@ class Clusters:
     estimate: float  # cutoff error
     total: float  # weight
     effective: float  # number of clusters of equal size that tell as much
-    information: float  # expected events, counted once where rows depend on each other
-    skewness: float  # of the sum of all residuals
+    information: float  # Σp(1 - p) over clusters, each counted as one row
+    skewness: float  # of the sum of all residuals, if the rows of each cluster share their outcome
 
     @classmethod
     def of(cls, rows: Binary, clusters: NDArray[np.intp], most: int = MAX_ENTRIES_REDRAWN) -> Clusters:
@@ -71,11 +77,12 @@ class Clusters:
         p, w = rows.p.astype(np.float64), rows.w
         r = w * (rows.y - p)
         residuals = coo_array((r, (entry, code)), shape=(found.sums.shape[1], different.size)).tocsr()
-        v = w * w * p * (1 - p)
-        size, u = np.bincount(code, np.sqrt(v)), np.bincount(code, r)
-        more = max(1.0, float((u**2).sum() / (r**2).sum())) if r.any() else 1.0  # than independent rows vary
-        information = float(v.sum() ** 2 / (w * w * v).sum()) / more if v.any() else 0.0
-        asymmetry = float(v @ (1 - 2 * p) ** 2 / v.sum()) if v.any() else 1.0
+        size, weight = np.bincount(code, w * np.sqrt(p * (1 - p))), np.bincount(code, w)
+        # If all rows of a cluster share their outcome, it is one outcome with the weight of all.
+        v, m = np.bincount(code, w * p * (1 - p)) / weight, np.bincount(code, w * p) / weight
+        second, third = float(weight**2 @ v), float(weight**3 @ v)
+        information = second**3 / third**2 if third > 0 else 0.0
+        skewness = float(weight**3 @ (v * np.abs(1 - 2 * m))) / second**1.5 if third > 0 else math.inf
         return cls(
             redrawable(found.sums, 1.0),
             residuals,
@@ -83,13 +90,23 @@ class Clusters:
             float(w.sum()),
             float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0,
             information,
-            math.sqrt(asymmetry / information) if information > 0 else math.inf,
+            skewness,
         )
 
     @property
     def sums(self) -> FloatArray:
         """Σw(y - p) of each cluster."""
         return np.asarray(self.residuals.sum(axis=0), np.float64).ravel()
+
+    @property
+    def number(self) -> int:
+        """Number of clusters."""
+        return int(self.residuals.shape[1])
+
+    @property
+    def scale(self) -> float:
+        """Standard deviation of the cumulative differences over the stretch where they vary most, as a share."""
+        return math.sqrt(self.largest_variance) / self.total
 
     @property
     def inflation(self) -> float:
@@ -107,13 +124,13 @@ class Clusters:
             needed = math.ceil(self.information * (self.skewness / MAX_SKEWNESS) ** 2) or "more"
             raise NotApplicableError(
                 f"a test with clusters needs about {needed} expected events, or failures where events are frequent, "
-                f"each counted once where rows depend on each other; got {self.information:.2g}. Fewer do not show how "
-                "much the rows of a cluster depend on each other"
+                f"with each cluster counted as one row; got {self.information:.2g}. With fewer a single event that the "
+                "rows of a cluster share would decide"
             )
 
     def signed(self, resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
         """Yield residuals (entries, replicates): those of the data, then with signs changed, `resamples` in all."""
-        C = self.residuals.shape[1]
+        C = self.number
         yield np.asarray(self.residuals.sum(axis=1), np.float64).reshape(-1, 1)
         for start, stop in steps(resamples, size=max(1, SIGNS_AT_ONCE // C), label="changing signs of clusters"):
             signs = rng.integers(0, 2, (C, stop - start), dtype=np.int8)
@@ -142,7 +159,7 @@ class Clusters:
         from scipy.special import stdtrit
 
         self.check()
-        s = math.sqrt(self._largest_variance()) / self.total
+        s = self.scale
         _, *changed = (_extents(r) for r in self.signed(resamples, rng))
         ascending = np.sort(np.concatenate(changed)) / self.total
 
@@ -154,8 +171,9 @@ class Clusters:
 
         return Limits(self.estimate, low, high, f"estimate + t s of cluster sums above; {METHOD} below")
 
-    def _largest_variance(self) -> float:
-        """Return the largest Σ_c(Σwr)² over intervals between `CUT_POINTS` quantiles of the scores."""
+    @property
+    def largest_variance(self) -> float:
+        """The largest Σ_c(Σwr)² over intervals between `CUT_POINTS` quantiles of the scores."""
         mass = np.cumsum(self.pool.weight * self.pool.rows)
         ends = np.searchsorted(mass, mass[-1] * np.arange(CUT_POINTS + 1) / CUT_POINTS)
         up_to = (np.arange(mass.size)[None, :] < ends[:, None]).astype(np.float64)
@@ -187,6 +205,37 @@ def _exceeded(ascending: FloatArray, rate: float, s: float) -> float:
     return float(ascending[B - tail]) + (normal_quantile(smallest) - normal_quantile(rate)) * s
 
 
+def range_claims(rows: Binary, clusters: NDArray[np.intp], *, level: float, rate: float) -> tuple[Claim, ...]:
+    """Return a claim for each range of scores whose observed frequency is off: direction and limits.
+
+    Ranges have about as many rows each. Limits are those of the bias of groups, bias ± t s with the variance of cluster
+    sums, at the error rate `rate` of all ranges together. Ranges with too few clusters or events have none.
+    """
+    edges = bin_table(Ordered.of(rows), bins=RANGES, strategy="mass").edges
+    place = bin_of(rows.p.astype(np.float64), rounded(edges, rows.p.dtype.name))
+    filled = np.unique(place)
+    inside = [np.flatnonzero(place == b) for b in filled]
+    found = [_testable(_part(rows, clusters, own)) for own in inside]
+    limits = _limits(found, 1 - rate, tested=filled.size)
+    claims = []
+    for b, own, part, *bias in zip(filled, inside, found, limits.bias_low, limits.bias_high, strict=True):
+        if part is None or bias[0] <= 0 <= bias[1]:
+            continue
+        predicted = float(np.average(rows.p[own], weights=np.asarray(rows.w)[own]))
+        differences = (float(part.sums.sum()) / part.total, *bias)
+        estimate, low, high = (min(1.0, max(0.0, predicted + float(difference))) for difference in differences)
+        kind: ClaimKind = "above" if bias[0] > 0 else "below"
+        subject = Subject("scores", low=float(edges[b]), high=float(edges[b + 1]))
+        claim = Claim(kind, subject, "frequency", estimate, low, high, level, own.size, expected=predicted)
+        claims.append(replace(claim, test="limits with the variance of cluster sums"))
+    return tuple(claims)
+
+
+def _part(rows: Binary, clusters: NDArray[np.intp], chosen: NDArray[np.intp], most: int = 1) -> Clusters:
+    """Return the residuals of some rows."""
+    return Clusters.of(Binary(rows.y[chosen], rows.p[chosen], take_weights(rows.w, chosen)), clusters[chosen], most)
+
+
 def clustered_groups(
     rows: Binary,
     groupings: Sequence[Grouping],
@@ -215,14 +264,14 @@ def clustered_groups(
         residuals = np.concatenate(list(group.signed(resamples, rng)), axis=1)
         return Replicates(residuals / (float(heaviest[g]) * spread), spread)
 
-    return findings(parts, redraw, _bias_limits(found, level), level)
+    return findings(parts, redraw, _limits(found, level), level)
 
 
 def _groups(rows: Binary, grouping: Grouping, clusters: NDArray[np.intp], most: int) -> Iterator[Clusters]:
     order = np.argsort(grouping.code, kind="stable")
     starts = np.searchsorted(grouping.code[order], np.arange(1, len(grouping.names)))
     for own in np.split(order, starts):
-        yield Clusters.of(Binary(rows.y[own], rows.p[own], take_weights(rows.w, own)), clusters[own], most)
+        yield _part(rows, clusters, own, most)
 
 
 def _testable(group: Clusters) -> Clusters | None:
@@ -240,14 +289,20 @@ def _variance(group: Clusters) -> float:
     return group.inflation**2 * max(float((group.sums**2).sum()), independent)
 
 
-def _bias_limits(found: Sequence[Clusters | None], level: float) -> tuple[FloatArray, FloatArray]:
-    """Return bias ± t s of each group with the variance of cluster sums, together in all tested groups (Bonferroni)."""
+def _limits(found: Sequence[Clusters | None], level: float, tested: int | None = None) -> GroupLimits:
+    """Return limits with the variance of cluster sums, bias ± t s and error + t s, together in all tested groups.
+
+    The s of an error is that of the stretch of scores over which it is largest. `tested` is the number of groups that
+    the limits allow for, by default that of the testable ones.
+    """
     from scipy.special import stdtrit
 
-    low, high = np.full((2, len(found)), np.nan)
-    tested = [(g, group) for g, group in enumerate(found) if group is not None]
-    for g, group in tested:
-        t = -float(stdtrit(group.effective - 1, (1 - level) / (2 * len(tested))))
-        bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(_variance(group)) / group.total
-        low[g], high[g] = bias - half, bias + half
-    return low, high
+    bias_low, bias_high, high = np.full((3, len(found)), np.nan)
+    testable = [(g, group) for g, group in enumerate(found) if group is not None]
+    rate = (1 - level) / (2 * max(1, len(testable) if tested is None else tested))
+    for g, group in testable:
+        t, variance = -float(stdtrit(group.effective - 1, rate)), _variance(group)
+        bias, half = float(group.sums.sum()) / group.total, t * math.sqrt(variance) / group.total
+        bias_low[g], bias_high[g] = bias - half, bias + half
+        high[g] = min(1.0, group.estimate + t * math.sqrt(max(variance, group.largest_variance)) / group.total)
+    return GroupLimits(bias_low, bias_high, high, np.zeros(len(found)), rate)

@@ -96,23 +96,38 @@ Band = tuple[FloatArray, FloatArray, str]
 
 
 def binned_band(
-    summary: Ordered, starts: IndexArray, table: BinTable, level: float, resamples: int, rng: np.random.Generator
+    summary: Ordered,
+    starts: IndexArray,
+    table: BinTable,
+    level: float,
+    resamples: int,
+    rng: np.random.Generator,
+    *,
+    simultaneous: bool,
 ) -> Band:
-    """Return the quantiles (1 ± level)/2 of each bin's frequency given its scores, and how they were found.
+    """Return where each bin's frequency falls given its scores with probability `level`, and how that was found.
 
-    `starts` has the first entry of each bin, and the number of entries.
+    `starts` has the first entry of each bin, and the number of entries. A `simultaneous` band contains the frequencies
+    of all bins with this probability.
     """
     if not summary.has_equal_weights:
-        low, high = _resampled(summary, starts, table, level, resamples, rng)
-        return low, high, f"from {resamples} redraws"
+        redraws = max(resamples, fewest_refits(level))  # of fewer not even the extremes reach this level
+        low, high = _resampled(summary, starts, table, level, redraws, rng, simultaneous=simultaneous)
+        return low, high, f"from {redraws} redraws"
     low, high = np.full((2, table.count.size), np.nan)
+    each = level_of_bins(table, level, simultaneous=simultaneous)
     for b in np.flatnonzero(table.count):
         rows = slice(starts[b], starts[b + 1])
-        low[b], high[b] = count_band(summary.score[rows], summary.count[rows], level)
+        low[b], high[b] = count_band(summary.score[rows], summary.count[rows], each)
     exact = int(table.count.max()) <= EXACT_ROWS
     how = "exact" if exact else f"exact up to {EXACT_ROWS} rows per bin, by three cumulants beyond"
     with np.errstate(invalid="ignore"):
         return low / table.count, high / table.count, how
+
+
+def level_of_bins(table: BinTable, level: float, *, simultaneous: bool) -> float:
+    """Return the level of the band of each bin; bins are independent."""
+    return level ** (1 / int((table.count > 0).sum())) if simultaneous else level
 
 
 def grid_rounding(grid: Grid, table: BinTable, level: float) -> float:
@@ -146,7 +161,13 @@ def _resampled(
     level: float,
     resamples: int,
     rng: np.random.Generator,
+    *,
+    simultaneous: bool,
 ) -> tuple[FloatArray, FloatArray]:
+    """Return ranges of redrawn frequencies.
+
+    Of many bins together each would need its own far quantiles, and so many redraws; one factor for all needs few.
+    """
     filled = np.flatnonzero(table.count)
     draws = np.concatenate(
         [
@@ -155,7 +176,8 @@ def _resampled(
         ]
     )
     low, high = np.full((2, table.count.size), np.nan)
-    low[filled], high[filled] = _quantiles(draws, level) / table.w[filled]
+    frequencies = draws / table.w[filled]
+    low[filled], high[filled] = _envelope(frequencies, level) if simultaneous else _quantiles(frequencies, level)
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
@@ -188,12 +210,12 @@ def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> Float
 
 
 def fewest_refits(level: float) -> int:
-    """Return the number of redraws below which no simultaneous region has this level."""
+    """Return the number of redraws below which no region has this level on both sides, or for whole fits."""
     return 2 * math.ceil(1 / (1 - level) * (1 - ROUNDING))
 
 
 def _envelope(fits: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return a range per score such that all ranges together contain a fit with probability `level`.
+    """Return a range per score or bin such that all ranges together contain a fit with probability `level`.
 
     A range is the distance of quantiles from the mean, found from half of the fits, times a factor, found from the
     others: these and a further fit are exchangeable.
@@ -214,7 +236,7 @@ def _quantiles(draws: FloatArray, level: float) -> FloatArray:
     """Return order statistics beyond which a further draw falls with probability (1 - level)/2 at most, on either side.
 
     The k-th smallest of B draws has a further one below it with probability k/(B + 1) at most. Interpolated quantiles
-    would be exceeded too often where the tail is a few draws, as it is for many bins together.
+    would be exceeded too often where the tail is a few draws.
     """
     B = draws.shape[0]
     k = max(1, math.floor((B + 1) * (1 - level) / 2 * (1 + ROUNDING)))

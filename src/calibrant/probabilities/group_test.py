@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import COLUMNS
+from calibrant.core.bins import COLUMNS, BinTable
 from calibrant.core.grid import GroupCells
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION
@@ -21,6 +21,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.calibration_test import LARGEST_LOGIT, RANK_TOLERANCE
+from calibrant.probabilities.limits import largest_error
 from calibrant.progress import steps
 
 GROUP_RESAMPLES = 999
@@ -42,6 +43,8 @@ class GroupFindings:
     n: NDArray[np.int64]
     weight: FloatArray
     estimate: FloatArray  # cutoff error
+    low: FloatArray  # limits of the cutoff error that cover in all groups together; the lower one if the test rejects
+    high: FloatArray
     statistic: FloatArray  # Kuiper's, the estimate in units of its scale
     pvalue: FloatArray  # of Kuiper's and Cox's statistic together
     pvalue_adjusted: FloatArray  # for all groups together
@@ -60,7 +63,7 @@ def group_test(
     resamples: int = GROUP_RESAMPLES,
     rng: np.random.Generator,
 ) -> GroupFindings:
-    r"""Test each group by Kuiper's and Cox's statistic, adjust for the number of groups, and limit each bias.
+    r"""Test each group by Kuiper's and Cox's statistic, adjusted for the number of groups, with limits of the error.
 
     Outcomes are redrawn from the scores of each group: those of its rows, or of some hundred cells of equal mass if it
     has more different scores. The p-value of a group is that of the smaller p-value of its two statistics.
@@ -75,6 +78,8 @@ def group_test(
     1962), normal for small b and that of a Poisson variable for rare events. It decides which groups are compared as
     equally surprising, not the error rate, because redraws are extrapolated in the same way.
 
+    The limits of the cutoff error allow for all groups by Bonferroni's inequality; see `GroupLimits`.
+
     Groups may overlap: they are redrawn one by one, as if they were disjoint. The error rate of a family of any
     dependence exceeds that of independent tests with the same thresholds by at most 2.6 % of itself at level 0.95.
 
@@ -83,7 +88,7 @@ def group_test(
     rows, groupings
         The rows, and their groups.
     level
-        One minus the family-wise error rate, for the tests and for the limits of the biases.
+        One minus the family-wise error rate: of the tests, of the limits of the errors, and of those of the biases.
     resamples, rng
         Number of redraws, and the random generator.
     """
@@ -106,22 +111,25 @@ def part_test(
     names: Sequence[str],
     *,
     level: float,
+    exceeded: Sequence[float] | None = None,
     resamples: int = GROUP_RESAMPLES,
     rng: np.random.Generator,
 ) -> GroupFindings:
     """Return the same as `group_test` for parts given by their sorted rows, such as each class against the rest.
 
-    Outcomes of different parts may depend on each other, as those of overlapping groups do.
+    Outcomes of different parts may depend on each other, as those of overlapping groups do. `exceeded` says by how much
+    the cutoff error of the rows may exceed that of a summary, where rows were counted in cells.
     """
     most = entries_per_group(len(summaries))
-    parts = [entries_of_summary(summary, name, most) for summary, name in zip(summaries, names, strict=True)]
+    more = [0.0] * len(summaries) if exceeded is None else exceeded
+    parts = [entries_of_summary(*part, most) for part in zip(summaries, names, more, strict=True)]
     return _independent(parts, level, resamples, rng)
 
 
 def _independent(parts: list[GroupEntries], level: float, resamples: int, rng: np.random.Generator) -> GroupFindings:
     total = np.concatenate([part.total for part in parts], axis=1)
-    heaviest = np.concatenate([part.heaviest for part in parts])
-    limits = _bias_limits(total, heaviest, level)
+    heaviest, reach = (np.concatenate([getattr(part, name) for part in parts]) for name in ("heaviest", "reach"))
+    limits = _limits(total, heaviest, reach / total[W], level)
     return findings(parts, lambda g, pool: redrawn_residuals(pool, resamples, rng), limits, level)
 
 
@@ -137,6 +145,7 @@ class GroupEntries(NamedTuple):
     starts: NDArray[np.intp]  # the first entry of each group
     sums: FloatArray  # (11, entries), rows named by COLUMNS
     extent: FloatArray  # of each group's cumulative differences
+    reach: FloatArray  # the same of its rows at most, where they were counted in cells
     heaviest: FloatArray  # largest weight of each group
 
     def groups(self) -> list[tuple[FloatArray, float]]:
@@ -171,25 +180,30 @@ def entries_of_rows(rows: Binary, grouping: Grouping, most: int) -> tuple[GroupE
     number = np.empty(p.size, np.intp)
     number[order] = np.repeat(entry, tied)
     sums = sums_by_key(rows, number, int(entry[-1]) + 1)
-    return GroupEntries(grouping.names, number[order[starts]], sums, extent, heaviest), number
+    return GroupEntries(grouping.names, number[order[starts]], sums, extent, extent, heaviest), number
 
 
 def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
     """Return at most about `most` entries per group."""
     heaviest = cells.weight_max
-    walk = np.cumsum((cells.sums[WY] - cells.sums[WP]) / heaviest[cells.group])
+    table = BinTable(np.zeros(0), cells.sums)
+    step, rise, fall = (column / heaviest[cells.group] for column in (table.wy - table.wp, table.rise, table.fall))
+    walk = np.cumsum(step)
     extent = _extents(cells.group, walk) * heaviest
+    reach = _extents(cells.group, walk, walk - step + rise, walk - step - fall) * heaviest
     entry = _entries(cells.group, cells.sums[N].astype(np.int64), most)
     sums = np.add.reduceat(cells.sums, _starts(entry), axis=1)
-    return GroupEntries(cells.names, entry[cells.starts], sums, extent, cells.weight_max)
+    return GroupEntries(cells.names, entry[cells.starts], sums, extent, reach, cells.weight_max)
 
 
-def entries_of_summary(summary: Ordered, name: str, most: int) -> GroupEntries:
-    """Return sorted rows as one group of at most about `most` entries."""
+def entries_of_summary(summary: Ordered, name: str, exceeded: float, most: int) -> GroupEntries:
+    """Return sorted rows as one group of at most about `most` entries; `exceeded` is a share of their weight."""
     sums = np.add.reduceat(np.stack(list(cell_columns(summary.pool))), summary.starts(), axis=1)
     entry = _entries(np.zeros(sums.shape[1], np.intp), sums[N].astype(np.int64), most)
     extent, heaviest = np.array([summary.walk.high - summary.walk.low]), np.array([summary.weight_max])
-    return GroupEntries([name], np.zeros(1, np.intp), np.add.reduceat(sums, _starts(entry), axis=1), extent, heaviest)
+    reach = extent + exceeded * summary.total_weight
+    pooled = np.add.reduceat(sums, _starts(entry), axis=1)
+    return GroupEntries([name], np.zeros(1, np.intp), pooled, extent, reach, heaviest)
 
 
 def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
@@ -197,11 +211,17 @@ def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     return np.flatnonzero(np.diff(number, prepend=-1))
 
 
-def _extents(group: NDArray[np.integer[Any]], walk: FloatArray) -> FloatArray:
-    """Return max C - min C of each group, C_0 = 0 included, given the cumulative sums of all."""
+def _extents(
+    group: NDArray[np.integer[Any]], walk: FloatArray, above: FloatArray | None = None, below: FloatArray | None = None
+) -> FloatArray:
+    """Return max C - min C of each group, C_0 = 0 included, given the cumulative sums C of all.
+
+    `above` and `below` are bounds of C between its values, where these are sums of several rows.
+    """
     starts = _starts(group)
     before = np.concatenate([[0.0], walk[starts[1:] - 1]])
-    high, low = (reduce.reduceat(walk, starts) - before for reduce in (np.maximum, np.minimum))
+    high = np.maximum.reduceat(walk if above is None else np.maximum(walk, above), starts) - before
+    low = np.minimum.reduceat(walk if below is None else np.minimum(walk, below), starts) - before
     extents: FloatArray = np.maximum(high, 0) - np.minimum(low, 0)
     return extents
 
@@ -257,40 +277,39 @@ Redraw = Callable[[int, Pool], Replicates | None]
 """Given the number of a group and its entries, returns its replicates; None if the group cannot be tested."""
 
 
-def findings(
-    parts: Sequence[GroupEntries], redraw: Redraw, limits: tuple[FloatArray, FloatArray], level: float
-) -> GroupFindings:
-    """Test all groups, given replicates of their residuals and the limits of their biases."""
-    surprise, tails, spread = [], [], []
+def findings(parts: Sequence[GroupEntries], redraw: Redraw, limits: GroupLimits, level: float) -> GroupFindings:
+    """Test all groups, given replicates of their residuals, and complete their limits."""
+    judged: list[_Judged | None] = []
     groups = [group for part in parts for group in part.groups()]
     for start, stop in steps(len(groups), size=GROUPS_AT_ONCE, label="redrawing outcomes in groups"):
         for g in range(start, stop):
             pool = redrawable(*groups[g])
             replicates = redraw(g, pool)
-            found = (None, None) if replicates is None else _judged(Statistics(pool), replicates, 1 - level)
-            surprise.append(found[0])
-            tails.append(found[1])
-            spread.append(np.nan if replicates is None else replicates.spread)
-    pvalue, adjusted, threshold = _adjusted(surprise, level)
+            judged.append(None if replicates is None else _judged(Statistics(pool), replicates, 1 - level))
+    pvalue, adjusted, threshold = _adjusted([None if found is None else found.surprise for found in judged], level)
     total = np.concatenate([part.total for part in parts], axis=1)
+    heaviest = np.concatenate([part.heaviest for part in parts])
     estimate = np.concatenate([part.extent for part in parts]) / total[W]
     scale = np.sqrt(total[W2V]) / total[W]
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(scale > 0, estimate / scale, np.where(estimate > 0, np.inf, 0.0))
-    needed = np.array([np.nan if tail is None else tail.at(threshold) for tail in tails])
+    needed = np.array([np.nan if found is None else found.tail.at(threshold) for found in judged])
+    spread = np.array([np.nan if found is None else found.spread for found in judged])
     return GroupFindings(
         names=[name for part in parts for name in part.names],
         n=total[N].astype(np.int64),
         weight=total[W],
         estimate=estimate,
+        low=limits.low(judged, heaviest / total[W]),
+        high=limits.high,
         statistic=statistic,
         pvalue=pvalue,
         pvalue_adjusted=adjusted,
         predicted=total[WP] / total[W],
         bias=(total[WY] - total[WP]) / total[W],
-        bias_low=limits[0],
-        bias_high=limits[1],
-        minimum_detectable=(needed + normal_quantile(POWER)) * scale * np.array(spread),
+        bias_low=limits.bias_low,
+        bias_high=limits.bias_high,
+        minimum_detectable=(needed + normal_quantile(POWER)) * scale * spread,
     )
 
 
@@ -340,25 +359,45 @@ class Statistics:
 class _Tail(NamedTuple):
     """Kuiper's and Cox's tails of one group: anchors a, their log p-values, and the shares b of one row."""
 
-    anchor: tuple[float, float]
-    log_pvalue: tuple[float, float]
-    share: tuple[float, float]
+    anchor: tuple[float, ...]
+    log_pvalue: tuple[float, ...]
+    share: tuple[float, ...]
 
     def at(self, log_pvalue: float) -> float:
-        """Return the smaller of the two values whose p-value is this one."""
+        """Return the smallest of the values whose p-value is this one."""
         return min(
             _inverse(known - log_pvalue + float(_exponent(a, b)), b) if log_pvalue < known else a
             for a, known, b in zip(*self, strict=True)
         )
 
+    @property
+    def kuiper(self) -> _Tail:
+        """Kuiper's tail alone."""
+        return _Tail(self.anchor[:1], self.log_pvalue[:1], self.share[:1])
 
-def _judged(statistics: Statistics, replicates: Replicates, rate: float) -> tuple[NDArray[np.float32], _Tail]:
-    """Return the log p-values of data and redraws, the smaller one of both statistics, and the tails."""
+
+class _Judged(NamedTuple):
+    """One group: log p-values of data and redraws, the smaller one of both statistics; their tails; Kuiper's statistic.
+
+    Kuiper's statistic is that of the data at the ends of the entries. It and the tails have the unit `scale`, in units
+    of the largest weight; `spread` is that of the replicates.
+    """
+
+    surprise: NDArray[np.float32]
+    tail: _Tail
+    kuiper: float
+    scale: float
+    spread: float
+
+
+def _judged(statistics: Statistics, replicates: Replicates, rate: float) -> _Judged:
+    """Test one group."""
     shares = [share / replicates.spread for share in statistics.shares]
     values = statistics.of(replicates.residuals).astype(np.float32)
     kuiper, cox = (_log_pvalues(x, share, rate) for x, share in zip(values, shares, strict=True))
     tail = _Tail((kuiper[1], cox[1]), (kuiper[2], cox[2]), (shares[0], shares[1]))
-    return np.minimum(kuiper[0], cox[0]).astype(np.float32), tail
+    surprise = np.minimum(kuiper[0], cox[0]).astype(np.float32)
+    return _Judged(surprise, tail, float(values[0, 0]), statistics.scale * replicates.spread, replicates.spread)
 
 
 def _log_pvalues(values: NDArray[np.float32], share: float, rate: float) -> tuple[FloatArray, float, float]:
@@ -409,21 +448,65 @@ def _step_down(extreme: NDArray[Any], level: float) -> tuple[FloatArray, float]:
     return adjusted, float(np.quantile(least, 1 - level, method="lower"))
 
 
-def _bias_limits(total: FloatArray, heaviest: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Return limits of the mean of y - p that cover in all groups together (Bonferroni).
+class GroupLimits(NamedTuple):
+    """Limits of the error and of the bias of each group, which cover in all groups together (Bonferroni).
 
-    Bias ± z s with s² = max(Σw²v, Σw²r²)/W², which is at least the variance on average whatever the true probabilities;
-    in groups that carry little information the limits of Clopper and Pearson, which cover for outcomes of unequal
-    probabilities too (Hoeffding 1956). The farther z lies in the tail, the more information the normal limits need.
+    Each limit fails with probability `rate`. The lower limit of the cutoff error is the larger one of two. One is that
+    of the absolute bias, which the error is at least. The other, by the triangle inequality, is the error at the ends
+    of the entries less the largest noise, Kuiper's statistic of the redraws in its tail. Outcomes of rows that are not
+    calibrated may vary more than redraws do; the noise is then enlarged to the standard deviation `noise`.
     """
-    each = (1 - level) / heaviest.size
-    z = -normal_quantile(each / 2)
-    enough = total[W2V] / heaviest**2 >= MIN_INFORMATION * (z / -normal_quantile(0.025)) ** 4
+
+    bias_low: FloatArray
+    bias_high: FloatArray
+    high: FloatArray  # of the cutoff error
+    noise: FloatArray  # standard deviation as a share of the weight; infinite where the tail is not that of redraws
+    rate: float
+
+    def low(self, judged: Sequence[_Judged | None], heaviest: FloatArray) -> FloatArray:
+        """Return the lower limits of the cutoff error; `heaviest` is the largest weight as a share of all weight."""
+        low = np.maximum(np.maximum(self.bias_low, -self.bias_high), 0.0)
+        for g, found in enumerate(judged):
+            if found is not None and math.isfinite(self.noise[g]):
+                unit = found.scale * float(heaviest[g])
+                noise = found.tail.kuiper.at(math.log(self.rate)) * max(unit, float(self.noise[g]))
+                low[g] = max(low[g], found.kuiper * unit - noise)
+        return low
+
+
+def _limits(total: FloatArray, heaviest: FloatArray, error: FloatArray, level: float) -> GroupLimits:
+    """Return limits that cover in all groups together; `error` is the cutoff error of each group.
+
+    With s² = max(Σw²v, Σw²r²)/W², which is at least the variance on average whatever the true probabilities, the limits
+    are bias ± z s and error + z s; the error is a supremum over stretches of scores, of which the worst one does not
+    depend on the outcomes (`core.limits`). The farther z lies in the tail, the more information that needs. With less
+    of it z becomes the value at which Bennett's bound is the error rate. In groups that carry hardly any information
+    the limits are those of the mean frequency by Clopper and Pearson, which cover for outcomes of unequal probabilities
+    too (Hoeffding 1956). What follows for the error (`probabilities.limits.largest_error`) and Hoeffding's bound (1963)
+    then share the error rate, and the smaller one counts.
+    """
+    rate = (1 - level) / (2 * heaviest.size)
+    z = -normal_quantile(rate)
+    information = total[W2V] / heaviest**2
+    enough = information >= MIN_INFORMATION * (z / -normal_quantile(0.025)) ** 4
     observed, predicted = total[WY] / total[W], total[WP] / total[W]
-    half = z * np.sqrt(np.maximum(total[W2V], total[W2R2])) / total[W]
+    s = np.sqrt(np.maximum(total[W2V], total[W2R2])) / total[W]
     m = total[W] ** 2 / total[W2]
     k = np.minimum(observed * m, m)
-    low, _ = exact_limits(np.floor(k * (1 + WHOLE)), m, 1 - each)
-    _, high = exact_limits(np.minimum(np.ceil(k * (1 - WHOLE)), m), m, 1 - each)
+    fewer, more = np.floor(k * (1 + WHOLE)), np.minimum(np.ceil(k * (1 - WHOLE)), m)
+    least, most = exact_limits(fewer, m, 1 - 2 * rate)[0], exact_limits(more, m, 1 - 2 * rate)[1]
+    deviations = np.full(heaviest.size, z)
+    for g in np.flatnonzero(~enough & (information >= MIN_INFORMATION)):
+        deviations[g] = _inverse(-math.log(rate), float(heaviest[g] / (s[g] * total[W, g])))
+    farther = exact_limits(fewer, m, 1 - rate)[0], exact_limits(more, m, 1 - rate)[1]
+    bounded = error + np.sqrt(-math.log(rate / 2) / (2 * m))
+    exact = np.minimum(bounded, largest_error(*farther, predicted))
+    high = np.minimum(np.where(information >= MIN_INFORMATION, error + deviations * s, exact), 1.0)
     bias = observed - predicted
-    return np.where(enough, bias - half, low - predicted), np.where(enough, bias + half, high - predicted)
+    return GroupLimits(
+        bias_low=np.where(enough, bias - z * s, least - predicted),
+        bias_high=np.where(enough, bias + z * s, most - predicted),
+        high=high,
+        noise=np.where(information >= MIN_INFORMATION, s, np.inf),
+        rate=rate,
+    )

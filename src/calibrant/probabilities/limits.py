@@ -95,7 +95,13 @@ def largest_stretch(terms: FloatArray) -> float:
 def highest_error(events: NDArray[Any], n: float, predicted: float, rate: float) -> FloatArray:
     """Return the upper limits of `mean_frequency_limits`, given numbers of events among n rows."""
     least, most = exact_limits(events, np.full(events.shape, float(n)), 1 - rate)
-    return np.minimum(np.maximum(most, predicted), np.maximum(1 - least, 1 - predicted))
+    return largest_error(least, most, predicted)
+
+
+def largest_error(least: FloatArray, most: FloatArray, predicted: FloatArray | float) -> FloatArray:
+    """Return the largest extent of the cumulative differences, given limits of the true mean frequency."""
+    largest: FloatArray = np.minimum(np.maximum(most, predicted), np.maximum(1 - least, 1 - np.asarray(predicted)))
+    return largest
 
 
 def critical(survival: Callable[[float], float], rate: float) -> float:

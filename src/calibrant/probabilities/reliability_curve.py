@@ -24,7 +24,13 @@ from calibrant.inputs.options import check_bins, check_choice, check_count, chec
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
-from calibrant.probabilities.consistency_band import binned_band, fewest_refits, grid_rounding, isotonic_band
+from calibrant.probabilities.consistency_band import (
+    binned_band,
+    fewest_refits,
+    grid_rounding,
+    isotonic_band,
+    level_of_bins,
+)
 
 Strategy: TypeAlias = Literal["width", "mass", "isotonic"]
 
@@ -74,11 +80,12 @@ def reliability_curve(
         Interval of a frequency: ``"clopper-pearson"`` (default without weights, exact) or ``"wilson"`` (default with
         unequal weights, by the effective number of rows).
     simultaneous
-        Make the bands of all bins together contain the frequencies with probability `level` if calibrated (each bin at
-        level^(1/m) for the m bins that contain rows, which are independent). An isotonic region then contains whole
-        fits with this probability.
+        Make the bands of all bins together contain the frequencies with probability `level` if calibrated: each bin at
+        level^(1/m) for the m bins that contain rows, which are independent, or with unequal weights by one factor for
+        all bins. An isotonic region then contains whole fits with this probability.
     resamples, rng
-        Redraws of the outcomes for the band with unequal weights and for the isotonic region.
+        Redraws of the outcomes for the band with unequal weights, more if the level needs more, and for the isotonic
+        region.
 
     Returns
     -------
@@ -205,11 +212,6 @@ def _of_quantiles(summary: KeptRows) -> Curve:
     )
 
 
-def _band_level(table: BinTable, level: float, simultaneous: bool) -> float:
-    """Return the level of the band of each bin."""
-    return level ** (1 / int((table.count > 0).sum())) if simultaneous else level
-
-
 def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOptions) -> Curve:
     level, method, simultaneous = options.level, options.method, options.simultaneous
     equal = summary.has_equal_weights
@@ -221,9 +223,8 @@ def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOption
         scores, starts, of = summary.ordered(), summary.entry_starts(table.count.size), " of the means of cells"
     else:
         scores, starts, of = summary, summary.bin_starts(table.edges), ""
-    band_level = _band_level(table, level, simultaneous)
     band_low, band_high, found = binned_band(
-        scores, starts, table, band_level, options.resamples, generator(options.rng)
+        scores, starts, table, level, options.resamples, generator(options.rng), simultaneous=simultaneous
     )
     return Curve(
         kind="reliability",
@@ -276,7 +277,8 @@ def _rounding(grid: Grid, options: ReliabilityOptions) -> dict[str, float]:
     table = grid.bins(int(options.bins))
     bounds = dict.fromkeys(EXACT_ON_GRID, 0.0)
     if grid.has_equal_weights:
-        off = grid_rounding(grid, table, _band_level(table, options.level, options.simultaneous))
+        each = level_of_bins(table, options.level, simultaneous=options.simultaneous)
+        off = grid_rounding(grid, table, each)
         bounds |= {"consistency_low": off, "consistency_high": off}
     return bounds
 

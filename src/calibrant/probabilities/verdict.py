@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,14 @@ NO_REGION = "No single tenth of the rows is off by more than chance, but all tog
 SHARE_OF_REGIONS = 0.5  # of the error rate, for claims on ranges of scores; the limits of the size have the rest
 
 
+class Clustered(NamedTuple):
+    """What is known of rows that depend on each other within clusters."""
+
+    number: int  # of clusters
+    scale: float  # standard deviation of the noise of the cutoff error
+    ranges: tuple[Claim, ...]  # of scores that are off
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What the claims on one probability per row are made from."""
@@ -52,6 +60,7 @@ class Evidence:
     subject: Subject = ALL_ROWS
     named: str = "Probabilities"  # beginning of the headline
     happens: str = "it happens"
+    clustered: Clustered | None = None
 
 
 def region_level(setting: Setting) -> float:
@@ -102,8 +111,10 @@ def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
         test="calibration_test",
         pvalue=p,
     )
-    if not rejected or found.tenths is None:
+    if not rejected:
         return (main,)
+    if found.tenths is None:
+        return (main, *(found.clustered.ranges if found.clustered else ()))
     rate, exact = 1 - region_level(setting), found.summary.has_equal_weights
     return (main, *region_claims(found.tenths, level=setting.level, rate=rate, exact=exact))
 
@@ -170,8 +181,7 @@ class Scale:
             smaller, rare = mean, "events"
         if (smaller >= RARE and not setting.relative) or smaller == 0:
             return cls(1.0, USUAL_TOLERANCES)
-        factor = min(1.0, smaller / RARE)
-        return cls(smaller, tuple(factor * tolerance for tolerance in USUAL_TOLERANCES), rare)  # type: ignore[arg-type]
+        return cls(smaller, usual_tolerances(smaller), rare)  # type: ignore[arg-type]
 
     @property
     def meaning(self) -> str:
@@ -199,6 +209,16 @@ class Scale:
         if self.rare:
             return f"{100 * tolerance / self.unit:.10g} % of the predicted {self.rare}"
         return tolerance_words(tolerance)
+
+
+def usual_tolerances(mean: float) -> tuple[float, ...]:
+    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare.
+
+    >>> usual_tolerances(0.3), usual_tolerances(0.05)
+    ((0.01, 0.02, 0.05), (0.005, 0.01, 0.025))
+    """
+    factor = min(1.0, min(mean, 1 - mean) / RARE)
+    return tuple(factor * tolerance for tolerance in USUAL_TOLERANCES)
 
 
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
@@ -237,24 +257,26 @@ def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
         p = _pvalue(claim, found)
         return f"Calibration is rejected ({p}), but the tolerance lies between the limits of the error."
     usual = Scale.of(found.summary, setting, found.subject).usual[-1]
-    if setting.clusters is not None:
-        return ""
     if found.summary.walk.variance == 0:
         return "All predictions are 0 or 1, so no number of such rows is enough."
     tolerance = usual if setting.tolerance is None else setting.tolerance
-    needed = rows_to_pass(found.summary, tolerance, setting.level)
+    if found.clustered is not None:
+        needed = number_to_pass(found.clustered.number, found.clustered.scale, tolerance, setting.level)
+        return f"If the predictions are calibrated, about {needed:,} such clusters would show it 4 times in 5."
+    s = math.sqrt(found.summary.walk.variance) / found.summary.total_weight
+    needed = number_to_pass(found.summary.n, s, tolerance, setting.level)
     return f"If the predictions are calibrated, about {needed:,} rows would show it 4 times in 5."
 
 
-def rows_to_pass(summary: Ordered, tolerance: float, level: float) -> int:
-    """Return about how many rows with these scores pass a tolerance 4 times in 5 if they are calibrated.
+def number_to_pass(n: int, s: float, tolerance: float, level: float) -> int:
+    """Return about how many such rows or clusters pass a tolerance 4 times in 5 if they are calibrated.
 
-    They pass if the range of the cumulative differences plus z s is at most the tolerance; the range divided by s is
-    that of a Brownian motion, and 4 in 5 lie below its 80 % quantile.
+    They pass if the range of the cumulative differences plus z s is at most the tolerance, where s is the standard
+    deviation of the sum of n of them; the range divided by s is that of a Brownian motion, and 4 in 5 lie below its
+    80 % quantile.
     """
-    s = math.sqrt(summary.walk.variance) / summary.total_weight
     deviations = critical(brownian_range_sf, 1 - POWER) + normal_quantile((1 + level) / 2)
-    return rows_needed(summary.n * (deviations * s / tolerance) ** 2)
+    return rows_needed(n * (deviations * s / tolerance) ** 2)
 
 
 def region_words(claims: Sequence[Claim], happens: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +154,9 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
         return _of_quantiles(rows)
     if isinstance(rows.distribution, Samples):
         less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
-        return less / (rows.distribution.M + 1), (less + equal + 1) / (rows.distribution.M + 1)
+        counts = rows.distribution.counts
+        m = 1 + (rows.distribution.M if counts is None else counts.reshape(-1, *[1] * (less.ndim - 1)))
+        return less / m, (less + equal + 1) / m
     return _of_distribution(rows.distribution, rows.y)
 
 
@@ -207,29 +210,59 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     """
     if rng is not None:
         generator(rng)  # refuses what is not a generator, even where none is needed
+    rows, rng = equal_rows(rows, rng)
+    names = rows.names if isinstance(rows, DistributionRows) else None
     if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
         less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
-        return ranked(less, equal, rng, M=rows.distribution.M)
+        return ranked(less, equal, rng, M=rows.distribution.M, names=names)
     low, high = pit_bounds(rows)
     wide = high > low
     if not wide.any():
-        return cells(high, np.zeros(high.shape, bool))
+        return cells(high, np.zeros(high.shape, bool), names)
     if rng is None:
         raise InputError(
             f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values, "
             "and a value between its ends is drawn at random; pass rng=, a numpy Generator or a whole number"
         )
-    return cells(low + generator(rng).random(low.shape) * (high - low), wide)
+    return cells(low + generator(rng).random(low.shape) * (high - low), wide, names)
 
 
-def cells(u: FloatArray, drawn: Any) -> Ranked:
+RowsT = TypeVar("RowsT", DistributionRows, DistributionRows | QuantileRows | CdfRows)
+
+
+def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, Any]:
+    """Return rows with one number of draws each, and the random stream for what comes next.
+
+    Rows with unequal numbers keep as many random draws as the shortest has, or `draws` of them. Given its rank among
+    all M draws, the rank of the outcome among M₀ of them is hypergeometric, so uniform ranks stay uniform on 0 to M₀.
+
+    >>> from calibrant.inputs.rows import read_outcomes
+    >>> rows, _ = equal_rows(read_outcomes([2.5, 2.5], Samples([[1.0, 2.0, 3.0], [1.0, 2.0]])), 0)
+    >>> rows.distribution
+    Samples(2 rows, 2 draws)
+    """
+    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
+        if draws is not None:
+            raise InputError("draws= chooses among the draws of Samples; leave it out for other predictions")
+        return rows, rng
+    samples = rows.distribution
+    if samples.counts is None and draws in (None, samples.M):
+        return rows, rng
+    if rng is None:
+        why = f"draws={draws}" if samples.counts is None else "the rows have unequal numbers of draws, so some of them"
+        raise InputError(f"{why} are chosen at random; pass rng=, a numpy Generator or a whole number")
+    stream = generator(rng)
+    return replace(rows, distribution=samples.thin(draws, rng=stream)), stream
+
+
+def cells(u: FloatArray, drawn: Any, names: tuple[str, ...] | None = None) -> Ranked:
     """Return values of [0, 1] as ranks with M = 999: their cells of width 1/1000, right-closed, 0 in the first.
 
-    `drawn` says which of them were drawn at random.
+    `drawn` says which of them were drawn at random, `names` what the columns are called.
     """
     rank = bin_of(u.ravel(), width_edges(CELLS)).reshape(u.shape).astype(np.int64)
     tied = np.atleast_1d(np.count_nonzero(drawn, axis=0)).astype(np.int64)
-    return Ranked(rank, CELLS - 1, column_names(rank), tied, cells=True)
+    return Ranked(rank, CELLS - 1, names or column_names(rank), tied, cells=True)
 
 
 def legendre(M: int) -> FloatArray:

@@ -23,15 +23,15 @@ from calibrant.ranking.effects import (
     below,
     bin_counts,
     check_bins,
-    check_rng,
     chi2,
-    count_ranks,
     is_large,
     number_of_bins,
     rank_bins,
+    refuse_one_row,
     refuse_unequal_weights,
     shaped,
 )
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
 from calibrant.ranking.summary import Ranks
 
 SAME_SHARE = 1e-6  # within which two shares are equally near: 0.95 may come as a float32
@@ -47,6 +47,11 @@ def ecdf_difference(
     level: float = 0.95,
     points: int | ArrayLike | None = None,
     multiplicity: BandMultiplicity = "bonferroni",
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> Curve:
@@ -77,8 +82,10 @@ def ecdf_difference(
     multiplicity
         For several columns. ``"bonferroni"``: each band has level 1 - (1 - level)/C, and p-values are adjusted (Holm).
         ``"none"``: each column is judged by itself.
+    quantity, covariates, log_likelihood, log_density_y, draws
+        What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
     rng
-        Generator or seed that breaks ties between outcome and draws; needed if there are any.
+        Generator or seed that breaks ties between outcome and draws, and chooses draws; needed where either happens.
     weights
         Refused unless all are equal: weighted counts have no exact distribution.
 
@@ -117,28 +124,29 @@ def ecdf_difference(
     >>> curve.v.tolist()
     [0.0, 0.25, 0.25, 0.0, 0.0]
     """
-    options = EcdfOptions(level, points, multiplicity, rng)
+    by = (quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    options = EcdfOptions(*by, level, points, multiplicity)
     return ECDF_DIFFERENCE(y, prediction, options, weights=weights)
 
 
 @dataclass(frozen=True)
-class EcdfOptions:
+class EcdfOptions(RankedBy):
     """The options of `ecdf_difference`."""
 
     level: float
     points: int | ArrayLike | None
     multiplicity: BandMultiplicity
-    rng: Rng | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "level", check_band_level("level", self.level))
         check_multiplicity(self.multiplicity)
         if self.points is not None and not is_count(self.points):
             read_shares(self.points, "points")
-        check_rng(self.rng)
 
 
 def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
+    refuse_one_row("ecdf_difference", ranks)
     refuse_unequal_weights("ecdf_difference", ranks)
     level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
@@ -166,7 +174,16 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
 
 
 ECDF_DIFFERENCE = enter(
-    Entry(ecdf_difference, EcdfOptions, count_ranks, _ecdf_curve, reads=(Ranks,), kind="curve", predictions=JUDGED)
+    Entry(
+        ecdf_difference,
+        EcdfOptions,
+        count_ranked,
+        _ecdf_curve,
+        reads=(Ranks,),
+        kind="curve",
+        predictions=JUDGED,
+        unequal=True,
+    )
 )
 
 
@@ -178,6 +195,11 @@ def rank_histogram(
     bins: int | None = None,
     level: float = 0.95,
     multiplicity: BandMultiplicity = "bonferroni",
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> Curve:
@@ -189,7 +211,7 @@ def rank_histogram(
 
     Parameters
     ----------
-    y, prediction, multiplicity, weights
+    y, prediction, multiplicity, weights, quantity, covariates, log_likelihood, log_density_y, draws
         As in `ecdf_difference`.
     bins
         Number of bins, 2 to m. None: at most 20, some 20 rows each, and a divisor of m if one is near.
@@ -233,27 +255,28 @@ def rank_histogram(
     >>> curve.counts.tolist(), curve.expected.tolist()
     ([3, 1], [2.0, 2.0])
     """
-    options = HistogramOptions(bins, level, multiplicity, rng)
+    by = (quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    options = HistogramOptions(*by, bins, level, multiplicity)
     return RANK_HISTOGRAM(y, prediction, options, weights=weights)
 
 
 @dataclass(frozen=True)
-class HistogramOptions:
+class HistogramOptions(RankedBy):
     """The options of `rank_histogram`."""
 
     bins: int | None
     level: float
     multiplicity: BandMultiplicity
-    rng: Rng | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_bins(self.bins)
         object.__setattr__(self, "level", check_band_level("level", self.level))
         check_multiplicity(self.multiplicity)
-        check_rng(self.rng)
 
 
 def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
+    refuse_one_row("rank_histogram", ranks)
     refuse_unequal_weights("rank_histogram", ranks)
     level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
@@ -295,11 +318,12 @@ RANK_HISTOGRAM = enter(
     Entry(
         rank_histogram,
         HistogramOptions,
-        count_ranks,
+        count_ranked,
         _histogram_curve,
         reads=(Ranks,),
         kind="curve",
         predictions=JUDGED,
+        unequal=True,
     )
 )
 

@@ -17,7 +17,7 @@ from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import holm
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
-from calibrant.errors import InputError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
@@ -117,6 +117,17 @@ def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
         )
 
 
+MIN_ROWS_IN_WORDS = 20  # below which ranks have a band and no words
+
+
+def refuse_one_row(verb: str, ranks: Ranks) -> None:
+    """Refuse a single row, of which no band and no words can be had."""
+    if ranks.n == 1:
+        raise NotApplicableError(
+            f"{verb} needs more rows: one row has one rank, which tells nothing; at least {MIN_ROWS_IN_WORDS} rows"
+        )
+
+
 class Found(NamedTuple):
     """What a test found in each column: `columns` are details of each in their last axis, `shared` those of all.
 
@@ -158,7 +169,17 @@ def enter_rank_test(
 
     instead = dict.fromkeys(("intervals", "sets"), "Use coverage_test")
     return enter(
-        Entry(verb, options, summarise, finish, reads=(reads,), kind="test", predictions=JUDGED, instead=instead)
+        Entry(
+            verb,
+            options,
+            summarise,
+            finish,
+            reads=(reads,),
+            kind="test",
+            predictions=JUDGED,
+            instead=instead,
+            unequal=True,
+        )
     )
 
 

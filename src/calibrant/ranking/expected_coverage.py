@@ -25,7 +25,8 @@ from calibrant.ranking.curves import (
     nearest,
     read_shares,
 )
-from calibrant.ranking.effects import below, check_rng, count_ranks, refuse_unequal_weights, shaped
+from calibrant.ranking.effects import below, refuse_one_row, refuse_unequal_weights, shaped
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
 from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")
@@ -40,6 +41,11 @@ def expected_coverage(
     levels: ArrayLike | None = None,
     confidence: float = 0.95,
     multiplicity: BandMultiplicity = "bonferroni",
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> Curve:
@@ -58,10 +64,10 @@ def expected_coverage(
 
     Parameters
     ----------
-    y, prediction, rng, weights
+    y, prediction, rng, weights, quantity, covariates, log_likelihood, log_density_y, draws
         As in `ecdf_difference`; outcomes and predictions for central intervals, a summary for all.
     region
-        ``"central"``, of ranks along a line, or ``"hpd"``, of a summary of energy ranks:
+        ``"central"``, of ranks along a line, or ``"hpd"``, of energy ranks: ``quantity="log_density"``, or a summary,
         ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: ``"hpd"`` if high ranks are outlying
         outcomes, else ``"central"``.
     levels
@@ -109,40 +115,42 @@ def expected_coverage(
     >>> curve.level.tolist(), curve.coverage.tolist()
     ([0.8], [0.8])
     """
-    options = CoverageOptions(region, levels, confidence, multiplicity, rng)
+    by = (quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    options = CoverageOptions(*by, region, levels, confidence, multiplicity)
     return EXPECTED_COVERAGE(y, prediction, options, weights=weights)
 
 
 @dataclass(frozen=True)
-class CoverageOptions:
+class CoverageOptions(RankedBy):
     """The options of `expected_coverage`."""
 
     region: Literal["central", "hpd"] | None
     levels: ArrayLike | None
     confidence: float
     multiplicity: BandMultiplicity
-    rng: Rng | None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_choice("region", self.region, "central", "hpd", None)
         if self.levels is not None:
             read_shares(self.levels, "levels")
         object.__setattr__(self, "confidence", check_band_level("confidence", self.confidence))
         check_multiplicity(self.multiplicity)
-        check_rng(self.rng)
 
 
 def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: CoverageOptions) -> Ranks:
-    """Count the ranks of outcomes, coordinate by coordinate; they know nothing of densities."""
-    if options.region == "hpd":
+    """Count the ranks of outcomes; those of coordinates know nothing of densities."""
+    ranks = count_ranked(rows, options)
+    if options.region == "hpd" and not ranks.outward:
         raise InputError(
             'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
             'pass expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
         )
-    return count_ranks(rows, options)
+    return ranks
 
 
 def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
+    refuse_one_row("expected_coverage", ranks)
     refuse_unequal_weights("expected_coverage", ranks)
     confidence, levels, multiplicity = options.confidence, options.levels, options.multiplicity
     region = options.region or ("hpd" if ranks.outward else "central")
@@ -184,6 +192,7 @@ EXPECTED_COVERAGE = enter(
         kind="curve",
         predictions=JUDGED,
         instead=INSTEAD,
+        unequal=True,
     )
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,9 +20,9 @@ from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import check_band_level
-from calibrant.ranking.counting import JUDGED, Forecast, marginal_ranks
+from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
-from calibrant.ranking.effects import SMALLEST_PVALUE, band_test, check_rng
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, SMALLEST_PVALUE, band_test, refuse_one_row
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
 from calibrant.ranking.failures import (
@@ -33,10 +34,12 @@ from calibrant.ranking.failures import (
     supported,
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
 from calibrant.ranking.spread import contraction as contraction_of
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
+TOO_FEW = "too few rows"
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
@@ -50,6 +53,11 @@ def explain(
     outward: bool | None = None,
     joint: Ranks | None = None,
     contraction: ArrayLike | None = None,
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
 ) -> Explanation:
     r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
@@ -87,8 +95,11 @@ def explain(
     contraction
         The value of `contraction`, one per column, with a summary. It is reported, not judged. `explain` computes it
         from outcomes and draws or distributions.
+    quantity, covariates, log_likelihood, log_density_y, draws
+        What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
     rng
-        Generator or seed for ties; needed if outcomes equal draws. Without it ties of `joint_ranks` have the seed 0.
+        Generator or seed for ties, and to choose draws; needed where either happens. Without it ties of `joint_ranks`
+        have the seed 0.
 
     Returns
     -------
@@ -104,6 +115,8 @@ def explain(
 
     A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
     together with probability `level`.
+
+    Fewer than 20 rows have numbers and no words: `failure` is ``"too few rows"``. A single row is refused.
 
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
     distribution of all outcomes together, whose contraction is about 0. Errors that cancel between groups of rows are
@@ -125,12 +138,13 @@ def explain(
     """
     level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
-    check_rng(rng)
-    ranks, rows = _ranks_of(y, prediction, rng)
+    by = RankedBy(quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    ranks, rows = _ranks_of(y, prediction, by)
+    refuse_one_row("explain", ranks)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
-    shrunk = _contraction_of(contraction, ranks, rows, prediction)
+    shrunk = _contraction_of(contraction, ranks, rows)
     pvalues = _pvalues(ranks)
     joint_p = None if together is None else float(_pvalues(_one_column(together))[0])
     adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
@@ -190,6 +204,14 @@ def found_columns(
     return found
 
 
+def too_few_words(n: int) -> str:
+    """Say that so few rows have a band and no words."""
+    return (
+        f"{n} rows are too few to say in words what is right or wrong: at least {MIN_ROWS_IN_WORDS} rows. "
+        "ecdf_difference shows their ranks inside a band."
+    )
+
+
 def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = None) -> Explanation:
     """Return what is known of the columns in words and numbers."""
 
@@ -198,12 +220,13 @@ def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = N
             return values[0]
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
+    few = ranks.n < MIN_ROWS_IN_WORDS
     alone = all(column.failures[0] == NONE for column in columns)
     level = columns[0].level
-    joint_failure, joint = ("", "") if joint_p is None else joint_sentence(joint_p, level, alone)
+    joint_failure, joint = ("", "") if joint_p is None or few else joint_sentence(joint_p, level, alone)
     return Explanation(
-        sentence=each([sentence(column) for column in columns]),
-        failure=each([column.failures[0] for column in columns]),
+        sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
+        failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
         **{name: each([getattr(column.errors, name) for column in columns]) for name in EFFECTS},
         coverage={nominal: each([column.coverage[nominal] for column in columns]) for nominal in columns[0].coverage},
         smallest_shift=columns[0].smallest[0],
@@ -237,7 +260,7 @@ def _pvalues(ranks: Ranks) -> FloatArray:
     return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
 
 
-def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRows | None]:
+def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None]:
     if isinstance(y, Summary):
         if not isinstance(y, Ranks):
             raise SummaryError(
@@ -254,10 +277,11 @@ def _ranks_of(y: Any, prediction: Any, rng: Any) -> tuple[Ranks, DistributionRow
             "explain needs outcomes and their prediction, or a summary; ranks alone do not tell how many draws there "
             "were: pass Ranks.of(ranks, M)"
         )
-    rows = read("explain", JUDGED, y, prediction)
-    given = cast("DistributionRows | QuantileRows | CdfRows", rows)
-    ranks = Ranks.of_ranked(marginal_ranks(given, rng), given.w)
-    return ranks, given if isinstance(given, DistributionRows) else None
+    rows = read("explain", JUDGED, y, prediction, unequal=True)
+    given, stream = equal_rows(cast("DistributionRows | QuantileRows | CdfRows", rows), by.rng, by.draws)
+    ranks = count_ranked(given, replace(by, rng=stream))
+    of_coordinates = isinstance(given, DistributionRows) and by.quantity is None
+    return ranks, given if of_coordinates and isinstance(given, DistributionRows) else None
 
 
 def _one_column(joint: Any) -> Ranks:
@@ -285,7 +309,7 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     return cast(Ranks, JOINT_RANKS.summarise(rows, options))
 
 
-def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, prediction: Any) -> FloatArray | None:
+def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None) -> FloatArray | None:
     if given is not None:
         values = np.atleast_1d(read_array(given, "contraction"))
         if values.shape != (ranks.C,) or np.isnan(values).any():
@@ -294,6 +318,6 @@ def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None, pre
     if rows is None:
         return None
     try:
-        return np.atleast_1d(contraction_of(rows.y, prediction))
+        return np.atleast_1d(contraction_of(rows.y, rows.distribution))
     except InputError:  # distributions without a variance, infinite draws, one draw, outcomes that are all alike
         return None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import POINTERS, Entry, enter, public
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
 from calibrant.core.kinds import part_of, read
 from calibrant.core.moments import Moments
@@ -32,7 +32,6 @@ def pit(
     y: ArrayLike | None,
     prediction: Forecast,
     *,
-    draw_weights: ArrayLike | None = None,
     y_weight: ArrayLike | None = None,
     rng: Rng | None = None,
 ) -> FloatArray:
@@ -49,11 +48,10 @@ def pit(
         Outcomes; None for `CdfValues`, which have them already.
     prediction
         A distribution, `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), `Quantiles` or
-        `CdfValues`.
-    draw_weights : array_like of shape (n, M), optional
-        Importance weights of the draws of each row, target over proposal, on one scale with `y_weight`.
+        `CdfValues`. Rows of `Samples` may have unequal numbers of draws, and draws may have weights.
     y_weight : array_like of shape (n,), optional
-        The same at the outcome. Without it the mean weight of the draws stands for it, which is approximate.
+        For `Samples` with ``draw_weights``: the weight of the outcome, on one scale with theirs. Without it the mean
+        weight of the draws stands for it, which is approximate.
     rng
         Generator or seed for V. Needed as soon as one row has a jump; draws and quantiles always have.
 
@@ -81,8 +79,8 @@ def pit(
     >>> (pit([1.5], Samples([[1.0, 2.0, 3.0]]), rng=0) * 4).astype(int)
     array([1])
     """
-    rows = read("pit", JUDGED, y, prediction)
-    low, high = _bounds(cast("DistributionRows | QuantileRows | CdfRows", rows), draw_weights, y_weight)
+    rows = read("pit", JUDGED, y, prediction, unequal=True, weighted=True)
+    low, high = _bounds(cast("DistributionRows | QuantileRows | CdfRows", rows), y_weight)
     wide = np.count_nonzero(high > low)
     if not wide:
         return np.array(high)
@@ -94,24 +92,24 @@ def pit(
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
 
-def _bounds(rows: DistributionRows | QuantileRows | CdfRows, draw_weights: Any, y_weight: Any) -> Bounds:
-    if draw_weights is None:
+POINTERS["pit", "draw_weights"] = "Pass pit(y, Samples(draws, draw_weights=...))"
+
+
+def _bounds(rows: DistributionRows | QuantileRows | CdfRows, y_weight: Any) -> Bounds:
+    samples = rows.distribution if isinstance(rows, DistributionRows) else None
+    if not isinstance(rows, DistributionRows) or not isinstance(samples, Samples) or samples.draw_weights is None:
         if y_weight is not None:
-            raise InputError("y_weight goes with draw_weights, on one scale; give both or neither")
+            raise InputError("y_weight goes with Samples(draws, draw_weights=...), on one scale; give both or neither")
         return pit_bounds(rows)
-    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
-        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
-        raise InputError(f"draw_weights are for Samples; leave them out for {got}")
-    weights = _read(draw_weights, "draw_weights", (rows.n, rows.distribution.M), ("row", "draw"))
-    at_outcome = None if y_weight is None else _read(y_weight, "y_weight", (rows.n,), ("row",))
+    weights = samples.draw_weights
+    at_outcome = None if y_weight is None else _read_y_weight(y_weight, rows.n)
     largest = weights.max(axis=1) if at_outcome is None else np.maximum(weights.max(axis=1), at_outcome)
-    refuse_where(largest == 0, largest, "the weights of a row must not all be 0", "Drop such rows")
     power = -np.frexp(largest)[1]  # weights of a row times a power of two, to keep sums and squares in float64
     weights = np.ldexp(weights, power[:, None])
     at_outcome = _mean_weight(weights) if at_outcome is None else np.ldexp(at_outcome, power)
-    one_each = [1] * len(rows.distribution.shape)  # the weights of a draw are those of all its coordinates
+    one_each = [1] * len(samples.shape)  # the weights of a draw are those of all its coordinates
     weights, at_outcome = weights.reshape(*weights.shape, *one_each), at_outcome.reshape(-1, *one_each)
-    draws, y = as_compared(rows.distribution.held, rows.dtype), as_compared(rows.y, rows.dtype)[:, None]
+    draws, y = as_compared(samples.held, rows.dtype), as_compared(rows.y, rows.dtype)[:, None]
     total = weights.sum(axis=1) + at_outcome
     less = np.where(draws < y, weights, 0.0).sum(axis=1)
     at_most = np.where(draws <= y, weights, 0.0).sum(axis=1)
@@ -129,13 +127,12 @@ def _mean_weight(weights: FloatArray) -> FloatArray:
     return np.asarray(weights.mean(axis=1))
 
 
-def _read(values: Any, name: str, shape: tuple[int, ...], axes: tuple[str, ...]) -> FloatArray:
-    array = read_array(values, name)
-    if array.shape != shape:
-        wanted = "one weight per draw, shape (n, M)" if len(shape) == 2 else "one weight per row, shape (n,)"
-        raise InputError(f"{name} must have {wanted} = {shape}; got shape {array.shape}")
+def _read_y_weight(values: Any, n: int) -> FloatArray:
+    array = read_array(values, "y_weight")
+    if array.shape != (n,):
+        raise InputError(f"y_weight must have one weight per row, shape (n,) = ({n},); got shape {array.shape}")
     bad = ~(np.isfinite(array) & (array >= 0))
-    refuse_where(bad, array, f"{name} must be finite and at least 0", "Drop or repair such rows", axes=axes)
+    refuse_where(bad, array, "y_weight must be finite and at least 0", "Drop or repair such rows")
     return array
 
 
@@ -240,7 +237,16 @@ def _histogram(summary: Moments, options: PitOptions) -> Curve:
 
 
 PIT_HISTOGRAM = enter(
-    Entry(pit_histogram, PitOptions, _bin_shares, _histogram, reads=(Moments,), kind="curve", predictions=JUDGED)
+    Entry(
+        pit_histogram,
+        PitOptions,
+        _bin_shares,
+        _histogram,
+        reads=(Moments,),
+        kind="curve",
+        predictions=JUDGED,
+        unequal=True,
+    )
 )
 
 

@@ -24,6 +24,7 @@ from calibrant.core.plot_style import (
     worst_first,
 )
 from calibrant.errors import refuse_choice
+from calibrant.ranking import map_plots
 
 PIT = "probability integral transform"
 MAX_DOTS = 25  # points or levels that are drawn as dots
@@ -283,3 +284,5 @@ def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any
 
 
 PIT_HISTOGRAM = Picture(draw_pit_histogram, marks_pit_histogram, describe_pit_histogram, thinned=("lower", "density"))
+
+CONDITIONAL_MAP = map_plots.CONDITIONAL_MAP

@@ -6,23 +6,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim, Subject
-from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import legendre, marginal_ranks
-from calibrant.ranking.covariates import score_found
+from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.effects import band_test, column_errors
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
+from calibrant.ranking.quantities import ranked_by
+from calibrant.ranking.relation import Relation, relation
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
 from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
@@ -41,6 +40,8 @@ class RankCheck(NamedTuple):
     pvalue: float
     method: str
     conditional: bool = False  # it uses what was known of each row
+    quantity: bool = False  # it ranks a quantity that the user asked for
+    relation: Relation | None = None  # what the test of ranks against covariates found
 
     def adjusted(self, tests: int) -> float:
         """Return the p-value that allows for so many checks."""
@@ -101,6 +102,21 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     return checks, missing
 
 
+def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]:
+    """Return the band test of each quantity that was asked for."""
+    if setting.quantity is None:
+        return []
+    ranks = Ranks.of_ranked(ranked_by(rows, replace(setting.quantity, rng=setting.rng)), rows.w)
+    test, method = band_test(ranks), "curve of the ranks against its simultaneous band; exact"
+    checks = []
+    for c, name in enumerate(ranks.names):
+        called, column = name or "the quantity", ranks.take([c])
+        found = (float(test.gamma[c]), float(test.pvalue[c]), method)
+        column = replace(column, names=(called,))
+        checks.append(RankCheck(f"ranks.{called}", f"ranks by {called}", column, *found, quantity=True))
+    return checks
+
+
 def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> RankCheck:
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
     ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
@@ -110,51 +126,33 @@ def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting:
     return RankCheck(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
 
 
-def conditional_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
-    """Return the checks of ranks against covariates, and what did not apply."""
+def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int) -> tuple[list[RankCheck], list[str]]:
+    """Return the checks of ranks against covariates, and what did not apply; there are `beside` other checks."""
     x = setting.covariates
     if x is None:
         return [], []
     checks, missing = [], []
+    is_finite = cast(Samples, rows.distribution).finite
     try:
-        checks.append(_relation(Ranks.of_ranked(marginal_ranks(rows, setting.rng), rows.w, x=x)))
+        found = relation(marginal_ranks(rows, setting.rng), rows.w, setting, checks=beside + 1 + is_finite)
+        test = found.found
+        label = "ranks against covariates"
+        checks.append(
+            RankCheck(CONDITIONAL, label, None, test.statistic, test.pvalue, test.method, True, relation=found)
+        )
+        if not found.searched_boxes:
+            missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
-    if cast(Samples, rows.distribution).finite:
+    if is_finite:
         try:
-            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x))
+            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing
 
 
-def _relation(ranks: Ranks) -> RankCheck:
-    """Return the score test of ranks against covariates that allows for errors which all rows share.
-
-    `rank_score_test` takes φ_1 and φ_2 as uncorrelated and of variance 1, as they are if ranks are uniform. Here they
-    are first given this covariance, so that a spread that is wrong everywhere is not taken for a relation.
-    """
-    (moments,) = ranks.covariates
-    cross = moments.cross.copy()  # (q, K, C)
-    for c in range(ranks.C):
-        cross[:, :, c] = cross[:, :, c] @ _whitening(ranks.counts[:, c], cross.shape[1])
-    found = score_found(replace(ranks, covariates=(replace(moments, cross=cross),)))
-    p = holm(found.pvalue)
-    worst = int(p.argmin())
-    name, label = "rank_score_test", "ranks against covariates"
-    return RankCheck(name, label, None, float(found.statistic[worst]), float(p[worst]), found.words, True)
-
-
-def _whitening(counts: NDArray[np.int64], K: int) -> FloatArray:
-    """Return the root of the inverse covariance of φ_1 to φ_K in these counts; 0 in directions without spread."""
-    phi = legendre(counts.size - 1)[:K]
-    mean = phi @ counts / counts.sum()
-    values, vectors = np.linalg.eigh((phi * counts) @ phi.T / counts.sum() - np.outer(mean, mean))
-    varies = values > NO_SPREAD * K
-    return np.asarray(vectors[:, varies] / np.sqrt(values[varies]) @ vectors[:, varies].T)
-
-
-NO_SPREAD = 1e-12  # variance of φ below which ranks are all alike
+CONDITIONAL = "conditional_test"
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
@@ -233,65 +231,3 @@ def _how(coordinate: str, errors: NormalErrors) -> str:
         words.append(f"spread needs the factor {errors.spread:.2f}")
     where = f"{coordinate}: " if coordinate else ""
     return where + (", ".join(words) or "ranks uneven")
-
-
-BLOCK = 1 << 17  # draws whose spectra are taken together
-MIN_DRAWS = 4  # fewer draws do not tell a lag of 1 from the unknown mean
-
-
-def autocorrelation_time(draws: NDArray[Any]) -> FloatArray:
-    r"""Return τ of draws (n, M, D) along their second axis for each coordinate, (D,), or (1,) for draws (n, M).
-
-    .. math:: \tau = 1 + 2 \sum_{k \ge 1} \rho_k ,
-
-    the number of successive draws that tell as much as one independent draw. :math:`\rho_k` is the mean over rows of
-    the autocorrelation at lag k, and the sum ends before the first pair :math:`\rho_{2t} + \rho_{2t+1}` that is not
-    positive (Geyer 1992), at the latest at M/3. What the unknown mean of each row takes away is added again (Wolff
-    2004). Rows without spread are left out; 1 where nothing can be told, as with fewer than 4 draws.
-
-    For independent draws the value is 1 on average, with a standard error of about 3/√(nM). If M is less than about
-    20τ it is too low: thin the draws by it and look again. Draws that were sorted seem to depend on each other, though
-    ranks do not mind.
-
-    Every draw twice, which makes ρ_1 = ½:
-
-    >>> draws = np.random.default_rng(0).normal(size=(2000, 50))
-    >>> autocorrelation_time(np.repeat(draws, 2, axis=1)).round(1)
-    array([2.])
-    """
-    columns = draws[:, :, None] if draws.ndim == 2 else draws
-    return np.array([_time(columns[:, :, d]) for d in range(columns.shape[2])])
-
-
-def _time(draws: NDArray[Any]) -> float:
-    M = int(draws.shape[1])
-    rho = _autocorrelations(draws) if M >= MIN_DRAWS else None
-    if rho is None:
-        return 1.0
-    pairs = rho[: 2 * max(1, M // 6)].reshape(-1, 2).sum(axis=1)
-    positive = int(np.argmin(np.append(pairs > 0, False)))
-    L = max(1, 2 * positive)  # lags 0 to L - 1 are summed
-    width = 2 * L - 1  # on both sides
-    total = float(2 * rho[:L].sum() - 1)
-    missing = total / (M - width)  # the variance of a row's mean, by which each lag is too low
-    return (total + width * missing) / (1 + missing)
-
-
-def _autocorrelations(draws: NDArray[Any]) -> FloatArray | None:
-    """Return the mean over rows of ρ_0, ρ_1, ..; None if no row varies."""
-    n, M = draws.shape
-    power, rows = np.zeros(M + 1), 0
-    for part in chunks(n, max(1, BLOCK // M)):
-        x = draws[part].astype(np.float64)
-        x = x[x.max(axis=1) > x.min(axis=1)]
-        x /= np.abs(x).max(axis=1, keepdims=True)  # squares stay in range
-        x -= x.mean(axis=1, keepdims=True)
-        size = np.sqrt((x * x).sum(axis=1, keepdims=True))
-        x = x[size[:, 0] > 0] / size[size[:, 0] > 0]
-        spectrum = np.fft.rfft(x, 2 * M, axis=1)
-        power += (spectrum.real**2 + spectrum.imag**2).sum(axis=0)
-        rows += len(x)
-    if rows == 0:
-        return None
-    sums = np.fft.irfft(power, 2 * M)[:M] / rows
-    return np.asarray(sums * M / (M - np.arange(M)))  # as many products at every lag

@@ -163,9 +163,15 @@ def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
 
 
 def check_claims(checks: Checks) -> list[Claim]:
-    """Return the claims of the checks of the whole and of covariates that reject."""
+    """Return the claims of the checks of the whole and of covariates that reject, after the regions that these name."""
     level, n = checks.setting.level, checks.ranks.n
-    return [
+    regions = [
+        claim
+        for check in checks.conditional
+        if check.relation is not None and checks.rejects(check)
+        for claim in check.relation.claims()
+    ]
+    return regions + [
         Claim(
             "miscalibrated",
             COVARIATES if check.conditional else WHOLE,

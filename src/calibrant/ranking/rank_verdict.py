@@ -9,6 +9,7 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Su
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.explain_words import Found, contraction_words, sentence, visible_words
 from calibrant.ranking.failures import NONE, POWER
 from calibrant.ranking.rank_checks import RankCheck
@@ -23,10 +24,9 @@ from calibrant.ranking.rank_claims import (
     main_claim,
     subject_of,
 )
+from calibrant.ranking.relation import RELATION
 
-RELATION = "what was known of a row predicts where its outcome falls among the draws"
 MANY_POINTS = 5.0  # percentage points between limits that need no decimals
-MIN_ROWS_IN_WORDS = 20  # below which shares of rows are not worth a headline
 
 
 def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Verdict:
@@ -145,7 +145,12 @@ class _Words(NamedTuple):
         return [*(f"{_start(subject_of(ranks, c))}{sentence(self.columns[c])}" for c in off[:NAMED]), *more]
 
     def _of_whole(self) -> list[str]:
-        off = [check for check in self.checks.joint if self.checks.rejects(check)]
+        off = [check for check in self.checks.joint if self.checks.rejects(check) and not check.quantity]
+        quantities = [check for check in self.checks.joint if self.checks.rejects(check) and check.quantity]
+        words = f"Outcomes do not fall evenly among their draws: {self._listed(quantities)}."
+        return [*self._of_joint(off), *([words] if quantities else [])]
+
+    def _of_joint(self, off: list[RankCheck]) -> list[str]:
         if not off:
             return []
         if self._coordinates_pass() and not self.checks.ranks.single:
@@ -158,10 +163,8 @@ class _Words(NamedTuple):
         found = [f"{reason}" for reason in self.checks.not_compared]
         for check in self.checks.conditional:
             p, rejects = self._listed([check]), self.checks.rejects(check)
-            if check.ranks is None and rejects:
-                found.append(f"{RELATION[0].upper()}{RELATION[1:]} ({p}): it was not used well.")
-            elif check.ranks is None:
-                found.append(f"No relation between ranks and covariates was found ({p}).")
+            if check.relation is not None:
+                found.append(check.relation.sentence(p, check.adjusted(self.checks.tests), rejects=rejects))
             elif rejects and self._coordinates_pass():
                 found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
             elif rejects:

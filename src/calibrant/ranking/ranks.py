@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
-from calibrant.core.dispatch import chunks
-from calibrant.errors import InputError, shown
-from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import JUDGED, Forecast, Ranked, as_compared, marginal_ranks, rank_counts
-from calibrant.ranking.covariates import read_covariates
-from calibrant.ranking.effects import check_rng
-from calibrant.ranking.members import tie_broken
+from calibrant.ranking.counting import JUDGED, Forecast
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
-
-Quantity = Callable[..., Any]
 
 
 @public_ranks
@@ -29,8 +15,11 @@ def ranks(
     y: Outcomes | None,
     prediction: Forecast | None = None,
     *,
-    quantity: Quantity | Mapping[str, Quantity] | None = None,
+    quantity: Quantities | None = None,
     covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
 ) -> RankArray:
     r"""Number of draws below the outcome: uniform on 0 to M if outcome and draws are exchangeable.
@@ -45,20 +34,32 @@ def ranks(
         `Samples` of draws (n, M) or (n, M, D), those of row i in ``draws[i]``. Or a distribution, `Quantiles` or
         `CdfValues`.
     quantity
-        For `Samples`: a function f whose values are ranked in place of the coordinates, or a mapping from names to such
-        functions. ``f(z)`` receives the members, an array (n, M + 1, D), or (n, M + 1) for numbers, with the outcome at
-        ``z[:, 0]`` and the draws after it, and returns values (n, M + 1). A function of two arguments without
-        defaults is called as ``f(z, x)``. It must treat the members alike, which is checked in one row.
+        For `Samples`: what is ranked in place of the coordinates. A function f, the name of a ready quantity, a list of
+        these, or a mapping from your names to them. ``f(z)`` receives the members, an array (n, M + 1, D), or
+        (n, M + 1) for numbers, with the outcome at ``z[:, 0]`` and the draws after it, and returns values (n, M + 1). A
+        function of two arguments without defaults is called as ``f(z, x)``. It must treat the members alike, which is
+        checked in one row. Ready ones: ``"sum"``, ``"max"``, ``"min"``, ``"range"`` of the coordinates; ``"norm"``
+        (Euclidean, coordinates over their pooled standard deviation); ``"product"`` (of each pair of coordinates, at
+        most 10 of them); ``"mean_distance"`` (as in `joint_ranks`); ``"log_density"`` (as in `energy_ranks`, high ranks
+        are improbable outcomes); ``"log_likelihood"``.
     covariates
         What the predictions were made from, with one value, vector or array per row: the x of ``f(z, x)``.
+    log_likelihood
+        The function ``f(z, x)`` of the quantity ``"log_likelihood"``: the log likelihood of x at each member.
+    log_density_y
+        For the quantity ``"log_density"``: the log density of the prediction at each outcome, (n,).
+    draws
+        Among how many draws outcomes are ranked: random ones of each row, all if not given. Rows with unequal numbers
+        of draws keep as many as the shortest has.
     rng
-        Generator or seed for U. Needed as soon as an outcome equals a draw, or a distribution function jumps at it.
+        Generator or seed for U. Needed as soon as an outcome equals a draw, a distribution function jumps at it, or
+        draws are chosen.
 
     Returns
     -------
     ndarray of int64
-        (n,) for numbers, (n, D) for vectors, coordinate by coordinate; (n,) for one quantity and (n, Q) for a mapping
-        of Q.
+        (n,) for numbers, (n, D) for vectors, coordinate by coordinate; (n,) for one quantity and (n, Q) for a list or
+        mapping of Q.
 
     Notes
     -----
@@ -93,166 +94,10 @@ def ranks(
     >>> samples = Samples([[[1.0, 1.0], [4.0, 5.0]]])
     >>> ranks([[0.0, 3.0]], samples, quantity={"sum": lambda z: z.sum(axis=2)})
     array([[1]])
+    >>> ranks([[0.0, 3.0]], samples, quantity="sum")
+    array([1])
     """
-    return RANKS(y, prediction, RankOptions(quantity, covariates, rng))
+    return RANKS(y, prediction, RankedBy(quantity, covariates, log_likelihood, log_density_y, draws, rng))
 
 
-@dataclass(frozen=True)
-class RankOptions:
-    """The options of `ranks`."""
-
-    quantity: Quantity | Mapping[str, Quantity] | None
-    covariates: ArrayLike | None
-    rng: Rng | None
-
-    def __post_init__(self) -> None:
-        if self.quantity is not None:
-            check_quantities(self.quantity)
-        elif self.covariates is not None:
-            raise InputError("covariates= goes with quantity=, a function f(z, x) that uses them")
-        check_rng(self.rng)
-
-
-def _ranked(rows: DistributionRows | QuantileRows | CdfRows, options: RankOptions) -> Ranked:
-    quantity, covariates = options.quantity, options.covariates
-    if quantity is None:
-        return marginal_ranks(rows, options.rng)
-    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
-        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
-        raise InputError(
-            f"quantity= is for Samples: it is computed from draws; got {got}. Pass draws of the distribution"
-        )
-    functions = quantities_by_name(quantity)
-    with_covariates = {name for name, f in functions.items() if takes_covariates(f)}
-    if with_covariates and covariates is None:
-        which = ", ".join(map(repr, sorted(with_covariates))) if with_covariates != {""} else "it"
-        raise InputError(f"quantity f(z, x) needs covariates=, which is x; {which} has two arguments")
-    if covariates is not None and not with_covariates:
-        raise InputError(
-            "covariates= goes with a quantity f(z, x) of two arguments without defaults; none of these has"
-        )
-    x = read_covariates(covariates, rows.n, rows.keep) if with_covariates else None
-    z = _members(rows, rows.distribution)
-    less, equal = np.empty((2, rows.n, len(functions)), np.int64)
-    for c, (name, f) in enumerate(functions.items()):
-        values = values_of(name, f, z, x if name in with_covariates else None)
-        less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
-    if callable(quantity):
-        less, equal = less[:, 0], equal[:, 0]
-    M, names = rows.distribution.M, tuple(functions)
-    return tie_broken(less, equal, options.rng, M=M, what="the quantity", names=names)
-
-
-RANKS = enter_ranks(ranks, RankOptions, _ranked, predictions=JUDGED)
-
-
-def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
-    """Return outcome and draws in one array, (n, M + 1) or (n, M + 1, D), as the coarser of their types."""
-    y = as_compared(rows.y, rows.dtype)
-    z = np.empty((rows.n, distribution.M + 1, *distribution.shape), y.dtype)
-    z[:, 0] = y
-    for part in chunks(rows.n):
-        z[part, 1:] = as_compared(distribution.held[part], rows.dtype)
-    return z
-
-
-def check_quantities(quantity: Any) -> None:
-    """Refuse what is neither a function nor a mapping from names to functions."""
-    if callable(quantity):
-        return
-    if not isinstance(quantity, Mapping) or not quantity:
-        raise InputError(
-            f"quantity must be a function of the members z, or a mapping from names to such functions; got "
-            f"{shown(quantity)}"
-        )
-    for name, f in quantity.items():
-        if not isinstance(name, str) or not callable(f):
-            raise InputError(f"quantity must map names to functions; got {shown(name)}: {shown(f)}")
-
-
-def quantities_by_name(quantity: Quantity | Mapping[str, Quantity]) -> dict[str, Quantity]:
-    """Return quantities by their names; a function by itself has the name it was defined with, "" for a lambda."""
-    if not callable(quantity):
-        return dict(quantity)
-    name = getattr(quantity, "__name__", "")
-    return {"" if name == "<lambda>" else str(name): quantity}
-
-
-def takes_covariates(f: Quantity) -> bool:
-    """Tell whether a function is f(z, x): whether it has a second argument without a default.
-
-    >>> takes_covariates(lambda z, x: z), takes_covariates(lambda z: z), takes_covariates(np.abs)
-    (True, False, False)
-    """
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions do not tell
-        return False
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in positional and p.default is p.empty for p in parameters) > 1
-
-
-def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
-    """Return the values of all members, (n, M + 1), from z (n, M + 1, D) or (n, M + 1); x None is left out.
-
-    f is asked a second time with the members of one row moved round, and their values must move with them.
-    """
-    given = () if x is None else (x,)
-    found = _asked(name, f, z, given).copy()  # f may write its next values into the same array
-    differs = (z[:, 0] != z[:, -1]).reshape(len(z), -1).any(axis=1)
-    row = int(np.argmax(differs))  # in which moving the members round is visible
-    turned = z.copy()
-    turned[row] = np.roll(z[row], 1, axis=0)
-    again = _asked(name, f, turned, given)[row]
-    if not _same(again, np.roll(found[row], 1), z.dtype):
-        raise InputError(
-            "{name} must treat the outcome, z[:, 0], and the draws alike: a value may depend on its member, "
-            "on the set of members of its row and on x. The values of {row} did not move with its members",
-            name=_named(name),
-            row=row,
-        )
-    return found
-
-
-def _asked(name: str, f: Quantity, z: NDArray[Any], given: tuple[Any, ...]) -> NDArray[Any]:
-    z.flags.writeable = False
-    values = np.asarray(f(z.view(), *given))  # of a view nobody can make it writeable
-    n, m = z.shape[:2]
-    if values.shape != (n, m):
-        raise InputError(
-            f"{_named(name)} must return one value per row and member, shape (n, M + 1) = ({n}, {m}), from z of shape "
-            f"{z.shape}; got shape {values.shape}"
-        )
-    if values.dtype.kind not in "biuf":
-        raise InputError(f"{_named(name)} must return real numbers; got values of type {values.dtype}")
-    bad = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
-    if bad.any():
-        row, member = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        which = "the outcome" if member == 0 else f"draw {int(member) - 1}"
-        raise InputError(
-            "{name} must not be missing; it is nan at {which} of {row}", name=_named(name), which=which, row=int(row)
-        )
-    return _native(values)
-
-
-def _native(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values in a type that compiled code knows."""
-    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
-        return values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
-    return values.astype(values.dtype.newbyteorder("="), copy=False)
-
-
-def _same(a: NDArray[Any], b: NDArray[Any], dtype: np.dtype[Any]) -> bool:
-    """Tell whether values are equal up to what sums taken in another order leave."""
-    if a.dtype.kind != "f":
-        return bool(np.array_equal(a, b))
-    coarser = dtype if np.finfo(dtype).eps > np.finfo(a.dtype).eps else a.dtype
-    finite = np.isfinite(b)
-    size = float(np.abs(b[finite]).max(initial=0.0))
-    with np.errstate(invalid="ignore"):  # inf - inf, where both are the same
-        near = np.abs(a - b) <= np.sqrt(np.finfo(coarser).eps) * size
-    return bool((near | (a == b)).all())
-
-
-def _named(name: str) -> str:
-    return f"quantity {name!r}" if name else "quantity"
+RANKS = enter_ranks(ranks, RankedBy, ranked_by, predictions=JUDGED)

@@ -16,7 +16,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import read_row_labels
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.counting import Forecast, legendre, marginal_ranks
+from calibrant.ranking.counting import Forecast, legendre
 from calibrant.ranking.effects import (
     BLOCK,
     Found,
@@ -34,6 +34,7 @@ from calibrant.ranking.effects import (
     rank_effect,
     stream_after_ties,
 )
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
 from calibrant.ranking.summary import Ranks
 
 MIN_GROUP_ROWS = 20  # rows of a group that is tested
@@ -47,6 +48,11 @@ def uniformity_test(
     *,
     multiplicity: Multiplicity = "holm",
     groups: ArrayLike | None = None,
+    quantity: Quantities | None = None,
+    covariates: ArrayLike | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng | None = None,
     weights: ArrayLike | None = None,
 ) -> TestResult:
@@ -71,8 +77,11 @@ def uniformity_test(
     groups
         Labels of rows: the test is made in each group and column, adjusted over all of them. A group of fewer than 20
         rows is listed and not tested (NaN).
+    quantity, covariates, log_likelihood, log_density_y, draws
+        What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
     rng
-        Generator or seed; needed for ties between outcome and draws, and for jumps of a distribution function.
+        Generator or seed; needed for ties between outcome and draws, for jumps of a distribution function, and to
+        choose draws.
     weights
         Refused unless all are equal.
 
@@ -110,18 +119,23 @@ def uniformity_test(
     >>> uniformity_test(Ranks.of(range(500), M=1000)).pvalue < 1e-100
     True
     """
-    return UNIFORMITY_TEST(y, prediction, UniformityOptions(multiplicity, rng, groups), weights=weights)
+    by = (quantity, covariates, log_likelihood, log_density_y, draws, rng)
+    return UNIFORMITY_TEST(y, prediction, UniformityOptions(*by, multiplicity, groups), weights=weights)
 
 
 @dataclass(frozen=True)
-class UniformityOptions(RankTestOptions):
+class UniformityOptions(RankTestOptions, RankedBy):
     """The options of `uniformity_test`."""
 
     groups: ArrayLike | None
 
+    def __post_init__(self) -> None:
+        RankTestOptions.__post_init__(self)
+        RankedBy.__post_init__(self)
+
 
 def _count_by_group(rows: DistributionRows | QuantileRows | CdfRows, options: UniformityOptions) -> Ranks:
-    found, groups = marginal_ranks(rows, options.rng), options.groups
+    found, groups = ranked_by(rows, options), options.groups
     labels = None if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
     return Ranks.of_ranked(found, rows.w, labels=labels)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from calibrant.core.catalogue import LOOKALIKES, Entry, enter, public
 from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError
-from calibrant.ranking.counting import Ranked
+from calibrant.ranking.counting import Ranked, equal_rows
 from calibrant.ranking.summary import Ranks
 
 OptionsT = TypeVar("OptionsT")
@@ -73,11 +73,16 @@ def enter_ranks(
 ) -> RankEntry[OptionsT]:
     """Enter a verb that returns ranks; `summarize` finds it by its name.
 
-    An option with a value for each row must be cut by `rows.keep` in `rank`.
+    An option with a value for each row must be cut by `rows.keep` in `rank`, which sees as many draws in every row.
     """
 
+    def of_equal_rows(rows: Any, options: OptionsT) -> Ranked:
+        rows, stream = equal_rows(rows, options.rng)  # type: ignore[attr-defined]  # they all have it
+        changed = stream is not options.rng  # type: ignore[attr-defined]
+        return rank(rows, replace(options, rng=stream) if changed else options)  # type: ignore[type-var]
+
     def summarise(rows: AnyRows, options: OptionsT) -> Ranks:
-        return Ranks.of_ranked(rank(rows, options), rows.w)
+        return Ranks.of_ranked(of_equal_rows(rows, options), rows.w)
 
     def finish(summary: Ranks, options: OptionsT) -> RankArray:
         return entry.of_summary(summary, options)
@@ -91,7 +96,8 @@ def enter_ranks(
         kind="ranks",
         predictions=predictions,
         instead=instead or {},
-        rank=rank,
+        rank=of_equal_rows,
+        unequal=True,
     )
     enter(entry)
     return entry

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 WORDS = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
 OF_CALIBRATION = ("ece", "cutoff_error", "mce", "mmce", "skce", "kuiper_test", "kolmogorov_smirnov_test")
 SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
-INDEPENDENT = "Rows are assumed to be independent; for a series give the time of each row."
+INDEPENDENT = (
+    "Rows are assumed to be independent; for a series give the time of each row, and for rows that depend on each "
+    "other, such as those of one customer, their clusters."
+)
+MANY_MODELS = 8  # beyond which a picture is taller
+MAX_PAIRS_DRAWN = 30  # in one picture
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +95,8 @@ class Comparison(Reported):
         """Draw the reliability curves and the differences into one new Matplotlib figure and return it."""
         figures = [figure for section in self.findings.sections for figure in section.figures]
         canvas, places = pictures.new_grid(len(figures))
+        if len(self.names) > MANY_MODELS:  # the legend has a line for each, and their pairs need room
+            canvas.set_figheight(canvas.get_figheight() * len(self.names) / MANY_MODELS)
         for figure, ax in zip(figures, places, strict=True):
             figure.curve.plot(ax)
             ax.set_title(figure.title.replace("$", r"\$"))
@@ -180,7 +187,7 @@ def _findings(found: Comparison) -> Findings:
     caveats = (
         *((SHARPNESS,) if scores else ()),
         *(f"{metric_words(metric)} is not compared: {reason}" for metric, reason in found.refused.items()),
-        *((INDEPENDENT,) if "long-run" not in "".join(found.methods.values()) else ()),
+        *(() if any(word in " ".join(found.methods.values()) for word in ("long-run", "clusters")) else (INDEPENDENT,)),
     )
     return Findings(
         kind="comparison",
@@ -218,7 +225,8 @@ def _reliability(found: Comparison) -> tuple[Figure, ...]:
 
 
 def _differences(found: Comparison, metric: str) -> Figure:
-    pairs, words = _pairs(found, metric), metric_words(metric)
+    every, words = _pairs(found, metric), metric_words(metric)
+    pairs, shown = _drawn(every, found, metric)
     columns = {"pair": np.arange(len(pairs))} | {
         name: np.array([getattr(pair, name) for pair in pairs]) for name in ("difference", "low", "high")
     }
@@ -230,10 +238,26 @@ def _differences(found: Comparison, metric: str) -> Figure:
     }
     reading = (
         "Limits that do not reach the dashed line show a difference. The limits of all pairs and metrics together "
-        f"contain the true differences with {100 * found.level:g} % confidence."
+        f"contain the true differences with {100 * found.level:g} % confidence.{shown}"
     )
     curve = Curve("differences", columns, found.methods[metric], found.n, details)
     return Figure(f"{metric}_differences", f"Differences of the {words}", reading, curve)
+
+
+def _drawn(pairs: list[Pair], found: Comparison, metric: str) -> tuple[list[Pair], str]:
+    """Return the pairs that are drawn: all, or of many those with the model of the lowest value; and words on that."""
+    if len(pairs) <= MAX_PAIRS_DRAWN:
+        return pairs, ""
+    values = dict(zip(found.names, found.values[metric], strict=True))
+    best = min(values, key=values.__getitem__)
+    with_best = [pair for pair in pairs if best in (pair.first, pair.second)]
+    with_best.sort(key=lambda pair: max(values[pair.first], values[pair.second]))
+    drawn = with_best[:MAX_PAIRS_DRAWN]
+    nearest = " nearest" if len(drawn) < len(with_best) else ""
+    return drawn, (
+        f" Of {len(pairs):,} pairs the {len(drawn)}{nearest} with {best} are drawn, the model with the lowest "
+        f"{metric_words(metric)}; the table has all."
+    )
 
 
 def _section(found: Comparison, metric: str) -> Section:

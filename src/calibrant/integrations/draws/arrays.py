@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +10,12 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import as_array
+from calibrant.inputs.named import element_names
 from calibrant.inputs.samples import Samples
 
 
 class Drawn(NamedTuple):
-    """Outcomes and draws, ready for every verb of samples; of vectors ``audit(d.y, d.prediction, columns=d.names)``.
+    """Outcomes and draws, ready for every verb of samples, which carry the names of the coordinates.
 
     Attributes
     ----------
@@ -54,18 +54,7 @@ def joined(variables: Sequence[Variable], log_density: Any = None) -> Drawn:
     names = tuple(name for v in variables for name in v.names)
     if len(names) == 1:
         draws, y = draws[:, :, 0], y[:, 0]
-    return Drawn(y, Samples(draws, log_density), names)
-
-
-def element_names(name: str, labels: Sequence[Iterable[Any]]) -> list[str]:
-    """Return a name for each number of a variable, from the labels along each of its axes.
-
-    >>> element_names("mu", []), element_names("theta", [["a", "b"], range(2)])
-    (['mu'], ['theta[a, 0]', 'theta[a, 1]', 'theta[b, 0]', 'theta[b, 1]'])
-    """
-    if not labels:
-        return [name]
-    return [f"{name}[{', '.join(map(str, place))}]" for place in product(*labels)]
+    return Drawn(y, Samples(draws, log_density, names=names if draws.ndim == 3 else None), names)
 
 
 def numbers(values: Any, name: str) -> NDArray[Any]:

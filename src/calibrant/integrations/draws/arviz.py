@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import NUMBERS
-from calibrant.integrations.draws.arrays import Drawn, Variable, element_names, joined, numbers, refuse_unknown
+from calibrant.inputs.named import element_names
+from calibrant.integrations.draws.arrays import Drawn, Variable, joined, numbers, refuse_unknown
 
 POSTERIOR = "posterior"
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from calibrant.ranking import rank_checks as module
-from calibrant.ranking.rank_checks import autocorrelation_time
+from calibrant.inputs import autocorrelation as module
+from calibrant.inputs.autocorrelation import autocorrelation_time
 
 
 def chains(phi, n, M, seed=0):

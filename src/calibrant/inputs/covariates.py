@@ -1,0 +1,160 @@
+"""Covariates: what was known of each row, as numbers and categories with names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
+from calibrant.inputs.labels import Rows
+
+MAX_COVARIATES = 200
+MAX_CATEGORIES = 16  # of one covariate; the rarest of more are pooled
+OTHERS = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Checked covariates: numbers, or codes of the categories that `labels` names.
+
+    Attributes
+    ----------
+    x
+        (n, q), finite; whole numbers 0, 1, .. where a covariate has categories.
+    labels
+        The categories of each covariate; empty for numbers.
+    names
+        What the covariates are called, all different.
+    """
+
+    x: FloatArray
+    labels: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+
+    @property
+    def q(self) -> int:
+        """Number of covariates."""
+        return len(self.names)
+
+    def take(self, rows: Rows | NDArray[np.bool_]) -> Covariates:
+        """Return those of some rows."""
+        return Covariates(self.x[rows], self.labels, self.names)
+
+    def columns(self, chosen: list[int]) -> Covariates:
+        """Return some of the covariates."""
+        return Covariates(
+            self.x[:, chosen], tuple(self.labels[j] for j in chosen), tuple(self.names[j] for j in chosen)
+        )
+
+    @property
+    def numbers(self) -> FloatArray:
+        """Numbers alone (n, q'): of each category but the first a column of 0 and 1."""
+        parts = [
+            (self.x[:, [j]] == np.arange(1, len(labels))) if labels else self.x[:, [j]]
+            for j, labels in enumerate(self.labels)
+        ]
+        return np.concatenate(parts, axis=1).astype(np.float64)
+
+    @property
+    def pooled(self) -> Covariates:
+        """The same with at most 16 categories of each covariate; the rarest are one, "other"."""
+        x, labels = self.x.copy(), list(self.labels)
+        for j, known in enumerate(self.labels):
+            if len(known) > MAX_CATEGORIES:
+                code = x[:, j].astype(np.intp)
+                often = np.argsort(-np.bincount(code, minlength=len(known)), kind="stable")[: MAX_CATEGORIES - 1]
+                often.sort()
+                place = np.full(len(known), MAX_CATEGORIES - 1)
+                place[often] = np.arange(MAX_CATEGORIES - 1)
+                x[:, j] = place[code]
+                labels[j] = (*(known[k] for k in often.tolist()), _other(known))
+        return Covariates(x, tuple(labels), self.names)
+
+
+def _other(known: tuple[str, ...]) -> str:
+    name = OTHERS
+    while name in known:
+        name = f"{name} ones"
+    return name
+
+
+def read_covariates(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> Covariates:
+    """Return checked covariates of the rows that stayed at the boundary; `keep` marks these among the caller's.
+
+    They are numbers (n,) or (n, q), an array of texts or booleans, a data frame, or a mapping from names to columns.
+    Without names they are called x0, x1, ...
+
+    >>> found = read_covariates({"age": [30, 41], "city": ["Rome", "Oslo"]}, 2, None)
+    >>> found.names, found.labels, found.x.tolist()
+    (('age', 'city'), ((), ('Oslo', 'Rome')), [[30.0, 1.0], [41.0, 0.0]])
+    """
+    named = _named(covariates)
+    if not named:
+        raise InputError("covariates have no columns; expected numbers (n,) or (n, q), or a data frame")
+    if len(named) > MAX_COVARIATES:
+        raise InputError(
+            f"covariates have {len(named)} columns, and at most {MAX_COVARIATES} are searched; pass summaries of them, "
+            "such as principal components or the few that matter most"
+        )
+    rows = n if keep is None else keep.size
+    read = {name: _column(column, name, rows, keep) for name, column in named}
+    if len(read) < len(named):
+        raise InputError(f"covariates must have different names; got {shown([name for name, _ in named])}")
+    x = np.stack([values for values, _ in read.values()], axis=1)
+    return Covariates(x, tuple(labels for _, labels in read.values()), tuple(read))
+
+
+def _named(covariates: Any) -> list[tuple[str, Any]]:
+    """Return the columns with their names."""
+    if isinstance(covariates, Mapping):
+        return [(str(name), column) for name, column in covariates.items()]
+    if hasattr(covariates, "columns") and not isinstance(covariates, np.ndarray):
+        import narwhals as nw
+
+        try:
+            frame = nw.from_native(covariates, eager_only=True)
+        except Exception as problem:  # every library has its own errors
+            raise InputError(f"covariates are not a data frame that can be read: {problem}") from None
+        return [(str(name), frame.get_column(name).to_native()) for name in frame.columns]
+    array = as_array(covariates, name="covariates")
+    if array.ndim not in (1, 2):
+        raise InputError(f"covariates must have shape (n,) or (n, q), values for each row; got shape {array.shape}")
+    name = getattr(covariates, "name", None)
+    if array.ndim == 1:
+        return [(name if isinstance(name, str) else "x0", array)]
+    return [(f"x{j}", column) for j, column in enumerate(array.T)]
+
+
+def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> tuple[FloatArray, tuple[str, ...]]:
+    """Return the numbers of one covariate, or the codes of its categories and what these are called."""
+    array = as_array(column, name=f"covariates ({name})")
+    if array.ndim != 1 or len(array) != n:
+        raise InputError(
+            f"covariates must have one value or vector per row: expected {n} rows, got shape {array.shape} of {name}. "
+            "Take outcomes, predictions and covariates from the same table"
+        )
+    used = np.ones(n, bool) if keep is None else keep
+    if array.dtype.kind == "O":
+        numbers = numbers_of_objects(array)
+        array = array if numbers is None else numbers
+    if array.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):
+            values = array.astype(np.float64)
+        bad = ~np.isfinite(values) & used
+        refuse_where(bad, values, f"covariates ({name}) must be finite", "Drop or repair such rows")
+        return values[used], ()
+    if array.dtype.kind not in "OUSb":
+        raise InputError(
+            f"covariates ({name}) must be numbers, texts or booleans; got values of type {array.dtype}, such as "
+            f"{shown(array[0])}. Dates are numbers after .astype('int64')"
+        )
+    bad = missing_mask(array) & used
+    refuse_where(bad, array, f"covariates ({name}) must not be missing", "Drop such rows, or give them a category")
+    texts = np.array([str(value) for value in array[used].tolist()], dtype=object)
+    labels, code = np.unique(texts, return_inverse=True)
+    return code.astype(np.float64), tuple(str(label) for label in labels)

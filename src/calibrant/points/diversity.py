@@ -1,0 +1,344 @@
+"""Diversity of sets of points at many length scales: `vendi_profile` and `diversity_test`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calibrant.core.annotations import Rng
+from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.results import Curve, TestResult
+from calibrant.errors import InputError, shown
+from calibrant.inputs.arrays import FloatArray, read_numbers, unit_weights
+from calibrant.inputs.options import as_number, check_count, generator
+from calibrant.kernels.kernel import Gaussian
+from calibrant.kernels.median import MAX_MEDIAN_ROWS, point_order
+from calibrant.kernels.pair_sums import centred, distance_tile, each_block, multiplies
+from calibrant.points.inputs import PointSets, check_names, random_part, read_point_sets, read_points
+from calibrant.points.repeats import Repeats
+from calibrant.points.sums import Divisions, observed_division, permuted_sums, relabellings
+from calibrant.points.vendi import diversity, similarity
+from calibrant.progress import steps
+
+FACTORS = tuple(2.0**-k for k in range(8))
+"""Length scales, in units of the median distance."""
+SUBSETS = 20  # of a set larger than those it is compared with, where the score of n points has no closed form
+MAX_SETS = 100
+ONE_SET = "points"  # the name of a set that is not in a mapping
+NO_SPREAD = 1e-9  # of a logarithm: relabelled values this close differ by rounding only
+
+
+def vendi_profile(
+    sets: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    order: float = 2,
+    bandwidths: ArrayLike | None = None,
+    rng: Rng = 0,
+) -> Curve:
+    r"""Vendi scores of sets of points at many length scales, comparable with each other.
+
+    Each set is worth so many different points at each length scale σ of a Gaussian kernel (`vendi_score`). As σ falls,
+    the score of n distinct points rises to n, and that of repeated points to the number of distinct ones. A set that
+    falls behind the others at a small σ repeats itself, or nearly so; at the median distance this is not visible.
+
+    Parameters
+    ----------
+    sets
+        A mapping from names to sets of points (n, d), or one set.
+    order
+        Order of the score, as in `vendi_score`. Order 2 needs no eigenvalues.
+    bandwidths
+        Length scales σ, numbers above 0; None for the median distance of the pooled points times 1, 1/2, ..., 1/128.
+        Each set has the same part in the pool.
+    rng
+        A Generator or a whole number: it draws the points of the median, and subsets for orders other than 2.
+
+    Returns
+    -------
+    Curve
+        `bandwidth` (T,), in decreasing order, and `score` (T, C) with one column per set. `details` has `names`,
+        `order`, `points` (the number of points that each score is about) and `spread` (T, C), the standard deviation
+        over subsets, 0 without them. ``.plot()`` draws one line per set.
+
+    Notes
+    -----
+    Scores grow with the number of points, so all sets are scored at the number n of points of the smallest one. For
+    order 2, with :math:`\overline{K^2}` the mean of K² over pairs of points of a set,
+
+    .. math:: 1 \Big/ \Bigl( \frac1n + \Bigl(1 - \frac1n\Bigr) \overline{K^2} \Bigr)
+
+    is the score if the set has n points, and the harmonic mean over all subsets of n points if it has more. For other
+    orders the score of a larger set is the mean over 20 random subsets.
+
+    Diversity is not correctness: noise has the highest profile. `diversity_test` tells whether a difference is more
+    than chance.
+
+    References
+    ----------
+    Friedman and Dieng (2023), The Vendi score; Pasarkar and Dieng (2024), Cousins of the Vendi score.
+
+    Examples
+    --------
+    Four distinct points, and two points that occur twice:
+
+    >>> curve = vendi_profile({"distinct": [[0.0], [1.0], [2.0], [3.0]], "twice": [[0.0], [0.0], [3.0], [3.0]]})
+    >>> curve.score[-1].round(6).tolist()
+    [4.0, 2.0]
+    """
+    q, chance = as_number(order), generator(rng)
+    if not q >= 0:
+        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
+    given = _read_bandwidths(bandwidths)
+    return profile(_read_sets(sets), q, given, chance)
+
+
+def _read_bandwidths(bandwidths: ArrayLike | None) -> FloatArray | None:
+    if bandwidths is None:
+        return None
+    found = read_numbers(bandwidths, "bandwidths")
+    if found.ndim != 1 or found.size == 0:
+        raise InputError(f"bandwidths must be a list of numbers above 0, such as [1.0, 0.5]; got shape {found.shape}")
+    numbers = np.sort(found.astype(np.float64))[::-1]
+    bad = ~((numbers > 0) & np.isfinite(numbers))
+    if bad.any():
+        raise InputError(f"bandwidths must be finite numbers above 0; got {shown(float(numbers[np.argmax(bad)]))}")
+    return numbers
+
+
+def _read_sets(sets: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
+    """Return the sets by name, each sorted: random draws do not depend on the order of the rows."""
+    if not isinstance(sets, Mapping):
+        points = read_points(sets, ONE_SET, least=1)
+        return {ONE_SET: points[point_order(points)]}
+    if not 0 < len(sets) <= MAX_SETS:
+        raise InputError(f"sets must contain 1 to {MAX_SETS} sets of points; got {len(sets):,}")
+    found: dict[str, FloatArray] = {}
+    first: object = None
+    for name, given in sets.items():
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"names of sets must be texts; got {shown(name)}")
+        points = read_points(given, f"sets[{name!r}]", least=1)
+        if found and points.shape[1] != (d := next(iter(found.values())).shape[1]):
+            raise InputError(
+                f"all sets must have the same number of columns; {next(iter(found))!r} has {d} and {name!r} "
+                f"{points.shape[1]}"
+            )
+        first = given if first is None else first
+        check_names(first, given, f"sets[{name!r}]")
+        found[name] = points[point_order(points)]
+    return found
+
+
+def profile(
+    sets: Mapping[str, FloatArray], order: float, bandwidths: FloatArray | None, rng: np.random.Generator
+) -> Curve:
+    """Return the profile of sets that have been read; `bandwidths` are in decreasing order."""
+    n = min(map(len, sets.values()))
+    if bandwidths is None:
+        bandwidths = pooled_median(sets, rng) * np.array(FACTORS)
+        method = "median distance of the pooled points, divided by powers of 2"
+    else:
+        method = "given length scales"
+    found = [_scores(points, n, order, bandwidths, rng) for points in sets.values()]
+    mean, sd = (np.stack(part, axis=1) for part in zip(*found, strict=True))
+    details = {"names": tuple(sets), "order": order, "points": n, "spread": sd}
+    method = f"Vendi scores of order {order:g}, Gaussian kernel, {n:,} points of each set; {method}"
+    return Curve(
+        "vendi_profile", {"bandwidth": bandwidths, "score": mean}, method, sum(map(len, sets.values())), details
+    )
+
+
+def pooled_median(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> float:
+    """Return the median distance of two points of a pool with the same number of points of each set; 1 if all agree."""
+    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), *map(len, sets.values()))
+    return own_median(np.concatenate([random_part(X, share, rng) for X in sets.values()]), rng)
+
+
+def own_median(points: FloatArray, rng: np.random.Generator) -> float:
+    """Return the median distance of two of the points, their mean distance if it is 0, and 1 if all are equal."""
+    found = similarity("gaussian", "median", points, rng)
+    assert isinstance(found, Gaussian)
+    return found.length
+
+
+def _scores(
+    points: FloatArray, n: int, order: float, bandwidths: FloatArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the scores of n points of a set at all length scales, and their standard deviation over subsets."""
+    if order == 2:
+        return 1 / inverse_score(mean_squares(points, bandwidths), n), np.zeros(len(bandwidths))
+    kernels = [Gaussian(float(sigma), "euclidean") for sigma in bandwidths]
+    subsets = [random_part(points, n, rng) for _ in range(SUBSETS if len(points) > n else 1)]
+    values = np.empty((len(subsets), len(kernels)))
+    for k, _ in steps(values.size, size=1, label="scoring sets"):
+        part, t = divmod(k, len(kernels))
+        values[part, t] = diversity(subsets[part], unit_weights(n), kernels[t], order)
+    return values.mean(axis=0), values.std(axis=0, ddof=1) if len(subsets) > 1 else np.zeros(len(kernels))
+
+
+def inverse_score(mean: FloatArray, n: int) -> FloatArray:
+    """Return 1/n + (1 - 1/n) m: the mean of K² over all pairs of n points, from its mean m over pairs i ≠ j."""
+    return np.asarray(1 / n + (1 - 1 / n) * mean)
+
+
+def mean_squares(points: FloatArray, bandwidths: FloatArray) -> FloatArray:
+    """Return the mean of K² over pairs i < j of a set for each length scale; 0 for a single point.
+
+    >>> mean_squares(np.array([[0.0], [0.0], [1e9]]), np.array([1.0])).round(6).tolist()
+    [0.333333]
+    """
+    n, total = len(points), np.zeros(len(bandwidths))
+    squares = [squared_gaussian(float(sigma)) for sigma in bandwidths]
+    threads = not multiplies("euclidean", points.shape[1])
+    blocks = each_block(distance_tile(points, "euclidean"), n, label="similarity of pairs", threads=threads)
+    for rows, columns, d in blocks if n > 1 else ():
+        for t, square in enumerate(squares):
+            values = square.of_distance(d)
+            total[t] += float((np.triu(values, 1) if rows == columns else values).sum())
+    return total / max(1, n * (n - 1) // 2)
+
+
+def squared_gaussian(sigma: float) -> Gaussian:
+    """Return the square of a Gaussian kernel, which is another one."""
+    return Gaussian(sigma / math.sqrt(2), "euclidean")
+
+
+def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng: Rng = 0) -> TestResult:
+    r"""Test whether generated points are less varied than real ones, each set in its own scale.
+
+    Each set is centred and divided by the median distance of its points: a narrower set is not less varied. With the
+    Gaussian kernel of length scale σ = 1, 1/2, ..., 1/128 and :math:`\overline{K^2}` its mean square over all pairs of
+    a set, each point with itself included,
+
+    .. math:: T_\sigma = \log \overline{K_\sigma^2}(\text{points}) - \log \overline{K_\sigma^2}(y)
+
+    is the logarithm of the ratio of the Vendi scores of order 2. The points are divided at random into sets of the same
+    sizes, B times; each T is standardised by its mean and standard deviation over all divisions, and the statistic is
+    the largest of the eight, :math:`p = (1 + \#\{T_b \ge T\})/(B + 1)`. The same is done with all points in one scale,
+    which is exact for sets of one distribution, and the larger p-value is taken.
+
+    Parameters
+    ----------
+    y
+        Real points (n, d), or the points of another generator.
+    points
+        Generated points (m, d).
+    resamples
+        Number of random divisions, B.
+    rng
+        A Generator or a whole number: it draws the divisions, and 4,096 of more points for a median distance.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is the largest standardised T. `estimate` is the smallest of the eight ratios of scores, points over
+        y: below 1 if the points are less varied at that scale. `n` counts the points of both sets. `details` has `n`,
+        `m`, `factor` and `ratio` (8,), `finest_ratio` (at σ = 1/128), `median_distance_y` and
+        `median_distance_points`, `distinct_y` and `distinct_points` (numbers of distinct points), `resamples`.
+
+    Notes
+    -----
+    A small ratio at the finest scale means copies, exact or nearly so: a collapse. A ratio that is small only at larger
+    scales means fewer modes or another shape, which need not be a fault. For 300 points in two dimensions, the ratios
+    (smallest, finest) against a normal distribution were 0.55 and 0.98 for a lognormal one, 0.15 and 0.78 for two tight
+    clusters, and 0.10 and 0.10 for 30 points that appear ten times each.
+
+    If n and m differ, both means are those of sets of min(n, m) points, from the means over pairs of different points.
+    The test is one-sided: exchange the sets to ask whether the points are more varied. It is conservative: of sets of
+    one continuous distribution it rejects 1 to 3 % at level 0.05. Own scales alone would not do: those of rounded
+    points move one set off the grid of the other, and 14 % of such sets of one distribution were rejected.
+
+    Time grows with the square of n + m, times B.
+
+    References
+    ----------
+    Friedman and Dieng (2023), The Vendi score; Westfall and Young (1993), Resampling-based multiple testing, for the
+    largest of several statistics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> real, few = rng.normal(size=(100, 2)), np.repeat(rng.normal(size=(10, 2)), 10, axis=0)
+    >>> found = diversity_test(real, few)
+    >>> found.pvalue, round(float(found.details["finest_ratio"]), 2)  # ten of a hundred points are distinct
+    (0.005, 0.1)
+    """
+    sets = read_point_sets(y, points)
+    B, chance = check_count("resamples", resamples), generator(rng)
+    found = less_varied(sets, B, chance)
+    ratio = found.ratio
+    return TestResult(
+        statistic=found.statistic,
+        pvalue=found.pvalue,
+        estimate=float(ratio.min()),
+        method=f"ratio of Vendi scores of order 2 at {len(FACTORS)} scales, {B:,} random divisions",
+        n=sets.n + sets.m,
+        details={
+            "n": sets.n,
+            "m": sets.m,
+            "factor": np.array(FACTORS),
+            "ratio": ratio,
+            "finest_ratio": found.finest,
+            "median_distance_y": found.scales[0],
+            "median_distance_points": found.scales[1],
+            "distinct_y": Repeats.of(sets.y).distinct,
+            "distinct_points": Repeats.of(sets.points).distinct,
+            "resamples": B,
+        },
+    )
+
+
+class LessVaried(NamedTuple):
+    """Whether the second of two sets is less varied than the first."""
+
+    statistic: float
+    pvalue: float
+    ratio: FloatArray
+    """Scores of the second set divided by those of the first, (8,), the coarsest scale first."""
+    scales: tuple[float, float]
+    """Median distances of both sets."""
+
+    @property
+    def finest(self) -> float:
+        """The ratio at the smallest length scale."""
+        return float(self.ratio[-1])
+
+
+def less_varied(sets: PointSets, resamples: int, rng: np.random.Generator) -> LessVaried:
+    """Compare the order-2 scores of two sets at all length scales, each set in its own scale and both in one."""
+    sides = [part[point_order(part)] for part in (sets.y, sets.points)]
+    scales = [own_median(part, rng) for part in sides]
+    V = np.concatenate([observed_division(sets.n, sets.m), relabellings(sets.n, sets.m, resamples, rng)])
+    own = np.concatenate([centred(part) / scale for part, scale in zip(sides, scales, strict=True)])
+    pooled = np.concatenate(sides)
+    T, T_pooled = (_log_ratios(Z, V, sets) for Z in (own, centred(pooled) / own_median(pooled, rng)))
+    largest = standardised(T).max(axis=0)
+    p = max(_first_reached(largest), _first_reached(standardised(T_pooled).max(axis=0)))
+    return LessVaried(float(largest[0]), p, np.exp(-T[:, 0]), (scales[0], scales[1]))
+
+
+def _log_ratios(Z: FloatArray, V: Divisions, sets: PointSets) -> FloatArray:
+    """Return T (8, B) of all length scales for divisions V (B, N) of points Z; scores are those of min(n, m) points."""
+    n, m, least = sets.n, sets.m, min(sets.n, sets.m)
+    squares = [squared_gaussian(factor).of_distance for factor in FACTORS]
+    sums = permuted_sums(distance_tile(Z, "euclidean"), V, squares)
+    first = sums.a / (n * (n - 1))
+    second = np.maximum(sums.s[:, None] - 2 * sums.b + sums.a, 0.0) / (m * (m - 1))
+    return np.asarray(np.log(inverse_score(second, least)) - np.log(inverse_score(first, least)))
+
+
+def _first_reached(values: FloatArray) -> float:
+    """Return the p-value of the first value among all of them."""
+    extreme = int(np.count_nonzero(reaches(values[1:], values[0], scale=1.0)))
+    return float(resampled_pvalue(extreme, values.size - 1))
+
+
+def standardised(T: FloatArray) -> FloatArray:
+    """Return each row less its mean over all divisions, divided by its standard deviation; 0 if it does not vary."""
+    sd = T.std(axis=1, keepdims=True)
+    return np.asarray(np.where(sd > NO_SPREAD, (T - T.mean(axis=1, keepdims=True)) / np.maximum(sd, NO_SPREAD), 0.0))

@@ -1,0 +1,291 @@
+"""Where ranks deviate: the clearest regions of covariates, with adjusted p-values and a text in the user's units."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.words import listed
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
+from calibrant.ranking.failures import normal_errors
+from calibrant.ranking.scan import Axis, Place, Scan
+
+FUNCTIONS = ("shift", "spread")
+MAX_REGIONS = 3
+BOX_LEAD = 6.0  # by which Z² of a box must exceed that of the best interval to be named
+MAX_OVERLAP = 0.5  # Jaccard overlap with the regions before
+MAX_TRIED = 300  # regions that are looked at, clearest first, for one that does not overlap
+CORRELATED = 0.8  # beyond which another covariate may be meant as well
+MAX_DIGITS = 15
+
+Bound = tuple[float, float] | str
+"""An interval of numbers, open below and closed above; or a category."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A region of the covariates where ranks deviate.
+
+    Attributes
+    ----------
+    covariates
+        The numbers of the covariates among those that vary, one or two.
+    names
+        Their names.
+    bounds
+        For each covariate the intervals of its values, or the categories, that belong to the region.
+    n
+        Number of rows in it.
+    rows
+        Which rows these are, (n,).
+    column
+        The coordinate whose ranks deviate; "" if there is only one.
+    function
+        "shift" or "spread", what the deviation was found in.
+    shift, spread
+        By how many predictive standard deviations predictions are too high there, and the factor that their spread
+        needs. They describe: the region was chosen after looking.
+    z
+        The standardised deviation.
+    pvalue
+        Adjusted for every region that was looked at.
+    text
+        The region and its deviation in words.
+    """
+
+    covariates: tuple[int, ...]
+    names: tuple[str, ...]
+    bounds: tuple[tuple[Bound, ...], ...]
+    n: int
+    rows: NDArray[np.bool_]
+    column: str
+    function: str
+    shift: float
+    spread: float
+    z: float
+    pvalue: float
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Region):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+
+    __hash__ = None  # type: ignore[assignment]  # equal by value, and rows are an array
+
+    def without_rows(self) -> Region:
+        """Return the region without the mask of its rows, for reports, whose size must not grow with the data."""
+        return replace(self, rows=np.zeros(0, bool))
+
+    def reordered(self, order: NDArray[np.intp]) -> Region:
+        """Return the region with its rows in the order of the caller, given the place of each row there."""
+        rows = np.empty_like(self.rows)
+        rows[order] = self.rows
+        rows.flags.writeable = False
+        return replace(self, rows=rows)
+
+
+class Searched(NamedTuple):
+    """What was searched: all regions, F (n, C, K), the ranks (n, C) and weights of the rows."""
+
+    scan: Scan
+    F: FloatArray
+    rank: NDArray[np.int64]
+    w: FloatArray
+    phi: FloatArray  # (K, M + 1)
+    with_boxes: bool
+    columns: tuple[str, ...] = ()
+
+
+class Candidate(NamedTuple):
+    """A region with its Z, and the coordinate and polynomial it was found in."""
+
+    z: float
+    place: Place
+    c: int
+    k: int
+
+
+def found_regions(searched: Searched, redrawn: FloatArray, level: float, *, copies: int) -> tuple[Region, ...]:
+    """Return up to three regions that deviate more than chance, clearest first, and none that overlap much.
+
+    `redrawn` are the largest |Z| of redraws in ascending order; p-values are multiplied by `copies`.
+    """
+    intervals, boxes = _candidates(searched)
+    found: list[Region] = []
+    while len(found) < MAX_REGIONS:
+        best = _chosen(searched, intervals, boxes, [region.rows for region in found])
+        if best is None:
+            break
+        p = min(1.0, copies * _pvalue(best.z, redrawn))
+        if p > 1 - level:
+            break
+        found.append(_region(searched, best, p))
+    return tuple(found)
+
+
+def _pvalue(z: float, redrawn: FloatArray) -> float:
+    """Return the share of the data and the redraws whose largest |Z| is at least this one."""
+    least = np.float32(abs(z)) * (1 - np.float32(1e-5))  # redraws are in float32
+    reached = redrawn.size - int(np.searchsorted(redrawn, least, side="left"))
+    return (1 + reached) / (redrawn.size + 1)
+
+
+def _candidates(searched: Searched) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the intervals and the boxes of all coordinates and polynomials, clearest first."""
+    intervals: list[Candidate] = []
+    boxes: list[Candidate] = []
+    _, C, K = searched.F.shape
+    for c in range(C):
+        for k in range(K):
+            f = searched.F[:, c, k]
+            f = f if searched.scan.rule.contrast else f * searched.w
+            intervals += [Candidate(*found, c, k) for found in searched.scan.ranked_intervals(f)[:MAX_TRIED]]
+            if searched.with_boxes:
+                boxes += [Candidate(*found, c, k) for found in searched.scan.ranked_boxes(f, MAX_TRIED)]
+    return tuple(  # type: ignore[return-value]
+        sorted(each, key=lambda found: -abs(found.z))[:MAX_TRIED] for each in (intervals, boxes)
+    )
+
+
+def _chosen(
+    searched: Searched, intervals: list[Candidate], boxes: list[Candidate], before: list[NDArray[np.bool_]]
+) -> Candidate | None:
+    """Return the best interval, or the best box if it is clearly better, among those that overlap little."""
+    interval, box = (_first_apart(searched, each, before) for each in (intervals, boxes))
+    if box is None or (interval is not None and box.z**2 <= interval.z**2 + BOX_LEAD):
+        return interval
+    return box
+
+
+def _first_apart(searched: Searched, candidates: list[Candidate], before: list[NDArray[np.bool_]]) -> Candidate | None:
+    for candidate in candidates:
+        side = _side(searched, candidate)
+        rows = searched.scan.rows(side.place)
+        if all((rows & other).sum() < MAX_OVERLAP * (rows | other).sum() for other in before):
+            return side
+    return None
+
+
+def _side(searched: Searched, found: Candidate) -> Candidate:
+    """Return the side of an interval, inside or outside, whose ranks are further from uniform ones.
+
+    A contrast has the same |Z| on both sides. Of a box only the inside is named.
+    """
+    if not searched.scan.rule.contrast or len(found.place.covariates) > 1:
+        return found
+    rows = searched.scan.rows(found.place)
+    f = searched.phi[found.k, searched.rank[:, found.c]]
+    if abs(f[rows].mean()) >= abs(f[~rows].mean()):
+        return found
+    return found._replace(z=-found.z, place=found.place._replace(outside=not found.place.outside))
+
+
+def _region(searched: Searched, found: Candidate, p: float) -> Region:
+    rows = searched.scan.rows(found.place)
+    table = searched.scan.covariates
+    M = searched.phi.shape[1] - 1
+    errors = normal_errors(np.bincount(searched.rank[rows, found.c], minlength=M + 1), 0.95)
+    names = tuple(table.names[j] for j in found.place.covariates)
+    column = searched.columns[found.c] if searched.columns else ""
+    function = FUNCTIONS[found.k]
+    n = int(rows.sum())
+    where, bounds = _in_words(searched.scan, found.place)
+    of = f"of {column} " if column else ""
+    text = f"for {where} ({n:,} rows) predictions {of}{_deviation(function, errors.shift, errors.spread)}"
+    also = _going_along(table, found.place.covariates)
+    return Region(
+        found.place.covariates,
+        names,
+        bounds,
+        n,
+        rows,
+        column,
+        function,
+        errors.shift,
+        errors.spread,
+        found.z,
+        p,
+        text + (f"; {also}" if also else ""),
+    )
+
+
+def _deviation(function: str, shift: float, spread: float) -> str:
+    """Say how ranks of a region deviate."""
+    if function == "shift":
+        return f"are too {'high' if shift > 0 else 'low'} by {abs(shift):.2g} predictive sd"
+    return f"are too {'narrow' if spread > 1 else 'wide'}: their spread needs the factor {spread:.2g}"
+
+
+def _in_words(scan: Scan, place: Place) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
+    """Return a region in words, and its bounds."""
+    parts = [
+        _side_in_words(scan.covariates, j, axis, r, outside=place.outside)
+        for j, axis, r in zip(place.covariates, scan.axes(place), place.ranges, strict=True)
+    ]
+    return " and ".join(words for words, _ in parts), tuple(bounds for _, bounds in parts)
+
+
+def _side_in_words(
+    covariates: Covariates, j: int, axis: Axis, r: int, *, outside: bool
+) -> tuple[str, tuple[Bound, ...]]:
+    name, labels = covariates.names[j], covariates.labels[j]
+    low, high = axis.ranges[r].tolist()
+    if labels:
+        others = tuple(label for k, label in enumerate(labels) if k != low)
+        if outside:
+            return (f"{name} = {others[0]}" if len(others) == 1 else f"{name} other than {labels[low]}"), others
+        return f"{name} = {labels[low]}", (labels[low],)
+    cuts = [_cut(axis, low - 1), _cut(axis, high)]
+    below, above = cuts[0][1], cuts[1][1]
+    if outside:
+        ends: list[tuple[float, float]] = []
+        ends += [(-math.inf, cuts[0][0])] if low > 0 else []
+        ends += [(cuts[1][0], math.inf)] if high < axis.cells - 1 else []
+        words = [f"{name} < {below}"] * (low > 0) + [f"{name} > {above}"] * (high < axis.cells - 1)
+        if len(words) == 2 and below == f"-{above}":
+            return f"|{name}| > {above}", tuple(ends)
+        return " or ".join(words), tuple(ends)
+    bounds = ((cuts[0][0], cuts[1][0]),)
+    if low == 0 and high == axis.cells - 1:
+        return f"any {name}", bounds
+    if low == 0:
+        return f"{name} < {above}", bounds
+    if high == axis.cells - 1:
+        return f"{name} > {below}", bounds
+    if below == f"-{above}":
+        return f"|{name}| < {above}", bounds
+    return f"{name} from {below} to {above}", bounds
+
+
+def _cut(axis: Axis, place: int) -> tuple[float, str]:
+    """Return the midpoint between two neighbouring cells, and a short number between the values on its sides."""
+    if not 0 <= place < axis.cells - 1:
+        return (-math.inf if place < 0 else math.inf), ""
+    below, above = axis.neighbours[place]
+    middle = float(below / 2 + above / 2)
+    for digits in range(2, MAX_DIGITS + 1):
+        short = float(f"{middle:.{digits}g}")
+        if below <= short < above or below < short <= above:
+            break
+    return middle, f"{short:.{digits}g}" if abs(short) < 1e5 else f"{short:g}"
+
+
+def _going_along(covariates: Covariates, named: tuple[int, ...]) -> str:
+    """Say which other covariates could be meant as well, because they go together with a named one."""
+    found = []
+    for j in named:
+        if covariates.labels[j]:
+            continue
+        for other in range(covariates.q):
+            if other in named or covariates.labels[other]:
+                continue
+            r = float(np.corrcoef(covariates.x[:, j], covariates.x[:, other])[0, 1])
+            if abs(r) > CORRELATED:
+                found.append(f"{covariates.names[other]}, which goes with {covariates.names[j]} (correlation {r:.2f})")
+    return f"or {listed(found)}" if found else ""

@@ -1,0 +1,103 @@
+"""The relation of ranks to covariates in an audit: the test, its picture, and the line that is always printed."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from calibrant.core.claims import Claim, Subject
+from calibrant.core.findings import Figure, Setting
+from calibrant.core.results import TestResult
+from calibrant.core.words import round_up
+from calibrant.ranking.conditional_map import MapOptions, map_of
+from calibrant.ranking.conditional_regions import Region
+from calibrant.ranking.conditional_test import CONDITIONAL_TEST, ConditionalOptions
+from calibrant.ranking.counting import Ranked
+from calibrant.ranking.kept_ranks import KeptRanks
+
+MIN_REDRAWS, MAX_REDRAWS = 399, 999  # adjusted for a few checks, a p-value of fewer could not be small
+MAX_WORK = 3e10  # rows times pairs of covariates, columns and redraws: above, boxes are not searched
+RELATION = "what was known of a row predicts where its outcome falls among the draws"
+READING = (
+    "How much too high predictions are in cells of each covariate, in predictive standard deviations, clearest first. "
+    "The limits are for all cells together. Shaded: the region that deviates most."
+)
+
+
+class Relation(NamedTuple):
+    """What the test of ranks against covariates found, at a level that allows for other checks."""
+
+    found: TestResult
+    kept: KeptRanks
+    level: float
+    searched_boxes: bool
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions that are stated, clearest first."""
+        found: tuple[Region, ...] = self.found.details["regions"]
+        return found
+
+    def figure(self, setting: Setting) -> tuple[Figure, ...]:
+        """Return the picture of shift along the covariates, if cells have enough rows."""
+        options = MapOptions(None, setting.level, MIN_REDRAWS, setting.rng)
+        curve = map_of(self.kept, options, self.found)
+        if curve is None:
+            return ()
+        shown = replace(
+            curve, details={**curve.details, "regions": tuple(region.without_rows() for region in self.regions)}
+        )
+        return (Figure("conditional_map", "Predictions along the covariates", READING, shown),)
+
+    def claims(self) -> list[Claim]:
+        """Return the regions as descriptions: they were chosen after looking."""
+        return [
+            Claim(
+                "description",
+                Subject("covariates", name=region.text),
+                f"region_{region.function}",
+                region.shift if region.function == "shift" else region.spread,
+                rows=region.n,
+                expected=float(region.function == "spread"),
+                test="conditional_test",
+                pvalue=region.pvalue,
+            )
+            for region in self.regions
+        ]
+
+    def sentence(self, p: str, adjusted: float, *, rejects: bool) -> str:
+        """Return the line on covariates, printed whatever else was found; `p` is the adjusted p-value in words."""
+        if self.found.pvalue <= self.found.details["smallest possible"]:
+            p = re.sub(r"p = \S+", f"p at most {round_up(adjusted, 3):g}", p)  # more redraws could show a smaller one
+        if rejects and self.regions:
+            first = self.regions[0].text
+            return f"{first[0].upper()}{first[1:]} ({p}): {RELATION}."
+        if rejects:
+            direction = self.found.details["direction"]
+            return f"{RELATION[0].upper()}{RELATION[1:]}{f', {direction}' if direction else ''} ({p})."
+        return f"No relation between ranks and covariates was found ({p}){self._visible()}."
+
+    def _visible(self) -> str:
+        visible = float(self.found.details["visible"])
+        if math.isnan(visible):
+            return ""
+        up = math.ceil(round(100 * visible, 6)) / 100
+        return f"; a bias of {up:.2f} predictive sd in half of the rows would have been found at least 4 times in 5"
+
+
+def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relation:
+    """Test ranks against the covariates of a setting, at a level that allows for so many checks of this page."""
+    covariates = setting.covariates
+    assert covariates is not None
+    kept = KeptRanks.of_ranked(ranked, np.asarray(w), covariates)
+    B = max(MIN_REDRAWS, min(setting.resamples, MAX_REDRAWS))
+    q = covariates.q
+    work = kept.n * q * (q + 1) / 2 * kept.rank.shape[1] * 2 * B
+    level = 1 - (1 - setting.level) / (checks * setting.families)
+    pairs: list[tuple[int, int]] | None = None if work <= MAX_WORK else []
+    options = ConditionalOptions(None, "joint", "permutation", level, B, pairs, setting.rng)
+    return Relation(CONDITIONAL_TEST.finish(kept, options), kept, level, pairs is None)

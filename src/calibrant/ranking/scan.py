@@ -1,0 +1,215 @@
+"""Regions of covariates, intervals of one and boxes of two, and the largest deviation of ranks over all of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.covariates import Covariates
+
+INTERVAL_CELLS, BOX_CELLS = 16, 8
+MIN_REGION_ROWS = 20  # in a region, and outside it where it is compared with the rest
+
+
+class Axis:
+    """The cells of one covariate, and the ranges of cells that count as its regions.
+
+    Cells of numbers have equal mass: edges are the order statistics at ⌈kn/g⌉, equal ones merged, and cells are
+    right-closed, so equal values stay together. Every run of neighbouring cells is a range. A category is a cell and a
+    range of its own.
+    """
+
+    def __init__(self, x: FloatArray, categories: int, g: int) -> None:
+        self.is_category = categories > 0
+        if self.is_category:
+            self.code = x.astype(np.int16)
+            self.cells = categories
+            self.ranges = np.repeat(np.arange(categories)[:, None], 2, axis=1)
+            return
+        n = len(x)
+        ordered = np.sort(x)
+        edges = np.unique(ordered[-(-np.arange(1, g) * n // g) - 1])
+        edges = edges[edges < ordered[-1]]
+        self.code = np.searchsorted(edges, x, side="left").astype(np.int16)
+        self.cells = edges.size + 1
+        self.ranges = np.array([(a, b) for a in range(self.cells) for b in range(a, self.cells)])
+        above = ordered[np.searchsorted(ordered, edges, side="right")]
+        self.neighbours = np.stack([edges, above], axis=1)  # (cells - 1, 2): the values on both sides of each cut
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """The rows, cell by cell."""
+        return np.argsort(self.code, kind="stable")
+
+    @cached_property
+    def is_whole(self) -> NDArray[np.bool_]:
+        """Which ranges hold all cells."""
+        return np.asarray((self.ranges[:, 0] == 0) & (self.ranges[:, 1] == self.cells - 1))
+
+    @cached_property
+    def indicator(self) -> FloatArray:
+        """Which cells each range holds, (ranges, cells), as 0 and 1."""
+        cell = np.arange(self.cells)
+        return ((self.ranges[:, [0]] <= cell) & (cell <= self.ranges[:, [1]])).astype(np.float64)
+
+    def rows(self, r: int) -> NDArray[np.bool_]:
+        """Return the rows in a range."""
+        low, high = self.ranges[r]
+        return np.asarray((self.code >= low) & (self.code <= high))
+
+
+class Rule(NamedTuple):
+    """How sums over a region become Z.
+
+    With `contrast`, for ranks that are permuted, Z = Σ_R F / √(n_R (1 - n_R/n)), of regions with 20 rows inside and
+    outside. Otherwise Z = Σ_R wF / √(Σ_R w²) of regions of 20 rows, and the complements of intervals count too.
+    """
+
+    contrast: bool
+    w: FloatArray  # (n,)
+
+    def scale(self, count: FloatArray, square: FloatArray) -> FloatArray:
+        """Return what sums are multiplied by, 0 for regions that are too small; `square` is Σ_R w²."""
+        n = len(self.w)
+        legal = count >= MIN_REGION_ROWS
+        if self.contrast:
+            legal &= n - count >= MIN_REGION_ROWS
+            square = count * (1 - count / n)
+        return np.where(legal, 1 / np.sqrt(np.where(legal, square, 1.0)), 0.0)
+
+
+class Intervals:
+    """The intervals of one covariate."""
+
+    def __init__(self, axis: Axis, rule: Rule) -> None:
+        self.axis, self.rule = axis, rule
+        count, square = (axis.indicator @ _summed(axis.code, axis.cells, values) for values in _measures(rule))
+        self.scale = rule.scale(count, square)
+        n, total = len(rule.w), float((rule.w**2).sum())
+        self.outside = None if rule.contrast else rule.scale(n - count, total - square)
+
+    def of(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Return Z (sides, ranges, columns) of F (n, columns): of ranges and, without contrast, of what they leave."""
+        cells = cell_sums(self.axis.order, self.axis.code, self.axis.cells, F)
+        inside = self.axis.indicator.astype(F.dtype) @ cells
+        found = [inside * self.scale.astype(F.dtype)[:, None]]
+        if self.outside is not None:
+            found.append((cells.sum(axis=0) - inside) * self.outside.astype(F.dtype)[:, None])
+        return np.stack(found)
+
+
+class Boxes:
+    """The boxes of two covariates, of which neither side is whole."""
+
+    def __init__(self, first: Axis, second: Axis, rule: Rule) -> None:
+        self.axes = first, second
+        self.chosen = [np.flatnonzero(~axis.is_whole) for axis in self.axes]
+        self.matrices = [axis.indicator[chosen] for axis, chosen in zip(self.axes, self.chosen, strict=True)]
+        self.cells = first.cells * second.cells
+        self.code = first.code.astype(np.int32) * second.cells + second.code
+        count, square = (self._boxed(_summed(self.code, self.cells, values)[:, None]) for values in _measures(rule))
+        self.scale = rule.scale(count, square)  # (boxes, boxes, 1)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no box has enough rows."""
+        return not self.scale.any()
+
+    def _boxed(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Return sums over boxes (ranges, ranges, columns) from sums over cells (cells, columns)."""
+        one, two = (matrix.astype(cells.dtype) for matrix in self.matrices)
+        columns = cells.shape[1]
+        half = (one @ cells.reshape(self.axes[0].cells, -1)).reshape(-1, self.axes[1].cells, columns)
+        return np.asarray(np.matmul(two, half))
+
+    def of(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Return Z (ranges, ranges, columns) of F (n, columns)."""
+        order = np.argsort(self.code, kind="stable")
+        found = self._boxed(cell_sums(order, self.code, self.cells, F))
+        found *= self.scale.astype(F.dtype)
+        return found
+
+
+def _measures(rule: Rule) -> tuple[FloatArray, FloatArray]:
+    return np.ones(len(rule.w)), rule.w**2
+
+
+def _summed(code: NDArray[Any], cells: int, values: FloatArray) -> FloatArray:
+    return np.asarray(np.bincount(code, values, minlength=cells), np.float64)
+
+
+def cell_sums(order: NDArray[np.intp], code: NDArray[Any], cells: int, F: NDArray[Any]) -> NDArray[Any]:
+    """Return the sums of F (n, columns) over cells, (cells, columns): a sparse product of n terms a column."""
+    from scipy.sparse import csr_array
+
+    starts = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=cells))])
+    ones = np.ones(len(order), F.dtype)
+    return np.asarray(csr_array((ones, order, starts), shape=(cells, len(order))) @ F)
+
+
+class Place(NamedTuple):
+    """A region: which covariates, which ranges of their cells, and whether it is what an interval leaves."""
+
+    covariates: tuple[int, ...]
+    ranges: tuple[int, ...]
+    outside: bool = False
+
+
+class Scan:
+    """All regions of some covariates."""
+
+    def __init__(self, covariates: Covariates, pairs: list[tuple[int, int]] | None, rule: Rule) -> None:
+        self.covariates, self.rule = covariates, rule
+        x, known = covariates.x, [len(labels) for labels in covariates.labels]
+        self.fine = [Axis(x[:, j], known[j], INTERVAL_CELLS) for j in range(covariates.q)]
+        self.coarse = [Axis(x[:, j], known[j], BOX_CELLS) for j in range(covariates.q)]
+        self.intervals = [Intervals(axis, rule) for axis in self.fine]
+        chosen = list(combinations(range(covariates.q), 2)) if pairs is None else pairs
+        boxes = {(a, b): Boxes(self.coarse[a], self.coarse[b], rule) for a, b in chosen}
+        self.boxes = {pair: found for pair, found in boxes.items() if not found.is_empty}
+
+    def largest_over_intervals(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest |Z| over all intervals, for each column of F."""
+        return np.asarray(np.max([np.abs(found.of(F)).max(axis=(0, 1)) for found in self.intervals], axis=0))
+
+    def largest_over_boxes(self, F: NDArray[Any]) -> NDArray[Any]:
+        """Return the largest |Z| over all boxes, for each column of F."""
+        most = np.zeros(F.shape[1], F.dtype)
+        for found in self.boxes.values():
+            Z = found.of(F)
+            np.maximum(most, Z.max(axis=(0, 1)), out=most)
+            np.maximum(most, -Z.min(axis=(0, 1)), out=most)
+        return most
+
+    def ranked_intervals(self, f: FloatArray) -> list[tuple[float, Place]]:
+        """Return Z and place of every interval, the largest |Z| first, for one column f (n,)."""
+        found = []
+        for j, intervals in enumerate(self.intervals):
+            Z = intervals.of(f[:, None])[:, :, 0]
+            found += [(float(Z[side, r]), Place((j,), (r,), side == 1)) for side, r in np.argwhere(Z != 0).tolist()]
+        return sorted(found, key=lambda each: -abs(each[0]))
+
+    def ranked_boxes(self, f: FloatArray, most: int) -> list[tuple[float, Place]]:
+        """Return Z and place of the `most` boxes with the largest |Z|."""
+        found = []
+        for (a, b), boxes in self.boxes.items():
+            Z = boxes.of(f[:, None])[:, :, 0]
+            flat = np.argsort(-np.abs(Z), axis=None, kind="stable")[:most]
+            for r, s in zip(*np.unravel_index(flat, Z.shape), strict=True):
+                ranges = int(boxes.chosen[0][r]), int(boxes.chosen[1][s])
+                found.append((float(Z[r, s]), Place((a, b), ranges)))
+        return sorted(found, key=lambda each: -abs(each[0]))[:most]
+
+    def axes(self, place: Place) -> list[Axis]:
+        """Return the axes that a region is cut from."""
+        return [(self.fine if len(place.covariates) == 1 else self.coarse)[j] for j in place.covariates]
+
+    def rows(self, place: Place) -> NDArray[np.bool_]:
+        """Return which rows a region holds."""
+        inside = np.logical_and.reduce([axis.rows(r) for axis, r in zip(self.axes(place), place.ranges, strict=True)])
+        return np.asarray(~inside if place.outside else inside)

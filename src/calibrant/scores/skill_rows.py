@@ -1,0 +1,328 @@
+"""What skill is made of: the rows that are kept, scores of prediction and climatology, and limits of their ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+
+from calibrant.core.annotations import Rng
+from calibrant.core.draw_dependence import lag_one
+from calibrant.core.kept_rows import KeptRows
+from calibrant.core.pvalues import holm
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
+from calibrant.inputs.arrays import FloatArray, read_array, refuse_not_finite
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.rows import DistributionRows, read_outcomes
+from calibrant.inputs.samples import Samples
+from calibrant.scores.brier_and_log import LOG_SCORE
+from calibrant.scores.climatology import climatology_of_numbers, climatology_of_vectors
+from calibrant.scores.crps import CRPS, CrpsOptions
+from calibrant.scores.energy_score import ENERGY_SCORE, EnergyScoreOptions
+
+Score = Literal["crps", "energy", "log"]
+MIN_ROWS = 20
+DEPENDENT = 0.001  # p-value of the lag-1 test below which draws are scored by the plain CRPS
+OUTCOMES = "the marginal distribution of the outcomes"
+
+
+@dataclass(frozen=True)
+class SkillOptions:
+    """The options of `skill`."""
+
+    score: Score
+    climatology: Any
+    log_density_y: Any
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, "crps", "energy", "log")
+        generator(self.rng)
+        if self.score != "log" and self.log_density_y is not None:
+            raise InputError('log_density_y= is for score="log"; leave it out')
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SkillRows(Summary):
+    """The rows, and what they are compared with where it is not their own outcomes; memory grows with their number.
+
+    `density` and `climatology_density` have one column of log densities of the outcomes where these were given.
+    """
+
+    FINITE = ("density", "climatology_density")
+
+    kept: tuple[KeptRows, ...]  # one, or none if there are no rows yet
+    climatology: tuple[KeptRows, ...]  # one if a prediction takes the place of the outcomes
+    density: FloatArray  # (n, 0) or (n, 1)
+    climatology_density: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for parts in (self.kept, self.climatology):
+            if len(parts) > 1 or not all(isinstance(part, KeptRows) and part.n == self.n for part in parts):
+                raise SummaryError("the parts of SkillRows must be KeptRows of the same rows")
+        for column in (self.density, self.climatology_density):
+            if column.ndim != 2 or len(column) != self.n or column.shape[1] > 1:
+                raise SummaryError("the densities of SkillRows must belong to the same rows")
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.kept[0].n if self.kept else 0
+
+    @property
+    def grows(self) -> bool:
+        """Whether memory grows with the number of rows."""
+        return True
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return no rows."""
+        return cls((), (), np.zeros((0, 0)), np.zeros((0, 0)))
+
+    def merged(self, other: Self) -> Self:
+        """Return the rows of both, one after the other."""
+        shapes = [
+            (len(part.climatology), part.density.shape[1], part.climatology_density.shape[1]) for part in (self, other)
+        ]
+        if shapes[0] != shapes[1]:
+            raise SummaryError("rows with and without their own climatology or density do not merge")
+        columns = [
+            np.concatenate(both)
+            for both in ((self.density, other.density), (self.climatology_density, other.climatology_density))
+        ]
+        kept, climatology = (
+            tuple(a + b for a, b in zip(ours, theirs, strict=True))
+            for ours, theirs in ((self.kept, other.kept), (self.climatology, other.climatology))
+        )
+        return type(self)(kept, climatology, *columns)
+
+
+def kept_for_skill(rows: DistributionRows, options: SkillOptions) -> SkillRows:
+    """Keep the rows, with the climatology and densities that were given."""
+    given = options.climatology
+    none = np.zeros((rows.n, 0))
+    density = none if options.log_density_y is None else _densities(options.log_density_y, "log_density_y", rows)
+    if given is None:
+        return SkillRows((KeptRows.of(rows),), (), density, none)
+    if not isinstance(given, Distribution):
+        if options.score != "log":
+            raise InputError(
+                f"climatology must be a prediction with {_given_rows(rows)} rows, such as Samples(prior_draws); got "
+                f"{shown(given)} ({type(given).__name__})"
+            )
+        return SkillRows((KeptRows.of(rows),), (), density, _densities(given, "climatology", rows))
+    if given.n != _given_rows(rows) or given.shape != rows.distribution.shape:
+        raise InputError(
+            f"climatology must have the {_given_rows(rows)} rows of the prediction, for outcomes of shape "
+            f"{rows.distribution.shape}; got {given.n} rows of shape {given.shape}"
+        )
+    beside = given if rows.keep is None else given.take(np.flatnonzero(rows.keep))
+    other = read_outcomes(rows.y, beside, weights=rows.w)
+    return SkillRows((KeptRows.of(rows),), (KeptRows.of(other),), density, none)
+
+
+def _given_rows(rows: DistributionRows) -> int:
+    return rows.n if rows.keep is None else rows.keep.size
+
+
+def _densities(values: Any, name: str, rows: DistributionRows) -> FloatArray:
+    array = read_array(values, name)
+    if array.shape != (_given_rows(rows),):
+        raise InputError(
+            f"{name} must have one log density per row: shape ({_given_rows(rows)},); got shape {array.shape}"
+        )
+    refuse_not_finite(array, name)
+    return np.asarray(array if rows.keep is None else array[rows.keep])[:, None]
+
+
+class Compared(NamedTuple):
+    """Scores of the prediction and of climatology, (n, D) each, with what their means are."""
+
+    c: FloatArray
+    k: FloatArray
+    w: FloatArray  # (n,)
+    c_mean: FloatArray  # (D,)
+    k_mean: FloatArray
+    ratio: bool  # S = 1 - c/k; otherwise the difference k - c
+    own: bool  # whether climatology is made of the same outcomes
+    words: str
+    single: bool
+
+    @property
+    def S(self) -> FloatArray:
+        """The skill of each coordinate."""
+        return np.asarray(1 - self.c_mean / self.k_mean if self.ratio else self.k_mean - self.c_mean)
+
+    @property
+    def influence(self) -> FloatArray:
+        """By how much each row moves S, times n: e = (c̄/k̄²)(k - k̄) - (c - c̄)/k̄, or its like for a difference."""
+        c, k = self.c - self.c_mean, self.k - self.k_mean
+        return np.asarray((self.c_mean / self.k_mean * k - c) / self.k_mean if self.ratio else k - c)
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """The standard error of S."""
+        n, w = len(self.w), self.w[:, None]
+        return np.asarray(np.sqrt(n / (n - 1) * ((w * self.influence) ** 2).sum(axis=0)) / self.w.sum())
+
+    @property
+    def bias(self) -> FloatArray:
+        """What is taken off S for the lower limit if climatology is made of the same outcomes.
+
+        (1 - S)/(n - 1), or ρ/(1 - ρ) with ρ = Σw²/W² in place of 1/(n - 1). The empirical distribution function of the
+        outcomes minimises the mean CRPS over all constant forecasts, so without this term a constant forecast would be
+        called informative too often.
+        """
+        if not self.own:
+            return np.zeros(len(self.c_mean))
+        share = float((self.w**2).sum() / self.w.sum() ** 2)
+        return np.asarray((1 - self.S) * share / (1 - share))
+
+    @property
+    def guard(self) -> FloatArray:
+        """The effective number of rows behind the limits, (Σd²)²/Σd⁴ of centred d = w e."""
+        d = self.w[:, None] * (self.influence - self.influence.mean(axis=0))
+        largest = np.abs(d).max(axis=0)
+        d = d / np.where(largest > 0, largest, 1.0)  # fourth powers stay in range
+        fourth = (d**4).sum(axis=0)
+        return np.asarray(
+            np.divide((d**2).sum(axis=0) ** 2, fourth, out=np.full(fourth.shape, np.inf), where=fourth > 0)
+        )
+
+    def limits(self, level: float, families: int = 1) -> tuple[FloatArray, FloatArray]:
+        """Return the confidence limits of S, of each of so many coordinates at their share of the error rate."""
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(len(self.w) - 1, 1 - (1 - level) / (2 * families))) * self.standard_error
+        return self.S - self.bias - half, self.S + half
+
+
+def compared(summary: SkillRows, options: SkillOptions) -> Compared:
+    """Return the scores of prediction and climatology."""
+    if summary.n < MIN_ROWS:
+        raise NotApplicableError(f"skill needs at least {MIN_ROWS} rows to know their distribution; got {summary.n}")
+    if isinstance(options.climatology, Distribution) and not summary.climatology:
+        raise InputError("this summary was made without climatology; pass it to summarize")
+    rows = summary.kept[0].rows
+    assert isinstance(rows, DistributionRows)  # the only kind this verb reads
+    w = np.asarray(rows.w, np.float64) / float(np.max(rows.w))
+    other = summary.climatology[0].rows if summary.climatology else None
+    if options.score == "log":
+        return _by_log(summary, rows, other, w)
+    if options.score == "energy":
+        _check_energy(rows)
+        scale = _scales(rows.y)
+        rows, other = _scaled(rows, scale), None if other is None else _scaled(other, scale)
+    c, words = _scores(rows, options.score)
+    if other is not None:
+        k, beside = _scores(other, options.score)
+        k_mean = w @ k / w.sum()
+        if (k_mean <= 0).any():
+            raise NotApplicableError("the mean score of climatology is not above 0, so no share of it can be gained")
+        words = f"{words} against the given climatology{'' if beside == words else f', {beside}'}"
+    else:
+        k, k_mean = _climatology(rows, w, options)
+        words = f"{words} against {OUTCOMES}, each without its own row"
+    return Compared(c, k, w, w @ c / w.sum(), k_mean, True, other is None, words, not _is_several(rows, options))
+
+
+def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
+    return bool(rows.distribution.shape) and options.score == "crps"
+
+
+def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
+    if not summary.density.size and isinstance(rows.distribution, Samples):
+        raise NotApplicableError(
+            "draws do not determine a density, and none is fitted to them; pass log_density_y=, the log density of the "
+            "prediction at each outcome, or a distribution such as Normal"
+        )
+    if other is None and not summary.climatology_density.size:
+        raise NotApplicableError(
+            'score="log" needs climatology=: a distribution with as many rows, such as the prior, or its log densities '
+            "at the outcomes. No density is fitted to outcomes"
+        )
+    if other is not None and isinstance(other.distribution, Samples):
+        raise NotApplicableError(
+            "draws do not determine a density; pass climatology= as a distribution or as log densities of the outcomes"
+        )
+    c = -summary.density if summary.density.size else _log_scores(rows, "prediction")
+    k = -summary.climatology_density if other is None else _log_scores(other, "climatology")
+    words = "log score less that of the given climatology, in nats"
+    return Compared(c, k, w, w @ c / w.sum(), w @ k / w.sum(), False, False, words, True)
+
+
+def _log_scores(rows: DistributionRows, name: str) -> FloatArray:
+    assert LOG_SCORE.row_scores is not None
+    scores = np.asarray(LOG_SCORE.row_scores(rows, LOG_SCORE.usual))[:, None]
+    infinite = np.flatnonzero(~np.isfinite(scores[:, 0]))
+    if infinite.size:
+        raise NotApplicableError(
+            f"the log score of the {name} is infinite in row {infinite[0]}, whose outcome it takes for impossible; "
+            'use score="crps"'
+        )
+    return scores
+
+
+def _check_energy(rows: DistributionRows) -> None:
+    if not isinstance(rows.distribution, Samples):
+        raise NotApplicableError('score="energy" is for draws; pass Samples(distribution.sample(1000, rng))')
+
+
+def _scales(y: FloatArray) -> FloatArray:
+    columns = y[:, None] if y.ndim == 1 else y
+    scale: FloatArray = np.std(columns, axis=0, ddof=1)
+    if (scale == 0).any():
+        raise NotApplicableError(
+            f"all outcomes of coordinate {int(np.argmin(scale))} are equal, so it has no unit; leave it out"
+        )
+    return scale
+
+
+def _scaled(rows: Any, scale: FloatArray) -> DistributionRows:
+    _check_energy(rows)
+    factor = scale if rows.y.ndim == 2 else scale[0]
+    return DistributionRows(rows.y / factor, Samples(rows.distribution.draws / factor), rows.w)
+
+
+def _scores(rows: Any, score: str) -> tuple[FloatArray, str]:
+    """Return the scores (n, D) of a prediction, and what they are."""
+    distribution = rows.distribution
+    name = "energy score" if score == "energy" else "CRPS"
+    plain = ""
+    if isinstance(distribution, Samples):
+        if distribution.M < 2:
+            raise NotApplicableError("one draw per row has no fair score; skill needs two or more")
+        plain = _why_plain(distribution)
+    fair = isinstance(distribution, Samples) and not plain
+    options: Any = EnergyScoreOptions(fair, 1.0) if score == "energy" else CrpsOptions(fair)
+    row_scores: Any = (ENERGY_SCORE if score == "energy" else CRPS).row_scores
+    scores = np.asarray(row_scores(rows, options))
+    words = f"fair {name}" if fair else f"plain {name} ({plain})" if plain else name
+    return scores[:, None] if scores.ndim == 1 else scores, words
+
+
+def _why_plain(distribution: Samples) -> str:
+    """Say why draws are not scored as independent ones; empty if they are."""
+    found = lag_one(distribution.draws)
+    if found.repeated:
+        return "all rows have the same draws"
+    if found.ordered:
+        return "the draws of every row are sorted"
+    return "draws depend on their neighbours" if holm(found.pvalue).min() < DEPENDENT else ""
+
+
+def _climatology(rows: DistributionRows, w: FloatArray, options: SkillOptions) -> tuple[FloatArray, FloatArray]:
+    columns = rows.y[:, None] if rows.y.ndim == 1 else rows.y
+    if options.score == "energy":
+        found = [climatology_of_vectors(columns, w, generator(options.rng))]
+    else:
+        found = [climatology_of_numbers(column, w) for column in columns.T]
+    for d, each in enumerate(found):
+        if not each.mean > 0:
+            which = f" of coordinate {d}" if len(found) > 1 else ""
+            raise NotApplicableError(f"all outcomes{which} are equal, so predicting them is no skill")
+    return np.stack([each.k for each in found], axis=1), np.array([each.mean for each in found])

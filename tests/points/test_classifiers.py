@@ -1,0 +1,129 @@
+"""Classifiers by name, each against its definition, and the test by the best of several."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from calibrant.points import c2st
+from calibrant.points.classifiers import BEST, NAMED, Logistic, Quadratic, Stumps
+from calibrant.points.rank_sum import auc, standard_ranks
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(80, 3)) * [1.0, 5.0, 0.1]
+LABELS = (X[:, 0] + RNG.normal(size=80) > 0).astype(np.int64)
+Q = RNG.normal(size=(30, 3)) * [1.0, 5.0, 0.1]
+
+
+class TestEach:
+    @pytest.mark.parametrize("d", [3, 120])
+    def test_logistic_is_that_of_scikit_learn(self, d):
+        rng = np.random.default_rng(d)
+        points = rng.normal(size=(80, d))
+        scaled = (points - points.mean(axis=0)) / points.std(axis=0)
+        peer = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(scaled, LABELS)
+        found = Logistic().fit(points, LABELS).log_odds(points)
+        np.testing.assert_allclose(found, peer.decision_function(scaled), atol=2e-4)
+
+    def test_quadratic_is_naive_bayes_of_normal_columns(self):
+        peer = GaussianNB(var_smoothing=0.0).fit(X, LABELS).predict_log_proba(Q)
+        found = Quadratic().fit(X, LABELS).log_odds(Q)
+        shift = (peer[:, 1] - peer[:, 0]) - found  # half a row is added to each label
+        np.testing.assert_allclose(shift, shift[0], atol=1e-9)
+
+    def test_the_first_stump_is_the_best_split(self):
+        """All splits of all columns, by hand."""
+        model = Stumps().fit(X, LABELS)
+        share = (LABELS.sum() + 0.5) / 81
+        gain = {}
+        for j in range(3):
+            for k, edge in enumerate(np.quantile(X[:, j], np.arange(1, 8) / 8)):
+                sides = X[:, j] <= edge, X[:, j] > edge
+                gain[j, k] = sum(((LABELS - share)[s].sum()) ** 2 / (share * (1 - share) * s.sum() + 1) for s in sides)
+        assert model.splits[0][:2] == max(gain, key=gain.get)
+        assert len(model.splits) == 60
+        assert auc(model.log_odds(X), LABELS) > 0.85
+
+    def test_of_many_numbers_stumps_use_the_first_rows(self, monkeypatch):
+        expected = Stumps().fit(X[:20], LABELS[:20]).log_odds(Q)
+        monkeypatch.setattr(Stumps, "MAX_NUMBERS", 60)
+        np.testing.assert_array_equal(Stumps().fit(X, LABELS).log_odds(Q), expected)
+
+    @pytest.mark.parametrize("name", BEST)
+    def test_constant_and_distant_points(self, name):
+        """No warning, no NaN."""
+        model = NAMED[name]().fit(np.column_stack([X, np.full(80, 3.0)]), LABELS)
+        far = np.column_stack([1e140 * Q, np.full(30, -7.0)])
+        scores = model.log_odds(far) if hasattr(model, "log_odds") else model.predict_proba(far)
+        assert np.isfinite(scores).all()
+
+
+class TestStandardRanks:
+    def test_is_the_area_in_standard_deviations(self):
+        rng = np.random.default_rng(1)
+        scores, labels = np.round(rng.normal(size=12), 1), np.repeat([0, 1], [7, 5])
+        drawn = np.array([auc(scores, rng.permutation(labels)) for _ in range(4000)])
+        z = standard_ranks(scores, labels) @ labels
+        assert z == pytest.approx((auc(scores, labels) - 0.5) / drawn.std(), rel=0.05)
+
+    def test_all_tied(self):
+        assert standard_ranks(np.ones(4), np.array([0, 1, 1, 0])).tolist() == [0] * 4
+
+
+class TestBest:
+    def test_details(self):
+        y, points = RNG.normal(size=(2, 80, 2))
+        found = c2st(y, points + 1, rng=0)
+        assert found.details["classifier"] in BEST
+        assert list(found.details["auc"]) == list(found.details["pvalue_unadjusted"]) == list(BEST)
+        assert found.statistic == found.details["auc"][found.details["classifier"]]
+        assert found.pvalue == 1 / 1000
+        assert found.details["null"] == "permutation"
+        assert "best of logistic, neighbours, quadratic, stumps" in found.method
+
+    def test_unadjusted_is_the_p_value_of_each_alone(self):
+        y, points = RNG.normal(size=(2, 60, 2))
+        found = c2st(y, points, rng=3)
+        for name in BEST:
+            alone = c2st(y, points, classifier=name, rng=3)
+            assert found.details["auc"][name] == pytest.approx(alone.statistic, rel=1e-12)
+            assert found.details["pvalue_unadjusted"][name] == pytest.approx(alone.pvalue, rel=1e-12)
+
+    def test_never_below_the_smallest_by_more_than_chance(self):
+        """The largest of several is at least as likely as that of one, and at most as all together."""
+        for seed in range(5):
+            y, points = np.random.default_rng(seed).normal(size=(2, 60, 2))
+            found = c2st(y, 1.1 * points, rng=0, resamples=999)
+            least = min(found.details["pvalue_unadjusted"].values())
+            slack = 4 * np.sqrt(0.25 / 999)
+            assert least - slack <= found.pvalue <= 4 * least + slack
+
+    def test_names_and_objects_together(self):
+        y, points = RNG.normal(size=(2, 60, 2))
+        found = c2st(y, points, classifier=("stumps", GaussianNB(), GaussianNB(), "trees"), rng=0, resamples=99)
+        assert list(found.details["auc"]) == ["stumps", "GaussianNB", "GaussianNB 2", "trees"]
+        assert "k" not in found.details
+
+    def test_folds(self):
+        y, points = RNG.normal(size=(2, 20, 2))
+        found = c2st(y, points + 3, classifier=("logistic", "quadratic"), folds=2, resamples=19, rng=0)
+        assert found.pvalue == 0.05
+        assert set(found.details["pvalue_unadjusted"].values()) == {0.05}
+
+    def test_a_spread_in_512_columns(self):
+        rng = np.random.default_rng(0)
+        y, points = rng.normal(size=(250, 512)), 1.05 * rng.normal(size=(250, 512))
+        found = c2st(y, points, rng=0)
+        assert found.pvalue < 0.01
+        assert found.details["classifier"] == "quadratic"
+
+    def test_level(self):
+        rng = np.random.default_rng(5)
+        p = np.array([c2st(*rng.normal(size=(2, 30, 2)), resamples=39, rng=rng).pvalue for _ in range(150)])
+        assert stats.binom.sf((p <= 0.1).sum() - 1, 150, 0.1) > 1e-4
+        assert (p <= 0.5).mean() > 0.3
+
+    def test_memory_is_not_taken_on_request(self, refusal):
+        assert "GB of memory; at most" in refusal(c2st, X, X, resamples=10**9, rng=0)
+        assert "GB of memory; at most" in refusal(c2st, X, X, folds=2, resamples=10**9, rng=0)

@@ -1,0 +1,124 @@
+"""Sliced Wasserstein distance and its test: references, closed forms, the definition, level, cost."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibrant.points import sliced as module
+from calibrant.points import sliced_wasserstein, sliced_wasserstein_test
+from calibrant.points.sliced import QuantileSteps
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "points.json").read_text())
+CASES = {case["id"]: case for case in BOOK["cases"]}
+A, B = (np.array(BOOK["data"]["points"][name]) for name in "ab")
+
+
+def along(case, a, b, power):
+    directions = np.array(CASES[case]["options"]["directions"])
+    return np.mean([sliced_wasserstein((a @ t)[:, None], (b @ t)[:, None], power=power) for t in directions])
+
+
+class TestReferences:
+    def test_given_directions(self):
+        case = CASES["sliced, given directions"]
+        found = [along(case["id"], A, B, power) for power in (1, 2)]
+        np.testing.assert_allclose(found, case["value"], rtol=case["rtol"])
+
+    def test_unequal_sizes(self):
+        case = CASES["sliced, unequal n"]
+        assert along(case["id"], A[:17], B, 1) == pytest.approx(case["value"], rel=case["rtol"])
+
+
+@settings(max_examples=50)
+@given(st.integers(2, 9), st.integers(2, 9), st.integers(0, 10**6))
+def test_on_a_line_it_is_that_of_scipy(n, m, seed):
+    rng = np.random.default_rng(seed)
+    y, x = rng.integers(-3, 4, n) * 1.0, rng.normal(size=m)
+    found = sliced_wasserstein(y[:, None], x[:, None], power=1, directions=7)
+    assert found == pytest.approx(stats.wasserstein_distance(y, x), abs=1e-12)
+    repeated = np.sort(np.repeat(y, m)), np.sort(np.repeat(x, n))  # the same distributions with equal sizes
+    squared = sliced_wasserstein(y[:, None], x[:, None])
+    assert squared == pytest.approx(np.mean((repeated[0] - repeated[1]) ** 2), abs=1e-12)
+
+
+def test_steps_cover_everything_once():
+    for n, m in ((1, 1), (4, 6), (7, 7), (3, 10)):
+        found = QuantileSteps.of(n, m)
+        assert found.width.sum() == pytest.approx(1)
+        np.testing.assert_allclose(np.bincount(found.first, found.width), 1 / n)
+        np.testing.assert_allclose(np.bincount(found.second, found.width), 1 / m)
+
+
+def test_closed_forms():
+    y = np.random.default_rng(0).normal(size=(500, 8))
+    shift = np.zeros(8)
+    shift[0] = 2
+    assert sliced_wasserstein(y, y + shift, directions=2000) == pytest.approx(0.5, rel=0.08)
+    assert sliced_wasserstein(y, 2 * y) == pytest.approx(1.0, rel=0.1)
+    assert sliced_wasserstein(y, y) == 0
+
+
+def test_parts_change_nothing(monkeypatch):
+    whole = sliced_wasserstein_test(A, B[:20], directions=9, resamples=19)
+    monkeypatch.setattr(module, "NUMBERS_AT_ONCE", 100)
+    parts = sliced_wasserstein_test(A, B[:20], directions=9, resamples=19)
+    assert (parts.pvalue, parts.statistic) == (whole.pvalue, pytest.approx(whole.statistic, rel=1e-12))
+
+
+class TestTest:
+    def test_is_the_distance_and_what_chance_gives(self):
+        """Every division by itself gives what the test finds for it."""
+        found = sliced_wasserstein_test(A[:6, :1], B[:4, :1], resamples=400)
+        assert found.statistic == pytest.approx(sliced_wasserstein(A[:6, :1], B[:4, :1]), rel=1e-12)
+        assert found.estimate == pytest.approx(found.statistic - found.details["expected"])
+        pooled, rng = np.concatenate([A[:6, :1], B[:4, :1]]), np.random.default_rng(3)
+        drawn = [sliced_wasserstein(part[:6], part[6:]) for part in (rng.permutation(pooled) for _ in range(400))]
+        error = np.std(drawn) * np.sqrt(2 / 400)
+        assert abs(found.details["expected"] - np.mean(drawn)) < 4 * error
+        share = np.mean(np.array(drawn) >= found.statistic * (1 - 1e-12))
+        assert abs(found.pvalue - share) < 4 * np.sqrt(0.5 / 400)
+
+    def test_a_shift_is_found(self):
+        y, x = np.random.default_rng(0).normal(size=(2, 100, 3))
+        assert sliced_wasserstein_test(y, x + 0.5, directions=50).pvalue == 1 / 200
+
+    def test_level(self):
+        rng = np.random.default_rng(5)
+        p = np.array(
+            [
+                sliced_wasserstein_test(*rng.normal(size=(2, 12, 2)), directions=5, resamples=19, rng=rng).pvalue
+                for _ in range(200)
+            ]
+        )
+        assert stats.binom.sf((p <= 0.1).sum() - 1, 200, 0.1) > 1e-4
+        assert (p <= 0.5).mean() > 0.3
+
+    def test_one_point(self):
+        assert sliced_wasserstein_test(np.ones((3, 2)), np.ones((4, 2))).pvalue == 1.0
+
+
+class TestRefused:
+    @pytest.mark.parametrize("verb", [sliced_wasserstein, sliced_wasserstein_test])
+    def test_what_would_take_hours(self, verb, refusal):
+        message = refusal(verb, A, B, directions=10**9)
+        assert "1,000,000,000 directions of 48 points" in message
+        assert "minutes; at most" in message
+
+    def test_memory_is_not_taken_on_request(self, refusal):
+        assert "GB of memory; at most" in refusal(sliced_wasserstein_test, A, B, resamples=10**9)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"power": 3}, "power must be one of 1, 2; got 3"),
+            ({"power": 2.0}, "power must be one of 1, 2"),
+            ({"directions": 0}, "directions must be at least 1"),
+        ],
+    )
+    def test_options(self, options, words, refusal):
+        assert words in refusal(sliced_wasserstein, A, B, **options)

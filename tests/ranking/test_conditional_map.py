@@ -1,0 +1,89 @@
+"""`conditional_map`: cells, limits, their units, and what is drawn."""
+
+import numpy as np
+import pytest
+
+from calibrant import Normal, Samples, conditional_map, ranks
+from calibrant.core import pictures as plots
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.ranking.counting import legendre
+from calibrant.ranking.effects import SHIFT
+from calibrant.ranking.failures import shrinkage
+
+N, M = 800, 99
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 2))
+CITY = RNG.choice(["Rome", "Oslo"], N)
+Y = RNG.normal(size=N) - np.where(X[:, 1] > 0, 0.6, -0.6)
+DRAWS = Samples(RNG.normal(size=(N, M)))
+TABLE = {"age": X[:, 0], "bmi": X[:, 1], "city": CITY}
+MAP = conditional_map(Y, DRAWS, covariates=TABLE, resamples=199)
+
+
+def test_clearest_first():
+    assert MAP.covariates[0] == "bmi"
+    assert MAP.covariate[0] == "bmi"
+    assert MAP.pvalues[0] == 1 / 200
+    assert list(MAP.pvalues) == sorted(MAP.pvalues)
+
+
+def test_values_are_means_of_cells():
+    phi = legendre(M)[0, ranks(Y, DRAWS)]
+    for name, left, right, rows, shift in zip(MAP.covariate, MAP.left, MAP.right, MAP.rows, MAP.shift, strict=True):
+        if name == "city":
+            continue
+        inside = (TABLE[name] >= left) & (TABLE[name] <= right)
+        assert inside.sum() == rows == 50
+        assert shift == pytest.approx(-SHIFT / shrinkage(M)[0] * phi[inside].mean())
+
+
+def test_limits_enclose_the_values_and_grow_for_small_cells():
+    assert (MAP.shift_low < MAP.shift).all()
+    assert (MAP.shift < MAP.shift_high).all()
+    assert (MAP.spread_low < MAP.spread).all()
+    length = MAP.shift_high - MAP.shift_low
+    assert length[MAP.covariate == "city"].max() < length[MAP.covariate == "age"].min()
+    off = MAP.shift_low > 0
+    assert set(MAP.covariate[off]) == {"bmi"}
+    assert off[MAP.covariate == "bmi"].sum() >= 3
+
+
+def test_categories():
+    assert MAP.cell[MAP.covariate == "city"].tolist() == ["Oslo", "Rome"]
+    assert np.isnan(MAP.left[MAP.covariate == "city"]).all()
+
+
+def test_coordinates():
+    y = np.column_stack([Y, RNG.normal(size=N)])
+    found = conditional_map(y, Samples(RNG.normal(size=(N, 19, 2))), covariates=X, resamples=99)
+    assert found.shift.shape == (len(found.rows), 2)
+    assert len(found.pvalue_each) == 2
+
+
+class TestPicture:
+    def test_small_multiples(self, plt):
+        ax = MAP.plot()
+        assert len(ax.child_axes) == 3
+        assert [small.get_title().split(",")[0] for small in ax.child_axes] == list(MAP.covariates)
+        shaded = [patch for patch in ax.child_axes[0].patches if patch.get_width() > 0]
+        assert shaded
+
+    def test_a_pair_is_a_table(self, plt):
+        rng = np.random.default_rng(1)
+        y = rng.normal(size=N) - 0.6 * np.sign(X[:, 0] * X[:, 1])
+        found = conditional_map(y, Normal(np.zeros(N), 1.0), covariates=X, resamples=99)
+        assert found.pair == ("x0", "x1")
+        assert found.pair_shift.shape == (8, 8)
+        assert found.pair_rows.sum() == N
+        assert len(found.plot().child_axes) == 3
+
+    def test_in_words(self):
+        assert "First region: for bmi " in plots.describe(MAP.kind, MAP.columns, MAP.details)
+        assert plots.marks(MAP.kind, MAP.columns, MAP.details) == []
+
+
+def test_refused():
+    with pytest.raises(InputError, match="unequal weights"):
+        conditional_map(Y, DRAWS, covariates=X, weights=np.arange(1, N + 1))
+    with pytest.raises(NotApplicableError, match="has 20 rows"):
+        conditional_map(Y[:30], DRAWS.take(slice(30)), covariates=X[:30])
