@@ -79,6 +79,16 @@ def limit_table(rows: list[Row]) -> str:
     return markdown(["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided"], lines)
 
 
+def power_table(rows: list[Row]) -> str:
+    """Return one line per true curve: the power with each kind of scores, and that of the best other test."""
+    scores = dict.fromkeys((row["scores"], row["n"]) for row in rows)
+    cells = {(row["scores"], row["truth"]): f"{float(row['ours']):.2f} ({float(row['best']):.2f})" for row in rows}
+    lines = [
+        [truth, *(cells[name, truth] for name, _ in scores)] for truth in dict.fromkeys(row["truth"] for row in rows)
+    ]
+    return markdown(["truth", *(f"{name}, n = {int(n):,}" for name, n in scores)], lines)
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page by name."""
     levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
@@ -88,6 +98,7 @@ def tables() -> dict[str, str]:
         "levels": level_table(levels, CALIBRATED),
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),
+        "power": power_table(rows_of("validity_power.csv")),
     }
 
 

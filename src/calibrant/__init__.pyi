@@ -83,4 +83,5 @@ from calibrant.scores.interval_scores import quantile_score as quantile_score
 from calibrant.scores.interval_scores import weighted_interval_score as weighted_interval_score
 from calibrant.scores.skill import skill as skill
 from calibrant.scores.skill import skill_test as skill_test
+from calibrant.simulating.simulate_calibration import simulate_calibration as simulate_calibration
 from calibrant.version import __version__ as __version__

@@ -16,9 +16,9 @@ T = TypeVar("T")
 class _Line:
     """The last line of a terminal, on which progress is shown; nothing is written if stderr is not a terminal."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, shown: bool | None = None) -> None:
         self.label = label
-        self.watched = sys.stderr is not None and sys.stderr.isatty()
+        self.watched = sys.stderr is not None and (sys.stderr.isatty() if shown is None else shown)
         self.begun = self.now = time.monotonic()
         self.due, self.written = self.begun + PATIENCE, False
 
@@ -66,14 +66,23 @@ def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
 
 
 def rows_counted(
-    items: Iterable[T], *, label: str, rows: Callable[[T], int], before: int = 0, total: int | None = None
+    items: Iterable[T],
+    *,
+    label: str,
+    rows: Callable[[T], int],
+    before: int = 0,
+    total: int | None = None,
+    unit: str = "rows",
+    more: Callable[[], str] = str,
+    shown: bool | None = None,
 ) -> Iterator[T]:
     """Yield items of many rows each, and show as `steps` does how many rows are done, and how fast.
 
-    `before` rows were done by an earlier run; `total` is the number of all rows, if it is known.
+    `before` rows were done by an earlier run; `total` is the number of all rows, if it is known. `unit` is what they
+    are called, `more` what is said after their number; `shown` says whether to write, by default to terminals.
     """
     done = before
-    with _Line(label) as line:
+    with _Line(label, shown) as line:
         for item in items:
             yield item
             done += rows(item)
@@ -82,4 +91,5 @@ def rows_counted(
                 of = left = ""
                 if total is not None and total >= done and rate > 0:
                     of, left = f" of {total:,}", f", about {(total - done) / rate:.0f} s left"
-                line.write(f"{done:,}{of} rows, {rate:,.0f} per second{left}")
+                speed = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+                line.write(f"{done:,}{of} {unit}{more()}, {speed} per second{left}")

@@ -15,9 +15,13 @@ from calibrant.engines.jobs import Measured
 from calibrant.ranking.explain_words import Explanation
 from calibrant.report.audit import Audit
 from calibrant.report.comparison import Comparison
+from calibrant.simulating.calibration import Calibration
+from calibrant.simulating.fits import Failure
+from calibrant.simulating.simulate_calibration import Interrupted
 
 __all__ = [
     "Audit",
+    "Calibration",
     "Comparison",
     "ConfidenceInterval",
     "CrpsDecomposition",
@@ -25,6 +29,8 @@ __all__ = [
     "Decomposition",
     "Direction",
     "Explanation",
+    "Failure",
+    "Interrupted",
     "Measured",
     "Pair",
     "Power",

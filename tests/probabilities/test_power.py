@@ -1,5 +1,7 @@
 """`power`: what it says is true of the tests themselves; refusals."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,11 @@ import calibrant as cb
 from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.power import _of_size, _two_digits
+from calibrant.probabilities.power import Finding, _of_size, _on_line, _two_digits
 
 
 def share_found(p, error, repeats, rng):
+    """Return the share of data sets with probabilities p + error in which it is found."""
     draws = (rng.random(p.size) < p + error for _ in range(repeats))
     return np.mean([cb.calibration_test(y, p, resamples=199, rng=rng).pvalue <= 0.05 for y in draws])
 
@@ -29,6 +32,31 @@ class TestTruth:
         assert found.power == pytest.approx(0.8, abs=0.03)
         seen = min(share_found(p, sign * found.error, 200, rng) for sign in (1, -1))
         assert seen == pytest.approx(0.8, abs=0.11)
+
+    @pytest.mark.parametrize("families", [1, 2])
+    @pytest.mark.parametrize("design", ["three scores", "zeros"])
+    def test_of_scores_that_few_stand_for(self, design, families):
+        """Downwards, which is harder or as hard with these scores; cut off at 0 where they are smaller than c."""
+        rng = np.random.default_rng(5)
+        p = (
+            rng.choice([0.2, 0.35, 0.8], 400)
+            if design == "three scores"
+            else np.append(np.zeros(1500), rng.random(300))
+        )
+        said = cb.power(p, level=1 - 0.05 / families)
+        c = np.linspace(0, 1, 10_001)
+        moved = np.mean([p - np.clip(p - shift, 0, 1) for shift in c], axis=1)
+        q = np.clip(p - c[np.searchsorted(moved, said.error)], 0, 1)
+        draws = (rng.random(p.size) < q for _ in range(250))
+        found = [cb.calibration_test(y, p, resamples=399, rng=rng).pvalue <= 0.05 / families for y in draws]
+        assert np.mean(found) == pytest.approx(0.8, abs=0.1)  # four standard errors
+
+    def test_an_impossible_outcome_is_found(self):
+        """Of 1,000 rows at 0 one or more happens with probability 0.95, which rejects whatever the other rows do."""
+        p = np.append(np.zeros(1000), np.full(1000, 0.5))
+        rows = _of_size(Ordered.of(Binary(np.zeros(2000, np.uint8), p, np.ones(2000))), 2000)
+        share = Finding(rows, 0.95, 199, 0).share_of(0.003, 1, 999)
+        assert share == pytest.approx(1 - 0.997**1000, abs=0.03)
 
     def test_passing_a_tolerance(self):
         rng = np.random.default_rng(3)
@@ -82,9 +110,32 @@ class TestSize:
             assert scaled.n == n
             assert np.average(scaled.score, weights=scaled.count) == pytest.approx(p.mean(), rel=0.1)
 
+    def test_many_zeros_leave_room_for_other_scores(self):
+        p = np.append(np.zeros(5000), np.random.default_rng(0).random(400))
+        scaled = _of_size(Ordered.of(Binary(np.zeros(5400, np.uint8), p, np.ones(5400))), 5400)
+        assert scaled.count[scaled.score == 0].tolist() == [5000]
+        assert 40 < scaled.score.size <= 100
+        assert scaled.mean_score == pytest.approx(p.mean())
+
     @pytest.mark.parametrize(("number", "rounded"), [(7.0, 7), (42.1, 43), (123.0, 130), (98_765.0, 99_000)])
     def test_two_digits(self, number, rounded):
         assert _two_digits(number) == rounded
+
+
+class TestSearch:
+    def test_an_error_on_the_line(self):
+        """Φ(2 log e): the power 0.8 is reached at e = exp(z/2), z the normal quantile of 0.8."""
+        normal = NormalDist()
+        shares = {e: normal.cdf(2 * np.log(e)) for e in (1.3, 1.4, 1.55, 1.7)}
+        assert _on_line(shares, 1.4, 0.8, 10**6) == pytest.approx(np.exp(normal.inv_cdf(0.8) / 2))
+
+    def test_where_no_error_is_found_in_one_direction(self):
+        """20 rows at 0.02 leave room for an error of 0.02 downwards, which is never found; upwards it takes more."""
+        assert cb.power(np.full(20, 0.02)).error > 0.02
+
+    def test_scores_without_information(self):
+        """An event that was given the probability 0 is found when it happens."""
+        assert cb.power(np.array([0.0])).error == pytest.approx(0.8, abs=0.04)
 
 
 class TestRefusals:

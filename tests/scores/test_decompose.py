@@ -1,6 +1,7 @@
 """The parts of a mean score."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,10 +23,12 @@ from calibrant import (
     reliability_curve,
     summarize,
 )
+from calibrant.core.ordered import Ordered
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.inputs.probabilities import Binary
 from calibrant.scores.crps import crps
-from calibrant.scores.decompose import DECOMPOSE
+from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 from calibrant.summaries import Summary
 
 rows = st.lists(
@@ -114,6 +117,16 @@ class TestIsotonic:
         one, other = decompose([0, 1, 1], [0.5, 0.5, 0.75]), decompose([1, 0, 1], [0.5, 0.5, 0.75])
         assert one == other
         assert one.score - one.mcb == pytest.approx((0.25 + 0.25) / 3)
+
+
+@given(drawn=st.data())
+def test_the_miscalibration_of_redraws_is_that_of_each(drawn):
+    score = np.sort(drawn.draw(st.lists(st.sampled_from(np.arange(11) / 10), min_size=1, max_size=12)))
+    weights = drawn.draw(st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=score.size, max_size=score.size))
+    rows = Ordered.of(Binary(np.zeros(score.size, np.uint8), score, np.array(weights)))
+    events = np.random.default_rng(0).integers(0, rows.count + 1, (5, rows.count.size))
+    each = [DECOMPOSE.finish(replace(rows, events=row), DECOMPOSE.usual).mcb for row in events]
+    assert mcb_of_events(rows, events) == pytest.approx(each, abs=1e-12)
 
 
 class TestBins:

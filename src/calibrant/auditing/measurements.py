@@ -31,6 +31,7 @@ from calibrant.kernel_errors.mmce import mmce_of_events
 from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks, kernel_options
 from calibrant.probabilities.cumulative import CUTOFF_ERROR
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
+from calibrant.scores.decompose import mcb_of_events
 
 CELLS, SORTED = "cells", "sorted"
 MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
@@ -198,7 +199,10 @@ def redrawn_metrics(
     cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
-    pieces = [_growing(entries, cells, drawn.astype(np.int64)) for drawn in redraw_events(cells.pool, resamples, rng)]
+    pieces = [
+        _growing(entries, cells, drawn.astype(np.int64, order="C"))
+        for drawn in redraw_events(cells.pool, resamples, rng)
+    ]
     found = {}
     for name, (value,) in observed.items():
         redrawn = np.concatenate([piece[name] for piece in pieces])
@@ -214,6 +218,8 @@ def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray
         names = [name for name, shown in entry.audit.items() if shown.grows]
         if entry.name == "mmce":
             found["mmce"] = mmce_of_events(cells, events)
+        elif entry.name == "decompose":
+            found["decompose.mcb"] = mcb_of_events(cells, events)
         elif entry.name == "ece":
             found["ece"] = np.abs(_parts_by_bin(cells, events)).sum(axis=1)
         elif entry.name == "direction":

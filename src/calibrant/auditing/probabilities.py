@@ -43,7 +43,7 @@ from calibrant.probabilities.group_claims import group_claims, group_words, stat
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
 
-MAX_SCORES_DRAWN = 4_000
+MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000
 TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
 NOTION_OF = {EACH: "classwise", LABELS: "top-label"}
 NOTION_LABELS = {
@@ -194,7 +194,7 @@ def _figures(summary: Ordered, setting: Setting, subject: Subject) -> tuple[Figu
             "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
             f"whole line of calibrated predictions with probability {words.confidence_words(setting.level)}.",
             _reliability(
-                cells,
+                summary.at_most(MAX_SCORES_REFITTED),
                 setting,
                 strategy="isotonic",
                 simultaneous=True,

@@ -142,17 +142,22 @@ def resampled_pvalue(extreme: Any, resamples: int) -> Any:
     return (1 + extreme) / (resamples + 1)
 
 
+def without_rounding(statistics: NDArray[Any]) -> NDArray[np.float32]:
+    """Return statistics as float32, in which those that differ only by rounding are equal."""
+    with np.errstate(over="ignore"):  # beyond float32 all are equally large
+        return statistics.astype(np.float32)
+
+
 def upper_counts(statistics: NDArray[Any]) -> NDArray[np.int64]:
     """Return for each statistic and set how many sets have at least its value, itself included: (S, sets).
 
     Divided by the number of sets it is the p-value that each set has among all. Values that differ only by rounding are
-    equal: float32 is compared.
+    equal.
 
     >>> upper_counts(np.array([[3.0, 1.0, 3.0, 2.0]]))
     array([[2, 4, 2, 3]])
     """
-    with np.errstate(over="ignore"):  # beyond float32 all are equally large
-        rounded = statistics.astype(np.float32)
+    rounded = without_rounding(statistics)
     counts = np.empty(rounded.shape, np.int64)
     for row, values in zip(counts, rounded, strict=True):
         row[:] = values.size - np.searchsorted(np.sort(values), values, side="left")
@@ -168,8 +173,10 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
     single = bool((count == 1).all())
     size = max(1, NUMBERS_AT_ONCE // score.size)
     for start, stop in steps(resamples, size=size, label="redrawing outcomes"):
-        shape = (stop - start, score.size)
-        yield rng.random(shape) < score if single else rng.binomial(count, score, size=shape)
+        if single:
+            yield rng.random((stop - start, score.size)) < score
+        else:  # all replicates of an entry together: NumPy prepares each binomial distribution once
+            yield rng.binomial(count[:, None], score[:, None], size=(score.size, stop - start)).T
 
 
 def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:

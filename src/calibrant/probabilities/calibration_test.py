@@ -22,7 +22,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.probabilities.cumulative import KUIPER
 
 TESTS = ("kuiper", "spiegelhalter", "cox", "smooth")
-SMOOTH_ORDER = 4  # of the polynomials of the smooth test
+SMOOTH_ORDER = 8  # of the polynomials of the smooth test
 LARGEST_LOGIT = 35.0  # beyond it float64 does not tell p from 1
 RANK_TOLERANCE = 1e-10  # relative size of the directions in which a quadratic form has no variance
 
@@ -46,13 +46,14 @@ def calibration_test(
     kuiper           the range of the cumulative differences: an error over some stretch of scores
     spiegelhalter    :math:`|\sum w r (1 - 2p)|`: predictions that are too extreme or too timid
     cox              the score statistic of logistic recalibration, a + b logit p: a wrong level or slope
-    smooth           Neyman's smooth statistic of order 4 in the rank of the score: waves
+    smooth           Neyman's smooth statistic of order 8: errors that change their sign along the scores
     ===============  ==================================================================================================
 
     The last two are :math:`U^\top V^{-1} U` with :math:`U = \sum w r x` and :math:`V = \sum w^2 v x x^\top` for
-    x = (1, logit p), and for the Legendre polynomials of degree 1 to 4 of the rank. Outcomes are redrawn from the
-    scores, the same redraws for all four, and each gets its p-value in each redraw. The result is the p-value of the
-    smallest of the four, against the smallest ones of the redraws: exact up to 1,000 different scores, with ties and
+    x = (1, logit p), and for the Legendre polynomials of degree 0 to 8 of the score's rank, in which each row counts by
+    its information :math:`w^2 v`. Outcomes are redrawn from the scores, the same redraws for all four, and each gets
+    its p-value in each redraw. The result is the p-value of the smallest of the four, against the smallest ones of the
+    redraws; equal ones are told apart by the second smallest. It is exact up to 1,000 different scores, with ties and
     weights; more are pooled first (see Notes).
 
     Parameters
@@ -112,7 +113,7 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
         estimate=KUIPER.estimate(summary, options),
         how=f"{B} shared redraws of the outcomes",
     )
-    return replace(found, pvalue=0.0 if has_impossible(rows) else min(float(found.pvalue), tests.tail(rows.events)))
+    return replace(found, pvalue=0.0 if has_impossible(summary) else min(float(found.pvalue), tests.tail(rows.events)))
 
 
 def has_impossible(rows: Ordered) -> bool:
@@ -123,11 +124,11 @@ def has_impossible(rows: Ordered) -> bool:
 def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: str) -> TestResult:
     """Return the joint test, given the statistics (4, 1 + replicates) of the data and of replicates."""
     ranks, B = upper_counts(statistics), statistics.shape[1] - 1
-    smallest = ranks.min(axis=0)
+    smallest = smallest_ranks(ranks, B + 1)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
     each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
     return TestResult(
-        statistic=float(smallest[0]) / (B + 1),
+        statistic=float(ranks[:, 0].min()) / (B + 1),
         pvalue=float(resampled_pvalue(extreme, B)),
         estimate=estimate,
         method=f"smallest p-value of {', '.join(TESTS)} on {how}",
@@ -147,12 +148,12 @@ class FourStatistics:
         with np.errstate(divide="ignore"):
             logit = np.clip(np.log(p) - np.log1p(-p), -LARGEST_LOGIT, LARGEST_LOGIT)
         score: NDArray[np.intp] = np.cumsum(self.ends) - self.ends  # which different score an entry has
-        mass = np.bincount(score, w * count)
-        u = (2 * (np.cumsum(mass) - 0.5 * mass) / mass.sum() - 1)[score]  # mid-rank, scaled to [-1, 1]
+        u = _mid_ranks(np.asarray(np.bincount(score, v), np.float64))[score]
         self.spread = w * (1 - 2 * p)
         self.variance, self.spread_variance = float(v.sum()), float((v * (1 - 2 * p) ** 2).sum())
         self.cox = _whitened(np.stack([np.ones_like(p), logit], axis=1), w, v)
-        self.smooth = _whitened(np.polynomial.legendre.legvander(u, SMOOTH_ORDER)[:, 1:], w, v)
+        polynomials: FloatArray = np.asarray(np.polynomial.legendre.legvander(u, SMOOTH_ORDER), np.float64)
+        self.smooth = _whitened(polynomials, w, v)
 
     def of(self, events: NDArray[Any]) -> FloatArray:
         """Return the statistics (4, replicates) of event counts (replicates, entries)."""
@@ -177,12 +178,27 @@ class FourStatistics:
         return len(TESTS) * min(found)
 
 
+def _mid_ranks(mass: FloatArray) -> FloatArray:
+    """Return the mid-ranks of scores with these masses, scaled to [-1, 1]; 0 if there is no mass."""
+    total = float(mass.sum())
+    return np.asarray(2 * (np.cumsum(mass) - 0.5 * mass) / total - 1 if total > 0 else np.zeros_like(mass))
+
+
 def _whitened(x: FloatArray, w: FloatArray, v: FloatArray) -> FloatArray:
     """Return features whose sums against r have mean 0 and the identity as covariance, if calibrated."""
     values, vectors = np.linalg.eigh(x.T @ (v[:, None] * x))
     kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0)
     features: FloatArray = w[:, None] * (x @ (vectors[:, kept] / np.sqrt(values[kept])))
     return features
+
+
+def smallest_ranks(ranks: NDArray[np.int64], most: int) -> FloatArray:
+    """Return the smallest of four ranks, 1 to `most`, for each replicate, plus a part of 1 that grows with the second.
+
+    Each statistic has a replicate with rank 1: without the second smallest, four or so would share the first place.
+    """
+    first, second = np.sort(ranks, axis=0)[:2]
+    return np.asarray(first + second / (most + 1))
 
 
 CALIBRATION_TEST = enter(

@@ -203,7 +203,10 @@ def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> Float
     w, starts = summary.weight_by_score, summary.starts()
     return np.concatenate(
         [
-            [isotonic_fit(row, w) for row in np.add.reduceat(events * summary.weight, starts, axis=1)]
+            [
+                isotonic_fit(row, w)
+                for row in np.add.reduceat(np.multiply(events, summary.weight, order="C"), starts, axis=1)
+            ]
             for events in redraw_events(summary.pool, resamples, rng)
         ]
     )

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
-from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue
+from calibrant.core.bins import mass_edges
+from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue, without_rounding
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Power
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, as_array
+from calibrant.inputs.arrays import FloatArray, as_array, is_unit
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import read_binary
-from calibrant.probabilities.calibration_test import FourStatistics
+from calibrant.probabilities.calibration_test import FourStatistics, smallest_ranks
 from calibrant.probabilities.limits import highest_error
 
 BISECTION_RATIO = 1.01  # ratio of the ends of a bisection at which it stops
-MAX_SCORES_SIMULATED = 200  # different scores that are simulated
+NEAR = 1.25  # ratio of errors whose powers lie on one line
+NULL_DATA_SETS = 3  # calibrated data sets for each one with an error, so that the critical value adds little noise
+MAX_SCORES_SIMULATED = 100  # different scores that are simulated
+SMALLEST_ERROR = 1e-9
+ROUNDING = 1e-9
+SIGNS = (1, -1)  # predictions that are too low, and too high
 MAX_ROWS_NEEDED = 10**9
 SHIFT_HALVINGS = 40
 
@@ -73,7 +80,8 @@ def power(
     Notes
     -----
     Errors that change their sign along the scores need more rows than a constant one of the same size. Rows must be
-    independent. The standard error of a power of 0.8 from 999 data sets is 0.013.
+    independent. The standard error of a power of 0.8 from 999 data sets is 0.016, that of the critical value included.
+    Scores that are close are simulated as one, 100 of them at most.
 
     Examples
     --------
@@ -104,32 +112,37 @@ def power(
 
 
 def smallest_error(rows: Ordered, *, level: float, target: float, resamples: int, rng: Rng) -> float:
-    """Return the smallest constant error that `calibration_test` finds with the target power at these scores."""
+    """Return the smallest constant error that `calibration_test` finds with the target power, whatever its direction.
+
+    A direction in which it is not found counts as far as the scores leave room for an error there.
+    """
     finding = Finding(_of_size(rows, rows.n), level, resamples, rng)
-    return _smallest(rows, lambda e: finding.share(e) >= target, level)
+    found = {sign: _crossing(finding, sign, target, level) for sign in SIGNS}
+    smallest = max((1 + ROUNDING) * finding.room(sign) if e is None else e for sign, e in found.items())
+    if not any(e is not None and smallest <= finding.room(sign) for sign, e in found.items()):
+        raise NotApplicableError(
+            f"no mean error for which these {rows.n} scores leave room is found often enough; use more rows"
+        )
+    return smallest
 
 
 def _check_room(pool: Pool, e: float) -> None:
-    if not _shifted(pool, e):
+    if all(_shifted(pool, e, sign) is None for sign in SIGNS):
         raise NotApplicableError(f"these scores leave no room for a mean error of {e:g} in either direction")
 
 
-def _shifted(pool: Pool, e: float) -> list[FloatArray]:
-    """Return the probabilities p + c and p - c, cut off at 0 and 1, whose mean differs by e from that of p.
+def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
+    """Return the probabilities p + sign c, cut off at 0 and 1, whose mean differs by e from that of p.
 
-    A direction in which there is no room for such an error is left out.
+    None if there is no room for such an error in this direction.
     """
     weight = pool.weight * pool.rows / float((pool.weight * pool.rows).sum())
-    found = []
-    for sign in (1, -1):
-        low, high = 0.0, 1.0
-        for _ in range(SHIFT_HALVINGS):
-            middle = (low + high) / 2
-            moved = abs(float((weight * (np.clip(pool.score + sign * middle, 0, 1) - pool.score)).sum()))
-            low, high = (middle, high) if moved < e else (low, middle)
-        if high < 1:
-            found.append(np.clip(pool.score + sign * high, 0, 1))
-    return found
+    low, high = 0.0, 1.0
+    for _ in range(SHIFT_HALVINGS):
+        middle = (low + high) / 2
+        moved = abs(float((weight * (np.clip(pool.score + sign * middle, 0, 1) - pool.score)).sum()))
+        low, high = (middle, high) if moved < e else (low, middle)
+    return np.clip(pool.score + sign * high, 0, 1) if high < 1 else None
 
 
 class Finding:
@@ -138,36 +151,87 @@ class Finding:
     def __init__(self, rows: Ordered, level: float, resamples: int, rng: Rng) -> None:
         self.level, self.resamples, self.rng = level, resamples, generator(rng)
         self.pool, self.tests = rows.pool, FourStatistics(rows.pool)
-        null = self._statistics(self.pool)
+        null = self._statistics(self.pool.score, NULL_DATA_SETS * resamples)
         self.ordered = np.sort(null, axis=1)
-        self.smallest = np.sort(_smallest_pvalue(null, self.ordered, among=True))
+        self.smallest = np.sort(_smallest_rank(null, self.ordered, among=True))
 
-    def _statistics(self, pool: Pool) -> FloatArray:
-        return np.concatenate(
-            [self.tests.of(events) for events in redraw_events(pool, self.resamples, self.rng)], axis=1
-        )
+    def _statistics(self, score: FloatArray, resamples: int) -> NDArray[np.float32]:
+        """Return the statistics of data sets with these probabilities; infinite if an impossible outcome happened."""
+        found = []
+        impossible = (self.pool.score % 1 == 0) & (score % 1 != 0)
+        for events in redraw_events(self.pool._replace(score=score), resamples, self.rng):
+            statistics = self.tests.of(events)
+            if impossible.any():
+                seen = events[:, impossible] != (self.pool.rows * self.pool.score)[impossible]
+                statistics[:, seen.any(axis=1)] = np.inf
+            found.append(statistics)
+        return without_rounding(np.concatenate(found, axis=1))
+
+    def room(self, sign: int) -> float:
+        """Return the largest mean error for which there is room in this direction."""
+        weight = self.pool.weight * self.pool.rows
+        score = self.pool.score if sign < 0 else 1 - self.pool.score
+        return float((weight * score).sum() / weight.sum())
 
     def share(self, e: float) -> float:
         """Return the share of data sets with a mean error e that are rejected, in the direction with fewer of them."""
-        found = []
-        for score in _shifted(self.pool, e):
-            drawn = _smallest_pvalue(self._statistics(self.pool._replace(score=score)), self.ordered)
-            reached = np.searchsorted(self.smallest, drawn, side="right")
-            found.append(float(np.mean(resampled_pvalue(reached, self.resamples) <= 1 - self.level)))
-        return min(found, default=0.0)
+        found = (self.share_of(e, sign, self.resamples) for sign in SIGNS)
+        return min((share for share in found if share is not None), default=0.0)
+
+    def share_of(self, e: float, sign: int, resamples: int) -> float | None:
+        """Return the share of rejected data sets with an error in one direction; None if there is no room for it."""
+        score = _shifted(self.pool, e, sign)
+        if score is None:
+            return None
+        drawn = _smallest_rank(self._statistics(score, resamples), self.ordered)
+        reached = np.searchsorted(self.smallest, drawn, side="right")
+        return float(np.mean(resampled_pvalue(reached, self.smallest.size) <= 1 - self.level))
 
 
-def _smallest_pvalue(statistics: FloatArray, ordered: FloatArray, *, among: bool = False) -> FloatArray:
-    """Return the smallest of the four p-values against the sorted null statistics, for each data set.
+def _smallest_rank(statistics: NDArray[np.float32], ordered: NDArray[np.float32], *, among: bool = False) -> FloatArray:
+    """Return the smallest of the four ranks among the sorted null statistics, for each data set.
 
-    A data set counts as one that reaches its own statistic; `among` says that it is one of the null ones already.
+    A data set counts as one that reaches its own statistic; `among` says that it is one of the null ones already. Equal
+    ranks are told apart as in `calibration_test`.
     """
-    size = ordered.shape[1]
+    size, itself = ordered.shape[1], 0 if among else 1
     reached = [
-        size - np.searchsorted(null, drawn, side="left") for drawn, null in zip(statistics, ordered, strict=True)
+        itself + size - np.searchsorted(null, drawn, side="left")
+        for drawn, null in zip(statistics, ordered, strict=True)
     ]
-    itself = 0 if among else 1
-    return np.asarray((itself + np.min(reached, axis=0)) / (itself + size))
+    return smallest_ranks(np.stack(reached), 1 + size)
+
+
+def _crossing(finding: Finding, sign: int, target: float, level: float) -> float | None:
+    """Return the error in one direction that is found with the target power; None if there is none.
+
+    A bisection leads to its neighbourhood. Where it ends chance helped most, so the error is read from a line through
+    all steps that are near.
+    """
+    tests, room = finding.tests, (1 - ROUNDING) * finding.room(sign)
+    scale = math.sqrt(tests.variance) / float((tests.weight * finding.pool.rows).sum())
+    e = min(room, max(SMALLEST_ERROR, scale * (normal_quantile((1 + level) / 2) + 1)))
+    sets = finding.resamples // 3  # of each step; six steps or so are near
+    low, high = 0.0, math.inf
+    steps: dict[float, float] = {}
+    while e >= SMALLEST_ERROR and high > BISECTION_RATIO * low:
+        steps[e] = finding.share_of(e, sign, sets) or 0.0
+        low, high = (low, e) if steps[e] >= target else (e, high)
+        if low >= room:
+            return None
+        e = high / 2 if low == 0 else min(2 * low, room) if math.isinf(high) else math.sqrt(low * high)
+    if not steps:
+        return None  # there is no room
+    near = {e: share for e, share in steps.items() if 1 / NEAR <= e / high <= NEAR}
+    return min(room, _on_line(near, high, target, sets)) if len(near) > 2 else high
+
+
+def _on_line(shares: Mapping[float, float], e: float, target: float, sets: int) -> float:
+    """Return where the normal quantile of the share, as a straight line in log e, has the value of the target."""
+    z = [normal_quantile(min(max(share, 0.5 / sets), 1 - 0.5 / sets)) for share in shares.values()]
+    slope, height = np.polyfit([math.log(other / e) for other in shares], z, 1)
+    moved = (normal_quantile(target) - height) / slope if slope > 0 else 0.0
+    return e * min(max(math.exp(moved), 1 / NEAR), NEAR)
 
 
 def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
@@ -191,13 +255,20 @@ def _passing_exactly(rows: Ordered, tau: float, level: float, B: int, rng: Any) 
 
 
 def _of_size(rows: Ordered, n: int) -> Ordered:
-    """Return n rows with the distribution of these scores, in at most 200 entries."""
-    size = min(n, MAX_SCORES_SIMULATED)
-    reach = np.cumsum(rows.count) / rows.n
-    entry, number = np.unique(np.searchsorted(reach, (np.arange(size) + 0.5) / size), return_counts=True)
-    ends = np.rint(np.cumsum(number) * (n / size)).astype(np.int64)
-    count = np.diff(ends, prepend=0)
-    return Ordered(rows.score[entry], rows.weight[entry], count, np.zeros_like(count), rows.dtype)
+    """Return n rows with the distribution of these scores, in at most 100 entries.
+
+    More are pooled into bins, each with as large a share of the rows and of the information w²p(1 - p) as the others:
+    scores next to many zeros stay apart.
+    """
+    pooled = rows
+    if rows.score.size > MAX_SCORES_SIMULATED:
+        weight, v = rows.weight * rows.count, rows.weight**2 * rows.count * rows.score * (1 - rows.score)
+        share = weight / weight.sum() + v / (v.sum() or 1.0)
+        edges = mass_edges(rows.unique_scores, rows.by_score(share), MAX_SCORES_SIMULATED)
+        pooled = Ordered.of_bins(rows.bins(edges), weight=1.0 if is_unit(rows.weight) else None)
+    count = np.diff(np.rint(np.cumsum(pooled.count) * (n / rows.n)).astype(np.int64), prepend=0)
+    kept = count > 0
+    return Ordered(pooled.score[kept], pooled.weight[kept], count[kept], np.zeros_like(count[kept]), rows.dtype)
 
 
 def _reached(power_of: Callable[[Ordered], float], rows: Ordered, target: float) -> tuple[float, int | None]:
@@ -219,20 +290,3 @@ def _reached(power_of: Callable[[Ordered], float], rows: Ordered, target: float)
 def _two_digits(number: float) -> int:
     unit = 10 ** max(0, int(np.floor(np.log10(number))) - 1)
     return int(np.ceil(number / unit) * unit)
-
-
-def _smallest(rows: Ordered, is_found: Callable[[float], bool], level: float) -> float:
-    """Return the smallest error that is found, by bisection of its logarithm around that of a test of the mean."""
-    scale = np.sqrt(rows.walk.variance) / rows.total_weight
-    guess = float(min(0.5, max(1e-9, scale * (normal_quantile((1 + level) / 2) + 1))))
-    low, high = guess / 8, 8 * guess
-    while high > low and not _shifted(rows.pool, high):
-        high /= BISECTION_RATIO
-    if not is_found(high):
-        raise NotApplicableError(
-            f"no mean error for which these {rows.n} scores leave room is found often enough; use more rows"
-        )
-    while high > BISECTION_RATIO * low:
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if is_found(middle) else (middle, high)
-    return high

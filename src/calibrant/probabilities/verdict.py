@@ -333,8 +333,7 @@ def _range_words(low: float, high: float) -> str:
 
 # ---------------------------------------------------------------- what to keep in mind
 
-SIMULATED = 799  # data sets behind the sentence on power
-SEARCHED = 0.02  # by which the power of the smallest error that seems to reach a target is too high on average
+SIMULATED = 999  # data sets with an error behind the sentence on power
 
 
 def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool) -> list[str]:
@@ -377,7 +376,7 @@ def _power(summary: Ordered, setting: Setting) -> list[str]:
     if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level or summary.walk.variance == 0:
         return []
     try:
-        e = smallest_error(summary, level=level, target=POWER + SEARCHED, resamples=SIMULATED, rng=setting.rng)
+        e = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
     except NotApplicableError:
         return ["With so few rows no constant error is found 4 times in 5."]
     return [

@@ -26,7 +26,7 @@ from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_bins, check_choice, read_levels
 from calibrant.inputs.probabilities import Binary
@@ -233,6 +233,15 @@ def _of_probabilities(summary: Ordered | Grid, options: DecomposeOptions) -> Dec
     # p and a constant are monotone fits too: a fit above them is one by rounding, or by the width of a cell
     of_fit = min(of_fit, of_p, unc)
     return Decomposition(score=of_p, mcb=of_p - of_fit, dsc=unc - of_fit, unc=unc)
+
+
+def mcb_of_events(summary: Ordered, events: NDArray[Any]) -> FloatArray:
+    """Return the miscalibration part of the Brier score for event counts (replicates, entries)."""
+    p, w = summary.unique_scores, summary.weight_by_score
+    e = events if is_unit(summary.weight) else np.add.reduceat(events * summary.weight, summary.starts(), axis=1)
+    fits = (isotonic_blocks(row, w) for row in e)
+    of_fit = np.array([blocks.event_weight @ (1 - blocks.fit) for blocks in fits])  # Σw(y - f)², f the mean of y
+    return np.asarray(np.maximum(0.0, _brier(p, w, e).sum(axis=1) - of_fit) / summary.total_weight)
 
 
 def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:

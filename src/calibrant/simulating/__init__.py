@@ -1,0 +1,1 @@
+"""Simulation-based calibration from the model itself: simulate, fit, keep, judge."""

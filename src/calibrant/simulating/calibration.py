@@ -1,0 +1,222 @@
+"""`Calibration`: the fits of a simulated calibration, ready for every verb of draws."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.auditing.audit import audit as audited
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.named import Names
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.quantities import Quantities, uses_covariates
+from calibrant.ranking.ranks import ranks as ranked
+from calibrant.ranking.summary import Ranks
+from calibrant.report.audit import Audit
+from calibrant.simulating.failed_fits import parameters_of_failures, with_failures
+from calibrant.simulating.fits import Failure, Fit
+
+MAX_COVARIATES = 20  # numbers of x with which ranks are compared without being asked
+ROWS_PER_COVARIATE = 10
+MIN_FITS = 20
+NO_FIT = 1 << 31  # above the number of every fit
+MAPPED_BYTES = 1 << 30  # of draws, beyond which they stay on disk
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration:
+    """The fits of `simulate_calibration`.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_ok, D)
+        The parameters of the fits that succeeded.
+    prediction : Samples
+        Their draws, with the names of the parameters; mapped from disk beyond 1 GB.
+    x : ndarray of shape (n_ok, ...), or None
+        The simulated data, if they are numbers of one shape.
+    index : ndarray of shape (n_ok,)
+        The numbers of these fits.
+    failures : tuple of Failure
+        Fits that failed: `index`, `theta`, `exception`, `message`, `seed`. They are kept, never replaced.
+    seconds : ndarray of shape (n,)
+        Time of each fit.
+    divergences : ndarray of shape (n_ok,), or None
+        Divergent transitions of each fit, if the sampler returned their number.
+    log_density_y : ndarray of shape (n_ok,), or None
+        Log density at the parameter, if the sampler returned it.
+    """
+
+    y: FloatArray
+    prediction: Samples
+    x: NDArray[Any] | None
+    index: NDArray[np.int64]
+    failures: tuple[Failure, ...]
+    seconds: FloatArray
+    divergences: NDArray[np.int64] | None = None
+    log_density_y: FloatArray | None = None
+    quantity: Quantities | None = None
+    entropy: int = 0
+    kept: Any = field(default=None)  # what must live as long as the draws
+
+    @property
+    def names(self) -> Names:
+        """The names of the parameters."""
+        return self.prediction.names or ()
+
+    @property
+    def n(self) -> int:
+        """Number of fits, those that failed included."""
+        return len(self.y) + len(self.failures)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures):,} failed" if self.failures else ""
+        return f"Calibration({self.n:,} fits{failed}, parameters {', '.join(self.names[:6])})"
+
+    def ranks(self, **options: Any) -> NDArray[np.int64]:
+        """Return the ranks of the parameters among their draws, or those of quantities; options as in `ranks`."""
+        given = {"quantity": self.quantity, "rng": self._stream(), **options}
+        if given["quantity"] is not None and "covariates" not in given and uses_covariates(given["quantity"]):
+            given["covariates"] = self._known().get("covariates")
+        return ranked(self.y, self.prediction, **given)
+
+    def audit(self, **options: Any) -> Audit:
+        """Audit the fits, with options of `audit`.
+
+        Ranks are compared with the simulated data if these are at most 20 numbers, one for ten fits. Densities that the
+        sampler returned are used. Failed fits widen the verdict: it is stated only if it would be the same had all
+        failed fits had rank 0, all rank M, or half of them each; else it is "cannot tell".
+        """
+        given: dict[str, Any] = {"quantity": self.quantity, "rng": self._stream(), **self._known(), **options}
+        found = audited(self.y, self.prediction, **given)
+        findings = found.findings
+        if self.divergences is not None and self.divergences.any():
+            count, rows = int(self.divergences.sum()), int(np.count_nonzero(self.divergences))
+            words = f"{count:,} divergent transitions in {rows:,} of {len(self.y):,} fits."
+            findings = replace(findings, caveats=(words, *findings.caveats))
+        if self.failures:
+            words = parameters_of_failures(self.y, self.failures, self.names)
+            findings = with_failures(findings, self._counts(given.get("draws")), self.failures, words)
+        return Audit(findings)
+
+    def _known(self) -> dict[str, Any]:
+        """Return what an audit can use beside parameters and draws."""
+        found: dict[str, Any] = {}
+        asked = self.quantity is not None and uses_covariates(self.quantity)
+        if self.x is not None:
+            columns = self.x.reshape(len(self.x), -1)
+            few = columns.shape[1] <= min(MAX_COVARIATES, len(self.x) // ROWS_PER_COVARIATE)
+            if asked or (few and np.isfinite(columns).all()):
+                found["covariates"] = columns
+        if self.log_density_y is not None and self.prediction.log_densities is not None:
+            found["log_density_y"] = self.log_density_y
+        return found
+
+    def _counts(self, draws: int | None) -> Ranks:
+        """Return the counts of ranks of the finished fits."""
+        rank = ranked(self.y, self.prediction, rng=self._stream(), draws=draws)
+        samples = self.prediction
+        least = samples.M if samples.counts is None else int(samples.counts.min())
+        return Ranks.of(rank, draws or least, names=self.names)
+
+    def _stream(self) -> np.random.Generator:
+        """Return random numbers for ties and the choice of draws: the same in every call, and not those of a fit."""
+        return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(NO_FIT,)))
+
+
+def calibration_of(
+    fits: Iterable[Fit],
+    names: Names,
+    *,
+    size: Mapping[str, int],
+    folder: Path | None = None,
+    **known: Any,
+) -> Calibration:
+    """Return the calibration of these fits, in order; `size` has the numbers of fits, draws and parameters.
+
+    Draws of more than a gigabyte are collected in a file of `folder`, which is mapped.
+    """
+    failures, seconds, table = [], [], _Table(size, folder)
+    for fit in fits:
+        seconds.append(fit.seconds)
+        if fit.failure is not None:
+            failures.append(fit.failure)
+        else:
+            table.add(fit)
+    if len(table.theta) < MIN_FITS:
+        raise InputError(
+            f"{len(table.theta)} fits are finished, {len(failures)} failed: at least {MIN_FITS} are needed. "
+            f"{f'The first failure: {failures[0].exception}: {failures[0].message}' if failures else ''}".rstrip()
+        )
+    return Calibration(
+        np.stack(table.theta),
+        table.samples(names),
+        table.numbers("x"),
+        np.array(table.index, np.int64),
+        tuple(failures),
+        np.array(seconds),
+        table.numbers("divergences"),
+        table.numbers("log_density_y"),
+        **known,
+    )
+
+
+class _Table:
+    """Finished fits side by side."""
+
+    def __init__(self, size: Mapping[str, int], folder: Path | None) -> None:
+        self.theta: list[FloatArray] = []
+        self.index: list[int] = []
+        self.draws: list[FloatArray] = []
+        self.counts: list[int] = []
+        self.chains: set[int] = set()
+        self.others: dict[str, list[Any]] = {name: [] for name in ("x", "divergences", "log_density_y", "log_density")}
+        large = size["n"] * size["draws"] * size["D"] * 8 > MAPPED_BYTES
+        self.file = None if folder is None or not large else folder / f"draws-{secrets.token_hex(4)}.tmp"
+        self.stream = None if self.file is None else self.file.open("wb")
+
+    def add(self, fit: Fit) -> None:
+        assert fit.theta is not None and fit.draws is not None  # it succeeded
+        self.theta.append(fit.theta)
+        self.index.append(fit.index)
+        self.counts.append(len(fit.draws))
+        self.chains.add(fit.chains)
+        if self.stream is None:
+            self.draws.append(fit.draws)
+        else:
+            self.stream.write(np.ascontiguousarray(fit.draws).tobytes())
+        for name, values in self.others.items():
+            values.append(getattr(fit, name))
+
+    def numbers(self, name: str) -> Any:
+        """Return values that every fit has, in one shape, else None."""
+        values = self.others[name]
+        if any(value is None for value in values) or len({np.shape(value) for value in values}) != 1:
+            return None
+        return np.array(values)
+
+    def samples(self, names: Names) -> Samples:
+        """Return the draws of all fits."""
+        D, equal = self.theta[0].size, len(set(self.counts)) == 1
+        density = self.numbers("log_density") if equal else None
+        draws: Any = self.draws
+        if self.stream is not None:
+            assert self.file is not None
+            self.stream.close()
+            file = self.file.replace(self.file.with_name("draws.bin"))  # an older one stays as long as it is mapped
+            mapped = np.memmap(file, np.float64, "r")
+            ends = np.cumsum(self.counts) * D
+            draws = mapped.reshape(-1, self.counts[0], D) if equal else np.split(mapped, ends[:-1])
+            if not equal:
+                draws = [row.reshape(-1, D) for row in draws]
+        elif equal:
+            draws = np.stack(draws)
+        found = Samples(draws, density, names=names)
+        return found._with(chains=self.chains.pop()) if equal and len(self.chains) == 1 else found

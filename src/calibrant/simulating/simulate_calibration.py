@@ -1,0 +1,339 @@
+"""`simulate_calibration`: parameters, data and fits of a model, to check the sampler by."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrant.core.catalogue import public
+from calibrant.errors import CalibrantError, InputError, shown
+from calibrant.files.checkpoint import locked
+from calibrant.inputs.arrays import Rng
+from calibrant.inputs.named import element_names
+from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.progress import rows_counted
+from calibrant.ranking.quantities import Quantities, quantities_by_name
+from calibrant.simulating.calibration import MAPPED_BYTES, MIN_FITS, Calibration, calibration_of
+from calibrant.simulating.fits import Fit, Task
+from calibrant.simulating.parts import RUN, Parts
+from calibrant.simulating.workers import made_by
+from calibrant.version import __version__
+
+FITS_PER_PART, SECONDS_PER_PART = 100, 30.0
+FAILURES_AT_THE_START = 5  # in a row, after which the run stops
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was interrupted; `calibration` has the fits that were finished, None if they are fewer than 20."""
+
+    calibration: Calibration | None = None
+
+
+@public
+def simulate_calibration(
+    prior: Callable[..., Any],
+    simulator: Callable[..., Any],
+    sampler: Callable[..., Any],
+    *,
+    n: int,
+    draws: int,
+    workers: Any = 1,
+    rng: Rng = 0,
+    checkpoint: str | Path | None = None,
+    batch: int | None = None,
+    quantity: Quantities | None = None,
+    progress: bool | None = None,
+) -> Calibration:
+    r"""Run simulation-based calibration: parameters from the prior, simulated data, and draws of their posterior.
+
+    .. math:: \theta_i \sim p(\theta), \qquad x_i \sim p(x \mid \theta_i), \qquad
+              \theta_{i1}, \dots, \theta_{iM} \sim q(\theta \mid x_i), \qquad i = 0, \dots, n - 1 .
+
+    If q is the posterior of this prior and simulator, :math:`\theta_i` is one more draw, and its rank is uniform.
+
+    Parameters
+    ----------
+    prior
+        ``prior(rng)`` returns a parameter: a number, an array (D,), or a mapping from names to arrays.
+    simulator
+        ``simulator(theta, rng)`` returns data, anything that can be pickled.
+    sampler
+        ``sampler(x, draws, rng)`` returns draws of the posterior: an array (draws, D), or (chains, draws, D), or a
+        mapping from the names of the prior to arrays (draws, ...). Fewer draws than asked for are legal (rows then have
+        unequal numbers), more are not. It may also return a mapping with ``"draws"`` and any of ``"log_density"``,
+        (draws,), ``"log_density_y"``, that of the parameter itself where it is known, and ``"divergences"``, a number.
+        `calibrant.integrations.samplers` makes samplers of sbi, BayesFlow, PyMC and NumPyro.
+    n
+        Number of fits, at least 20.
+    draws
+        Number of draws of each fit (of each chain).
+    workers
+        1: this process. More: so many processes, with one thread for linear algebra each. Or a ``distributed.Client``.
+    rng
+        Seed. A Generator gives the seed by a random number.
+    checkpoint
+        A folder in which finished fits are kept. A run that was interrupted or killed resumes from it, with the same
+        result to the bit; so does one with a larger n.
+    batch
+        With B the sampler gets a list of B data sets (the last batch may be shorter) and one generator, and returns B
+        sets of draws: an array (B, draws, D), a list, or a mapping from names to arrays (B, draws, ...).
+    quantity
+        What else is ranked, as in `ranks`; used by `ranks` and `audit` of the result.
+    progress
+        Whether progress is written to stderr: the fits done and failed, their rate, the time left. None: if stderr is a
+        terminal and the run takes longer than two seconds.
+
+    Returns
+    -------
+    Calibration
+        `y`, `prediction`, `x`, `failures`, `seconds`; ``.audit()`` says in words what is right or wrong.
+
+    Notes
+    -----
+    Fit i has the seeds ``SeedSequence(rng, spawn_key=(i,)).spawn(3)``, for prior, simulator and sampler. So its result
+    depends on the seed and i alone, not on workers, order or interruptions (with `batch` also on the batch). The
+    functions must take random numbers from the generator they are given only.
+
+    A fit fails if a function raises, or draws are not finite or have the wrong shape. It is kept as a failure and never
+    replaced, because what is left would be a selection; the verdict allows for all ranks that failed fits could have
+    had. If the first five fits fail, the run stops with the first traceback.
+
+    Uniform ranks show that the sampler fits its own model, not that the model fits the world; and that it does so on
+    average over the prior. To check it where the actual data lie, draw parameters from their posterior and fit actual
+    and simulated data together (posterior SBC, Säilynoja et al. 2025).
+
+    References
+    ----------
+    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
+    simulation-based calibration; Säilynoja, Schmitt, Bürkner and Vehtari (2025), Posterior SBC.
+
+    Examples
+    --------
+    A normal mean with a normal prior, whose posterior is N(x/2, 1/2):
+
+    >>> def prior(rng):
+    ...     return {"mu": rng.normal()}
+    >>> def simulator(theta, rng):
+    ...     return rng.normal(theta["mu"])
+    >>> def sampler(x, draws, rng):
+    ...     return {"mu": rng.normal(x / 2, 0.5**0.5, draws)}
+    >>> found = simulate_calibration(prior, simulator, sampler, n=200, draws=99)
+    >>> found
+    Calibration(200 fits, parameters mu)
+    >>> found.audit().verdict.status
+    'cannot tell'
+
+    A sampler whose draws are half as wide as they should be:
+
+    >>> def narrow(x, draws, rng):
+    ...     return {"mu": rng.normal(x / 2, 0.35, draws)}
+    >>> simulate_calibration(prior, simulator, narrow, n=200, draws=99).audit().verdict.status
+    'miscalibrated'
+    """
+    run = Run(n, draws, rng, batch, checkpoint, progress, quantity)
+    for name, given in (("prior", prior), ("simulator", simulator), ("sampler", sampler)):
+        if not callable(given):
+            hint = " Make one with calibrant.integrations.samplers.as_sampler(...)" if name == "sampler" else ""
+            raise InputError(f"{name} must be a function; got {shown(given)} ({type(given).__name__}).{hint}")
+    task = _with_names(Task(prior, simulator, sampler, run.entropy, draws, batch is not None))
+    with run.folder(task.D) as folder, locked(folder / RUN) if folder is not None else nullcontext():
+        return _simulated(task, run, folder, workers)
+
+
+@dataclass
+class Run:
+    """The options of a run, checked."""
+
+    n: int
+    draws: int
+    rng: Rng
+    batch: int | None
+    checkpoint: str | Path | None
+    progress: bool | None
+    quantity: Quantities | None
+    entropy: int = 0
+    temporary: Any = None  # the temporary folder, which lives as long as the result
+
+    def __post_init__(self) -> None:
+        check_count("n", self.n, least=MIN_FITS)
+        check_count("draws", self.draws)
+        if self.batch is not None:
+            check_count("batch", self.batch)
+        check_choice("progress", self.progress, None, False, True)
+        if self.quantity is not None:
+            quantities_by_name(self.quantity)
+        source = generator(self.rng)
+        self.entropy = int(source.integers(1 << 62)) if source is self.rng else int(self.rng)  # type: ignore[arg-type]
+
+    @contextmanager
+    def folder(self, D: int) -> Iterator[Path | None]:
+        """Give the folder of the checkpoint; draws of more than a gigabyte without one get a temporary folder."""
+        if self.checkpoint is not None:
+            folder = Path(self.checkpoint)
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as problem:
+                raise InputError(f"cannot make the folder {folder} of the checkpoint: {problem.strerror}") from None
+            yield folder
+        elif self.n * self.draws * D * 8 > MAPPED_BYTES:
+            self.temporary = _TemporaryFolder()
+            yield self.temporary.path
+        else:
+            yield None
+
+    def jobs(self, missing: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return which fits are made together: batches begin at multiples of their size."""
+        if self.batch is None:
+            return [(index,) for index in missing]
+        found: dict[int, list[int]] = {}
+        for index in missing:
+            found.setdefault(index // self.batch, []).append(index)
+        return [tuple(job) for job in found.values()]
+
+    def about(self, task: Task) -> dict[str, Any]:
+        """Return what describes the run, for a checkpoint."""
+        callables = {name: _qualified(getattr(task, name)) for name in ("prior", "simulator", "sampler")}
+        versions = {"calibrant": __version__, "numpy": np.__version__, "python": platform.python_version()}
+        names = None if task.names is None else list(task.names)
+        options = {"entropy": self.entropy, "draws": self.draws, "batch": self.batch, "names": names, "D": task.D}
+        return {"n": self.n, **options, "callables": callables, "versions": versions}
+
+
+class _TemporaryFolder:
+    """A folder that is removed when nobody needs it any more; on most systems mapped files stay readable."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="calibrant-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+def _qualified(f: Any) -> str:
+    name = getattr(f, "__qualname__", type(f).__qualname__)
+    return f"{getattr(f, '__module__', type(f).__module__)}.{name}"
+
+
+def _with_names(task: Task) -> Task:
+    """Return the task with the names of the parameters, which the prior of the first fit gives."""
+    problems: list[Exception] = []
+    for index in range(FAILURES_AT_THE_START):
+        try:
+            _, theta, names = task.parameter(task.seeds(index)[0])
+        except Exception as problem:
+            problems.append(problem)
+        else:
+            return replace(task, names=names, D=theta.size)
+    first = problems[0]
+    words = f"the prior failed in the first {FAILURES_AT_THE_START} fits: {type(first).__name__}: {first}"
+    raise CalibrantError(words) from first
+
+
+def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calibration:
+    names = task.names or tuple(element_names("theta", [range(task.D)] if task.D > 1 else []))
+    kept = _Kept(None if folder is None else Parts(folder, run.about(task)), run.n)
+    fits, failed = made_by(workers, task, run.jobs(kept.missing())), kept.failed
+
+    def result() -> Calibration:
+        size = {"n": run.n, "draws": run.draws, "D": task.D}
+        known = {"quantity": run.quantity, "entropy": run.entropy, "kept": run.temporary}
+        return calibration_of(kept.all(), names, size=size, folder=folder, **known)
+
+    shown_failures = lambda: f" ({len(failed):,} failed)" if failed else ""  # noqa: E731
+    counted = rows_counted(
+        fits,
+        label="fitting",
+        rows=len,
+        before=kept.done,
+        total=run.n,
+        unit="fits",
+        more=shown_failures,
+        shown=run.progress,
+    )
+    try:
+        for made in counted:
+            kept.add(made)
+            _stop_if_hopeless(kept)
+    except KeyboardInterrupt as problem:
+        kept.flush()
+        stopped = Interrupted(_how_to_go_on(kept, run))
+        if kept.done - len(failed) >= MIN_FITS:
+            stopped.calibration = result()
+        raise stopped from problem
+    except BaseException:
+        kept.flush()
+        raise
+    finally:
+        fits.close()
+    kept.flush()
+    if len(failed) == run.n:
+        raise _all_failed(kept, f"all {run.n:,} fits failed")
+    return result()
+
+
+def _how_to_go_on(kept: _Kept, run: Run) -> str:
+    where = f"; repeat the call to go on from {run.checkpoint}" if run.checkpoint is not None else ""
+    return f"interrupted after {kept.done:,} of {run.n:,} fits, which stay{where}"
+
+
+def _stop_if_hopeless(kept: _Kept) -> None:
+    if all(index in kept.failed for index in range(FAILURES_AT_THE_START)):
+        kept.flush()
+        raise _all_failed(kept, f"the first {FAILURES_AT_THE_START} fits failed")
+
+
+def _all_failed(kept: _Kept, words: str) -> CalibrantError:
+    return CalibrantError(f"{words}, so the run stops. The first failure:\n{kept.failed[min(kept.failed)]}")
+
+
+class _Kept:
+    """Finished fits, in memory or in parts on disk."""
+
+    def __init__(self, parts: Parts | None, n: int) -> None:
+        self.parts, self.n = parts, n
+        self.open: list[Fit] = []
+        self.failed: dict[int, str] = {}  # what went wrong
+        self.known = set() if parts is None else {index for index in parts.open() if index < n}
+        self.due = time.monotonic() + SECONDS_PER_PART
+        if parts is not None:
+            for fit in parts.fits(n) if self.known else ():
+                if fit.failure is not None:
+                    self.failed[fit.index] = f"{fit.failure.exception}: {fit.failure.message}"
+
+    @property
+    def done(self) -> int:
+        """Number of fits that are finished or failed."""
+        return len(self.known)
+
+    def missing(self) -> list[int]:
+        """Return the numbers of the fits that are to be made."""
+        return [index for index in range(self.n) if index not in self.known]
+
+    def add(self, fits: list[Fit]) -> None:
+        """Keep fits, and write them if there are enough or enough time has passed."""
+        self.open += fits
+        self.known |= {fit.index for fit in fits}
+        self.failed |= {fit.index: fit.traceback for fit in fits if fit.failure is not None}
+        if self.parts is not None and (len(self.open) >= FITS_PER_PART or time.monotonic() >= self.due):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        if self.parts is not None and self.open:
+            self.parts.write(self.open)
+            self.open = []
+        self.due = time.monotonic() + SECONDS_PER_PART
+
+    def all(self) -> Iterable[Fit]:
+        """Return all fits in order."""
+        if self.parts is None:
+            return sorted(self.open, key=lambda fit: fit.index)
+        return self.parts.fits(self.n)
