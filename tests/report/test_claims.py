@@ -267,7 +267,7 @@ class TestParts:
     def test_terminal_and_notebook(self):
         found = self.measured(self.DESCRIBES, self.DECIDES)
         lines = as_text(found).splitlines()[-5:]
-        assert [line.split()[0] for line in lines] == ["measurement", "The", "Kuiper", "Description:", "SKCE"]
+        assert [line.split()[0] for line in lines] == ["measurement", "Used", "Kuiper", "Description:", "SKCE"]
         assert "<tr><th>Kuiper</th>" in as_html_fragment(found)
         assert "<tr><td>SKCE</td>" in as_html_fragment(found)
 
