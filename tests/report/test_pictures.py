@@ -65,6 +65,8 @@ CURVES = {
     "coordinates": POINTS["location"],
     "coordinates, ratios": POINTS["spread"],
     "two_ecdfs": POINTS["nearest"],
+    "vendi_profile": POINTS["profile"],
+    "precision_recall": cb.points.precision_recall_curve(REAL, GENERATED),
     "reliability_curves": COMPARED["reliability"],
     "differences": COMPARED["brier_score_differences"],
     "groups": groups_figure(GROUPS, level=0.95).curve,
@@ -88,7 +90,7 @@ def root(kind):
 
 
 def test_every_kind_is_here():
-    assert {curve.kind for curve in CURVES.values()} == set(plots.KINDS)
+    assert {curve.kind for curve in CURVES.values()} == set(plots.DRAWN_BY)
 
 
 def test_text_is_text(root, kind):
@@ -111,6 +113,8 @@ def test_text_is_text(root, kind):
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
         "groups": ("cutoff error, percentage points", "plan", "$5", "_b", "calibrated"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
+        "vendi_profile": ("length scale", "effective number of different points", "real", "generated"),
+        "precision_recall": ("recall", "precision", "one distribution", "observed"),
         "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
         "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),
     }
