@@ -18,9 +18,8 @@ from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
 
 from calibrant import Normal, Samples, conditional_map, conditional_test, skill, skill_test
-from calibrant.ranking.counting import legendre
+from calibrant.ranking.counting import legendre, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD
-from calibrant.ranking.failures import shrinkage
 
 Rng = np.random.Generator
 FloatArray = np.ndarray[Any, Any]

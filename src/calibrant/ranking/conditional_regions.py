@@ -100,6 +100,7 @@ class Searched(NamedTuple):
     phi: FloatArray  # (K, M + 1)
     with_boxes: bool
     columns: tuple[str, ...] = ()
+    cells: bool = False  # whether ranks are cells of distribution functions
 
 
 class Candidate(NamedTuple):
@@ -190,7 +191,7 @@ def _region(searched: Searched, found: Candidate, p: float) -> Region:
     rows = searched.scan.rows(found.place)
     table = searched.scan.covariates
     M = searched.phi.shape[1] - 1
-    errors = normal_errors(np.bincount(searched.rank[rows, found.c], minlength=M + 1), 0.95)
+    errors = normal_errors(np.bincount(searched.rank[rows, found.c], minlength=M + 1), 0.95, cells=searched.cells)
     names = tuple(table.names[j] for j in found.place.covariates)
     column = searched.columns[found.c] if searched.columns else ""
     function = FUNCTIONS[found.k]

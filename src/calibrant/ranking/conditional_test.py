@@ -199,6 +199,7 @@ class Prepared(NamedTuple):
     covariates: Covariates
     dropped: tuple[str, ...]  # names of covariates that are constant
     order: NDArray[np.intp]  # which of the caller's rows these are
+    cells: bool  # whether ranks are cells of distribution functions
 
 
 def prepared(kept: KeptRanks) -> Prepared:
@@ -213,7 +214,7 @@ def prepared(kept: KeptRanks) -> Prepared:
     dropped = tuple(name for name, used in zip(kept.names, varies, strict=True) if not used)
     phi = legendre(kept.counted[0].M)[:COVARIATE_POLYNOMIALS]
     w = kept.w[order] / kept.w.mean()
-    return Prepared(kept.rank[order], phi, w, table, dropped, order)
+    return Prepared(kept.rank[order], phi, w, table, dropped, order, kept.counted[0].cells)
 
 
 def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
@@ -438,7 +439,7 @@ def _where(
     if scanned and tests.scan is not None:
         largest = np.sort(T.redrawn[scanned].max(axis=(0, 2)).astype(np.float64))  # (B,)
         data, boxes = tests.data, "boxes" in tests.names
-        searched = Searched(tests.scan, tests.F, data.rank, data.w, tests.phi, boxes, tests.columns)
+        searched = Searched(tests.scan, tests.F, data.rank, data.w, tests.phi, boxes, tests.columns, data.cells)
         regions = found_regions(searched, largest, options.level, copies=len(p) if T.is_shared else 1)
     c = int(p.argmin())
     clearest = tests.names[int(upper_counts(T.sets(c))[:, 0].argmin())]
