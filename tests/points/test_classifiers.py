@@ -125,5 +125,6 @@ class TestBest:
         assert (p <= 0.5).mean() > 0.3
 
     def test_memory_is_not_taken_on_request(self, refusal):
-        assert "GB of memory; at most" in refusal(c2st, X, X, resamples=10**9, rng=0)
-        assert "GB of memory; at most" in refusal(c2st, X, X, folds=2, resamples=10**9, rng=0)
+        many = np.tile(X, (30, 1))
+        assert "GB of memory; at most" in refusal(c2st, many, many, resamples=10**6, rng=0)
+        assert "resamples must be at most 1,000,000" in refusal(c2st, X, X, folds=2, resamples=10**9, rng=0)

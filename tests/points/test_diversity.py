@@ -145,4 +145,6 @@ class TestDiversityTest:
         assert stats.binom.sf((p <= 0.1).sum() - 1, 100, 0.1) > 1e-4
 
     def test_memory_is_not_taken_on_request(self, refusal):
-        assert "GB of memory; at most" in refusal(diversity_test, SMALL, SMALL, resamples=10**9)
+        assert "resamples must be at most 1,000,000" in refusal(diversity_test, SMALL, SMALL, resamples=10**9)
+        many = np.tile(LARGE, (10, 1))
+        assert "GB of memory; at most" in refusal(diversity_test, many, many, resamples=10**6)

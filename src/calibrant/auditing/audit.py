@@ -18,7 +18,7 @@ from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed, with_parts
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
-from calibrant.inputs.covariates import read_covariates
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
@@ -221,7 +221,7 @@ def audit(
         clusters=None if clusters is None else _clusters(rows, clusters, weights),
         calibration_size=m,
         columns=_names(rows, columns),
-        covariates=None if covariates is None else read_covariates(covariates, rows.n, keep),
+        covariates=None if covariates is None else read_covariate_table(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
         quantity=by,
     )

@@ -184,7 +184,7 @@ def diversity_section(
             Figure(
                 "profile",
                 "Diversity at many scales",
-                "A line that stays below the others on the right is that of a set that repeats itself, or nearly so.",
+                "A line that stays below the others on the left is that of a set that repeats itself, or nearly so.",
                 curve,
             ),
         ),

@@ -208,12 +208,11 @@ def draw_vendi_profile(ax: Any, columns: Mapping[str, Any], details: Mapping[str
     ax.set_yscale("log")
     ax.set(xlabel="length scale", ylabel="effective number of different points")
     dress(ax)
-    ax.invert_xaxis()
     ax.minorticks_off()
     ax.set_xticks(bandwidth[:: max(1, -(-len(bandwidth) // 4))], minor=False)
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:.2g}")
     ax.set_yticks(_decades(min(1.0, float(score.min())), float(max(n, score.max()))))
-    legend_inside(ax, "upper left")
+    legend_inside(ax, "lower left")
 
 
 def _decades(low: float, high: float) -> list[float]:
@@ -224,12 +223,15 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return every score."""
-    bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
+    """Return the scores of all sets at each length scale, on the highest line."""
+    bandwidth, score = (np.asarray(columns[name]).tolist() for name in ("bandwidth", "score"))
     return [
-        Mark(float(b), float(value), f"{name_of(details, c)}: {value:.3g}\nlength scale {b:.3g}")
-        for c, column in enumerate(score.T)
-        for b, value in zip(bandwidth.tolist(), column.tolist(), strict=True)
+        Mark(
+            b,
+            max(values),
+            "\n".join([f"length scale {b:.3g}", *(f"{name_of(details, c)} {v:.3g}" for c, v in enumerate(values))]),
+        )
+        for b, values in zip(bandwidth[::-1], score[::-1], strict=True)
     ]
 
 
