@@ -288,15 +288,25 @@ def rank_chances(M: int, shift: float, spread: float) -> FloatArray:
 
 
 @cache
-def rank_distance(M: int, shift: float, spread: float) -> float:
-    """Return the largest distance between the distribution of the rank among M draws and the uniform one.
+def interval_error(M: int, shift: float, spread: float) -> float:
+    """Return the largest error of the coverage of an interval between two of M draws.
 
-    >>> rank_distance(19, 0.0, 1.0)
+    >>> interval_error(19, 0.0, 1.0)
     0.0
     """
-    if (shift, spread) == (0.0, 1.0):
-        return 0.0
-    return float(np.abs(np.cumsum(rank_chances(M, shift, spread)) - np.arange(1, M + 2) / (M + 1)).max())
+    return 0.0 if (shift, spread) == (0.0, 1.0) else rank_range(rank_chances(M, shift, spread))
+
+
+def rank_range(chances: FloatArray) -> float:
+    """Return max(F - t) - min(F - t) of ranks with these probabilities.
+
+    Of the ranks 0 to 3 the middle ones have 0.8 in place of 0.5:
+
+    >>> round(rank_range(np.array([0.1, 0.4, 0.4, 0.1])), 6)
+    0.3
+    """
+    gap = np.cumsum(chances) - np.arange(1, chances.size + 1) / chances.size
+    return float(max(gap.max(), 0.0) - min(gap.min(), 0.0))
 
 
 def central_coverage(level: float, M: int, shift: float, spread: float) -> float:
@@ -321,6 +331,8 @@ class DrawsTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the nominal level of a coverage, which depends on the number of draws, 1 for a spread, else 0."""
+        if claim.quantity == "outside":
+            return 2 / (self.M + 1)
         return claim.expected if claim.quantity == "coverage" else float(claim.quantity == "spread")
 
     def value(self, claim: Claim) -> float:
@@ -328,13 +340,15 @@ class DrawsTruth:
         subject, wrong = claim.subject, (self.shift, self.spread)
         if subject.kind == "whole":
             return self.joint
-        if claim.quantity == "rank_error":
-            return max(rank_distance(self.M, *wrong), self.joint)
+        if claim.quantity == "coverage_error":
+            return max(interval_error(self.M, *wrong), self.joint)
         if subject.kind != ("all rows" if self.D == 1 else "coordinate"):
             raise UnknownClaimError(claim)
         shift, spread = wrong if self.D == 1 or int(subject.name) == self.D - 1 else (0.0, 1.0)
         if claim.quantity == "coverage":
             return central_coverage(claim.expected, self.M, shift, spread)
+        if claim.quantity == "outside":
+            return float(rank_chances(self.M, shift, spread)[[0, -1]].sum())
         if claim.quantity == "skill":  # outcomes are N(shift, 2) on the whole
             return 1 - normal_score(shift, spread) / np.sqrt(2 / np.pi)
         if claim.quantity in ("shift", "spread"):  # in predictive standard deviations; the factor that is needed

@@ -52,6 +52,7 @@ from calibrant.ranking.conditional_map import conditional_map as conditional_map
 from calibrant.ranking.conditional_test import conditional_test as conditional_test
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference
 from calibrant.ranking.curves import rank_histogram as rank_histogram
+from calibrant.ranking.draw_dependence import draw_dependence as draw_dependence
 from calibrant.ranking.energy_ranks import energy_ranks as energy_ranks
 from calibrant.ranking.expected_coverage import expected_coverage as expected_coverage
 from calibrant.ranking.explain import explain as explain

@@ -135,7 +135,15 @@ class TestRanks:
         ranks = Ranks.of([0] * 60 + [1] * 40, M=1)  # F(1/2) is 0.6
         found = cb.equivalence_test(ranks, tolerance=0.2)
         assert found.estimate == pytest.approx(0.1)
-        assert found.pvalue == pytest.approx(stats.norm.sf(0.1 / 0.05), rel=1e-9)
+        assert found.pvalue == pytest.approx(stats.binom.cdf(60, 100, 0.7), rel=1e-9)
+        assert found.details["high"] == pytest.approx(stats.beta.isf(0.05, 61, 40) - 0.5)
+
+    def test_an_interval_that_contains_too_few_counts_as_one_that_contains_too_many(self):
+        ranks = Ranks.of(np.repeat([0, 1, 2, 3], [30, 20, 20, 30]), M=3)  # the middle half contains 40 of 100
+        found = cb.equivalence_test(ranks, tolerance=0.3)
+        assert found.estimate == pytest.approx(0.1)
+        # at most 60 in the ranks 0 and 3, of probability 0.5 + 0.3; every other interval is farther from 0.3
+        assert found.pvalue == pytest.approx(stats.binom.cdf(60, 100, 0.8))
 
     def test_draws_and_distributions(self):
         rng = np.random.default_rng(0)

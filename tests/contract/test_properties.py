@@ -9,7 +9,7 @@ from calibrant.core.kinds import KINDS
 from calibrant.errors import CalibrantError
 from calibrant.kernels import Delta, Exponential, Gaussian, Matern32
 from calibrant.probabilities.canonical import MedianVariance
-from calibrant.testing import DATA, PROPERTIES, PerRow, Subject
+from calibrant.testing import DATA, PROPERTIES, PerRow, VerbUnderTest
 from calibrant.testing.data import names_of
 from calibrant.testing.verbs import broken_properties
 
@@ -231,6 +231,7 @@ EXEMPT = {
     ("skce_test", "method=block", ORDER): BLOCKS,
     ("skce_test", "method=block", CHUNKS): BLOCKS,
     ("cme_test", "locations=10", CERTAIN): TOO_FEW_ROWS,
+    ("draw_dependence", "always", CERTAIN): "draws that are all equal have no order",
     **{(verb, "always", CERTAIN): RANDOM_RANKS for verb in (*RANK_TESTS, "rank_exchange_test")},
     ("rank_exchange_test", "always", CHUNKS): "chunks that are exchanged with the same random numbers are refused",
     ("skill", "always", CERTAIN): TOO_FEW_ROWS,
@@ -273,7 +274,7 @@ def subjects():
     for name, options, *names in listed:
         for data in names or names_for(name):
             if (name, data) not in REFUSED or names:
-                yield Subject(
+                yield VerbUnderTest(
                     find(name), data, options, takes_equal_weights_only(name, options), rows_needed(name, options, data)
                 )
 
@@ -317,7 +318,7 @@ def described(subject):
 
 def test_what_is_refused(for_each):
     def check(name, data):
-        subject = Subject(find(name), data, DEFAULTS.get(name, {}))
+        subject = VerbUnderTest(find(name), data, DEFAULTS.get(name, {}))
         case = subject.case(np.random.default_rng(0))
         with pytest.raises(CalibrantError, match=REFUSED[name, data]):
             subject.measure(case)

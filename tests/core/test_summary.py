@@ -386,7 +386,7 @@ class TestRefused:
 
     def test_fields_missing(self, refusal):
         data = packed({"name": "Ordered", "values": {"dtype": {"plain": "float64"}}})
-        assert "do not hold a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
+        assert "do not contain a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
 
     def test_type_no_summary_has(self, refusal):
         data = packed({"name": "Grid", "values": {"sums": {"dtype": "|O", "shape": [1]}}}, b"\x00" * 8)

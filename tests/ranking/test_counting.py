@@ -14,11 +14,13 @@ from calibrant.ranking import counting as module
 from calibrant.ranking.counting import (
     cells,
     column_names,
+    legendre,
     marginal_ranks,
     pit_bounds,
     rank_counts,
     ranked,
     reference_counts,
+    shrinkage,
 )
 from calibrant.ranking.loops import compiled_counts
 
@@ -285,3 +287,17 @@ def test_mixtures_and_quantiles():
     assert of([0.0], Mixture([Normal([0.0], 1.0), Normal([0.0], 2.0)], [0.5, 0.5])).rank.tolist() == [499]
     found = of(np.zeros(500), Quantiles(np.tile([-1.0, 1.0], (500, 1)), [0.1, 0.3]), rng=0)
     assert (found.rank.min(), found.rank.max()) == (100, 299)
+
+
+class TestShrinkage:
+    @pytest.mark.parametrize("M", [1, 2, 4, 9, 99])
+    def test_is_what_a_binomial_rank_leaves_of_legendre_polynomials(self, M):
+        u = np.linspace(0, 1, 9)
+        mean = legendre(M) @ stats.binom.pmf(np.arange(M + 1)[:, None], M, u)
+        continuous = [np.sqrt(2 * k + 1) * np.polynomial.Legendre.basis(k)(2 * u - 1) for k in range(1, len(mean) + 1)]
+        np.testing.assert_allclose(mean, shrinkage(M)[:, None] * continuous, atol=1e-12)
+
+    def test_by_hand(self):
+        # M = 1: 1/3 under the root; M = 2: 2/4, and times 1/5
+        np.testing.assert_allclose(shrinkage(1), [np.sqrt(1 / 3)], rtol=1e-15)
+        np.testing.assert_allclose(shrinkage(2), np.sqrt([1 / 2, 1 / 10]), rtol=1e-15)

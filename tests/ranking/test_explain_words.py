@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calibrant.core.claims import ALL_ROWS
+from calibrant.core.words import limits_words
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, limits_words, sentence
+from calibrant.ranking.column_claims import Found, Rates, column_claims
+from calibrant.ranking.draw_evidence import Evidence, Far, Outside
+from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import NormalErrors
+from calibrant.ranking.pair_dependence import Together
 
-ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, np.array([-0.4, 0.4]), np.array([-0.2, -0.3]), 0.1, True)
+ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, True)
 COUNTS = np.full(100, 5)
-FOUND = Found(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, 0.95, 30, None)
+RATES, ADJUSTED = Rates(0.95, 0.05, 0.025), Rates(0.95, 0.01, 0.005)
+FOUND = Found(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
+OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0, "missed mode")
 EVERY = [value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)]
 
 
@@ -35,15 +42,9 @@ class TestSentences:
             "With 1 row no error of the spread and no shift would be found at least 4 times in 5."
         )
 
-    def test_a_small_contraction_is_a_description(self):
-        assert words(kinds.NONE, pvalue=0.43, contraction=-0.014).endswith(
-            " Contraction -0.01: the mean predictive variance is 1.01 times the variance of all outcomes."
-        )
-        assert "Contraction" not in words(kinds.NONE, pvalue=0.43, contraction=0.06)
-
     def test_adjusted_pvalues_are_called_so(self):
-        assert words(kinds.NARROW, adjusted=True).endswith("Adjusted p = 0.002.")
-        assert "(95 %; adjusted p = 0.430)" in words(kinds.NONE, pvalue=0.43, adjusted=True)
+        assert words(kinds.NARROW, rates=ADJUSTED).endswith("Adjusted p = 0.002.")
+        assert "(95 %; adjusted p = 0.430)" in words(kinds.NONE, pvalue=0.43, rates=ADJUSTED)
 
     def test_too_narrow_says_that_bias_may_look_the_same(self):
         assert words(kinds.NARROW) == (
@@ -71,30 +72,50 @@ class TestSentences:
         counts[:5], counts[-5:] = 20, 1  # 100 and 5 of 560 rows
         assert (
             "lower tail of the predictions is too short and the upper too long. The outcome falls below their 5 % "
-            in (words(kinds.SKEWED, counts=counts))
+            in words(kinds.SKEWED, counts=counts, skew=-4.0)
         )
-        assert "point 18 % of the time and above their 95 % point 1 %" in words(kinds.SKEWED, counts=counts)
-        mirrored = ERRORS._replace(rest=np.array([0.2, 0.0]))
-        assert "lower tail of the predictions is too long and the upper too short" in words(
-            kinds.SKEWED, errors=mirrored
-        )
+        assert "point 18 % of the time and above their 95 % point 1 %" in words(kinds.SKEWED, counts=counts, skew=-4.0)
+        assert "lower tail of the predictions is too long and the upper too short" in words(kinds.SKEWED, skew=4.0)
 
     def test_tails_too_long(self):
         assert (
             "the core of the predictions is too narrow and their tails are too long. 50 % intervals contain 36 % of "
             in (words(kinds.HEAVY))
         )
-        wide = ERRORS._replace(parts=np.array([0.0, -0.2]))
+        wide = ERRORS._replace(spread=0.9)
         assert "Wrong shape: the tails of the predictions are too long." in words(kinds.HEAVY, errors=wide)
 
     def test_outside(self):
         counts = COUNTS.copy()
         counts[0] = 45  # of 540
-        assert words(kinds.OUTSIDE, counts=counts) == (
-            "The outcome lies outside all 99 draws 9 % of the time where 2 % is expected (8 % below, 1 % above), and "
-            "evenly inside: the support of the predictions is cut off, or draws are dependent (keep every k-th, "
-            "draws[:, ::k]). Exact p = 0.002."
+        assert words(kinds.OUTSIDE, counts=counts, outside=OUTSIDE) == (
+            "The outcome lies outside all 99 draws 9 % of the time where 2 % is expected (8 % below, 1 % above), in "
+            "rows 3, 17: they lie 8.5 standard deviations beyond the nearest draw (median), on both sides, as if a "
+            "mode was missed. Exact p = 0.002."
         )
+
+    def test_far_outside_has_its_own_pvalue(self):
+        evidence = Evidence(far=Far((3, 17), np.array([0, 99]), 2, 1e-4))
+        assert words(kinds.OUTSIDE, evidence=evidence, outside=OUTSIDE, pvalue=0.4) == (
+            "The outcome lies more than 6 standard deviations outside all draws in rows 3, 17 (exact p < 0.001): they "
+            "lie 8.5 standard deviations beyond the nearest draw (median), on both sides, as if a mode was missed."
+        )
+
+    def test_of_many_rows_ten_are_named(self):
+        found = words(kinds.OUTSIDE, outside=OUTSIDE._replace(rows=tuple(range(25))))
+        assert "in rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 15 more" in found
+
+    def test_dependent_draws_come_first(self):
+        found = words(kinds.DRAWS, evidence=Evidence(tau=9.3, dependence=1e-9))
+        assert found.startswith("Draws depend on those before them: about 9.3 are worth one (adjusted p < 0.001).")
+        assert "draws[:, ::10]" in found
+        assert "multiply" not in found
+        calm = words(kinds.NONE, evidence=Evidence(tau=9.3, dependence=1e-9), pvalue=0.4)
+        assert calm.startswith("Draws depend")
+        assert "No departure beyond chance" in calm
+
+    def test_repeated_draws(self):
+        assert words(kinds.DRAWS, evidence=Evidence(repeats=1e-9)).startswith("Draws repeat, as resampled ones do")
 
     def test_distributions_have_no_draws(self):
         found = words(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
@@ -105,10 +126,13 @@ class TestSentences:
         assert "the outcome falls below the 30 % point of its prediction 30 % of the time" in words(kinds.OTHER)
 
     def test_beyond_measure(self):
-        errors = ERRORS._replace(measurable=False, shift=3.64, spread=20.0)
-        assert "above the outcomes by 3.6 predictive standard deviations or more" in words(kinds.HIGH, errors=errors)
-        assert "multiply the spread by 20 or more" in words(kinds.NARROW, errors=errors)
-        assert "multiply the spread by 0.05 or less" in words(kinds.WIDE, errors=errors._replace(spread=0.05))
+        errors = ERRORS._replace(
+            measurable=False, shift_low=3.649, shift_high=np.inf, spread_low=8.0, spread_high=np.inf
+        )
+        assert "above the outcomes by 3.64 predictive standard deviations or more" in words(kinds.HIGH, errors=errors)
+        assert "multiply the spread by 8.00 or more" in words(kinds.NARROW, errors=errors)
+        narrow = ERRORS._replace(measurable=False, spread=0.05, spread_low=0.0, spread_high=0.101)
+        assert "multiply the spread by 0.11 or less" in words(kinds.WIDE, errors=narrow)
 
     def test_one_draw_has_no_interval_and_no_spread(self):
         alone = {"counts": np.array([70, 30]), "coverage": {}, "smallest": (0.3, np.nan)}
@@ -122,14 +146,17 @@ class TestSentences:
 
     def test_outward_ranks_have_regions_and_no_direction(self):
         found = words(kinds.OUTWARD_HIGH, outward=True)
-        assert "biased in a direction that these ranks do not show; a 90 % region contains the outcome 76 %" in found
-        assert words(kinds.WIDE, outward=True).startswith("Too wide: outcomes lie in probable places too often; a 90 %")
+        assert (
+            "a direction that these ranks do not show; 50 % regions contain 36 % and 90 % regions contain 76 %" in found
+        )
+        assert words(kinds.WIDE, outward=True).startswith("Regions too large: predictions are too wide; 50 % regions")
+        assert words(kinds.OUTWARD_SHAPE, outward=True).startswith("Regions of the right size and the wrong shape")
         assert words(kinds.NONE, outward=True, pvalue=0.3) == "No departure beyond chance (95 %; p = 0.300)."
 
     @pytest.mark.parametrize("failure", sorted(set(EVERY)))
     @pytest.mark.parametrize("outward", [False, True])
     def test_every_failure_has_a_sentence(self, failure, outward):
-        found = words(failure, outward=outward, contraction=0.0)
+        found = words(failure, outward=outward)
         assert found.endswith(".")
         assert "nan" not in found
         assert ". ." not in found
@@ -148,23 +175,54 @@ def test_rounded_limits_contain_the_limits_and_stay_on_their_side(low, width, ex
 
 
 class TestJoint:
+    NAMES = ("a", "b")
+
     def test_dependence(self):
-        assert joint_sentence(1e-9, 0.95, alone=True) == (
+        assert joint_sentence(Together(1e-9), self.NAMES, 0.95, alone=True) == (
             "dependence wrong",
             "No single variable is off beyond chance; together they are, as wrong dependence makes them (joint ranks, "
             "adjusted p < 0.001).",
         )
 
     def test_marginal_errors_come_first(self):
-        failure, words = joint_sentence(1e-9, 0.95, alone=False)
+        failure, words = joint_sentence(Together(1e-9), self.NAMES, 0.95, alone=False)
         assert failure == "other"
         assert "correct these first" in words
 
     def test_none(self):
-        assert joint_sentence(0.2, 0.95, alone=True) == (
+        assert joint_sentence(Together(0.2), self.NAMES, 0.95, alone=True) == (
             "none",
             "The joint ranks show no departure beyond chance (adjusted p = 0.200).",
         )
+        assert joint_sentence(Together(), self.NAMES, 0.95, alone=True) == ("", "")
+
+
+class TestClaims:
+    def claims(self, *failures, **changes):
+        return {
+            claim.quantity: claim for claim in column_claims(FOUND._replace(failures=failures, **changes), ALL_ROWS)
+        }
+
+    def test_have_the_limits_of_the_sentence(self):
+        found = self.claims(kinds.HIGH, kinds.NARROW)
+        assert (found["shift"].low, found["shift"].high, found["shift"].kind) == (0.3, 0.5, "above")
+        assert (found["spread"].low, found["spread"].expected) == (1.38, 1.0)
+
+    def test_outside_names_its_rows(self):
+        counts = COUNTS.copy()
+        counts[0] = 45
+        claim = self.claims(kinds.OUTSIDE, counts=counts, outside=OUTSIDE)["outside"]
+        assert claim.row_numbers == (3, 17)
+        assert (claim.kind, claim.estimate, claim.expected) == ("above", 50 / 540, 0.02)
+        assert claim.low > 0.02
+
+    def test_nothing_is_claimed_of_what_passes(self):
+        assert self.claims(kinds.NONE) == {}
+
+    def test_draws_and_shapes_are_descriptions(self):
+        found = self.claims(kinds.DRAWS, kinds.SKEWED, evidence=Evidence(tau=9.3, dependence=1e-9))
+        assert {claim.kind for claim in found.values()} == {"description"}
+        assert found["draws"].estimate == 9.3
 
 
 ONE = Explanation(

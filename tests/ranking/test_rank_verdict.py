@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calibrant.core.findings import Setting
 from calibrant.ranking.explain import found_columns
 from calibrant.ranking.rank_checks import marginal_check
-from calibrant.ranking.rank_claims import Checks, rank_error
+from calibrant.ranking.rank_claims import Checks, draw_error
 from calibrant.ranking.rank_verdict import sample_verdict
 from calibrant.summaries import Ranks
 
@@ -18,7 +18,7 @@ def verdict_of(counts, *, tolerance=None, families=1):
     setting = Setting(0.95, 19, np.random.default_rng(0), families=families, tolerance=tolerance)
     checks = Checks(marginal_check(ranks), [], [], setting)
     adjusted = np.array([checks.marginal.adjusted(checks.tests)])
-    return sample_verdict(found_columns(ranks, adjusted, checks.rates), checks, rank_error(checks))
+    return sample_verdict(found_columns(ranks, adjusted, checks.rates), checks, draw_error(checks))
 
 
 EVEN = np.full(20, 500)  # 10,000 rows
@@ -59,15 +59,15 @@ def test_cannot_tell_says_how_many_rows_it_takes():
     verdict = verdict_of(EVEN // 100)
     assert verdict.status == "cannot tell"
     assert verdict.headline.endswith("100 rows cannot tell whether these draws are calibrated.")
-    # (Kolmogorov's 1.07 - 0.1 + 1.96/2)² / 0.05² = 1,523
-    assert "With 1,600 rows calibrated draws would be shown to be so within 5 percentage points 4 times in 5." in (
+    # (Kuiper's 1.473 - 1.1/√20 + 1.96/2)² / 0.05² = 1,946
+    assert "With 2,000 rows calibrated draws would be shown to be so within 5 percentage points 4 times in 5." in (
         verdict.sentences
     )
 
 
 def test_so_many_rows_do():
     rng = np.random.default_rng(2)
-    statuses = [verdict_of(rng.multinomial(1600, np.full(20, 0.05))).status for _ in range(200)]
+    statuses = [verdict_of(rng.multinomial(2000, np.full(20, 0.05))).status for _ in range(200)]
     assert np.mean([status == "within" for status in statuses]) == pytest.approx(0.84, abs=0.08)
 
 

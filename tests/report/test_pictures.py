@@ -90,7 +90,7 @@ def root(kind):
 
 
 def test_every_kind_is_here():
-    assert {curve.kind for curve in CURVES.values()} == set(plots.KINDS)
+    assert {curve.kind for curve in CURVES.values()} == set(plots.DRAWN_BY)
 
 
 def test_text_is_text(root, kind):

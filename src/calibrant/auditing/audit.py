@@ -13,9 +13,9 @@ from calibrant.auditing.probabilities import audit_binary, audit_classes, binary
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict
+from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
-from calibrant.core.words import listed, with_parts
+from calibrant.core.words import listed
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.covariates import read_covariate_table
@@ -318,8 +318,8 @@ def audit_of(
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
-        f"The verdict has {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
-        "ones in tables, allow for all of them together."
+        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and "
+        "adjusted ones in tables, allow for all of them together."
     )
     findings = Findings(
         kind=kind,

@@ -14,7 +14,7 @@ from calibrant.core.catalogue import Entry, find
 from calibrant.core.kinds import KINDS, kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
 from calibrant.core.moments import Moments
-from calibrant.core.pvalues import binomial_tails, normal_quantile, normal_sf
+from calibrant.core.pvalues import binomial_tails
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
@@ -22,6 +22,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
+from calibrant.ranking.coverage_error import Arcs
 from calibrant.ranking.summary import Ranks
 
 SHOWN_RATE = 0.05  # error rate of the one-sided limits in `details`
@@ -59,7 +60,7 @@ def equivalence_test(
     metric
         For probabilities: `cutoff_error` (default), or another error that brings limits, such as `ece` with its
         options. Intervals, sets and quantiles are tested by the distance of `coverage` from each level, and draws and
-        distributions by the largest difference between the distribution of their ranks and the uniform one.
+        distributions by the largest error of the coverage of any interval between two of their quantiles.
     relative
         Whether the tolerance is a share of the mean prediction, as it should be for rare events.
     rng
@@ -83,12 +84,12 @@ def equivalence_test(
     If several levels or coordinates must all be within the tolerance, the largest p-value is that of the joint test,
     without any correction.
 
-    Coverage is compared with level - τ and level + τ by exact binomial tails; the p-value is the larger one. Rows must
-    be independent.
+    Coverage is compared with level - τ and level + τ by exact binomial tails; the p-value is the larger one. That of
+    draws and distributions is the largest over all intervals. Rows must be independent.
 
     Examples
     --------
-    400 rows of the probability 0.5, of which 204 happen: the error is 0.01, and s = 0.025.
+    400 rows with the probability 0.5 and 204 events: the error is 0.01, and s = 0.025.
 
     >>> import numpy as np
     >>> result = equivalence_test([1] * 204 + [0] * 196, np.full(400, 0.5), tolerance=0.06)
@@ -177,7 +178,7 @@ def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
     if isinstance(y, Ranks):
         for name, value in {"prediction": prediction, "weights": weights}.items():
             if value is not None:
-                raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
+                raise InputError(f"{name} cannot be given with a summary, which has the rows already")
         ranks = y
     else:
         ranks = cast(Ranks, entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng})))
@@ -188,13 +189,9 @@ def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
 
 
 def _of_ranks(ranks: Ranks, tau: float) -> TestResult:
-    """Test the largest |F(t) - t|: a supremum whose noise at its place has a variance of at most 1/(4n)."""
-    n, m = ranks.n, ranks.M + 1
-    reached = np.cumsum(ranks.counts, axis=0)[:-1] / n
-    error = np.abs(reached - np.arange(1, m)[:, None] / m).max(axis=0)
-    scale = 1 / (2 * np.sqrt(n))
-    pvalue = np.array([normal_sf((tau - e) / scale) for e in error])
-    found = (error, pvalue, np.minimum(1.0, error - normal_quantile(SHOWN_RATE) * scale))
+    """Test the coverage of every interval between two quantiles: all must be within the tolerance."""
+    arcs = Arcs.of(ranks)
+    found = (arcs.error, arcs.pvalue(tau), arcs.upper(SHOWN_RATE))
     error, pvalue, high = first_of_each(found) if ranks.single else found
-    words = f"largest difference of the distribution of ranks from the uniform one, against {tau:.4g}; estimate + z s"
-    return TestResult(error, pvalue, error, words, n, {"tolerance": tau, "high": high, "names": ranks.names})
+    words = f"largest error of the coverage of an interval between two quantiles, against {tau:.4g}; exact binomial"
+    return TestResult(error, pvalue, error, words, ranks.n, {"tolerance": tau, "high": high, "names": ranks.names})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -16,10 +15,10 @@ from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explanation_of, found_columns, too_few_words
@@ -33,8 +32,9 @@ from calibrant.ranking.rank_checks import (
     quantity_checks,
     ranks_of_checks,
 )
-from calibrant.ranking.rank_claims import Checks, RankError, rank_error
+from calibrant.ranking.rank_claims import Checks, DrawError, draw_error
 from calibrant.ranking.rank_verdict import sample_verdict
+from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
 from calibrant.ranking.summary import Ranks
@@ -82,7 +82,7 @@ def score_measurements(
     found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
     words = {
         "sharpness": "root mean predictive variance",
-        "contraction": "contraction (0: no sharper than all outcomes)",
+        "contraction": "contraction: 1 less the mean predictive variance over that of all outcomes",
     }
     others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
     few = not distribution.shape and rows.n * distribution.M <= MAX_SPLIT
@@ -137,10 +137,9 @@ def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, 
     )
 
 
-DEPENDENT = 1.2  # autocorrelation time from which draws are called dependent
 CENTRAL_LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
-MAX_DRAWS_CHECKED = 20_000_000  # for dependence
+MAX_ROWS_LOOKED_AT = 1000  # for sorted draws
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
     "is for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
@@ -150,21 +149,24 @@ READING = (
 
 def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
-    quantities = quantity_checks(rows, setting)
+    quantities, numbers = quantity_checks(rows, setting), row_numbers(rows)
     rows = replace(rows, keep=None)  # what else is given by row has lost the dropped rows already
+    informative = audited_skill(rows, setting)
+    rows, setting, order = in_content_order(rows, setting)
     distribution = cast(Samples, rows.distribution)
-    ranks = coordinate_ranks(rows, setting)
+    ranked = coordinate_ranks(rows, setting)
+    ranks = Ranks.of_ranked(ranked, rows.w)
     refuse_one_row("audit", ranks)
+    draws = RankedDraws.of(rows, ranked.rank, numbers[order])
     joint, not_joint = joint_checks(rows, setting)
     joint += quantities
     conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint))
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
-    informative = audited_skill(rows, setting)
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
-    columns = found_columns(ranks, adjusted, checks.rates, contraction=each.get("contraction"))
+    columns = found_columns(ranks, adjusted, checks.rates, draws=draws)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
-    error = rank_error(checks)
+    error = draw_error(checks)
     sections = (
         _ranks_section(checks, explanation_of(ranks, columns), each, error),
         *_whole_section([*joint, *conditional], checks),
@@ -182,7 +184,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     return KindFindings(sections, informative.added_to(sample_verdict(columns, checks, error)), caveats)
 
 
-def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: RankError) -> Section:
+def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:
     ranks, setting = checks.ranks, checks.setting
     figures = (
         Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
@@ -210,12 +212,12 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
     )
 
 
-def _size(error: RankError) -> Measurement:
+def _size(error: DrawError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
-    method = "largest difference of the distribution of ranks from the uniform one; exact limits"
-    label = "largest error of the share of outcomes below a quantile of the draws"
+    method = "largest error over all intervals (Kuiper's range of the ranks); exact upper limit"
+    label = "largest error of the coverage of an interval between two quantiles of the draws"
     return Measurement(
-        "rank_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
+        "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )
 
 
@@ -240,7 +242,7 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
 
     def measured(name: str, label: str, expected: float, c: int) -> Measurement:
         value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
-        method = "of normal predictions with the same ranks; limits of the verdict, all together"
+        method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
         key, words = f"explain.{name}", label
         if not isinstance(explained.sentence, str):
             key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
@@ -313,13 +315,9 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
             f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
             "another rng gives other p-values."
         )
-    few = distribution.held[: max(1, MAX_DRAWS_CHECKED // distribution.held[0].size)]
-    tau = float(autocorrelation_time(few).max()) if distribution.finite else 1.0
-    if tau > DEPENDENT:
-        found.append(
-            f"Draws seem to depend on those before them: about {tau:.1f} are worth one. That alone makes outer ranks "
-            f"too frequent. Keep every {math.ceil(tau)}th, draws[:, ::{math.ceil(tau)}], and look again."
-        )
+    few = distribution.held[:MAX_ROWS_LOOKED_AT]
+    if distribution.M > 2 and bool((few[:, 1:] >= few[:, :-1]).all()):
+        found.append("The draws of every row are sorted: whether they depend on those before them cannot be told.")
     return found
 
 

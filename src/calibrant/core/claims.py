@@ -171,6 +171,7 @@ class Claim:
     tolerance: float | None = None  # largest distance from `expected` that is accepted
     test: str = ""  # which test rejects, or what the limits rest on
     pvalue: float | None = None  # adjusted for everything that was tested
+    row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
 
     @property
     def least_error(self) -> float:

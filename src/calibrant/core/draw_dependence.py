@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks
+from calibrant.core.pvalues import normal_sf
 from calibrant.inputs.arrays import FloatArray
 
 MAX_DRAWS_AT_ONCE = 1 << 20
@@ -47,23 +48,50 @@ def lag_one(draws: NDArray[Any]) -> LagOne:
     (array([0.25]), True)
     """
     columns = draws[:, :, None] if draws.ndim == 2 else draws
-    n, M, D = columns.shape
+    M, D = columns.shape[1:]
     total, variance, rows = np.zeros(D), np.zeros(D), np.zeros(D, np.int64)
-    ordered, repeated = True, n > 1
-    for part in chunks(n, max(1, MAX_DRAWS_AT_ONCE // (M * D))):
+    ordered, repeated = True, len(columns) > 1
+    for part in chunks(len(columns), max(1, MAX_DRAWS_AT_ONCE // (M * D))):
         x = columns[part].astype(np.float64)
-        ordered = ordered and bool((x[:, 1:] >= x[:, :-1]).all())
+        ordered = ordered and is_ordered(x)
         repeated = repeated and bool((x == columns[:1]).all())
-        rho, spread = _of_rows(x)
-        varies = ~np.isnan(rho)
-        total += np.where(varies, rho, 0.0).sum(axis=0)
-        variance += np.where(varies, spread, 0.0).sum(axis=0)
-        rows += varies.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(variance > 0, (total + rows / M) / np.sqrt(variance), np.nan)
-        rho = total / np.where(rows > 0, rows, np.nan)
-    pvalue = np.array([1.0 if math.isnan(value) else 0.5 * math.erfc(value / math.sqrt(2)) for value in z])
+        sums = lag_sums(x)
+        total, variance, rows = total + sums.total, variance + sums.variance, rows + sums.rows
+    z, rho = standardised(total, variance, rows, M)
+    pvalue = np.array([1.0 if math.isnan(value) else normal_sf(value) for value in z])
     return LagOne(rho, z, pvalue, rows, ordered, repeated)
+
+
+def is_ordered(x: FloatArray) -> bool:
+    """Tell whether the draws of every row are sorted."""
+    return bool((x[:, 1:] >= x[:, :-1]).all())
+
+
+class LagSums(NamedTuple):
+    """Weighted sums over rows of the lag-1 coefficients and of their variances, and the rows that vary; each (D,)."""
+
+    total: FloatArray  # Σwρ
+    variance: FloatArray  # Σw² Var ρ
+    rows: NDArray[np.int64]
+    weight: FloatArray  # Σw of the rows that vary
+
+
+def lag_sums(x: FloatArray, w: FloatArray | None = None) -> LagSums:
+    """Return the sums of draws (n, M, D) of rows with weights (n,)."""
+    rho, spread = _of_rows(x)
+    varies = ~np.isnan(rho)
+    weight = (np.ones(len(x)) if w is None else w)[:, None] * varies
+    total, variance = np.where(varies, weight * rho, 0.0).sum(axis=0), (weight**2 * spread).sum(axis=0)
+    return LagSums(total, variance, varies.sum(axis=0), weight.sum(axis=0))
+
+
+def standardised(
+    total: FloatArray, variance: FloatArray, weight: NDArray[Any], M: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return z and the mean coefficient from sums; NaN where nothing varies."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(variance > 0, (total + weight / M) / np.sqrt(variance), np.nan)
+        return z, total / np.where(weight > 0, weight, np.nan)
 
 
 def _of_rows(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -25,9 +25,8 @@ from calibrant.ranking.conditional_test import (
     keep_ranks,
     prepared,
 )
-from calibrant.ranking.counting import JUDGED, Forecast
+from calibrant.ranking.counting import JUDGED, Forecast, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD, ranks_in_words, shaped
-from calibrant.ranking.failures import shrinkage
 from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.scan import BOX_CELLS, INTERVAL_CELLS, MIN_REGION_ROWS, Axis, cell_sums
 

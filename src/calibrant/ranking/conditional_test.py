@@ -22,10 +22,9 @@ from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.conditional_regions import Region, Searched, found_regions
-from calibrant.ranking.counting import JUDGED, Forecast, legendre, marginal_ranks
+from calibrant.ranking.counting import JUDGED, Forecast, legendre, marginal_ranks, shrinkage
 from calibrant.ranking.covariates import orthonormal
 from calibrant.ranking.effects import SHIFT, rank_effect, ranks_in_words, shaped
-from calibrant.ranking.failures import shrinkage
 from calibrant.ranking.kept_ranks import KeptRanks, needed_covariates
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by, uses_covariates
 from calibrant.ranking.scan import Rule, Scan

@@ -290,3 +290,20 @@ def legendre(M: int) -> FloatArray:
         ]
     )[: min(POLYNOMIALS, M)]
     return np.asarray(found / np.sqrt(np.mean(found * found, axis=1, keepdims=True)))
+
+
+def shrinkage(M: int) -> FloatArray:
+    r"""Return what finitely many draws leave of the components of a rank, (K,).
+
+    A rank among M draws is Binomial(M, u) given the value u of the predicted distribution function, and
+
+    .. math:: \mathrm{E}[\varphi_k(r) \mid u] = \rho_k \sqrt{2k + 1}\, P_k(2u - 1), \qquad
+              \rho_k^2 = \prod_{i=1}^k \frac{M - i + 1}{M + i + 1}
+
+    with the Legendre polynomial P_k: 0.97 for the spread among 99 draws, 0.74 among 9.
+
+    >>> shrinkage(9).round(2)
+    array([0.9 , 0.74, 0.54, 0.35])
+    """
+    i = np.arange(1, min(POLYNOMIALS, M) + 1)
+    return np.asarray(np.sqrt(np.cumprod((M - i + 1) / (M + i + 1))))

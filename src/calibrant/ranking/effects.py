@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from calibrant.core.annotations import Rng
 from calibrant.core.catalogue import Entry, enter
 from calibrant.core.dispatch import chunks
-from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import holm
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
@@ -21,7 +20,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.bands import BandTest, counts_test, ecdf_band
+from calibrant.ranking.bands import BandTest, counts_test
 from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
 
@@ -235,27 +234,6 @@ def band_test(ranks: Ranks) -> BandTest:
 def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return #{rank < j} at the points j, (T, C), of counts (M + 1, C)."""
     return np.asarray(np.cumsum(counts, axis=0)[points - 1])
-
-
-def column_errors(ranks: Ranks, rate: float, upper_rate: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the largest |F(t) - t| of each column, with lower and upper limits of these error rates.
-
-    The lower limit is that of the exact band of the test: above 0 exactly if it rejects. Above, the exact limits of F
-    at each t will do, because only the place of the true maximum matters.
-
-    Three ranks 0 among one draw: F(1/2) is 1, at least 0.05^(1/3) = 0.37, and by chance 1 in a quarter of the cases.
-
-    >>> estimate, low, high = column_errors(Ranks.of([0, 0, 0], M=1), 0.05, 0.05)
-    >>> float(estimate[0]), float(low[0]), float(high[0])
-    (0.5, 0.0, 0.5)
-    """
-    n, t = float(ranks.n), (ranks.points / (ranks.M + 1))[:, None]
-    c = below(ranks.counts, ranks.points).astype(np.float64)
-    inner = exact_limits(c, np.full(c.shape, n), 1 - ecdf_band(ranks.n, t[:, 0], 1 - rate).gamma)
-    outer = exact_limits(c, np.full(c.shape, n), 1 - 2 * upper_rate)
-    low = np.maximum(inner[0] - t, t - inner[1]).max(axis=0)
-    high = np.maximum(outer[1] - t, t - outer[0]).max(axis=0)
-    return np.abs(c / n - t).max(axis=0), np.where(low > TIE, low, 0.0), high
 
 
 def stream_after_ties(rng: Any) -> np.random.Generator:

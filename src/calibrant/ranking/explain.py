@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
+from calibrant.core.claims import ALL_ROWS, Claim, Subject
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray, read_array
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import check_band_level
+from calibrant.ranking.column_claims import Found, Rates, column_claims
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
-from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, SMALLEST_PVALUE, band_test, refuse_one_row
+from calibrant.ranking.draw_evidence import Evidence, Outside, RankedDraws, evidence_of, outside_of
+from calibrant.ranking.effects import (
+    MIN_ROWS_IN_WORDS,
+    SMALLEST_PVALUE,
+    band_test,
+    refuse_one_row,
+    stream_after_ties,
+)
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
-from calibrant.ranking.explain_words import Explanation, Found, joint_sentence, sentence
+from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import (
     NONE,
-    failures_of,
-    normal_errors,
+    OUTSIDE,
+    Diagnosis,
+    NormalErrors,
+    diagnosis,
     outward_failure,
     smallest_effects,
-    supported,
 )
 from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
-from calibrant.ranking.spread import contraction as contraction_of
+from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
+from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
 TOO_FEW = "too few rows"
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
+UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
 
 
@@ -52,7 +64,6 @@ def explain(
     level: float = 0.95,
     outward: bool | None = None,
     joint: Ranks | None = None,
-    contraction: ArrayLike | None = None,
     quantity: Quantities | None = None,
     covariates: ArrayLike | None = None,
     log_likelihood: Quantity | None = None,
@@ -62,19 +73,18 @@ def explain(
 ) -> Explanation:
     r"""Say in words what is wrong with predictions, by how much, and what this many rows could have seen.
 
-    Whether something is wrong is decided by the exact test of the simultaneous band of `ecdf_difference`, for all
-    columns together (Holm). What it is, by the components of the ranks, means of orthonormal polynomials:
+    Questions are asked in this order, each with its own test:
 
-    =============  ==============================================  =============================================
-    component      negative                                        positive
-    =============  ==============================================  =============================================
-    first          predictions too high                            predictions too low
-    second         too wide (a dome)                               too narrow (a U)
-    third          lower tail too short, upper too long            upper tail too short, lower too long
-    fourth         tails too long, or (large) two modes averaged   tails too short
-    =============  ==============================================  =============================================
-
-    The last two after what the shift and spread of normal predictions explain of them.
+    1. Do draws depend on those before them (`draw_dependence`), or repeat? Then "too narrow", outcomes outside and
+       tails are not spoken of, because such draws make the same ranks.
+    2. Are outcomes farther outside all draws than any draw is from the others? These rows are named and set aside.
+    3. Do the ranks depart from uniform ones? That is decided by the exact test of the simultaneous band of
+       `ecdf_difference`, for all columns together (Holm). If not, the smallest errors that would have been seen are
+       said.
+    4. Which shift and spread of normal predictions, and which share of outcomes outside all draws, make these ranks
+       most likely? What their limits support is stated.
+    5. Is the shape wrong beyond that: is the centre avoided, are tails too short or too long, or is it skewed?
+    6. Do coordinates go together as in the draws? Pairs are compared by exchanging outcomes with draws.
 
     Parameters
     ----------
@@ -91,10 +101,7 @@ def explain(
     joint
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
         wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
-        numbers among draws of vectors, and energy ranks for `MvNormal`.
-    contraction
-        The value of `contraction`, one per column, with a summary. It is reported, not judged. `explain` computes it
-        from outcomes and draws or distributions.
+        numbers among draws of vectors, and energy ranks for `MvNormal`; with these given, pairs are not compared.
     quantity, covariates, log_likelihood, log_density_y, draws
         What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
     rng
@@ -108,20 +115,23 @@ def explain(
 
     Notes
     -----
-    `shift` and `spread` are those of normal predictions whose ranks have the same first two components:
-    exact for them at any M and any size. `uniformity_test` gives the first order of this for many draws. For every
-    other distribution they are approximate, which the sentences say ("about"). Coverage is that of central intervals
+    Outcomes are taken as N(a, s²) in units in which the predictive distribution is N(0, 1), with atoms outside all
+    draws where these are needed, and fitted by maximum likelihood from the counts of ranks; limits are those of the
+    profile likelihood. Predictions are too high by `shift` = -a, and their spread needs the factor `spread` = s. For
+    other distributions both are approximate, which the sentences say ("about"). Coverage is that of central intervals
     between draws at attainable levels, as observed.
 
     A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
-    together with probability `level`.
+    together with probability `level`. Beside that, outcomes far outside are tested exactly at the error rate of one
+    limit, at most 0.01, and dependence of draws at 0.001.
 
     Fewer than 20 rows have numbers and no words: `failure` is ``"too few rows"``. A single row is refused.
 
     "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
-    distribution of all outcomes together, whose contraction is about 0. Errors that cancel between groups of rows are
-    not seen: use `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest
-    shift and spread that this test sees four times in five.
+    distribution of all outcomes together. Errors that cancel between groups of rows are not seen: use
+    `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest shift and spread
+    that this test sees four times in five. How often which words are right is measured in
+    ``benchmarks/validity/explain.py``.
 
     Examples
     --------
@@ -139,27 +149,19 @@ def explain(
     level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
     by = RankedBy(quantity, covariates, log_likelihood, log_density_y, draws, rng)
-    ranks, rows = _ranks_of(y, prediction, by)
+    ranks, rows, behind = _ranks_of(y, prediction, by)
     refuse_one_row("explain", ranks)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
-    shrunk = _contraction_of(contraction, ranks, rows)
-    pvalues = _pvalues(ranks)
-    joint_p = None if together is None else float(_pvalues(_one_column(together))[0])
-    adjusted = holm(np.append(pvalues, np.nan if joint_p is None else joint_p))
-    rate = (1 - level) / (ranks.C + (joint_p is not None))
+    pairs = None if joint is not None else _pairs_of(behind, rng)
+    pvalues = np.append(_pvalues(ranks), np.nan if together is None else _pvalues(_one_column(together))[0])
+    adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
+    rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
-    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, contraction=shrunk)
-    return explanation_of(ranks, columns, None if joint_p is None else float(adjusted[-1]))
-
-
-class Rates(NamedTuple):
-    """How the error rate 1 - level of all statements together is shared."""
-
-    level: float
-    test: float  # of the test of one column
-    limits: float  # of the limits of one number of one column
+    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind)
+    joint_p, pair_p = (None if np.isnan(p) else float(p) for p in adjusted[ranks.C :])
+    return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 
 
 def found_columns(
@@ -168,40 +170,51 @@ def found_columns(
     rates: Rates,
     *,
     outward: bool = False,
-    contraction: FloatArray | None = None,
+    draws: RankedDraws | None = None,
 ) -> list[Found]:
-    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it."""
+    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
+
+    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks.
+    """
     where = np.rint(band_test(ranks).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
+    evidence = [Evidence()] * ranks.C if draws is None or outward else evidence_of(draws)
     found = []
     for c in range(ranks.C):
-        counts = ranks.counts[:, c]
-        errors = normal_errors(counts, 1 - rates.limits)
-        failures: tuple[str, ...] = (NONE,)
-        if adjusted[c] <= 1 - rates.level:
-            named = (outward_failure(counts),) if outward else failures_of(counts, errors)
-            failures = supported(named, errors)
+        counts, departs = ranks.counts[:, c], bool(adjusted[c] <= 1 - rates.level)
         if outward:  # a shift and a spread are those of single coordinates
-            errors = errors._replace(
-                shift=np.nan, shift_low=np.nan, shift_high=np.nan, spread=np.nan, spread_low=np.nan, spread_high=np.nan
-            )
+            name = outward_failure(counts, rates.test) if departs else NONE
+            known = Diagnosis((name,), UNKNOWN_ERRORS)
+        else:
+            rate, test = rates.limits, rates.test
+            known = diagnosis(counts, rate, departs=departs, test_rate=test, cells=ranks.cells, evidence=evidence[c])
+        outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         found.append(
             Found(
-                failures,
+                known.failures,
                 counts,
                 ranks.cells,
                 outward,
-                errors,
+                known.errors,
                 _coverage(counts, outward),
                 smallest,
                 float(adjusted[c]),
-                rates.level,
+                rates,
                 int(where[c]),
-                None if contraction is None else float(contraction[c]),
-                adjusted=rates.test < 1 - rates.level,
+                evidence[c],
+                outside,
+                known.skew,
             )
         )
     return found
+
+
+def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: Evidence) -> Outside:
+    """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
+    rank, M = draws.rank[:, c], draws.draws.shape[1]
+    if known.far and evidence.far is not None:
+        return outside_of(draws, c, np.isin(draws.numbers, evidence.far.rows))
+    return outside_of(draws, c, (rank == 0) | (rank == M))
 
 
 def too_few_words(n: int) -> str:
@@ -212,7 +225,7 @@ def too_few_words(n: int) -> str:
     )
 
 
-def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = None) -> Explanation:
+def explanation_of(ranks: Ranks, columns: list[Found], together: Together = Together()) -> Explanation:  # noqa: B008
     """Return what is known of the columns in words and numbers."""
 
     def each(values: list[Any]) -> Any:
@@ -221,9 +234,13 @@ def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = N
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
     few = ranks.n < MIN_ROWS_IN_WORDS
-    alone = all(column.failures[0] == NONE for column in columns)
+    alone = all(column.passes for column in columns)
     level = columns[0].level
-    joint_failure, joint = ("", "") if joint_p is None or few else joint_sentence(joint_p, level, alone)
+    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, alone)
+    claims: list[Claim] = []
+    if not few:
+        claims += [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
+        claims += together_claims(together, ranks, level)
     return Explanation(
         sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
         failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
@@ -238,8 +255,14 @@ def explanation_of(ranks: Ranks, columns: list[Found], joint_p: float | None = N
         names=ranks.names,
         joint=joint,
         joint_failure=joint_failure,
-        joint_pvalue=joint_p,
+        joint_pvalue=together.pvalue,
+        claims=tuple(claims),
     )
+
+
+def subject_of(ranks: Ranks, c: int) -> Subject:
+    """Return what claims on a column are about."""
+    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
 def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
@@ -260,7 +283,7 @@ def _pvalues(ranks: Ranks) -> FloatArray:
     return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
 
 
-def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None]:
+def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:
     if isinstance(y, Summary):
         if not isinstance(y, Ranks):
             raise SummaryError(
@@ -271,7 +294,7 @@ def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, Distributio
             raise InputError("prediction cannot be given with a summary, which holds the rows already")
         if y.n == 0:
             raise InputError("there are no rows: the summary is empty; at least one row is needed")
-        return y, None
+        return y, None, None
     if prediction is None:
         raise InputError(
             "explain needs outcomes and their prediction, or a summary; ranks alone do not tell how many draws there "
@@ -279,9 +302,11 @@ def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, Distributio
         )
     rows = read("explain", JUDGED, y, prediction, unequal=True)
     given, stream = equal_rows(cast("DistributionRows | QuantileRows | CdfRows", rows), by.rng, by.draws)
-    ranks = count_ranked(given, replace(by, rng=stream))
-    of_coordinates = isinstance(given, DistributionRows) and by.quantity is None
-    return ranks, given if of_coordinates and isinstance(given, DistributionRows) else None
+    ranked = ranked_by(given, replace(by, rng=stream))
+    ranks = Ranks.of_ranked(ranked, given.w)
+    if not isinstance(given, DistributionRows) or by.quantity is not None:
+        return ranks, None, None
+    return ranks, given, RankedDraws.of(given, ranked.rank)
 
 
 def _one_column(joint: Any) -> Ranks:
@@ -295,6 +320,14 @@ def _one_column(joint: Any) -> Ranks:
     return joint
 
 
+def _pairs_of(draws: RankedDraws | None, rng: Rng | None) -> PairDependence | None:
+    if draws is None or not is_affordable(*draws.draws.shape):
+        return None
+    order = content_order(draws.y, draws.draws)  # members are drawn in it
+    ordered = draws._replace(y=draws.y[order], draws=draws.draws[order], rank=draws.rank[order])
+    return pair_dependence(ordered, stream_after_ties(rng))
+
+
 def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     """Return ranks of all coordinates together, where they cost little; average ranks see wrong dependence best."""
     if rows is None or rows.distribution.shape in ((), (1,)):
@@ -306,18 +339,5 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     if rows.distribution.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
-    return cast(Ranks, JOINT_RANKS.summarise(rows, options))
-
-
-def _contraction_of(given: Any, ranks: Ranks, rows: DistributionRows | None) -> FloatArray | None:
-    if given is not None:
-        values = np.atleast_1d(read_array(given, "contraction"))
-        if values.shape != (ranks.C,) or np.isnan(values).any():
-            raise InputError(f"contraction must be one number per column, {ranks.C}; got {shown(given)}")
-        return values
-    if rows is None:
-        return None
-    try:
-        return np.atleast_1d(contraction_of(rows.y, rows.distribution))
-    except InputError:  # distributions without a variance, infinite draws, one draw, outcomes that are all alike
-        return None
+    order = content_order(rows.y, rows.distribution.held)  # ties are broken in it
+    return cast(Ranks, JOINT_RANKS.summarise(rows.take(order), options))

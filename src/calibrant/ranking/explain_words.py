@@ -2,79 +2,94 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.words import confidence_words, limits_words, pvalue_words, round_up
+from calibrant.core.claims import Claim
+from calibrant.core.words import confidence_words, limits_words, pvalue_words, round_down, round_up
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.failures import NormalErrors
+from calibrant.ranking.column_claims import Found
+from calibrant.ranking.draw_evidence import FAR, Evidence
+from calibrant.ranking.pair_dependence import RESAMPLES, Together
 
-LITTLE_CONTRACTION = 0.05  # contraction up to which it is mentioned
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
 SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
 
 
-class Found(NamedTuple):
-    """What is known of one column of ranks."""
-
-    failures: tuple[str, ...]  # the largest first
-    counts: NDArray[np.int64]  # (M + 1,)
-    cells: bool  # of values in [0, 1], not ranks among draws
-    outward: bool  # high ranks are outlying outcomes
-    errors: NormalErrors
-    coverage: Mapping[float, float]
-    smallest: tuple[float, float]
-    pvalue: float
-    level: float
-    point: int  # the j at which #{rank < j} is farthest from its null distribution
-    contraction: float | None
-    adjusted: bool = False  # whether the p-value allows for other tests
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    @property
-    def M(self) -> int:
-        """Number of draws."""
-        return self.counts.size - 1
-
-
 def sentence(found: Found) -> str:
-    """Return the sentence about a column."""
-    first, *others = found.failures
-    if first == kinds.NONE:
-        return _calm(found)
-    sentences = [FIRST_SENTENCE[first](found), *(f"Predictions are also {ALSO[name](found)}" for name in others)]
+    """Return what is said about a column, made from what `column_claims` makes claims of."""
+    draws = draws_words(found)
+    if found.passes:
+        return " ".join([*draws, _calm(found)])
+    first, *others = [name for name in found.failures if name != kinds.DRAWS] or [""]
+    sentences = [FIRST_SENTENCE[first](found)] if first else ["The ranks are uneven"]
+    sentences += [ALSO[name](found) for name in others]
     if kinds.NARROW in found.failures:
         sentences.append(SAME_RANKS)
-    return f"{'. '.join(sentences)}. {'Adjusted' if found.adjusted else 'Exact'} {pvalue_words(found.pvalue)}."
+    p = f"{'Adjusted' if found.adjusted else 'Exact'} {pvalue_words(found.pvalue)}."
+    return " ".join([*draws, f"{'. '.join(sentences)}.", *([p] if found.departs else [])])
 
 
-def joint_sentence(pvalue: float, level: float, alone: bool) -> tuple[str, str]:
-    """Return failure and sentence of the ranks of all columns together; `alone`: every column passed."""
-    p = f"adjusted {pvalue_words(pvalue)}"
-    if pvalue > 1 - level:
-        return kinds.NONE, f"The joint ranks show no departure beyond chance ({p})."
+def draws_words(found: Found) -> list[str]:
+    """Say that draws are not exchangeable, and what is not said because of it."""
+    evidence, words = found.evidence, []
+    if evidence.dependent:
+        k = math.ceil(evidence.tau)
+        words.append(
+            f"Draws depend on those before them: about {evidence.tau:.1f} are worth one ({_adjusted_p(evidence)}). "
+            "That alone makes outer ranks too frequent, so whether predictions are too narrow is not said. Draw "
+            f"independently, or keep every k-th from k = {k} on, draws[:, ::{k}], and look again."
+        )
+    if evidence.repeated:
+        words.append(
+            "Draws repeat, as resampled ones do: outcomes equal a draw less often than draws equal each other "
+            f"({pvalue_words(evidence.repeats)}). Ranks among them are not those of independent draws, so nothing is "
+            "said about the spread. Remove the repeats by drawing again."
+        )
+    return words
+
+
+def _adjusted_p(evidence: Evidence) -> str:
+    return f"adjusted {pvalue_words(evidence.dependence)}"
+
+
+def joint_sentence(together: Together, names: tuple[str, ...], level: float, alone: bool) -> tuple[str, str]:
+    """Return failure and sentence of all columns together; `alone`: every column passed. Empty if nothing was tested.
+
+    >>> joint_sentence(Together(0.2), ("a", "b"), 0.95, alone=True)
+    ('none', 'The joint ranks show no departure beyond chance (adjusted p = 0.200).')
+    """
+    found, p = together.dependence, together.pvalue
+    if p is None:
+        return "", ""
+    if found is not None and together.pairs is not None and together.pairs <= 1 - level:
+        k = found.worst
+        pair = f"{names[found.first[k]]} and {names[found.second[k]]}"
+        more = "more" if found.outcomes[k] > found.members[k] else "less"
+        start = "Each variable is right alone, as far as these rows tell; " if alone else "Also, "
+        size = f"rank correlation {found.outcomes[k]:.2f} of the outcomes, {found.members[k]:.2f} of the draws"
+        p_words = _floor_words(together.pairs) if found.pvalue.min() <= 1 / (RESAMPLES + 1) else pvalue_words(p)
+        words = f"{start}{pair} go together {more} than stated ({size}; adjusted {p_words})."
+        return "dependence wrong", words
+    if p > 1 - level:
+        return kinds.NONE, f"The joint ranks show no departure beyond chance (adjusted {pvalue_words(p)})."
+    uneven = f"joint ranks, adjusted {pvalue_words(p)}"
     if alone:
-        together = "together they are, as wrong dependence makes them"
-        return "dependence wrong", f"No single variable is off beyond chance; {together} (joint ranks, {p})."
-    return (
-        kinds.OTHER,
-        f"The joint ranks are uneven too ({p}), as errors of single variables make them: correct these first.",
-    )
+        words = "together they are, as wrong dependence makes them"
+        return "dependence wrong", f"No single variable is off beyond chance; {words} ({uneven})."
+    words = "as errors of single variables make them: correct these first"
+    return kinds.OTHER, f"All variables together are off too, {words} ({uneven})."
 
 
-def contraction_words(contraction: float) -> str:
-    """Say what a contraction is; it does not tell whether predictions are informative."""
-    variance = f"the mean predictive variance is {1 - contraction:.2f} times the variance of all outcomes"
-    return f"Contraction {_rounded(contraction):.2f}: {variance}."
+def _floor_words(p: float) -> str:
+    """Write a p-value that is as small as the number of redraws allows."""
+    return f"p at most {p:.3f}"
 
 
 def _calm(found: Found) -> str:
@@ -82,8 +97,6 @@ def _calm(found: Found) -> str:
     words = [f"No departure beyond chance ({confidence_words(found.level)}; {p})."]
     if not found.outward:
         words.append(visible_words(*found.smallest, found.n))
-    if found.contraction is not None and found.contraction <= LITTLE_CONTRACTION:
-        words.append(contraction_words(found.contraction))
     return " ".join(words)
 
 
@@ -108,7 +121,7 @@ def _rounded_up(value: float) -> str:
 
 def _wide(found: Found) -> str:
     if found.outward:
-        return f"Too wide: outcomes lie in probable places too often; {_covered(found)}".removesuffix("; ")
+        return f"Regions too large: predictions are too wide; {_regions(found)}"
     return f"Too wide (under-confident): {_covered(found)}{_factor(found)}"
 
 
@@ -119,41 +132,59 @@ def _shifted(found: Found) -> str:
 
 def _heavy(found: Found) -> str:
     core = "the core of the predictions is too narrow and their tails are too long"
-    if found.errors.parts[1] <= 0:
+    if not found.errors.spread > 1:
         core = "the tails of the predictions are too long"
     return f"Wrong shape: {core}. {_coverage(found)}. No factor of the spread corrects this: look at the 99 % coverage"
 
 
 def _light(found: Found) -> str:
-    core = " and their core too wide" if found.errors.parts[1] < 0 else ""
+    core = " and their core too wide" if found.errors.spread_high < 1 else ""
     return f"Wrong shape: the tails of the predictions are too short{core}. {_outside(found)}. {_coverage(found)}"
 
 
-def _spikes(found: Found) -> str:
-    thin = "" if found.cells else ", or draws are dependent (keep every k-th, draws[:, ::k])"
-    return f"{_outside(found)}, and evenly inside: the support of the predictions is cut off{thin}"
+def _outliers(found: Found) -> str:
+    """Say how many outcomes lie outside all draws, in which rows, and what speaks for which cause."""
+    far, outside = found.evidence.far, found.outside
+    if outside is None:
+        return f"{_outside(found)}: the support of the predictions is cut off, or they are far too narrow in some rows"
+    rows = outside.rows
+    named = ", ".join(str(row) for row in rows[:MAX_ROWS_NAMED])
+    more = f" and {len(rows) - MAX_ROWS_NAMED:,} more" if len(rows) > MAX_ROWS_NAMED else ""
+    which = f"row{'s' if len(rows) > 1 else ''} {named}{more}"
+    if far is not None and far.rows == rows:
+        place = f"more than {FAR:.0f} standard deviations outside all draws"
+        p = f"exact {pvalue_words(far.pvalue)}"
+        return f"The outcome lies {place} in {which} ({p}): {outside.words}"
+    return f"{_outside(found)}, in {which}: {outside.words}"
 
 
 def _other(found: Found) -> str:
     t, share = found.point / (found.M + 1), found.counts[: found.point].sum() / found.n
     place = f"in the most probable {_percent(t)}" if found.outward else f"below the {_percent(t)} point"
-    return f"The ranks are uneven: the outcome falls {place} of its prediction {_share(share, found)} of the time"
+    often = f"the outcome falls {place} of its prediction {_share(share, found)} of the time"
+    return f"The ranks are uneven, by too little or in no way that has a name: {often}"
 
 
 def _by(found: Found) -> str:
     errors = found.errors
     side, sign = ("above", 1) if errors.shift > 0 else ("below", -1)
     unit = "predictive standard deviations"
-    if not errors.measurable:
-        return f"{side} the outcomes by {sign * errors.shift:.2g} {unit} or more"
     low, high = sorted((sign * errors.shift_low, sign * errors.shift_high))
+    if not math.isfinite(low + high):
+        return f"{side} the outcomes by {down(low)} {unit} or more"
     return f"{side} the outcomes by about {sign * errors.shift:.2f} {unit} ({_limits(low, high, 0.0, found)})"
 
 
-IMPROBABLE = (
-    "Outcomes lie in improbable places too often: predictions are too narrow, or biased in a direction that these "
-    "ranks do not show; "
-)
+def down(value: float) -> str:
+    """Write a lower limit with two decimals, rounded down.
+
+    >>> down(1.239)
+    '1.23'
+    """
+    return f"{round_down(value, 2):.2f}"
+
+
+IMPROBABLE = "Regions too small: predictions are too narrow, or biased in a direction that these ranks do not show; "
 AVERAGED_MODES = "The outcome avoids the centre of the predictions: two modes are averaged. "
 FIRST_SENTENCE: dict[str, Callable[[Found], str]] = {
     kinds.NARROW: lambda found: f"Too narrow (over-confident): {_covered(found)}{_factor(found)}",
@@ -164,25 +195,26 @@ FIRST_SENTENCE: dict[str, Callable[[Found], str]] = {
     kinds.HEAVY: _heavy,
     kinds.LIGHT: _light,
     kinds.MODES: lambda found: AVERAGED_MODES + _coverage(found),
-    kinds.OUTSIDE: _spikes,
+    kinds.OUTSIDE: _outliers,
     kinds.OTHER: _other,
-    kinds.OUTWARD_HIGH: lambda found: (IMPROBABLE + _covered(found)).removesuffix("; "),
+    kinds.OUTWARD_HIGH: lambda found: IMPROBABLE + _regions(found),
+    kinds.OUTWARD_SHAPE: lambda found: f"Regions of the right size and the wrong shape: {_regions(found)}",
 }
 ALSO: dict[str, Callable[[Found], str]] = {
-    kinds.NARROW: lambda found: f"too narrow: {_factor(found)}",
-    kinds.WIDE: lambda found: f"too wide: {_factor(found)}",
-    kinds.HIGH: _by,
-    kinds.LOW: _by,
-    kinds.SKEWED: lambda found: f"skewed: {_tails(found)}",
-    kinds.HEAVY: lambda found: "too long in their tails",
-    kinds.LIGHT: lambda found: "too short in their tails",
+    kinds.NARROW: lambda found: f"Predictions are also too narrow: {_factor(found)}",
+    kinds.WIDE: lambda found: f"Predictions are also too wide: {_factor(found)}",
+    kinds.HIGH: lambda found: f"Predictions are also {_by(found)}",
+    kinds.LOW: lambda found: f"Predictions are also {_by(found)}",
+    kinds.OUTSIDE: _outliers,
 }
 
 
 def _factor(found: Found) -> str:
     errors = found.errors
-    if not errors.measurable:
-        return f"multiply the spread by {errors.spread:.2g} or {'more' if errors.spread > 1 else 'less'}"
+    if not math.isfinite(errors.spread_high):
+        return f"multiply the spread by {down(errors.spread_low)} or more"
+    if errors.spread_low == 0:
+        return f"multiply the spread by {_rounded_up(errors.spread_high)} or less"
     limits = _limits(errors.spread_low, errors.spread_high, 1.0, found)
     return f"multiply the spread by about {errors.spread:.2f} ({limits})"
 
@@ -202,6 +234,12 @@ def _covered(found: Found) -> str:
     return f"{article} {_percent(level)} {region} contains the outcome {share} of the time; "
 
 
+def _regions(found: Found) -> str:
+    """Return the coverage of regions of highest density."""
+    parts = [f"{_percent(level)} regions contain {_share(share, found)}" for level, share in found.coverage.items()]
+    return f"{' and '.join(parts)} of the outcomes" if parts else "one draw makes no region"
+
+
 def _coverage(found: Found) -> str:
     first, *others = [(_percent(level), _share(share, found)) for level, share in found.coverage.items()]
     more = "".join(f" and {level} intervals {share}" for level, share in others)
@@ -210,7 +248,7 @@ def _coverage(found: Found) -> str:
 
 def _tails(found: Found) -> str:
     """Return which tail is too short, and what lies beyond their points of 5 %."""
-    lower, upper = ("short", "long") if found.errors.rest[0] < 0 else ("long", "short")
+    lower, upper = ("short", "long") if found.skew < 0 else ("long", "short")
     m = found.M + 1
     j = max(1, round(m / 20))
     below, above = (part.sum() / found.n for part in (found.counts[:j], found.counts[-j:]))
@@ -239,6 +277,7 @@ def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
+MAX_ROWS_NAMED = 10
 Numbers = float | NDArray[np.float64]
 MAX_COLUMNS_PRINTED = 12  # columns
 
@@ -256,10 +295,10 @@ class Explanation:
         What a person reads.
     failure
         Its short form: ``"none"``, ``"too narrow"``, ``"too wide"``, ``"too high"``, ``"too low"``, ``"skewed"``,
-        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"`` or ``"other"``; the largest error where
-        there are several. Of outward ranks also ``"too narrow or biased"``.
+        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"``, ``"dependent draws"`` or ``"other"``;
+        the first where there are several. Of outward ranks also ``"too narrow or biased"`` and ``"wrong shape"``.
     shift, shift_low, shift_high
-        By how many predictive standard deviations predictions are too high, with limits.
+        By how many predictive standard deviations predictions are too high, with profile-likelihood limits.
     spread, spread_low, spread_high
         The factor that the predictive spread needs; above 1 if predictions are too narrow.
     coverage
@@ -277,6 +316,8 @@ class Explanation:
     joint, joint_failure, joint_pvalue
         The same for ranks of all columns together: a sentence, ``"none"``, ``"dependence wrong"`` or ``"other"``, and a
         p-value. Empty, empty and None if there are no such ranks.
+    claims
+        What the sentences say, as values: quantity, limits, p-value, the rows where there are some.
     """
 
     sentence: str | tuple[str, ...]
@@ -298,6 +339,7 @@ class Explanation:
     joint: str = ""
     joint_failure: str = ""
     joint_pvalue: float | None = None
+    claims: tuple[Claim, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "coverage", MappingProxyType(dict(self.coverage)))
@@ -329,12 +371,18 @@ class Explanation:
         seen = (
             f"smallest visible at {self.n:,} row{'s' if self.n > 1 else ''}: shift {self.smallest_shift:.2g}{factor}."
         )
-        if not isinstance(self.sentence, str) or np.isinf(self.shift_low):
+        if not isinstance(self.sentence, str) or not self._has_limits():
             return [f"{seen[0].upper()}{seen[1:]}"]
         shift = f"{_rounded(self.shift):+.2f} ({limits_words(float(self.shift_low), float(self.shift_high), 0.0)})"
         spread = f"{self.spread:.2f} ({limits_words(float(self.spread_low), float(self.spread_high), 1.0)})"
         needed = f", spread to be multiplied by {spread}" if factor else ""
         return [f"Shift {shift} predictive sd{needed}; {seen}"]
+
+    def _has_limits(self) -> bool:
+        """Tell whether shift and spread have limits, and dependent draws do not make them."""
+        ends = [self.shift_low, self.shift_high] + [self.spread_low, self.spread_high] * (self.M > 1)
+        of_draws = any(claim.quantity == "draws" for claim in self.claims)
+        return not of_draws and all(math.isfinite(float(np.ravel(end)[0])) for end in ends)
 
 
 def _rounded(value: Any) -> float:

@@ -1,36 +1,50 @@
-"""What kind of error uneven ranks show."""
+"""What kind of error uneven ranks show: the questions that are asked of one column of ranks, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import exp, inf, log, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.pvalues import normal_quantile
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.inputs.arrays import FloatArray
-from calibrant.ranking.bands import ecdf_band
-from calibrant.ranking.counting import POLYNOMIALS, legendre
-from calibrant.ranking.effects import SHIFT, SPREAD
+from calibrant.ranking.bands import counts_test, ecdf_band
+from calibrant.ranking.counting import legendre
+from calibrant.ranking.draw_evidence import Evidence
+from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson
 from calibrant.ranking.poisson_walk import PoissonWalk
+from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, Fit, RankFamily
 from calibrant.ranking.summary import rank_points
 
-LARGEST_LOG_SPREAD = log(20.0)  # ranks cannot tell factors of the spread beyond 20 and 1/20 apart
-LARGEST_SHIFT = 5.0  # nor shifts beyond it
-HALVINGS = 36  # of the range of log spreads
-ROWS_FOR_COVARIANCE = 30  # below which the covariance of uniform ranks is taken
+LARGEST_SHIFT = 5.0  # up to which an effect that can be seen is looked for
+
+NONE, OTHER = "none", "other"
+NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
+SKEWED, HEAVY, LIGHT = "skewed", "heavy-tailed", "light-tailed"
+MODES, OUTSIDE, DRAWS = "two modes", "outside", "dependent draws"
+OUTWARD_HIGH, OUTWARD_SHAPE = "too narrow or biased", "wrong shape"
+
+ATOMS_GAIN = 9.21  # of twice the log-likelihood: chi-square with 2 degrees of freedom at 1 %
+OUTSIDE_RATE = 0.01  # of the exact test of outcomes outside all draws
+LEAST_OUTSIDE = 0.01  # share of outcomes in atoms
+SHAPE_RATE = 0.01  # of the test of the fitted family
+SHAPE_BINS = 10
+NOTICED_RESIDUAL = 2.58  # standard errors of the third and fourth component
+CENTRE_AVOIDED = -5.0  # fourth component, in standard errors
+EMPTY_MIDDLE = 0.5  # density of ranks in the middle fifth, below which the outcome avoids it
 
 
 class NormalErrors(NamedTuple):
-    """Shift and spread of predictions by their ranks, and what they leave over.
+    """Shift and spread of predictions by their ranks, with profile-likelihood limits.
 
     `shift` is in predictive standard deviations, positive if predictions are too high; `spread` is the factor that the
-    predictive spread needs. `parts` are what each of them alone would make of the first and second component, `rest`
-    what both leave of the third and fourth, all in the size that many draws would give. `ends` is the share of ranks
-    0 and M that they would make. `measurable` says whether any normal errors give such components.
+    predictive spread needs. `measurable` says whether the likelihood has its maximum inside the family; if not, one
+    limit is infinite.
     """
 
     shift: float
@@ -39,247 +53,167 @@ class NormalErrors(NamedTuple):
     spread: float
     spread_low: float
     spread_high: float
-    parts: FloatArray  # (2,)
-    rest: FloatArray  # (K - 2,)
-    ends: float
     measurable: bool
 
-
-def shrinkage(M: int) -> FloatArray:
-    r"""Return what finitely many draws leave of the components of a rank, (K,).
-
-    A rank among M draws is Binomial(M, u) given the value u of the predicted distribution function, and
-
-    .. math:: \mathrm{E}[\varphi_k(r) \mid u] = \rho_k \sqrt{2k + 1}\, P_k(2u - 1), \qquad
-              \rho_k^2 = \prod_{i=1}^k \frac{M - i + 1}{M + i + 1}
-
-    with the Legendre polynomial P_k: 0.97 for the spread among 99 draws, 0.74 among 9.
-
-    >>> shrinkage(9).round(2)
-    array([0.9 , 0.74, 0.54, 0.35])
-    """
-    i = np.arange(1, min(POLYNOMIALS, M) + 1)
-    return np.asarray(np.sqrt(np.cumprod((M - i + 1) / (M + i + 1))))
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The errors whose limits exclude the value of calibration, the one that is clearer first."""
+        found = []
+        if not self.shift_low <= 0 <= self.shift_high:
+            found.append((_clarity(self.shift, self.shift_low, self.shift_high), HIGH if self.shift > 0 else LOW))
+        if not self.spread_low <= 1 <= self.spread_high and not np.isnan(self.spread):
+            logs = (log(max(value, 1e-9)) for value in (self.spread, self.spread_low, self.spread_high))
+            found.append((_clarity(*logs), NARROW if self.spread > 1 else WIDE))
+        return tuple(name for _, name in sorted(found, reverse=True))
 
 
-def normal_errors(counts: NDArray[np.int64], level: float) -> NormalErrors:
-    r"""Return the errors of normal predictions whose ranks have the first two components of these counts, (M + 1,).
+def _clarity(value: float, low: float, high: float) -> float:
+    """Return how many times as far as the nearer limit 0 is from the estimate."""
+    return abs(value) / max(value - low if value > 0 else high - value, 1e-9)
 
-    Outcomes N(0, τ²) in units of a predictive distribution N(δ, 1) have u = Φ(τz - δ), z standard normal. δ and τ solve
 
-    .. math:: \rho_k \sqrt{2k + 1}\, \mathrm{E}\, P_k(2u - 1) = \frac1n \sum_i \varphi_k(r_i), \qquad k = 1, 2,
-
-    which `rank_effect` does to first order for many draws. Intervals are those of the delta method with the covariance
-    that the components have in these counts, or of uniform ranks if there are few.
+def normal_errors(counts: NDArray[np.int64], level: float, *, cells: bool = False) -> NormalErrors:
+    """Return shift and spread of the most likely member of `RankFamily`, given counts (M + 1,), with limits.
 
     >>> found = normal_errors(np.array([25, 25, 25, 25]), 0.95)
     >>> round(found.shift, 6) + 0.0, round(found.spread, 6)
     (0.0, 1.0)
     """
-    n, M = int(counts.sum()), counts.size - 1
-    rho = shrinkage(M)
-    phi = legendre(M) / rho[:, None]
-    b = phi @ counts / n  # in the size that many draws would give
-    shift, log_spread, measurable = _solved(b, M)
-    expected = _components(shift, log_spread)
-    parts = np.array([_components(shift, 0.0)[0], _components(0.0, log_spread)[1]])
-    covariance = (phi * counts) @ phi.T / n - np.outer(b, b) if n >= ROWS_FOR_COVARIANCE else np.diag(rho**-2)
-    se = _standard_errors(shift, log_spread, covariance[:2, :2] / n) if measurable else np.full(2, np.inf)
-    reach = normal_quantile((1 + level) / 2) * se
-    with np.errstate(over="ignore"):
-        low, high = (np.exp(log_spread + step) for step in (-reach[1], reach[1]))
-    u = _values(shift, log_spread)
-    ends = float(((1 - u) ** M + u**M) @ _normal()[1])  # the probability of lying outside all M draws
-    return NormalErrors(
-        shift,
-        shift - float(reach[0]),
-        shift + float(reach[0]),
-        exp(log_spread) if M > 1 else np.nan,
-        float(low) if M > 1 else np.nan,
-        float(high) if M > 1 else np.nan,
-        parts,
-        (b - expected[: b.size])[2:],
-        ends,
-        measurable,
-    )
+    family = RankFamily(counts, cells=cells)
+    return errors_of(family, family.fit(), 1 - level)
 
 
-@cache
-def _normal() -> tuple[FloatArray, FloatArray]:
-    """Return points of a standard normal variable and their probabilities."""
-    z = np.linspace(-8.5, 8.5, 851)
-    p = np.exp(-0.5 * z * z)
-    return z, p / p.sum()
+def errors_of(family: RankFamily, fit: Fit, rate: float) -> NormalErrors:
+    """Return shift and spread of a fit, with limits of this error rate."""
+    (a_low, a_high), (s_low, s_high) = family.limits(fit, rate)
+    spread = (nan, nan, nan) if family.M < 2 else (fit.spread, exp(s_low), exp(s_high))
+    return NormalErrors(fit.shift + 0.0, -a_high + 0.0, -a_low + 0.0, *spread, fit.inside)
 
 
-def _values(shift: float, log_spread: float) -> FloatArray:
-    """Return u at the points."""
-    from scipy.special import ndtr
+class Diagnosis(NamedTuple):
+    """What is wrong with one column of ranks, and by how much."""
 
-    return np.asarray(ndtr(exp(log_spread) * _normal()[0] - shift))
-
-
-def _components(shift: float, log_spread: float) -> FloatArray:
-    """Return E √(2k + 1) P_k(2u - 1), k = 1 to 4."""
-    x = 2 * _values(shift, log_spread) - 1
-    s = x * x
-    polynomials = [x, (3 * s - 1) / 2, x * (5 * s - 3) / 2, (35 * s * s - 30 * s + 3) / 8]
-    return np.sqrt([3.0, 5.0, 7.0, 9.0]) * (np.stack(polynomials) @ _normal()[1])
+    failures: tuple[str, ...]
+    errors: NormalErrors
+    outside: tuple[float, float] = (0.0, 0.0)  # shares of outcomes below and above all draws that no error explains
+    skew: float = 0.0  # residual of the third component, in standard errors
+    far: bool = False  # whether outcomes far outside all draws are an error, and were set aside
 
 
-def _solved(b: FloatArray, M: int) -> tuple[float, float, bool]:
-    """Return shift and log spread with these components; one that is out of reach is set to the nearest in reach.
+def diagnosis(
+    counts: NDArray[np.int64],
+    rate: float,
+    *,
+    departs: bool,
+    test_rate: float = 0.05,
+    cells: bool = False,
+    evidence: Evidence | None = None,
+) -> Diagnosis:
+    """Ask what is wrong with ranks of these counts (M + 1,).
 
-    E u = Φ(-δ/√(1 + τ²)) gives δ for each τ, and with that the second component grows with τ.
+    Parameters
+    ----------
+    counts
+        Rows with each rank.
+    rate
+        Error rate of the limits of shift and spread.
+    departs
+        Whether the ranks are known not to be uniform. If not, nothing is asked but what outcomes far outside say.
+    test_rate
+        Error rate of the test of the ranks that are left when outcomes outside all draws are set aside.
+    cells
+        Whether these are cells of F(y).
+    evidence
+        What the draws themselves show.
+
+    Examples
+    --------
+    >>> diagnosis(np.array([400, 300, 200, 100, 50]), 0.05, departs=True).failures
+    ('too high',)
     """
-    from scipy.special import ndtri
-
-    mean = 0.5 + b[0] / sqrt(12)
-    closest = 0.5 / (M + 1)
-    measurable = closest <= mean <= 1 - closest
-    q = float(ndtri(np.clip(mean, closest, 1 - closest)))
-    if M == 1:
-        return -sqrt(2) * q, 0.0, measurable
-
-    def shift(log_spread: float) -> float:
-        return -sqrt(1 + exp(2 * log_spread)) * q
-
-    def second(log_spread: float) -> float:
-        x = 2 * _values(shift(log_spread), log_spread) - 1
-        return sqrt(5) * (3 * float((x * x) @ _normal()[1]) - 1) / 2
-
-    if not measurable:
-        return shift(0.0), 0.0, False
-    low, high = -LARGEST_LOG_SPREAD, LARGEST_LOG_SPREAD
-    if not second(low) < b[1] < second(high):
-        end = low if b[1] <= second(low) else high
-        return shift(end), end, False
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if second(middle) < b[1] else (low, middle)
-    return shift(low), low, True
+    given = evidence or Evidence()
+    far = given.far is not None and given.far.pvalue < min(OUTSIDE_RATE, rate)
+    rest = counts.copy()
+    if far:
+        assert given.far is not None
+        rest -= np.bincount(given.far.ranks, minlength=counts.size)
+    family = RankFamily(rest if rest.any() else counts, cells=cells)
+    fit, atoms = family.fit(), False
+    if departs:
+        fit, atoms = _with_atoms(family, fit, rest)
+    errors = errors_of(family, fit, rate)
+    if not departs:
+        return Diagnosis((OUTSIDE,) if far else (NONE,), errors, far=far)
+    if (far or atoms) and not _departs(rest[1:-1] if atoms else rest, test_rate, cells):
+        only = DRAWS if _withheld(given) else OUTSIDE
+        return Diagnosis((only,), errors, (fit.below, fit.above), far=far)
+    shape, skew = _shape(family, fit, rest) if fit.inside else ("", 0.0)
+    no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
+    names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
+    found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
+    withheld = _withheld(given)
+    if withheld:
+        found = [DRAWS, *(name for name in found if name not in withheld)]
+    return Diagnosis(tuple(found) or (OTHER,), errors, (fit.below, fit.above), skew, far)
 
 
-def _standard_errors(shift: float, log_spread: float, covariance: FloatArray) -> FloatArray:
-    """Return those of shift and log spread, from the covariance of the components."""
-    z, p = _normal()
-    x = 2 * _values(shift, log_spread) - 1
-    tau = exp(log_spread)
-    density = 2 * np.exp(-0.5 * (tau * z - shift) ** 2) / sqrt(2 * np.pi)  # of x = 2u - 1
-    by_component = np.stack([np.full_like(x, sqrt(3)), sqrt(5) * 3 * x])[: len(covariance)]
-    by_error = np.stack([-density, tau * z * density])[: len(covariance)]
-    slopes = (by_component * p) @ by_error.T
-    inverse = np.linalg.pinv(slopes)
-    se = np.sqrt(np.maximum(np.diag(inverse @ covariance @ inverse.T), 0.0))
-    return se if se.size == 2 else np.array([se[0], np.nan])
-
-
-NOTICED_ERRORS = 1.96  # standard errors from which the largest error is named
-CLEAR_ERRORS = 3.0  # standard errors from which several errors are named
-NOTABLE_SHARE = 0.4  # of the largest part, from which another is named too
-TWO_MODES = -0.45  # what is left of the fourth component where two modes are averaged
-EMPTY_MIDDLE = 0.45  # density of ranks in the middle fifth, below which the outcome avoids it
-SPIKES = 1.25  # times the share of the ends that normal errors explain
-FLAT_SHARE = 0.5  # of the size of all components, below which those without the ends are flat
-DRAWS_FOR_SPIKES = 9  # among which a spike differs from a slope
-
-NONE, OTHER = "none", "other"
-NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
-SKEWED, HEAVY, LIGHT = "skewed", "heavy-tailed", "light-tailed"
-MODES, OUTSIDE = "two modes", "outside"
-OUTWARD_HIGH = "too narrow or biased"
-
-
-def failures_of(counts: NDArray[np.int64], errors: NormalErrors) -> tuple[str, ...]:
-    """Return what is wrong with predictions whose ranks are known to be uneven, the largest error first.
-
-    `errors` are the shift and spread that explain the first two components. What these leave of the third and fourth is
-    skewness and tails. All four are means of orthonormal polynomials, so their sizes can be compared.
-
-    >>> from calibrant.ranking.failures import normal_errors
-    >>> counts = np.array([400, 300, 200, 100, 50])
-    >>> failures_of(counts, normal_errors(counts, 0.95))[0]
-    'too high'
-    """
-    if _has_spikes(counts, errors):
-        return (OUTSIDE,)
-    if errors.rest.size == 2 and errors.rest[1] <= TWO_MODES and _middle(counts) < EMPTY_MIDDLE:
-        return (MODES,)
-    sizes = _sizes(counts, errors)
-    if not sizes:
-        return (OTHER,)
-    shape = {HEAVY, LIGHT} & set(sizes)
-    if shape and sizes[min(shape)] >= NOTABLE_SHARE * max(sizes.values()):
-        first = min(shape)  # a spread that is wrong only in the core is not corrected by a factor
-        return (first, *(name for name in _largest_first(sizes) if name not in (first, NARROW, WIDE)))
-    return _largest_first(sizes)
-
-
-def supported(failures: tuple[str, ...], errors: NormalErrors) -> tuple[str, ...]:
-    """Leave out a shift and a spread whose own limits contain the value of calibration.
-
-    Errors that are too large to be measured have no limits and stay. Ranks that leave nothing to name are uneven in
-    another way.
-
-    >>> errors = normal_errors(np.array([6, 3, 3, 6]), 0.95)
-    >>> supported((NARROW, HIGH), errors)
-    ('other',)
-    """
-    if not errors.measurable:
-        return failures
-    excluded = {
-        HIGH: errors.shift_low > 0,
-        LOW: errors.shift_high < 0,
-        NARROW: errors.spread_low > 1,
-        WIDE: errors.spread_high < 1,
-    }
-    return tuple(name for name in failures if excluded.get(name, True)) or (OTHER,)
-
-
-def outward_failure(counts: NDArray[np.int64]) -> str:
-    """Return what is wrong where high ranks mean outlying outcomes: the direction of a bias does not show."""
-    n = int(counts.sum())
-    Z = float(legendre(counts.size - 1)[0] @ counts) / sqrt(n)
-    if abs(Z) < NOTICED_ERRORS:
-        return OTHER
-    return OUTWARD_HIGH if Z > 0 else WIDE
-
-
-def _sizes(counts: NDArray[np.int64], errors: NormalErrors) -> dict[str, float]:
-    """Return the sizes of the errors that are larger than chance explains."""
-    n, M = int(counts.sum()), counts.size - 1
-    rest = errors.rest if errors.measurable else errors.rest[:0]
-    parts = np.concatenate([errors.parts[: min(M, 2)], rest])
-    names = ((LOW, HIGH), (NARROW, WIDE), (SKEWED, SKEWED), (LIGHT, HEAVY))
-    seen = np.abs(parts) * shrinkage(M)[: parts.size] * sqrt(n)  # in standard errors
-    chosen = seen >= CLEAR_ERRORS
-    if not chosen.any():
-        chosen = (seen == seen.max()) & (seen >= NOTICED_ERRORS)
-    return {names[k][int(parts[k] < 0)]: abs(float(parts[k])) for k in np.flatnonzero(chosen)}
-
-
-def _largest_first(sizes: dict[str, float]) -> tuple[str, ...]:
-    largest = max(sizes.values())
-    kept = [name for name in sizes if sizes[name] >= NOTABLE_SHARE * largest]
-    return tuple(sorted(kept, key=lambda name: -sizes[name]))
-
-
-def _has_spikes(counts: NDArray[np.int64], errors: NormalErrors) -> bool:
-    """Tell whether ranks 0 and M alone are too frequent: beyond what normal errors explain, and flat between them."""
-    n, M = int(counts.sum()), counts.size - 1
-    if M < DRAWS_FOR_SPIKES or not errors.measurable:
+def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
+    """Tell whether ranks with these counts are not uniform, by the exact band."""
+    n, m = int(counts.sum()), counts.size
+    if n == 0 or m < 2:
         return False
-    ends = int(counts[0] + counts[-1])
-    expected = n * max(errors.ends, 2 / (M + 1))
-    if ends < SPIKES * expected or ends - expected < CLEAR_ERRORS * sqrt(expected):
-        return False
-    return _squares(counts[1:-1]) <= FLAT_SHARE**2 * _squares(counts)
+    points = rank_points(n, m - 1, cells=cells)
+    return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
-def _squares(counts: NDArray[np.int64]) -> float:
-    """Return the sum of the squared components, less what chance adds."""
-    n, phi = int(counts.sum()), legendre(counts.size - 1)
-    return max(0.0, float(np.sum((phi @ counts / n) ** 2)) - len(phi) / n) if n else 0.0
+def _withheld(evidence: Evidence) -> tuple[str, ...]:
+    """Return what dependent or repeated draws make too, and is not said of them."""
+    if evidence.repeated:
+        return (NARROW, WIDE, OUTSIDE, LIGHT, HEAVY)
+    return (NARROW, OUTSIDE, LIGHT, HEAVY) if evidence.dependent else ()
+
+
+def outside_pvalue(counts: NDArray[np.int64]) -> float:
+    """Return P(B >= o) of B ~ Binomial(n, 2/(M + 1)), with o outcomes outside all draws.
+
+    >>> outside_pvalue(np.array([1, 0, 0, 1]))
+    0.25
+    """
+    return float(binomial_tails(counts[0] + counts[-1], counts.sum(), 2 / counts.size)[1])
+
+
+def _with_atoms(family: RankFamily, fit: Fit, counts: NDArray[np.int64]) -> tuple[Fit, bool]:
+    """Return the fit with atoms at the ends if they are needed, and whether they are."""
+    rich = family.fit(atoms=True)
+    gains = 2 * (rich.loglik - fit.loglik) > ATOMS_GAIN and rich.below + rich.above > LEAST_OUTSIDE
+    return (rich, True) if gains and outside_pvalue(counts) < OUTSIDE_RATE else (fit, False)
+
+
+def _shape(family: RankFamily, fit: Fit, counts: NDArray[np.int64]) -> tuple[str, float]:
+    """Return what shift and spread do not explain, empty if they explain all, and the residual of the skewness."""
+    from scipy.special import chdtrc
+
+    p, seen = family.chances(fit), family.counts
+    m, n = p.size, family.n
+    bins = min(SHAPE_BINS, m)
+    expected = n * bin_counts(p[:, None], bins)[:, 0]
+    parameters = sum(family.free) + sum(fit.atoms)
+    if bins - 1 <= parameters:
+        return "", 0.0
+    statistic = pearson(bin_counts(seen[:, None], bins).astype(np.int64), np.maximum(expected, 1e-9))[0]
+    explained = chdtrc(bins - 1 - parameters, statistic) >= SHAPE_RATE
+    phi = legendre(m - 1)
+    if not explained and len(phi) == 4 and phi[3] @ seen / sqrt(n) < CENTRE_AVOIDED and _middle(counts) < EMPTY_MIDDLE:
+        return MODES, 0.0
+    mean = phi @ p  # components may show what bins do not
+    variance = np.maximum((phi * phi) @ p - mean**2, 1e-12)
+    residual = (phi @ seen - n * mean) / np.sqrt(n * variance)
+    third, fourth = (float(residual[k]) if k < len(phi) else 0.0 for k in (2, 3))
+    if max(abs(third), abs(fourth)) < NOTICED_RESIDUAL:
+        return ("" if explained else OTHER), 0.0
+    if abs(third) >= abs(fourth):
+        return SKEWED, third
+    return (LIGHT if fourth > 0 else HEAVY), 0.0
 
 
 def _middle(counts: NDArray[np.int64]) -> float:
@@ -287,6 +221,30 @@ def _middle(counts: NDArray[np.int64]) -> float:
     M = counts.size - 1
     inside = np.abs(2 * np.arange(M + 1) - M) <= (M + 1) / 5
     return float(counts[inside].sum() / counts.sum() / inside.mean())
+
+
+OUTWARD_LEVELS = (0.5, 0.9)
+
+
+def outward_failure(counts: NDArray[np.int64], rate: float) -> str:
+    """Return what is wrong where high ranks mean outlying outcomes, by the coverage of regions of 50 and 90 %.
+
+    The direction of a bias does not show. Limits of the two coverages have this error rate together.
+
+    >>> outward_failure(np.array([400, 300, 200, 100]), 0.05)
+    'too wide'
+    """
+    n, m = float(counts.sum()), counts.size
+    sides = []
+    for level in OUTWARD_LEVELS:
+        j = min(max(1, round(level * m)), m - 1)
+        low, high = exact_limits(np.array([float(counts[:j].sum())]), np.array([n]), 1 - rate / 2)
+        sides.append(int(low[0] > j / m) - int(high[0] < j / m))
+    if sides == [1, -1]:
+        return OUTWARD_SHAPE
+    if min(sides) < 0 <= -max(sides):
+        return OUTWARD_HIGH
+    return WIDE if max(sides) > 0 and min(sides) >= 0 else OTHER
 
 
 POWER = 0.8  # "four times in five"

@@ -15,13 +15,15 @@ from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.effects import band_test, column_errors
+from calibrant.ranking.counting import Ranked, marginal_ranks
+from calibrant.ranking.coverage_error import coverage_errors
+from calibrant.ranking.effects import band_test
 from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.failures import NormalErrors, normal_errors
 from calibrant.ranking.joint_ranks import JOINT_RANKS
 from calibrant.ranking.quantities import ranked_by
 from calibrant.ranking.relation import Relation, relation
+from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.tarp_ranks import TARP_RANKS
 from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
@@ -61,12 +63,10 @@ def judged_by_ranks(rows: DistributionRows) -> bool:
     return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
 
 
-def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
-    """Return the ranks of each coordinate, by the names the user has for them."""
+def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranked:
+    """Return the rank of each row in each coordinate, by the names the user has for them."""
     found = marginal_ranks(rows, setting.rng)
-    if setting.columns and found.rank.ndim == 2:
-        found = found._replace(names=setting.columns)
-    return Ranks.of_ranked(found, rows.w)
+    return found._replace(names=setting.columns) if setting.columns and found.rank.ndim == 2 else found
 
 
 def marginal_check(ranks: Ranks) -> RankCheck:
@@ -172,7 +172,7 @@ def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
 def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return the band test of each group and coordinate, adjusted over all of them and all families, worst first."""
     parts = [
-        (name, coordinate_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
+        (name, _group_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
         for grouping in groupings
         for g, name in enumerate(grouping.names)
     ]
@@ -194,11 +194,16 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     return Grouped(table, {Subject("group", name=name): line["how"] for name, line in worst.items()}, claims)
 
 
+def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
+    rows, *_ = in_content_order(rows, replace(setting, covariates=None, log_density_y=None))
+    return Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)
+
+
 def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
     ranks: Ranks = line["ranks"]
-    estimate, low, high = (float(size[0]) for size in column_errors(ranks, rate, rate / 2))
+    estimate, low, high = (float(size[0]) for size in coverage_errors(ranks, rate, rate / 2))
     subject, test, p = Subject("group", name=line["group"]), "uniformity_test", line["pvalue_adjusted"]
-    return Claim("miscalibrated", subject, "rank_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
+    return Claim("miscalibrated", subject, "coverage_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
 
 
 def _note(several: bool, families: int) -> str:

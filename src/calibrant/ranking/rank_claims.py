@@ -16,16 +16,13 @@ from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.words import pvalue_words
-from calibrant.ranking.effects import column_errors
-from calibrant.ranking.explain import Rates
-from calibrant.ranking.explain_words import LITTLE_CONTRACTION, Found
-from calibrant.ranking.failures import HIGH, LOW, NARROW, NONE, WIDE
+from calibrant.ranking.column_claims import Found, Rates
+from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
 
 WHOLE, COVARIATES = Subject("whole"), Subject("covariates")
-SIDES: dict[str, ClaimKind] = {HIGH: "above", LOW: "below", NARROW: "above", WIDE: "below"}
-CLAIMS_OF_COLUMN = 4  # lower limit of the error, coverage, shift, spread
+CLAIMS_OF_COLUMN = 5  # lower limit of the error, coverage, shift, spread, outcomes outside
 
 
 class Checks(NamedTuple):
@@ -73,8 +70,8 @@ class Checks(NamedTuple):
         return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{pvalue_words(p)}"
 
 
-class RankError(NamedTuple):
-    """The largest |F(t) - t| of the distribution F of ranks, of coordinates and of the whole, with limits."""
+class DrawError(NamedTuple):
+    """The largest error of the coverage of an interval, of coordinates and of the whole, with limits."""
 
     estimate: float
     low: float
@@ -83,7 +80,7 @@ class RankError(NamedTuple):
     joint: bool  # whether these are ranks of the whole
 
 
-def rank_error(checks: Checks) -> RankError:
+def draw_error(checks: Checks) -> DrawError:
     """Return the size of the error of these draws.
 
     Of several sets of ranks only that with the largest true error matters for the upper limit.
@@ -92,22 +89,22 @@ def rank_error(checks: Checks) -> RankError:
     sets += [(check.ranks, checks.rate, True) for check in checks.all[1:] if check.ranks is not None]
     found = []
     for ranks, rate, joint in sets:
-        estimate, low, high = column_errors(ranks, rate, checks.rate / 2)
+        estimate, low, high = coverage_errors(ranks, rate, checks.rate / 2)
         c = int(estimate.argmax())
         name = "" if ranks.single and not joint else ranks.names[c]
-        found.append(RankError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
+        found.append(DrawError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
     largest = max(found, key=lambda error: error.estimate)
     return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
 
 
-def main_claim(error: RankError, found: Outcome, checks: Checks) -> Claim:
+def main_claim(error: DrawError, found: Outcome, checks: Checks) -> Claim:
     """Return the claim of the outcome: on the size of the error, or on covariates if only these show an error."""
     first = min(checks.all, key=lambda check: check.pvalue)
     only_related = found.status == "miscalibrated" and error.low == 0
     return Claim(
         found.status,
         COVARIATES if only_related else ALL_ROWS,
-        "relation" if only_related else "rank_error",
+        "relation" if only_related else "coverage_error",
         first.statistic if only_related else error.estimate,
         *((math.nan, math.nan) if only_related else (error.low, error.high)),
         level=checks.setting.level,
@@ -129,37 +126,11 @@ def coverage_claim(column: Found, subject: Subject, checks: Checks) -> tuple[Cla
     estimate = column.coverage[nominal]
     k, rows = np.array([round(estimate * n)], np.float64), np.array([float(n)])
     low, high = (float(limit[0]) for limit in exact_limits(k, rows, 1 - checks.rates.limits))
-    if column.failures[0] == NONE:
+    if not column.departs:
         low, high = min(low, nominal), max(high, nominal)
     kind: ClaimKind = "below" if high < nominal else "above" if low > nominal else "limits"
     level, test = checks.setting.level, "Clopper-Pearson limits"
     return (Claim(kind, subject, "coverage", estimate, low, high, level, n, nominal, test=test),)
-
-
-def subject_of(ranks: Ranks, c: int) -> Subject:
-    """Return what claims on a coordinate are about."""
-    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
-
-
-def column_claims(columns: list[Found], checks: Checks) -> list[Claim]:
-    """Return a claim for each error that the words on a coordinate name; a shape is a description."""
-    claims = []
-    for c, column in enumerate(columns):
-        for name in column.failures if column.failures[0] != NONE else ():
-            claims.append(_error_claim(name, column, subject_of(checks.ranks, c)))
-    return claims
-
-
-def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
-    errors, n, p = column.errors, column.n, column.pvalue
-    if name not in SIDES or not errors.measurable:
-        return Claim("description", subject, name, math.nan, rows=n, test="uniformity_test", pvalue=p)
-    if name in (HIGH, LOW):
-        quantity, expected, limits = "shift", 0.0, (errors.shift, errors.shift_low, errors.shift_high)
-    else:
-        quantity, expected, limits = "spread", 1.0, (errors.spread, errors.spread_low, errors.spread_high)
-    kind = SIDES[name]
-    return Claim(kind, subject, quantity, *limits, column.level, n, expected, test="uniformity_test", pvalue=p)
 
 
 def check_claims(checks: Checks) -> list[Claim]:
@@ -184,13 +155,4 @@ def check_claims(checks: Checks) -> list[Claim]:
         )
         for check in checks.all[1:]
         if checks.rejects(check)
-    ]
-
-
-def contraction_claims(columns: list[Found], checks: Checks) -> list[Claim]:
-    """Return small contractions as descriptions: draws may be informative all the same."""
-    return [
-        Claim("description", subject_of(checks.ranks, c), "contraction", column.contraction, rows=column.n)
-        for c, column in enumerate(columns)
-        if column.contraction is not None and column.contraction <= LITTLE_CONTRACTION
     ]

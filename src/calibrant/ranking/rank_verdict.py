@@ -9,27 +9,28 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Su
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
+from calibrant.ranking.column_claims import Found, column_claims
+from calibrant.ranking.coverage_error import kuiper_quantile
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
-from calibrant.ranking.explain_words import Found, contraction_words, sentence, visible_words
-from calibrant.ranking.failures import NONE, POWER
+from calibrant.ranking.explain import subject_of
+from calibrant.ranking.explain_words import draws_words, sentence, visible_words
+from calibrant.ranking.failures import POWER
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.rank_claims import (
     COVARIATES,
     Checks,
-    RankError,
+    DrawError,
     check_claims,
-    column_claims,
-    contraction_claims,
     coverage_claim,
     main_claim,
-    subject_of,
 )
 from calibrant.ranking.relation import RELATION
 
 MANY_POINTS = 5.0  # percentage points between limits that need no decimals
+FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
 
 
-def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Verdict:
+def sample_verdict(columns: list[Found], checks: Checks, error: DrawError) -> Verdict:
     """Return the verdict on draws; `columns` is what is known of each coordinate at the rates of the checks."""
     relation = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
     rejected = any(checks.rejects(check) for check in checks.all)
@@ -39,8 +40,8 @@ def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Ve
     worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
     main = main_claim(error, found, checks)
     coverage = coverage_claim(columns[worst], subject_of(checks.ranks, worst), checks)
-    described = contraction_claims(columns, checks)
-    claims = (main, *coverage, *column_claims(columns, checks), *check_claims(checks), *described)
+    of_columns = [column_claims(column, subject_of(checks.ranks, c)) for c, column in enumerate(columns)]
+    claims = (main, *coverage, *(claim for found in of_columns for claim in found), *check_claims(checks))
     words = _Words(error, found, rejected, relation, checks, columns, main, coverage)
     return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance)
 
@@ -48,7 +49,7 @@ def sample_verdict(columns: list[Found], checks: Checks, error: RankError) -> Ve
 class _Words(NamedTuple):
     """The sentences of the verdict, made from its claims."""
 
-    error: RankError
+    error: DrawError
     found: Outcome
     rejected: bool
     relation: bool
@@ -97,14 +98,15 @@ class _Words(NamedTuple):
         )
 
     def _size_words(self) -> str:
-        of = f" of {Subject('coordinate', name=self.error.name)}" if self.error.name else ""
-        where = f", by {self.error.name}," if self.error.joint else of
-        draws = "their only draw" if self.checks.ranks.M == 1 else f"quantiles of the draws{where} up to"
         low, high, estimate = outward(self.error.low, self.error.high, self.error.estimate, self.found.tolerance)
-        by, limits = f"{estimate} percentage points", f"{low} to {high}"
-        confidence = level_percent(self.checks.setting.level)
-        often = "more or less often than they should"
-        return f"Outcomes fall below {draws} {by} {often} ({confidence} limits: {limits})"
+        by = f"{estimate} percentage points more or less often than"
+        limits = f"({level_percent(self.checks.setting.level)} limits: {low} to {high})"
+        if self.checks.ranks.M == 1:
+            return f"Outcomes fall below their only draw {by} they should {limits}"
+        of = f" of {Subject('coordinate', name=self.error.name)}" if self.error.name else ""
+        where = f" by {self.error.name}" if self.error.joint else of
+        contain = "contain the outcome up to"
+        return f"Intervals between two quantiles of the draws{where} {contain} {by} they should {limits}"
 
     def _ending(self) -> str:
         p = self._pvalue()
@@ -127,16 +129,24 @@ class _Words(NamedTuple):
         """Return what is wrong or would have been seen, and what it rests on."""
         is_said = self.headline().startswith(self._size_words()) or (self._few_rows() and not self.rejected)
         size = [] if is_said else [f"{self._size_words()}."]
-        found = [*size, *self._of_coordinates(), *self._of_whole(), *self._of_covariates()]
+        found = [*size, *self._of_draws(), *self._of_coordinates(), *self._of_whole(), *self._of_covariates()]
         if not self.rejected:
             found.append(self._visible())
         if self.found.status == "cannot tell":
             found += self._needed()
-        return (*found, *self._of_contraction(), *self._adjusted())
+        return (*found, *self._adjusted())
+
+    def _of_draws(self) -> list[str]:
+        """Return the sentences on draws that are not exchangeable, of coordinates of which nothing else is said."""
+        ranks = self.checks.ranks
+        calm = [(c, column) for c, column in enumerate(self.columns) if column.passes]
+        words = [f"{_start(subject_of(ranks, c))}{text}" for c, column in calm for text in draws_words(column)]
+        more = [f"The draws of {len(words) - NAMED:,} more coordinates are so."] if len(words) > NAMED else []
+        return [*words[:NAMED], *more]
 
     def _of_coordinates(self) -> list[str]:
         """Return the sentences on coordinates that are off, worst first."""
-        off = [c for c, column in enumerate(self.columns) if column.failures[0] != NONE]
+        off = [c for c, column in enumerate(self.columns) if not column.passes]
         off.sort(key=lambda c: self.columns[c].pvalue)
         ranks = self.checks.ranks
         more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []
@@ -172,7 +182,7 @@ class _Words(NamedTuple):
         return found
 
     def _coordinates_pass(self) -> bool:
-        return all(column.failures[0] == NONE for column in self.columns)
+        return all(column.passes for column in self.columns)
 
     def _listed(self, checks: list[RankCheck]) -> str:
         return " and ".join(
@@ -199,11 +209,6 @@ class _Words(NamedTuple):
             f"With {needed:,} rows calibrated draws would be shown to be so within {tolerance_words(tau)} 4 times in 5."
         ]
 
-    def _of_contraction(self) -> list[str]:
-        claims = contraction_claims(self.columns, self.checks)
-        more = [f"{len(claims) - NAMED:,} more coordinates have a small contraction."] if len(claims) > NAMED else []
-        return [f"{_start(c.subject)}{contraction_words(c.estimate)}" for c in claims[:NAMED]] + more
-
     def _adjusted(self) -> list[str]:
         """Say what adjusted p-values allow for."""
         checks, C, families = len(self.checks.all), self.checks.ranks.C, self.checks.setting.families
@@ -222,11 +227,9 @@ def _start(subject: Subject) -> str:
 def _rows_to_pass(checks: Checks, tau: float) -> float:
     """Return the number of rows with which the upper limit of calibrated draws is at most tau 4 times in 5.
 
-    √n max|F(t) - t| has about Kolmogorov's distribution, in each of several sets of ranks. Limits are wider in the
-    middle than at the ends, and the largest upper limit is not at the largest difference: that takes off 0.1.
+    √n V has about the distribution of the range of a Brownian bridge, in each of several sets of ranks; V of few draws
+    is smaller. Limits of intervals of 50 % are the widest, ± z/(2√n).
     """
-    from scipy.special import kolmogi
-
     sets = checks.ranks.C + sum(check.ranks is not None for check in checks.all[1:])
-    largest = float(kolmogi(1 - POWER ** (1 / sets))) - 0.1
+    largest = kuiper_quantile(1 - POWER ** (1 / sets)) - FEW_DRAWS / math.sqrt(checks.ranks.M + 1)
     return ((largest + normal_quantile(1 - checks.rate / 2) / 2) / tau) ** 2

@@ -14,7 +14,7 @@ from calibrant.core.pvalues import holm
 from calibrant.core.words import pvalue_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.named import Names
-from calibrant.ranking.effects import column_errors
+from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.uniformity_test import uniformity_test
 from calibrant.simulating.fits import Failure
@@ -47,7 +47,7 @@ def verdict_range(ranks: Ranks, failed: int, level: float) -> Range:
         sets.append(ranks + Ranks.of(of_failed, M, names=names, outward=ranks.outward))
     pvalues = [float(np.min(uniformity_test(each).pvalue)) for each in sets]
     rate = (1 - level) / C
-    limits = [column_errors(each, rate, rate / 2) for each in sets]
+    limits = [coverage_errors(each, rate, rate / 2) for each in sets]
     return Range(
         (min(pvalues), max(pvalues)),
         min(float(low.max()) for _, low, _ in limits),
@@ -85,7 +85,7 @@ def _between(found: Range) -> str:
 
 def _widened(main: Claim, found: Range) -> Claim:
     """Return the claim on the size of the error, with limits that hold whatever the failed fits were."""
-    if main.quantity != "rank_error":
+    if main.quantity != "coverage_error":
         return replace(main, kind="cannot tell")
     return replace(main, kind="cannot tell", low=min(main.low, found.low), high=max(main.high, found.high))
 

@@ -1,0 +1,231 @@
+"""Do draws depend on those before them? Then ranks among them are not uniform, whatever else is right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant.core.catalogue import Entry, NoOptions, enter, public
+from calibrant.core.dispatch import chunks
+from calibrant.core.draw_dependence import lag_sums, standardised
+from calibrant.core.pvalues import holm, normal_sf
+from calibrant.core.results import TestResult
+from calibrant.core.summary import Summary
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.rows import RegionRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.effects import SMALLEST_PVALUE, shaped
+
+MIN_ROWS = 5  # for the normal tail of the statistic
+BLOCK = 1 << 17  # draws whose spectra are taken together
+SMALL_LAG = 0.02  # coefficient, less what is expected, at which the sum of τ ends
+
+
+@public
+def draw_dependence(prediction: Samples | Summary, *, weights: ArrayLike | None = None) -> TestResult:
+    r"""Test whether draws depend on those before them, as draws of a Markov chain do.
+
+    With z the draws of a row less their mean, and a sum over all n rows of one coordinate,
+
+    .. math:: \rho = \sum_{j < M} z_j z_{j+1} \Big/ \sum_j z_j^2 , \qquad
+              Z = \sum_i (\rho_i + 1/M) \Big/ \sqrt{\textstyle\sum_i \mathrm{Var}\,\rho_i} .
+
+    If draws are exchangeable, every order of them is equally likely. Then :math:`\mathrm{E}\,\rho_i = -1/M`, and the
+    variance is known exactly from the draws (Wald and Wolfowitz 1943), whatever their distribution. The p-value is the
+    upper normal tail of Z.
+
+    Parameters
+    ----------
+    prediction
+        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``, in the order in which they were drawn); or
+        the summary made by ``summarize("draw_dependence", None, prediction)``.
+    weights
+        Importance weights, at least 0; a common factor changes nothing. Coefficients are summed with them.
+
+    Returns
+    -------
+    TestResult
+        `estimate` is :math:`\tau = 1 + 2 \sum_k (\rho_k + 1/M)`, the number of successive draws that tell as much as
+        one independent draw, where :math:`\rho_k` is the mean coefficient at lag k over rows and the sum ends before
+        the first term of at most 0.02. `statistic` is Z, `pvalue` that of Z, adjusted for the number of coordinates
+        (Holm). `details` has `rho`, the mean of :math:`\rho`, `pvalue_each`, `rows` that vary, `ordered`, the number
+        of rows whose draws are sorted, and `M`. Draws of vectors have one of each per coordinate.
+
+    Notes
+    -----
+    A rank is uniform only if the outcome and its draws are exchangeable. Dependent draws lie too close together: outer
+    ranks are then too frequent, as with predictions that are too narrow. Keep every τ-th draw, or draw independently.
+    Thinning does not remove all of the dependence.
+
+    Draws that were shuffled cannot be told from independent ones, nor can antithetic or quasi-random draws in random
+    order. If the draws of every row are sorted, their order tells nothing: the p-value is NaN. Rows of equal draws are
+    left out. At least 5 rows with draws that differ are needed.
+
+    Examples
+    --------
+    Every draw twice, one after the other: two draws are worth one.
+
+    >>> import numpy as np
+    >>> from calibrant import Samples
+    >>> draws = np.random.default_rng(0).normal(size=(400, 50))
+    >>> draw_dependence(Samples(draws)).pvalue > 0.05
+    True
+    >>> result = draw_dependence(Samples(np.repeat(draws, 2, axis=1)))
+    >>> result.pvalue < 0.001, round(result.estimate, 1)
+    (True, 2.0)
+    """
+    return DRAW_DEPENDENCE.alone(prediction, NoOptions(), weights=weights)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawLags(Summary):
+    """Weighted sums over rows of the autocorrelations of their draws, and of the variance of the first of them."""
+
+    total: int  # rows
+    ordered: int  # rows whose draws are sorted in every coordinate
+    rows: NDArray[np.int64]  # (D,), rows whose draws differ
+    lags: FloatArray  # (M, D): coefficients at the lags 0 to M - 1, summed
+    variance: FloatArray  # (D,)
+    weight: FloatArray  # (D,), Σw of the rows whose draws differ
+    single: bool  # whether draws are numbers
+
+    COUNTS = ("total", "ordered", "rows")
+    POSITIVE = ("variance", "weight")
+    FINITE = ("lags",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lags.ndim != 2 or self.rows.shape != self.lags.shape[1:] or self.variance.shape != self.rows.shape:
+            raise SummaryError("the lags of draws do not fit together")
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.total
+
+    @property
+    def M(self) -> int:
+        """Number of draws."""
+        return len(self.lags)
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the summary of no rows."""
+        return cls(0, 0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0), np.zeros(0), True)
+
+    @classmethod
+    def of(cls, draws: NDArray[Any], weights: FloatArray | None = None) -> Self:
+        """Take finite draws (n, M) or (n, M, D)."""
+        columns = draws[:, :, None] if draws.ndim == 2 else draws
+        n, M, D = columns.shape
+        ordered, rows, lags, variance, weight = 0, np.zeros(D, np.int64), np.zeros((M, D)), np.zeros(D), np.zeros(D)
+        w = np.ones(n) if weights is None else weights
+        for part in chunks(n, max(1, BLOCK // (M * D))):
+            x = columns[part].astype(np.float64)
+            ordered += int((x[:, 1:] >= x[:, :-1]).all(axis=(1, 2)).sum())
+            sums = lag_sums(x, w[part])
+            rows, variance, weight = rows + sums.rows, variance + sums.variance, weight + sums.weight
+            lags += _lags(x, w[part])
+        return cls(n, ordered, rows, lags, variance, weight, draws.ndim == 2)
+
+    def merged(self, other: Self) -> Self:
+        """Add up the sums."""
+        if self.lags.shape != other.lags.shape or self.single != other.single:
+            raise SummaryError(
+                f"draws of shape {self.lags.shape} do not merge with draws of shape {other.lags.shape}; all batches "
+                "need the same number of draws and coordinates"
+            )
+        return type(self)(
+            self.total + other.total,
+            self.ordered + other.ordered,
+            self.rows + other.rows,
+            self.lags + other.lags,
+            self.variance + other.variance,
+            self.weight + other.weight,
+            self.single,
+        )
+
+
+def _lags(x: FloatArray, w: FloatArray) -> FloatArray:
+    """Return the weighted sums over rows of the coefficients at all lags, (M, D), of draws (n, M, D)."""
+    M = x.shape[1]
+    x = x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares stay in range
+    z = x - x.mean(axis=1, keepdims=True)
+    z /= np.maximum(np.sqrt((z * z).sum(axis=1, keepdims=True)), np.finfo(np.float64).tiny)
+    spectrum = np.fft.rfft(z, 2 * M, axis=1)
+    power = np.tensordot(w, spectrum.real**2 + spectrum.imag**2, axes=1)
+    return np.asarray(np.fft.irfft(power, 2 * M, axis=0)[:M])
+
+
+class Dependence(NamedTuple):
+    """What the order of draws says, one entry per coordinate."""
+
+    rho: FloatArray
+    z: FloatArray
+    pvalue: FloatArray  # NaN if it is not known
+    tau: FloatArray
+
+
+def dependence_of(lags: DrawLags) -> Dependence:
+    """Return what sums over rows say."""
+    M, D = lags.lags.shape
+    if M < 3 or lags.ordered == lags.total:
+        nan = np.full(D, np.nan)
+        return Dependence(nan, nan, nan, np.ones(D))
+    z, rho = standardised(lags.lags[1], lags.variance, lags.weight, M)
+    known = (lags.rows >= MIN_ROWS) & ~np.isnan(z)
+    pvalue = np.array(
+        [max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)]
+    )
+    excess = lags.lags[1:] / np.where(lags.rows > 0, lags.weight, 1.0) + 1 / M
+    used = np.logical_and.accumulate(excess > SMALL_LAG, axis=0)
+    return Dependence(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))
+
+
+def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:
+    return DrawLags.of(rows.prediction.draws, rows.w)  # the first refuses infinite draws
+
+
+def _finish(lags: DrawLags, options: NoOptions) -> TestResult:
+    found = dependence_of(lags)
+    words = "lag-1 coefficients of the draws of each row, exact moments under exchangeable draws, normal tail"
+    if lags.M < 3:
+        raise NotApplicableError(f"draw_dependence needs at least 3 draws per row; got {lags.M}")
+    if lags.ordered == lags.total:
+        words = "not tested: the draws of every row are sorted, so their order tells nothing"
+    elif (lags.rows < MIN_ROWS).all():
+        raise NotApplicableError(
+            f"draw_dependence needs at least {MIN_ROWS} rows whose draws differ; got {int(lags.rows.max(initial=0))}"
+        )
+    several = f"; {found.z.size:,} coordinates, Holm" if found.z.size > 1 else ""
+    details = {"rho": found.rho, "pvalue_each": found.pvalue, "rows": lags.rows}
+    return TestResult(
+        statistic=shaped(found.z, lags.single),
+        pvalue=shaped(holm(found.pvalue), lags.single),
+        estimate=shaped(found.tau, lags.single),
+        method=f"{words}; {lags.M:,} draws{several}",
+        n=lags.total,
+        details={
+            **{name: shaped(values, lags.single) for name, values in details.items()},
+            "ordered": lags.ordered,
+            "M": lags.M,
+        },
+    )
+
+
+DRAW_DEPENDENCE = enter(
+    Entry(
+        draw_dependence,
+        NoOptions,
+        _summarise,
+        _finish,
+        reads=(DrawLags,),
+        kind="test",
+        predictions=("samples",),
+        outcome=False,
+    )
+)

@@ -1,0 +1,244 @@
+"""What draws themselves show beside the ranks: dependence, repeats, and outcomes far outside all of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.draw_dependence import lag_sums, standardised
+from calibrant.core.pvalues import binomial_tails, holm, normal_sf
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.samples import Samples
+from calibrant.ranking.counting import as_compared
+from calibrant.ranking.draw_dependence import DrawLags, dependence_of
+
+DEPENDENT_P, DEPENDENT_TAU = 0.001, 1.2  # p-value below which, and τ above which, draws are called dependent
+MAX_DRAWS_COMPARED = 400_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats
+FAR = 6.0  # standard deviations of the other members beyond which a member is far from all of them
+
+
+class Far(NamedTuple):
+    """Outcomes far outside all draws of their rows."""
+
+    rows: tuple[int, ...]  # their numbers
+    ranks: NDArray[np.int64]  # of these rows
+    members: int  # outcomes and draws that are far from all others of their row
+    pvalue: float  # each of them is the outcome with probability 1/(M + 1) if the outcome is one more draw
+
+
+class Evidence(NamedTuple):
+    """What the draws of one coordinate show."""
+
+    tau: float = 1.0  # successive draws that are worth one; 1 if they are not called dependent
+    dependence: float = 1.0  # p-value, adjusted for the number of coordinates
+    repeats: float = 1.0  # p-value of so few outcomes that equal a draw, given how many draws do
+    far: Far | None = None
+
+    @property
+    def dependent(self) -> bool:
+        """Whether draws are called dependent."""
+        return self.dependence < DEPENDENT_P and self.tau > DEPENDENT_TAU
+
+    @property
+    def repeated(self) -> bool:
+        """Whether draws repeat more than the outcome, if it was one more draw, would."""
+        return self.repeats < DEPENDENT_P
+
+
+class RankedDraws(NamedTuple):
+    """Rows of draws with the ranks of their outcomes, which words on single rows need beside counts of ranks."""
+
+    y: FloatArray  # (n, D)
+    draws: NDArray[Any]  # (n, M, D)
+    dtype: np.dtype[Any]  # as which outcomes and draws are compared
+    rank: NDArray[np.int64]  # (n, D)
+    numbers: NDArray[np.intp]  # (n,), of the rows as the user counts them
+
+    @classmethod
+    def of(
+        cls, rows: DistributionRows, rank: NDArray[np.int64], numbers: NDArray[np.intp] | None = None
+    ) -> RankedDraws | None:
+        """Return the rows; None if there are no draws whose distances are known."""
+        distribution = rows.distribution
+        if not isinstance(distribution, Samples) or not distribution.finite or distribution.M < 2:
+            return None
+        n, D = rows.n, distribution.shape[0] if distribution.shape else 1
+        draws = distribution.held.reshape(n, distribution.M, D)
+        numbers = row_numbers(rows) if numbers is None else numbers
+        return cls(rows.y.reshape(n, D), draws, rows.dtype, rank.reshape(n, D), numbers)
+
+
+def row_numbers(rows: DistributionRows) -> NDArray[np.intp]:
+    """Return the numbers of the rows as the user counts them; rows of weight 0 were dropped."""
+    return np.arange(rows.n) if rows.keep is None else np.flatnonzero(rows.keep)
+
+
+def evidence_of(given: RankedDraws) -> list[Evidence]:
+    """Return what the draws of each coordinate show."""
+    y, draws, rank = given.y, given.draws, given.rank
+    few = slice(None, None, max(1, draws.size // MAX_DRAWS_COMPARED))
+    tau, dependence = _dependence(draws[few])
+    repeats = _repeats(as_compared(y[few], given.dtype), as_compared(draws[few], given.dtype))
+    far = [far_outcomes(y[:, d], draws[:, :, d], rank[:, d], given.numbers) for d in range(y.shape[1])]
+    numbers = zip(tau.tolist(), dependence.tolist(), repeats.tolist(), far, strict=True)
+    return [Evidence(*found) for found in numbers]
+
+
+def _dependence(draws: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    """Return τ and p-values, adjusted for the number of coordinates; τ is 1 where the first lag shows nothing."""
+    M, D = draws.shape[1:]
+    nothing = np.ones(D), np.ones(D)
+    x = draws.astype(np.float64)
+    if M < 3 or bool((x[:, 1:] >= x[:, :-1]).all()):
+        return nothing
+    sums = lag_sums(x)
+    z = standardised(sums.total, sums.variance, sums.weight, M)[0]
+    known = (sums.rows >= 5) & ~np.isnan(z)
+    p = np.array([normal_sf(value) if ok else np.nan for value, ok in zip(z, known, strict=True)])
+    adjusted = np.nan_to_num(holm(p), nan=1.0)
+    if adjusted.min() >= DEPENDENT_P:
+        return np.ones(D), adjusted
+    return dependence_of(DrawLags.of(x)).tau, adjusted
+
+
+def _repeats(y: NDArray[Any], draws: NDArray[Any]) -> FloatArray:
+    r"""Return the p-value of so few outcomes among the members of rows that equal another member, (D,).
+
+    If t_i of the m members of row i, the outcome and its draws, equal another member, the outcome is one of them with
+    probability t_i/m, if it is one more draw.
+    """
+    members = np.sort(np.concatenate([y[:, None], draws], axis=1), axis=1)
+    same = members[:, 1:] == members[:, :-1]
+    if not same.any():
+        return np.ones(y.shape[1])
+    padded = np.concatenate([np.zeros_like(same[:, :1]), same, np.zeros_like(same[:, :1])], axis=1)
+    tied = (padded[:, 1:] | padded[:, :-1]).sum(axis=1)  # (n, D)
+    equal = (draws == y[:, None]).any(axis=1).sum(axis=0)
+    return np.array([_few_successes(tied[:, d], members.shape[1], int(equal[d])) for d in range(y.shape[1])])
+
+
+def _few_successes(tied: NDArray[np.int64], m: int, successes: int) -> float:
+    """Return P(S <= successes) of the sum S of independent 0 and 1 with probabilities tied/m.
+
+    >>> _few_successes(np.array([1, 1]), 2, 0)
+    0.25
+    """
+    from scipy.stats import binom
+
+    mass = np.ones(1)
+    for t, rows in zip(*np.unique(tied, return_counts=True), strict=True):
+        part = binom.pmf(np.arange(min(successes, rows) + 1), rows, t / m)
+        mass = np.convolve(mass, part)[: successes + 1]
+    return min(1.0, float(mass.sum()))
+
+
+def far_outcomes(y: FloatArray, draws: NDArray[Any], rank: NDArray[np.int64], numbers: NDArray[np.intp]) -> Far | None:
+    """Return the outcomes that lie beyond all draws (n, M) of their row by more than 6 of their standard deviations.
+
+    If the outcome is one more draw, each member of a row that is far from all others is the outcome with probability
+    1/(M + 1), whatever the tails of the distribution. None if no outcome is far.
+    """
+    M = draws.shape[1]
+    ends = np.flatnonzero((rank == 0) | (rank == M))
+    x = draws[ends].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = np.where(rank[ends] == 0, x.min(axis=1) - y[ends], y[ends] - x.max(axis=1))
+        far = ends[(gap > 0) & (gap > FAR * x.std(axis=1, ddof=1))]
+    if not far.size:
+        return None
+    members = far.size + _far_draws(y, draws)
+    pvalue = float(binomial_tails(far.size, members, 1 / (M + 1))[1])
+    return Far(tuple(numbers[far].tolist()), rank[far], members, pvalue)
+
+
+def _far_draws(y: FloatArray, draws: NDArray[Any]) -> int:
+    """Return how many draws lie beyond all other members of their row by more than 6 standard deviations of these."""
+    x = np.sort(np.concatenate([y[:, None], draws.astype(np.float64)], axis=1), axis=1)
+    count = 0
+    for last, gap, others in (
+        (x[:, -1], x[:, -1] - x[:, -2], x[:, :-1]),
+        (x[:, 0], x[:, 1] - x[:, 0], x[:, 1:]),
+    ):
+        with np.errstate(over="ignore", invalid="ignore"):
+            far = (gap > 0) & (gap > FAR * others.std(axis=1, ddof=1))
+        count += int((last[far] != y[far]).sum())
+    return count
+
+
+FAILED_RATIO, FAILED_PLACE = 10.0, 6.0  # of standard deviations; of places, in robust standard deviations
+NARROWER = 0.8  # median ratio of standard deviations from which rows are narrower than others
+MODE_DISTANCE, CUT_DISTANCE = 2.0, 1.0  # median distance beyond the nearest draw, in standard deviations of the draws
+ONE_SIDED = 0.2  # share of outcomes on the other side that chance explains
+SAME_BOUND = 0.5  # share of outcomes outside that lie at one value
+NORMAL_MAD = 1.4826
+
+
+class Outside(NamedTuple):
+    """Outcomes outside all draws: which, on which side, and what speaks for which cause."""
+
+    rows: tuple[int, ...]
+    below: int
+    above: int
+    distance: float  # median distance beyond the nearest draw, in standard deviations of the draws
+    narrower: float  # median standard deviation of these draws over that of the other rows
+    cause: str  # one of the names below, or empty
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether they lie on one side, up to a few that chance explains."""
+        return min(self.below, self.above) <= ONE_SIDED * (self.below + self.above)
+
+    @property
+    def words(self) -> str:
+        """The evidence in words."""
+        more = "below" if self.below > self.above else "above"
+        sides = ("mostly " if min(self.below, self.above) else "") + more if self.one_sided else "on both sides"
+        place = f"they lie {self.distance:.2g} standard deviations beyond the nearest draw (median), {sides}"
+        return f"{place}{CAUSES.get(self.cause, '')}"
+
+
+FAILED, NARROW_ROWS, MODE, CUT = "failed fits", "spread of rows", "missed mode", "support cut off"
+CAUSES = {
+    FAILED: ". The draws of these rows differ from those of the other rows as failed fits do: look at them first",
+    NARROW_ROWS: ". The draws of these rows are narrower than those of the others: the spread is wrong from row to row",
+    MODE: ", as if a mode was missed",
+    CUT: ", as if the support was cut off there",
+}
+
+
+def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Outside:
+    """Return what is known of the chosen rows, whose outcomes lie outside all draws."""
+    draws, y = given.draws[:, :, column].astype(np.float64), given.y[:, column]
+    sd, centre = draws.std(axis=1, ddof=1), np.median(draws, axis=1)
+    low, high = draws[chosen].min(axis=1), draws[chosen].max(axis=1)
+    above = y[chosen] > high
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = float(np.median(np.maximum(low - y[chosen], y[chosen] - high) / sd[chosen]))
+        narrower = float(np.median(sd[chosen]) / np.median(sd[~chosen])) if not chosen.all() else 1.0
+    sides = int((~above).sum()), int(above.sum())
+    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, "")
+    return found._replace(cause=_cause(found, draws, centre, sd, y, chosen))
+
+
+def _cause(
+    found: Outside, draws: FloatArray, centre: FloatArray, sd: FloatArray, y: FloatArray, chosen: NDArray[np.bool_]
+) -> str:
+    """Return the cause for which there is evidence."""
+    if chosen.all():
+        return ""
+    place = np.median(centre[~chosen])
+    scale = NORMAL_MAD * float(np.median(np.abs(centre[~chosen] - place)))
+    displaced = scale > 0 and float(np.median(np.abs(centre[chosen] - place))) > FAILED_PLACE * scale
+    different = [np.unique(row).size for row in draws[chosen][:100]]
+    few = float(np.median(different)) < draws.shape[1] / 2 and np.unique(draws[~chosen][0]).size > draws.shape[1] / 2
+    if displaced or few or not 1 / FAILED_RATIO <= found.narrower <= FAILED_RATIO:
+        return FAILED
+    if found.narrower < NARROWER:
+        return NARROW_ROWS
+    values, times = np.unique(y[chosen], return_counts=True)
+    if found.one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
+        return CUT
+    return MODE if found.distance > MODE_DISTANCE else ""

@@ -1,0 +1,260 @@
+"""Shift and spread of predictions by their ranks: maximum likelihood in a family of normal truths, with limits.
+
+In units in which the predictive distribution is N(0, 1) outcomes are N(a, s²), and some may lie outside all draws:
+
+    P(r = j) = (1 - π_0 - π_M) ∫ B(j; M, Φ(t)) N(t; a, s²) dt + π_0 [j = 0] + π_M [j = M] .
+
+Predictions are too high by -a predictive standard deviations, and their spread needs the factor s.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.pvalues import normal_quantile
+from calibrant.inputs.arrays import FloatArray
+from calibrant.ranking.effects import bin_counts, rank_bins
+
+LARGEST_LOG_SPREAD = math.log(20.0)  # ranks cannot tell factors of the spread beyond 20 and 1/20 apart
+LARGEST_SHIFT = 10.0  # nor shifts beyond it
+MAX_CELLS = 1000  # more ranks are counted in so many cells
+REACH = 9.5  # where Φ(-t) is 1e-21
+LARGEST_STEP = 0.05  # between the points of the integral: the trapezoidal rule is right to 1e-8 for s = 1/20
+DRAWS_FOR_ATOMS = 9  # among which a spike differs from a slope
+TINY = 1e-300
+NEWTON_STEPS, SEARCH_STEPS = 40, 14
+CONVERGED, NEAR = 1e-9, 1e-6  # gains of the log-likelihood at which a fit, and one on the way to a limit, ends
+
+
+class Model(Protocol):
+    """The probabilities of ranks, (m,), with their derivatives by a and log s, (2, m)."""
+
+    def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
+        """Return both."""
+
+
+class RankModel(NamedTuple):
+    """Ranks among M draws."""
+
+    t: FloatArray  # (G,), points of the integral
+    kernel: FloatArray  # (M + 1, G): B(j; M, Φ(t)) times the step; 0 and 1 beyond REACH are added
+
+    @classmethod
+    def of(cls, M: int) -> RankModel:
+        """Return the model of M draws."""
+        from scipy.special import gammaln, log_ndtr
+
+        step = min(LARGEST_STEP, 1 / math.sqrt(M))
+        t = step * np.arange(-math.ceil(REACH / step), math.ceil(REACH / step) + 1)
+        j = np.arange(M + 1.0)[:, None]
+        log_choose = gammaln(M + 1) - gammaln(j + 1) - gammaln(M - j + 1)
+        return cls(np.asarray(t, np.float64), step * np.exp(log_choose + j * log_ndtr(t) + (M - j) * log_ndtr(-t)))
+
+    def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
+        """Return probabilities and derivatives."""
+        s, step = math.exp(log_s), self.t[1] - self.t[0]
+        found = self.kernel @ _weights((self.t - a) / s, s)  # (M + 1, 3)
+        beyond = max(0, math.ceil((8.5 * s + abs(a) - self.t[-1]) / step))  # points where all draws lie on one side
+        if beyond:
+            more = step * np.arange(1, beyond + 1)
+            for end, points in ((0, self.t[0] - more), (-1, self.t[-1] + more)):
+                found[end] += step * _weights((points - a) / s, s).sum(axis=0)
+        return np.maximum(found[:, 0], TINY), found[:, 1:].T
+
+
+def _weights(z: FloatArray, s: float) -> FloatArray:
+    """Return the density of a + s z and its derivatives by a and log s, (G, 3)."""
+    density = np.exp(-0.5 * z * z) / (s * math.sqrt(2 * math.pi))
+    return np.stack([density, density * z / s, density * (z * z - 1)], axis=1)
+
+
+class CellModel(NamedTuple):
+    """Cells of the value u of the predicted distribution function, u = Φ(a + s z)."""
+
+    edges: FloatArray  # (m - 1,), Φ^{-1} of the edges between cells
+
+    @classmethod
+    def of(cls, shares: FloatArray) -> CellModel:
+        """Return the model of cells of these widths."""
+        from scipy.special import ndtri
+
+        return cls(np.asarray(ndtri(np.cumsum(shares)[:-1])))
+
+    def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
+        """Return probabilities and derivatives."""
+        from scipy.special import ndtr
+
+        s = math.exp(log_s)
+        z = (self.edges - a) / s
+        density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        low, high = np.concatenate([[-np.inf], z]), np.concatenate([z, [np.inf]])
+        p = np.where(low > 0, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))  # the accurate tail
+        ends = np.zeros((2, z.size + 2))
+        ends[:, 1:-1] = -density / s, -density * z
+        return np.maximum(p, TINY), np.diff(ends)
+
+
+@lru_cache(maxsize=16)
+def model_of(M: int, cells: bool) -> tuple[Model, int]:
+    """Return the model of ranks 0 to M, and the number of cells in which they are counted."""
+    m = min(M + 1, MAX_CELLS)
+    return (CellModel.of(rank_bins(M, m) / (M + 1)) if cells or m <= M else RankModel.of(M)), m
+
+
+class Fit(NamedTuple):
+    """The most likely member of the family, given counts of ranks."""
+
+    a: float
+    log_s: float
+    below: float  # π_0
+    above: float  # π_M
+    loglik: float
+    atoms: tuple[bool, bool]  # whether outcomes outside the draws on either side are left to an atom
+    inside: bool  # whether a and s are inside their bounds
+
+    @property
+    def shift(self) -> float:
+        """By how much predictions are too high."""
+        return -self.a
+
+    @property
+    def spread(self) -> float:
+        """The factor that the spread needs."""
+        return math.exp(self.log_s)
+
+
+class RankFamily:
+    """The family for counts (M + 1,) of ranks; `cells`: of cells of F(y)."""
+
+    def __init__(self, counts: NDArray[np.int64], *, cells: bool = False) -> None:
+        self.M = counts.size - 1
+        self.model, m = model_of(self.M, cells or self.M >= MAX_CELLS)
+        self.counts = (counts if m == counts.size else bin_counts(counts[:, None], m)[:, 0]).astype(np.float64)
+        self.n = float(self.counts.sum())
+        self.free = (True, self.M > 1)  # one draw tells nothing of the spread
+
+    def fit(self, *, atoms: bool = False) -> Fit:
+        """Return the most likely member, with atoms at the ends where they are positive if `atoms`."""
+        found = [self._fit((False, False), self._start())]
+        if atoms and self.M >= DRAWS_FOR_ATOMS and self.counts[1:-1].any():
+            start = found[0].a, found[0].log_s
+            tried = [self._fit(sides, start) for sides in ((True, True), (True, False), (False, True))]
+            found += [one for one in tried if min(one.below, one.above) >= 0]
+        return max(found, key=lambda one: one.loglik)
+
+    def chances(self, fit: Fit) -> FloatArray:
+        """Return the probabilities of the ranks, or of the cells in which they are counted."""
+        p = (1 - fit.below - fit.above) * self.model.chances(fit.a, fit.log_s)[0]
+        p[0] += fit.below
+        p[-1] += fit.above
+        return np.asarray(p / p.sum())
+
+    def limits(self, fit: Fit, rate: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return profile-likelihood limits of a and of log s with this error rate; infinite if they are not reached."""
+        reach = normal_quantile(1 - rate / 2)
+        both = [tuple(self._limit(fit, k, reach, side) for side in (-1, 1)) for k in (0, 1)]
+        return both[0], both[1]  # type: ignore[return-value]
+
+    def _start(self) -> tuple[float, float]:
+        from scipy.special import ndtri
+
+        place = float((np.arange(self.counts.size) + 0.5) @ self.counts / self.n / self.counts.size)
+        return math.sqrt(2) * float(ndtri(min(max(place, 0.01), 0.99))), 0.0
+
+    def _fit(self, atoms: tuple[bool, bool], start: tuple[float, float]) -> Fit:
+        theta, loglik = self._climb(np.array(start), atoms, self.free)
+        p = self.model.chances(*theta)[0]
+        share = self.counts / self.n
+        left = [(0, atoms[0]), (-1, atoms[1])]
+        outside = sum(share[end] for end, used in left if used)
+        normal = (1 - outside) / (1 - sum(p[end] for end, used in left if used))  # 1 - π_0 - π_M
+        below, above = (share[end] - normal * p[end] if used else 0.0 for end, used in left)
+        # the likelihood of ranks given that they are not at an atom, and that of being there
+        known = sum(_xlogx(share[end]) for end, used in left if used)
+        total = loglik + self.n * (known + (_xlogx(1 - outside) if any(atoms) else 0.0))
+        bounds = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
+        inside = bool((np.abs(theta) < bounds * (1 - 1e-9)).all())
+        return Fit(float(theta[0]), float(theta[1]), float(below), float(above), float(total), atoms, inside)
+
+    def _value(self, theta: FloatArray, atoms: tuple[bool, bool]) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log-likelihood of the ranks that are not at an atom, its gradient and its information."""
+        p, dp = self.model.chances(float(theta[0]), float(theta[1]))
+        used = slice(1 if atoms[0] else 0, -1 if atoms[1] else None)
+        counts, q, dq = self.counts[used], p[used], dp[:, used]
+        inside, d_inside = q.sum(), dq.sum(axis=1)
+        n = counts.sum()
+        score = (dq / q) @ counts - n * d_inside / inside
+        centred = dq / q - (d_inside / inside)[:, None]
+        return float(counts @ np.log(q / inside)), score, n * ((centred * (q / inside)) @ centred.T)
+
+    def _climb(
+        self, theta: FloatArray, atoms: tuple[bool, bool], free: tuple[bool, bool], end: float = CONVERGED
+    ) -> tuple[FloatArray, float]:
+        """Maximise over the free parameters by scoring, with halved steps where that goes too far."""
+        bounds = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
+        use = np.flatnonzero(free)
+        value, score, information = self._value(theta, atoms)
+        for _ in range(NEWTON_STEPS if use.size else 0):
+            local = information[np.ix_(use, use)] + 1e-9 * np.eye(use.size)
+            step = np.zeros(2)
+            step[use] = np.clip(np.linalg.solve(local, score[use]), -2, 2)
+            for _ in range(SEARCH_STEPS):
+                moved = np.clip(theta + step, -bounds, bounds)
+                new = self._value(moved, atoms)
+                if new[0] >= value:
+                    break
+                step /= 2
+            else:
+                break
+            gain, theta = new[0] - value, moved
+            value, score, information = new
+            if gain < end:
+                break
+        return theta, value
+
+    def _limit(self, fit: Fit, k: int, reach: float, side: int) -> float:
+        """Return where the signed root of the deviance of parameter k reaches `reach` on one side."""
+        if not self.free[k]:
+            return math.nan
+        best = np.array([fit.a, fit.log_s])
+        top, _, information = self._value(best, fit.atoms)
+        free = (False, self.free[1]) if k == 0 else (True, False)
+        bound = LARGEST_SHIFT if k == 0 else LARGEST_LOG_SPREAD
+        se = 1 / math.sqrt(max(information[k, k], 1e-6))
+
+        def root(at: float, near: FloatArray) -> tuple[float, FloatArray]:
+            start = near.copy()
+            start[k] = at
+            theta, value = self._climb(start, fit.atoms, free, NEAR)
+            return math.sqrt(max(0.0, 2 * (top - value))), theta
+
+        low, low_root, theta = float(best[k]), 0.0, best
+        high, high_root = low, 0.0
+        step = reach * se
+        while high_root < reach:  # outward until the root is reached
+            if abs(high) >= bound and side * high > 0:
+                return side * math.inf
+            low, low_root = high, high_root
+            high = max(-bound, min(bound, high + side * step))
+            high_root, theta = root(high, theta)
+            step *= 1.5
+        for _ in range(SEARCH_STEPS):
+            share = (reach - low_root) / (high_root - low_root)
+            at = low + min(0.98, max(0.02, share)) * (high - low)
+            value, theta = root(at, theta)
+            if abs(value - reach) < 1e-4 * reach:
+                return at
+            if value < reach:
+                low, low_root = at, value
+            else:
+                high, high_root = at, value
+        return high
+
+
+def _xlogx(x: float) -> float:
+    return x * math.log(x) if x > 0 else 0.0

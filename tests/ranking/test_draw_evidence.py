@@ -1,0 +1,128 @@
+"""What draws show beside the ranks of outcomes."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from calibrant import Samples
+from calibrant.inputs.rows import read_outcomes
+from calibrant.ranking.counting import marginal_ranks
+from calibrant.ranking.draw_evidence import (
+    CUT,
+    FAILED,
+    MODE,
+    NARROW_ROWS,
+    RankedDraws,
+    _few_successes,
+    evidence_of,
+    outside_of,
+)
+
+REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
+N, M = 400, 49
+RNG = np.random.default_rng(3)
+NORMAL = RNG.normal(size=(N, M))
+Y = RNG.normal(size=N)
+
+
+def given_of(y, draws, **options):
+    rows = read_outcomes(y, Samples(draws), **options)
+    return RankedDraws.of(rows, marginal_ranks(rows, 0).rank)
+
+
+def far(y, draws):
+    return evidence_of(given_of(y, draws))[0].far
+
+
+def cause(y, draws):
+    given = given_of(y, draws)
+    outside = (given.rank[:, 0] == 0) | (given.rank[:, 0] == M)
+    return outside_of(given, 0, outside)
+
+
+class TestFar:
+    def test_reference(self):
+        (case,) = [case for case in REFERENCES["cases"] if case["id"] == "far rows"]
+        found = far(REFERENCES["data"]["draws"]["y"], REFERENCES["data"]["draws"]["draws"])
+        assert [list(found.rows), found.pvalue] == [case["value"][0], pytest.approx(case["value"][1], rel=1e-9)]
+
+    def test_none(self):
+        assert far(Y, NORMAL) is None
+
+    def test_heavy_tails_have_far_draws_too(self):
+        rng = np.random.default_rng(0)
+        found = far(rng.standard_cauchy(2000), rng.standard_cauchy((2000, 9)))
+        assert found.members > 4 * len(found.rows)
+        assert found.pvalue > 0.001
+
+    def test_rows_are_those_of_the_user(self):
+        y, w = Y.copy(), np.ones(N)
+        y[[5, 9]] = 40.0
+        w[:3] = 0
+        assert evidence_of(given_of(y, NORMAL, weights=w))[0].far.rows == (5, 9)
+
+
+class TestRepeats:
+    def test_resampled_draws(self):
+        few = NORMAL[:, :12]
+        draws = np.take_along_axis(few, RNG.integers(12, size=(N, M)), axis=1)
+        assert evidence_of(given_of(Y, draws))[0].repeated
+
+    def test_counts_are_not_called_repeats(self):
+        rng = np.random.default_rng(1)
+        assert not evidence_of(given_of(rng.poisson(3, N).astype(float), rng.poisson(3, (N, M)).astype(float)))[
+            0
+        ].repeated
+
+    def test_by_all_outcomes(self):
+        tied = np.array([1, 3, 2, 0])
+        p = tied / 4
+        for k in range(4):
+            total = sum(
+                np.prod(np.where(one, p, 1 - p)) for one in itertools.product([0, 1], repeat=4) if sum(one) <= k
+            )
+            assert _few_successes(tied, 4, k) == pytest.approx(total)
+
+
+class TestCauses:
+    def test_a_missed_mode(self):
+        y = Y.copy()
+        y[:80] += 6
+        found = cause(y, NORMAL)
+        assert found.cause == MODE
+        assert found.above > 75
+        assert set(range(80)) - set(found.rows) == set() or len(set(range(80)) & set(found.rows)) > 75
+        assert "as if a mode was missed" in found.words
+
+    def test_support_cut_off(self):
+        draws = np.abs(NORMAL)
+        found = cause(np.where(np.arange(N) % 4 == 0, -0.1 * np.abs(Y), np.abs(Y)), draws)
+        assert found.cause == CUT
+        assert not found.above or found.below > found.above
+
+    def test_failed_fits(self):
+        draws = NORMAL.copy()
+        draws[::20] = 30 + 0.001 * NORMAL[::20]
+        assert cause(Y, draws).cause == FAILED
+
+    def test_rows_of_another_spread(self):
+        draws = NORMAL * np.where(np.arange(N) % 2, 1.0, 0.4)[:, None]
+        found = cause(Y, draws)
+        assert found.cause == NARROW_ROWS
+        assert found.narrower < 0.8
+
+
+def test_dependent_draws():
+    draws = NORMAL.copy()
+    for j in range(1, M):
+        draws[:, j] = 0.9 * draws[:, j - 1] + np.sqrt(0.19) * draws[:, j]
+    (found,) = evidence_of(given_of(Y, draws))
+    assert found.dependent
+    assert found.tau > 5
+    (calm,) = evidence_of(given_of(Y, NORMAL))
+    assert not calm.dependent
+    (ordered,) = evidence_of(given_of(Y, np.sort(draws, axis=1)))
+    assert not ordered.dependent
