@@ -41,7 +41,7 @@ class Calibration:
     prediction : Samples
         Their draws, with the names of the parameters; mapped from disk beyond 1 GB.
     x : ndarray of shape (n_ok, ...), or None
-        The simulated data, if they are numbers of one shape.
+        The simulated data, if they are numbers of one shape, at most 10,000 a fit.
     index : ndarray of shape (n_ok,)
         The numbers of these fits.
     failures : tuple of Failure

@@ -16,6 +16,7 @@ from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.named import Names, flattened
 
 EXTRAS = ("draws", "log_density", "log_density_y", "divergences")  # what a sampler may return beside draws
+MAX_DATA_NUMBERS = 10_000  # of one data set that is kept
 MAX_MESSAGE = 300  # characters of the message of an exception that are kept
 
 
@@ -214,9 +215,9 @@ def _split(found: Any, B: int) -> list[Any]:
 
 
 def numeric(x: Any) -> NDArray[Any] | None:
-    """Return data as an array if they are numbers, else None."""
+    """Return data as an array if they are numbers, and not too many to be kept for every fit; else None."""
     try:
         array = np.asarray(as_array(x, name="x") if np.ndim(x) else x)
     except (CalibrantError, ValueError, TypeError):
         return None
-    return array.astype(np.float64) if array.dtype.kind in "iufb" else None
+    return array.astype(np.float64) if array.dtype.kind in "iufb" and array.size <= MAX_DATA_NUMBERS else None
