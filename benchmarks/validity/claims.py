@@ -34,7 +34,6 @@ PROCEDURE = "claims"
 SAME = 1e-6  # difference of what is expected of calibrated predictions up to which it is right
 FAULTS = ("miscalibrated", "below", "above")  # kinds of claims that accuse
 PAGES, FALSE_PAGES, ALARMS, SILENT = "pages", "false pages", "false alarms", "pages without claims"
-SKILL_PAGES, FALSE_SKILL = "pages on skill", "pages false on skill"  # another question, with its own error rate
 
 
 def plan(*, quick: bool) -> list[Cell]:
@@ -62,11 +61,7 @@ def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Co
     """Count the claims of one page by kind, and those that are false."""
     counts: Counter[str] = Counter({PAGES: 1, f"status {status}": 1})
     alarm = design.kept and status == "miscalibrated"
-    covered = [claim for claim in claims if claim.level is not None]
-    claimed = [claim for claim in covered if claim.quantity != "skill"]
-    on_skill = [claim for claim in covered if claim.quantity == "skill"]
-    counts[SKILL_PAGES] = int(bool(on_skill))
-    counts[FALSE_SKILL] = int(any(claim.is_false(data.known.value(claim)) for claim in on_skill))
+    claimed = [claim for claim in claims if claim.level is not None]
     for claim in claimed:
         wrong = claim.is_false(data.known.value(claim)) or (design.kept and claim.kind in FAULTS)
         wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
@@ -152,9 +147,6 @@ def show_kinds(report: Report, found: Mapping[Cell, Counts]) -> None:
         report.say()
         report.table(["false claims", "number"], [[name, f"{count:,}"] for name, count in which.most_common(20)])
     report.say()
-    pages, false = int(total[SKILL_PAGES]), int(total[FALSE_SKILL])
-    if pages:
-        report.target("pages whose claims on skill are not all true", f"{false / pages:.4f}", false / pages <= RATE)
     silent = int(total[SILENT])
     report.target("pages that give an outcome without a claim", str(silent), silent == 0)
 

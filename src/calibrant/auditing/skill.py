@@ -1,7 +1,7 @@
 """What an audit says on skill: whether predictions are better than the marginal distribution of the outcomes.
 
-Calibration and skill are two questions, each with its own error rate: the claims on skill are true together with
-probability `level`, whatever is claimed on calibration.
+Calibration and skill are two questions. The claims on skill have a level of their own: they are false together with a
+fifth of the error rate of the claims on calibration, so they add little to the errors of a page.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.scores.skill import HEAVY_ROWS, MIN_DECIDING_ROWS, skill_test
 
 QUANTITY = "skill"
+SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on skill
 TOLERANCE = 0.05  # skill below which predictions are called no better
 HEAVY_LOSS = 0.25  # share of the loss in 5 % of the rows that is worth a sentence; normal scores have 0.16
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
@@ -73,18 +74,18 @@ class SkillFound(NamedTuple):
 
 def audited_skill(rows: DistributionRows, setting: Setting) -> SkillFound:
     """Compare the CRPS of each coordinate with that of the marginal distribution of the outcomes."""
-    distribution = rows.distribution
+    distribution, level = rows.distribution, 1 - SHARE_OF_ERRORS * (1 - setting.level)
     if isinstance(distribution, Samples) and (not distribution.finite or distribution.M < 2):
         return SkillFound()  # said with the scores, which are left out too
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            found: TestResult = of_rows(skill_test, rows, level=setting.level, tolerance=TOLERANCE)
+            found: TestResult = of_rows(skill_test, rows, level=level, tolerance=TOLERANCE)
     except NotApplicableError as reason:
         return SkillFound(missing=(f"Whether predictions are informative is not tested: {reason}.",))
     if not np.isfinite(found.estimate).all():
         return SkillFound(missing=("Whether predictions are informative is not tested: scores exceed float64.",))
     names = setting.columns if distribution.shape else ()
-    return SkillFound(tuple(_coordinates(found, names, setting.level)), found.method)
+    return SkillFound(tuple(_coordinates(found, names, level)), found.method)
 
 
 def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> list[Coordinate]:
@@ -141,7 +142,7 @@ def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
         if mine:
             coordinates = "1 coordinate" if len(mine) == 1 else f"{len(mine):,} coordinates"
             sentences.append(f"{start}: {coordinates}, {_named([each.claim for each in mine])}.")
-    return [*sentences, "Limits of skill hold for all coordinates together."] if sentences else []
+    return [*sentences, "Limits of skill cover in all coordinates together."] if sentences else []
 
 
 NOR = "Nor are they informative, no better than always predicting the marginal distribution"
@@ -162,7 +163,7 @@ def _limits(claim: Claim) -> str:
 def _of_one(found: Coordinate, *, calibrated: bool) -> list[str]:
     claim = found.claim
     low, high, estimate = outward(claim.low, claim.high, claim.estimate, 0.0)
-    confidence = confidence_words(claim.level or 0.95)
+    confidence = confidence_words(claim.level or 0.0)
     match claim.kind:
         case "informative":
             limits = f"{confidence} limits: {low} to {high} %"
