@@ -6,9 +6,8 @@ import pytest
 from calibrant import Normal, Samples, conditional_map, ranks
 from calibrant.core import pictures as plots
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.ranking.counting import legendre
+from calibrant.ranking.counting import legendre, shrinkage
 from calibrant.ranking.effects import SHIFT
-from calibrant.ranking.failures import shrinkage
 
 N, M = 800, 99
 RNG = np.random.default_rng(0)
