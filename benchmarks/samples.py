@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import tempfile
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,11 +19,12 @@ import numpy as np
 from benchmarks.runner import Report, added_memory, best_fresh_seconds, best_seconds
 from scipy.special import bdtr
 
-from calibrant import Samples
+from calibrant import Samples, conditional_test, simulate_calibration
 from calibrant.ranking import bands
 from calibrant.ranking import bands as histograms
 from calibrant.ranking.bands import count_limits
 from calibrant.ranking.counting import rank_counts
+from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.poisson_walk import PoissonWalk
 from calibrant.ranking.ranks import ranks
 
@@ -34,6 +37,10 @@ FIRST_CALL_SECONDS, FIRST_CALL_ROUNDS = 0.5, 3
 DRAWS, COORDINATES = 1_000, 10
 PASSES = 3.0  # over the bytes of the draws
 EXTRA_MEMORY = 64 << 20
+SEARCHED = 20  # covariates
+SEARCH_SECONDS, SEARCH_MEMORY = 60, 500 << 20
+
+RUNNER_MS = 2.0  # beside the functions themselves
 
 EXACT = "calibrant ecdf_band"
 SIMULATED = f"simulated, {SIMULATIONS:,} curves"
@@ -183,6 +190,75 @@ def time_ranks(report: Report, n: int, rounds: int) -> None:
     report.target(words, f"{extra / 2**20:.1f} MiB", extra <= EXTRA_MEMORY)
 
 
+def search_rows(n: int) -> KeptRanks:
+    """Return ranks of 10 coordinates among 99 draws, and 20 covariates."""
+    rng = np.random.default_rng(0)
+    return KeptRanks.of(rng.integers(0, 100, (n, COORDINATES)), 99, rng.normal(size=(n, SEARCHED)))
+
+
+def searched_inputs(n: int) -> tuple[KeptRanks]:
+    return (search_rows(n),)
+
+
+def searched(kept: KeptRanks) -> Any:
+    """Search with few redraws: the memory does not grow with their number."""
+    return conditional_test(kept, resamples=99)
+
+
+def time_search(report: Report, n: int, redraws: int) -> None:
+    report.section(
+        f"conditional_test of {n:,} rows, {COORDINATES} coordinates, {SEARCHED} covariates, {redraws} redraws"
+    )
+    kept = search_rows(n)
+    start = time.perf_counter()
+    conditional_test(kept, resamples=redraws)
+    seconds = time.perf_counter() - start
+    report.target(f"seconds at most {SEARCH_SECONDS}", f"{seconds:.1f}", seconds <= SEARCH_SECONDS)
+    extra = added_memory(searched, searched_inputs, n)
+    report.target(f"memory at most {SEARCH_MEMORY >> 20} MiB", f"{extra / 2**20:.0f} MiB", extra <= SEARCH_MEMORY)
+
+
+def small_prior(rng: Any) -> Any:
+    return rng.normal(size=5)
+
+
+def small_simulator(theta: Any, rng: Any) -> Any:
+    return rng.normal(theta)
+
+
+def small_sampler(x: Any, draws: int, rng: Any) -> Any:
+    return rng.normal(x / 2, 0.7, (draws, 5))
+
+
+def functions_alone(n: int) -> None:
+    """Call the three functions n times, each with a generator of its own."""
+    for child in np.random.SeedSequence(0).spawn(n):
+        of_prior, of_data, of_draws = (np.random.default_rng(seed) for seed in child.spawn(3))
+        small_sampler(small_simulator(small_prior(of_prior), of_data), 100, of_draws)
+
+
+def time_runner(report: Report, n: int, rounds: int) -> None:
+    """What `simulate_calibration` costs beside the three functions."""
+
+    def run(**options: Any) -> None:
+        simulate_calibration(small_prior, small_simulator, small_sampler, n=n, draws=100, **options)
+
+    def kept() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run(checkpoint=folder)
+
+    report.section(
+        f"simulate_calibration, {n:,} fits of 100 draws of 5 parameters, best of {rounds} interleaved rounds"
+    )
+    work = {"functions alone": lambda: functions_alone(n), "this process": run, "with a checkpoint": kept}
+    work["2 processes"] = lambda: run(workers=2)
+    seconds = best_seconds(work, rounds=rounds)
+    each = {name: 1000 * (s - seconds["functions alone"]) / n for name, s in seconds.items()}
+    report.table(["", "seconds", "ms a fit more"], [(k, f"{s:.3f}", f"{each[k]:.3f}") for k, s in seconds.items()])
+    for name in ("this process", "with a checkpoint"):
+        report.target(f"{name}: at most {RUNNER_MS:g} ms a fit", f"{each[name]:.3f}", each[name] <= RUNNER_MS)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Speed and memory on draws.")
     parser.add_argument("--rows", type=int, default=10_000)
@@ -200,6 +276,8 @@ def main() -> int:
     time_pvalues(report, sizes, min(rounds, 3))
     time_histograms(report, min(rounds, 3))
     time_ranks(report, n, rounds)
+    time_search(report, n, 19 if given.quick else 499)
+    time_runner(report, 40 if given.quick else 2000, min(rounds, 3))
     time_first_calls(report, 1 if given.quick else FIRST_CALL_ROUNDS)
     report.say()
     report.say(f"{report.failures} targets missed")

@@ -80,11 +80,11 @@ def scan(files: list[Path]) -> dict[str, cb.results.Measured]:
 
 def bare(files: list[Path]) -> None:
     """Do nothing with decoded batches but count their rows in cells: the least that any way of measuring does."""
-    from calibrant.core.cells import Piece, cell_sums_of_pieces
+    from calibrant.core.cells import UnitRows, cell_sums_of_pieces
 
     batches = pl.scan_parquet(files).select("y", "p").collect_batches(maintain_order=True, chunk_size=1 << 21)
     chunks = (zip(frame["y"].get_chunks(), frame["p"].get_chunks(), strict=True) for frame in batches)
-    pieces = (Piece(y.to_numpy().view(np.uint8), p.to_numpy()) for pair in chunks for y, p in pair)
+    pieces = (UnitRows(y.to_numpy().view(np.uint8), p.to_numpy()) for pair in chunks for y, p in pair)
     assert cell_sums_of_pieces(pieces) is not None
 
 
@@ -162,9 +162,9 @@ def time_counting(report: Report) -> None:
 
 def count(y: Any, p: Any) -> None:
     """Count rows in cells."""
-    from calibrant.core.cells import Piece, cell_sums_of_pieces
+    from calibrant.core.cells import UnitRows, cell_sums_of_pieces
 
-    assert cell_sums_of_pieces([Piece(y, p)]) is not None
+    assert cell_sums_of_pieces([UnitRows(y, p)]) is not None
 
 
 def time_summaries(report: Report, sizes: tuple[int, ...]) -> None:

@@ -20,7 +20,7 @@ from calibrant import from_columns
 from calibrant.core.catalogue import ENTRIES
 from calibrant.errors import InputError
 from calibrant.kernels import Exponential
-from calibrant.testing import Subject
+from calibrant.testing import VerbUnderTest
 from calibrant.testing.data import DATA, TABLES, numbers
 
 REFERENCES = Path(__file__).parent / "references"
@@ -245,7 +245,7 @@ def contract_of(name, grouped=False):
     verbs, expected = [], {}
     for entry, options in _wanted(name, grouped):
         try:
-            value = Subject(entry, name, {**options, **given}).value(case)
+            value = VerbUnderTest(entry, name, {**options, **given}).value(case)
         except InputError:  # several levels, or a single one: tests/contract/test_properties.py says which
             continue
         verbs.append(functools.partial(entry.verb, **options) if options else entry.verb)

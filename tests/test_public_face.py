@@ -31,6 +31,12 @@ class TestNames:
         spaces = "errors examples kernels points probabilities ranking regions results summaries"
         assert modules == set(spaces.split())
 
+    def test_completion_lists_public_names_only(self):
+        for package in (calibrant, calibrant.points, *SUBJECTS):
+            assert {name for name in dir(package) if not name.startswith("__")} == {
+                name for name in package.__all__ if not name.startswith("__")
+            }
+
     def test_a_name_stands_in_one_place(self):
         assert len(VERBS) == len(EXPORTED) + sum(len(subject.__all__) for subject in SUBJECTS)
 
@@ -204,7 +210,7 @@ class TestSummaries:
     def test_nothing_goes_beside_a_summary(self, given, refusal):
         summary = calibrant.summarize("ece", [0, 1], [0.2, 0.7])
         message = refusal(calibrant.ece, summary, **{given: [0, 1]})
-        assert message == f"{given} cannot be given with a summary, which holds the rows already"
+        assert message == f"{given} cannot be given with a summary, which has the rows already"
 
     @pytest.mark.parametrize("metric", ["ECE", 3, len, None])
     def test_unknown_verbs(self, metric, refusal):

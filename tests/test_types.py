@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cb
-from calibrant.results import Curve, TestResult
+from calibrant.results import Calibration, Curve, TestResult
 from calibrant.results import CrpsDecomposition, Decomposition, Direction, QuantileDecomposition
 
 data: Any = None
@@ -46,8 +46,15 @@ def program():
         "assert_type(cb.ece([0, 1], [0.2, 0.7], bins=10), float)",
         "assert_type(cb.kuiper_test([0, 1], np.array([0.2, 0.7])), TestResult)",
         "assert_type(partial(cb.ece, bins=3)(data, data), float)",
+        "assert_type(cb.simulate_calibration(data, data, data, n=20, draws=9), Calibration)",
+        "assert_type(cb.Samples([[1.0, 2.0], [3.0]]).thin(rng=0), cb.Samples)",
     ]
-    for call in ('cb.ece(data, data, bins="many", norm=3)', 'cb.ece(data, data, norm="l3")', "cb.nothing(data)"):
+    for call in (
+        'cb.ece(data, data, bins="many", norm=3)',
+        'cb.ece(data, data, norm="l3")',
+        "cb.nothing(data)",
+        "cb.simulate_calibration(data, n=20)",
+    ):
         lines.append(call)
         wrong.append(len(lines))
     return "\n".join(lines) + "\n", wrong

@@ -188,8 +188,8 @@ TESTS: dict[str, Test] = {
     },
     "rank_cauchy_test": Test(of(ranking.rank_cauchy_test), tuple(DRAWS), (500,)),
     "rank_score_test": Test(lambda data, rng: against_covariates(ranking.rank_score_test, data, rng), DRAWS, (50, 500)),
-    "rank_permutation_test": Test(
-        lambda data, rng: against_covariates(ranking.rank_permutation_test, data, rng, resamples=REDRAWS),
+    "conditional_test": Test(
+        lambda data, rng: against_covariates(cb.conditional_test, data, rng, resamples=REDRAWS),
         ("9 draws", "9 draws of counts"),
         (50,),
     ),

@@ -27,7 +27,7 @@ from scipy.stats import binom, kstest
 
 import calibrant as cb
 from calibrant import Samples, summarize, uniformity_test
-from calibrant.ranking.covariates import RankRows
+from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.summaries import Ranks
 
 LEVEL, SMALL = 0.05, 0.01
@@ -48,7 +48,7 @@ TESTS: dict[str, Callable[..., cb.results.TestResult]] = {
     **{method: partial(cb.ranking.rank_edf_test, method=method) for method in ("ks", "cvm", "ad")},
     "piet": cb.ranking.rank_cauchy_test,
     "score": cb.ranking.rank_score_test,
-    "permutation": cb.ranking.rank_permutation_test,
+    "permutation": partial(cb.conditional_test, method="score"),
 }
 CAUCHY_METHODS = ("piet",)
 JUDGED_BY = ("band", "smooth")
@@ -211,7 +211,7 @@ def score(cell: Cell, rng: Rng) -> Counts:
 
 
 def permutation(cell: Cell, rng: Rng) -> Counts:
-    kept = RankRows.of(*covariate_rows(cell, rng))
+    kept = KeptRanks.of(*covariate_rows(cell, rng))
     return {PERMUTED: rejects(kept, method="permutation", resamples=RESAMPLES, rng=rng)}
 
 

@@ -6,20 +6,20 @@ and editors read it, and so does `lazy`: there is one list. This is the way of S
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
-
-LINE = re.compile(r"^from (?P<module>[\w.]+) import (?P<name>\w+) as (?P<public>\w+)$", re.MULTILINE)
 
 
 def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the `__getattr__`, `__dir__` and `__all__` of a package that has a stub."""
-    stub = Path(file).with_suffix(".pyi").read_text("utf-8")
-    known = {line["public"]: (line["module"], line["name"]) for line in LINE.finditer(stub)}
+    known: dict[str, tuple[str, str]] = {}
+    with open(f"{file.removesuffix('.py')}.pyi", encoding="utf-8") as stub:  # noqa: PTH123 (pathlib is slow to import)
+        for line in stub:
+            if line.startswith("from "):
+                _, module, _, name, _, public = line.split()
+                known[public] = module, name
     names = sorted(known)
 
     def find(name: str) -> Any:
@@ -32,4 +32,7 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
         setattr(sys.modules[package], name, found)
         return found
 
-    return find, lambda: sorted({*vars(sys.modules[package]), *names}), names
+    def listed() -> list[str]:  # without the packages that were imported on the way, which are not public
+        return sorted({*names, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
+
+    return find, listed, names

@@ -399,7 +399,7 @@ class TestAllPairsOfRows:
         wide = Intervals(np.full(600, -1.645), np.full(600, 1.645) + rng.random(600), 0.9)
         assert interval(skce, rng.normal(size=600), wide).high > 0
         message = refusal(interval, skce, y, Samples(rng.normal(size=(60, 20))), error=NotApplicableError)
-        assert "chance of draws" in message
+        assert "randomness of draws" in message
         assert "Instead" in message
 
     def test_rows_that_say_too_little(self, refusal):

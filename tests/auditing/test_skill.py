@@ -51,7 +51,7 @@ class TestOneCoordinate:
         (claim,) = skills(audit)
         assert audit.verdict.status == "miscalibrated"
         assert claim.kind == "no-better"
-        assert said(audit, "Nor informative")
+        assert said(audit, "Nor are they informative")
         assert not any("Calibrated, but" in sentence for sentence in audit.verdict.sentences)
 
     def test_worse(self):

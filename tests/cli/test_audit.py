@@ -220,8 +220,8 @@ def test_one_column_may_group_and_predict(run, data):
         ),
         (("--y", "churned", "--p", "score"), "name the event with --pos-label (in data.csv, y is column 'churned'"),
         (("--y", "left", "--p", "age"), "prediction must lie in [0, 1]; row 0 is"),
-        (("--y", "left", "--p", "segment"), "must hold numbers; row 0 (counted from 0) is the text "),
-        ((*NAMED, "--pos-label", "yes"), "'yes' (--pos-label) is not a value of column 'left', which holds numbers"),
+        (("--y", "left", "--p", "segment"), "must contain numbers; row 0 (counted from 0) is the text "),
+        ((*NAMED, "--pos-label", "yes"), "'yes' (--pos-label) is not a value of column 'left', which contains numbers"),
         (("--y", "churned", "--p", "score", "--pos-label", "ja"), "pos_label 'ja' is not among the labels of y"),
         ((*NAMED, "--classes", "0,1", "--pos-label", "1"), "pass either --classes or --pos-label, not both"),
         ((*NAMED, "-o", "report.pdf"), "the file of -o must end in .html or .htm; got report.pdf"),
@@ -247,7 +247,7 @@ def test_rows_are_counted_as_they_are_kept(refused, folder):
 def test_results_are_not_predictions(refused, run, data):
     run("audit", data, *NAMED, "--json", "results.json")
     assert refused("audit", "results.json", *NAMED).startswith(
-        "results.json seems to hold results, not predictions; use calibrant check or calibrant compare."
+        "results.json seems to contain results, not predictions; use calibrant check or calibrant compare."
     )
 
 
@@ -312,5 +312,5 @@ def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, optio
 def test_lists_are_not_one_probability(refused, folder, require):
     require("polars").DataFrame({"y": [0, 1], "p": [[0.5, 0.5], [0.2, 0.8]]}).write_parquet(folder / "a.parquet")
     assert refused("audit", "a.parquet", "--y", "y", "--p", "p").startswith(
-        "column 'p' of a.parquet (--p) holds lists, and --p names the probability of one event; "
+        "column 'p' of a.parquet (--p) contains lists, and --p names the probability of one event; "
     )

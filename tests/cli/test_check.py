@@ -8,7 +8,7 @@ import pytest
 import calibrant as cb
 from calibrant import report
 from calibrant.cli.check import step_summary
-from calibrant.cli.conditions import Condition, Outcome
+from calibrant.cli.conditions import Condition, ConditionResult
 
 NAMED = ("--y", "left", "--p", "score")
 
@@ -159,7 +159,7 @@ def test_step_summary_that_cannot_be_written_changes_nothing(run, results, monke
 
 
 def test_nothing_is_markup_in_the_summary_of_a_step():
-    outcome = Outcome(Condition("a|b > 1", "a|b", ">", 1.0), 2.0)
+    outcome = ConditionResult(Condition("a|b > 1", "a|b", ">", 1.0), 2.0)
     text = step_summary([outcome], "<img src=x>[a](b)|`c`", "**bold**\n# heading & <b>")
     assert text == (
         "### Calibration of &lt;img src=x&gt;\\[a\\]\\(b\\)\\|\\`c\\`\n"

@@ -96,7 +96,7 @@ def test_report_with_json(run, data):
 
 def test_data_are_no_results(refused, write, data):
     assert refused("compare", write("a.json"), data) == (
-        "data.csv holds predictions, not results; measure them first: calibrant audit data.csv --json results.json"
+        "data.csv contains predictions, not results; measure them first: calibrant audit data.csv --json results.json"
     )
 
 
@@ -162,7 +162,7 @@ class TestPredictions:
             (["p.parquet", "--y", "label", "--p", "old", "--p", "old"], "old"),
             (["p.parquet", "--y", "label", "--p", "old", "--p", "new", "--metric", "pit", "--pos-label", "yes"], "pit"),
             (["a.json", "b.json", "-o", "report.html"], "got 2 files and -o"),
-            (["p.html", "--y", "label", "--p", "old", "--p", "new"], "seems to hold results"),
+            (["p.html", "--y", "label", "--p", "old", "--p", "new"], "seems to contain results"),
         ],
     )
     @pytest.mark.usefixtures("table")

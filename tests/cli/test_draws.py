@@ -57,9 +57,9 @@ def made(folder, require):
         ((*Y, "--draws", "x*"), "no column of a.parquet matches 'x*' (--draws)"),
         (
             (*Y, "--draws", "p"),
-            "column 'p' of a.parquet (--draws) holds no lists; --draws names lists of numbers, the draws",
+            "column 'p' of a.parquet (--draws) contains no lists; --draws names lists of numbers, the draws",
         ),
-        ((*Y, "--draws", "y"), "column 'y' of a.parquet (--draws) holds no lists"),
+        ((*Y, "--draws", "y"), "column 'y' of a.parquet (--draws) contains no lists"),
         (("--y", "y,y", "--draws", "good,short"), "column 'y' is named twice by --y; name it once"),
         (("--y", "y,z", "--draws", "good,good"), "column 'good' is named twice by --draws; name it once"),
         (
@@ -93,9 +93,9 @@ def made(folder, require):
         ((*Y, "--draw-cols", "y,p"), "column 'y' is named by --y and by --draw-cols 'y,p'; name a different one"),
         (
             (*Y, "--draw-cols", "word"),
-            "column 'word' of a.parquet must hold numbers; row 0 (counted from 0) is the text 'a'",
+            "column 'word' of a.parquet must contain numbers; row 0 (counted from 0) is the text 'a'",
         ),
-        (("--y", "word", "--draws", "good"), "column 'word' of a.parquet must hold numbers; row 0"),
+        (("--y", "word", "--draws", "good"), "column 'word' of a.parquet must contain numbers; row 0"),
         ((*Y, "--draws", "good", "--log-density", "good"), "are compared with each other; give both"),
         ((*Y, "--draws", "good", "--log-density-y", "z"), "are compared with each other; give both"),
         (
@@ -114,10 +114,10 @@ def made(folder, require):
             (*Y, "--draws", "good", "--covariates", "y"),
             "column 'y' is named by --y and by --covariates; name a different",
         ),
-        ((*Y, "--draws", "good", "--covariates", "word"), "column 'word' of a.parquet must hold numbers; row 0"),
+        ((*Y, "--draws", "good", "--covariates", "word"), "column 'word' of a.parquet must contain numbers; row 0"),
         (
             (*Y, "--draws", "good", "--covariates", "short"),
-            "column 'short' of a.parquet must hold numbers; it holds val",
+            "column 'short' of a.parquet must contain numbers; it contains val",
         ),
     ],
 )
@@ -128,8 +128,8 @@ def test_what_does_not_fit(refused, made, options, sentence):
 @pytest.mark.parametrize(
     ("column", "sentence"),
     [
-        ("ragged", "must hold lists of one length; row 0 has 3 draws and row 4 has 2 (counted from 0)"),
-        ("empty", "holds empty lists; there must be at least one draw"),
+        ("ragged", "must contain lists of one length; row 0 has 3 draws and row 4 has 2 (counted from 0)"),
+        ("empty", "contains empty lists; there must be at least one draw"),
         (
             "gap",
             "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or leave out such rows",
@@ -139,7 +139,7 @@ def test_what_does_not_fit(refused, made, options, sentence):
             "null",
             "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair them, or leave them out",
         ),
-        ("text", "must hold lists of numbers; it holds List(String). Name another column"),
+        ("text", "must contain lists of numbers; it contains List(String). Name another column"),
     ],
 )
 def test_lists_that_are_none(refused, made, column, sentence):
@@ -162,10 +162,10 @@ def test_vectors_that_are_none(refused, made, column, sentence):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        (("p", "z"), "column 'p' of a.parquet must hold lists of numbers; it holds Float64. Name another column"),
+        (("p", "z"), "column 'p' of a.parquet must contain lists of numbers; it contains Float64. Name another column"),
         (("gap", "z"), "column 'gap' of a.parquet has no value in row 2, draw 1"),
         (("short", "z"), "log_density must have one value per draw: shape (n, M) = (6, 3); got shape (6, 2)"),
-        (("good", "word"), "column 'word' of a.parquet must hold numbers"),
+        (("good", "word"), "column 'word' of a.parquet must contain numbers"),
         (("nothing", "z"), "a.parquet has no column 'nothing' (--log-density)"),
     ],
 )
@@ -187,7 +187,7 @@ def test_lists_of_outcomes_are_checked_too(refused, folder, require):
     columns = {"y": [[1.0, 2.0], [1.0]], "draws": [[[1.0, 2.0]] * 3] * 2}
     require("polars").DataFrame(columns).write_parquet(folder / "a.parquet")
     assert refused("audit", "a.parquet", *Y, "--draws", "draws") == (
-        "column 'y' of a.parquet must hold lists of one length; row 0 has 2 coordinates and row 1 has 1 "
+        "column 'y' of a.parquet must contain lists of one length; row 0 has 2 coordinates and row 1 has 1 "
         "(counted from 0)"
     )
 
@@ -204,8 +204,8 @@ def test_names_that_contradict_the_order(refused, folder, require):
 
 def test_lists_in_a_csv_are_texts(refused, folder):
     (folder / "a.csv").write_text('y,draws\n1.0,"[1, 2]"\n2.0,"[2, 3]"\n')
-    assert "(--draws) holds no lists" in refused("audit", "a.csv", *Y, "--draws", "draws")
-    assert "CSV holds no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", *Y, "--draws", "draws")
+    assert "(--draws) contains no lists" in refused("audit", "a.csv", *Y, "--draws", "draws")
+    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", *Y, "--draws", "draws")
 
 
 def test_arrays_of_different_lengths(refused, folder):

@@ -213,7 +213,7 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
             "row 0 (counted from 0) is the text 'NA'. Leave such cells empty, or name another",
         ),
         ("a.csv", b'y,p\n1,"0,5"\n0,"0,25"\n', "is the text '0,5'. Add --decimal-comma, or name another column"),
-        ("a.csv", b"y,p\n1,\x00\n0,0.2\n", "must hold numbers; row 0 (counted from 0) is the text '\\x00'"),
+        ("a.csv", b"y,p\n1,\x00\n0,0.2\n", "must contain numbers; row 0 (counted from 0) is the text '\\x00'"),
         ("a.csv", b"y,p,p\n1,0.5,0.5\n", "a.csv has two columns named 'p' (--p); rename one of them"),
         ("a.csv", b"y,p\n" + b"1,1\n" * 12_000 + b"0,x\n", "row 12,000 (counted from 0) is the text 'x'"),
         ("a.csv", b"y,p\n1,inf\n0,0.5\n", "prediction must lie in [0, 1]; row 0 is inf"),
@@ -246,9 +246,9 @@ def test_arrays_that_are_no_columns(refused, folder):
     np.savez(folder / "a.npz", y=np.array([0, 1, 1]), p=np.array([0.5, 0.25]))
     assert "a.npz has 3 rows of 'y' and 2 of 'p'; save arrays of one length" in refused("audit", "a.npz", *YP)
     np.savez(folder / "b.npz", y=np.array([{}, 1], dtype=object), p=np.array([0.5, 0.25]))
-    assert "it holds Python objects, which are not loaded" in refused("audit", "b.npz", *YP)
+    assert "it contains Python objects, which are not loaded" in refused("audit", "b.npz", *YP)
     np.savez(folder / "c.npz", y=np.zeros((2, 2, 2)))
-    assert "c.npz holds no arrays of one or two dimensions" in refused("audit", "c.npz", *YP)
+    assert "c.npz contains no arrays of one or two dimensions" in refused("audit", "c.npz", *YP)
     np.savez(folder / "d.npz", P=np.zeros((2, 2)), P_1=np.zeros(2))
     assert "d.npz has two arrays that give a column 'P_1'" in refused("audit", "d.npz", *YP)
 

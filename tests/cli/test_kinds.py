@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.cli.kinds import level_in, levels_in, read_levels
+from calibrant.cli.kinds import level_in, levels_in, typed_levels
 
 BOUNDS = ("--lower", "lo", "--upper", "hi")
 Y = ("--y", "price")
@@ -111,7 +111,7 @@ def prices(folder, require):
         (("--lower", "lo", "--upper", "lo", "--level", "0.9"), "column 'lo' is named by --lower and by --upper"),
         (
             ("--lower", "lo", "--upper", "size", "--level", "0.9"),
-            "column 'size' of prices.csv must hold numbers; row 0 (counted from 0) is the text 'small'",
+            "column 'size' of prices.csv must contain numbers; row 0 (counted from 0) is the text 'small'",
         ),
         (
             ("--lower", "lo", "--upper", "gap", "--level", "0.9"),
@@ -146,7 +146,7 @@ def test_sets_that_are_none(refused, prices, columns, sentence):
 
 def test_outcomes_of_intervals_are_numbers(refused, prices):
     sentence = refused("audit", prices, "--y", "size", *BOUNDS, "--level", "0.9")
-    assert sentence.startswith("column 'size' of prices.csv must hold numbers; row 0 (counted from 0) is the text")
+    assert sentence.startswith("column 'size' of prices.csv must contain numbers; row 0 (counted from 0) is the text")
 
 
 def test_levels_of_an_npz_file(refused, folder):
@@ -154,7 +154,7 @@ def test_levels_of_an_npz_file(refused, folder):
     np.savez(folder / "a.npz", y=y, lower=y - 1, upper=y + 1, levels=[90])
     options = ("--y", "y", "--lower", "lower", "--upper", "upper")
     assert refused("audit", "a.npz", *options) == (
-        "the array 'levels' of a.npz must hold levels; 90 does not lie between 0 and 1; did you mean 0.9?"
+        "the array 'levels' of a.npz must contain levels; 90 does not lie between 0 and 1; did you mean 0.9?"
     )
     np.savez(folder / "a.npz", y=y, lower=y - 1, upper=y + 1, levels=[0.8, 0.9])
     assert refused("audit", "a.npz", *options).startswith("--lower and --upper need --level")
@@ -215,7 +215,7 @@ def test_level_in(name, level):
     ],
 )
 def test_texts_that_are_no_levels(refusal, text, sentence):
-    assert refusal(read_levels, text).startswith(sentence)
+    assert refusal(typed_levels, text).startswith(sentence)
 
 
 @pytest.fixture

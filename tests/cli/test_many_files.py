@@ -78,8 +78,8 @@ def test_a_file_that_differs(refused, parts, folder, frame):
     assert refused("audit", parts, *NAMED).startswith("parts/part-1.csv has no column 'score'.")
     (folder / parts / "part-1.csv").write_text("left,score\nyes,0.5\n")
     assert refused("audit", parts, *NAMED) == (
-        "column 'left' of parts/part-1.csv holds texts, but numbers in parts/part-0.csv; save all files with the same "
-        "types"
+        "column 'left' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv; save all files with the "
+        "same types"
     )
     (folder / parts / "part-1.csv").write_text("left,score\n0,0.5\n1,7.5\n")
     sentence = refused("audit", parts, *NAMED)
@@ -90,7 +90,7 @@ def test_a_file_that_differs(refused, parts, folder, frame):
 
 def test_a_filter_that_means_something_else(refused, parts, folder):
     (folder / parts / "part-1.csv").write_text("left,score,age\n0,0.5,old\n")
-    sentence = "column 'age' of parts/part-1.csv holds texts, but numbers in parts/part-0.csv"
+    sentence = "column 'age' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv"
     assert refused("audit", parts, *NAMED, "--where", "age > 1").startswith(sentence)
 
 
@@ -179,8 +179,8 @@ def test_lists_of_different_lengths_in_two_files(refused, folder, require):
     for name, size in (("a", 3), ("b", 4)):
         pl.DataFrame({"y": [0.0, 1.0], "draws": [[0.5] * size] * 2}).write_parquet(folder / "lists" / f"{name}.parquet")
     assert refused("audit", "lists", "--y", "y", "--draws", "draws") == (
-        "column 'draws' of lists/b.parquet holds lists of lengths (4,), and of lengths (3,) in the files before; save "
-        "lists of one length"
+        "column 'draws' of lists/b.parquet contains lists of lengths (4,), and of lengths (3,) in the files before; "
+        "save lists of one length"
     )
 
 
@@ -195,7 +195,7 @@ def test_labels_that_come_after_the_rows_that_are_looked_at(run, folder, require
     done = run(*asked, "--stream", "--json")
     if late == "fox":
         assert done.code == 2
-        assert "y must hold labels of --classes cat,dog; row 25 is 'fox'" in done.err
+        assert "y must contain labels of --classes cat,dog; row 25 is 'fox'" in done.err
     else:
         values = [json.loads(each.out)["verdict"]["status"] for each in (done, run(*asked, "--json"))]
         assert found(done)["n"] == 65

@@ -140,18 +140,19 @@ def test_text_is_no_coordinate(folder, tables):
     tables("b.csv", FAKE)
     tables("a.csv", REAL, label=lit("cat"))
     assert refusal(folder, "a.csv", "b.csv") == (
-        "column 'label' of a.csv must hold numbers; row 0 (counted from 0) is the text 'cat'. "
+        "column 'label' of a.csv must contain numbers; row 0 (counted from 0) is the text 'cat'. "
         "Name the coordinates: --columns 'x_*'"
     )
     tables("a.csv", REAL, x_1=Series(["1.5", None, "n/a"] * 4))
     assert refusal(folder, "a.csv", "b.csv") == (
-        "column 'x_1' of a.csv must hold numbers; row 2 (counted from 0) is the text 'n/a'. "
+        "column 'x_1' of a.csv must contain numbers; row 2 (counted from 0) is the text 'n/a'. "
         "Leave such cells empty, or name the coordinates: --columns x_0,x_2"
     )
     tables("a.csv", REAL)
     tables("b.csv", FAKE, x_1=lit("cat"))
-    assert "column 'x_1' of b.csv must hold numbers; row 0 " in refusal(folder, "a.csv", "b.csv")
-    assert refusal(folder, "a.csv", "b.csv", columns="x_1").startswith("column 'x_1' of b.csv must hold numbers; row 0")
+    assert "column 'x_1' of b.csv must contain numbers; row 0 " in refusal(folder, "a.csv", "b.csv")
+    message = refusal(folder, "a.csv", "b.csv", columns="x_1")
+    assert message.startswith("column 'x_1' of b.csv must contain numbers; row 0")
 
 
 def test_lists_are_proposed(folder, require):
@@ -160,14 +161,14 @@ def test_lists_are_proposed(folder, require):
     assert refusal(folder, "a.parquet", "a.parquet").endswith("'a'. Name the coordinates: --columns embedding")
     pl.DataFrame({"embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
     assert refusal(folder, "a.parquet", "a.parquet") == (
-        "column 'embedding' of a.parquet must hold numbers; it holds values of type List(Float64). "
+        "column 'embedding' of a.parquet must contain numbers; it contains values of type List(Float64). "
         "Name the coordinates: --columns embedding"
     )
     pl.DataFrame({"text": ["a"] * 12}).write_parquet(folder / "a.parquet")
     assert refusal(folder, "a.parquet", "a.parquet").endswith("Name a file with columns of numbers")
     lists = [[1.0, 2.0], [1.0]]
     pl.DataFrame({"embedding": lists}).write_parquet(folder / "a.parquet")
-    assert "must hold lists of one length; row 0 has 2 coordinates and row 1 has 1" in refusal(
+    assert "must contain lists of one length; row 0 has 2 coordinates and row 1 has 1" in refusal(
         folder, "a.parquet", "a.parquet", columns="embedding"
     )
 
@@ -199,7 +200,7 @@ def test_columns_that_one_file_lacks(folder, tables):
             np.nan,
             "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair",
         ),
-        (np.inf, "column 'x_1' of b.csv must hold finite numbers; row 7 (counted from 0) is inf. Repair or leave out"),
+        (np.inf, "column 'x_1' of b.csv must contain finite numbers; row 7 (counted from 0) is inf. Repair or leave"),
     ],
 )
 def test_values_that_are_missing_or_infinite(folder, tables, changed, sentence):
@@ -218,7 +219,7 @@ def test_missing_values_of_lists(folder, require):
     pl.DataFrame({"e": [[1.0, 2.0], [1.0, None]]}).write_parquet(folder / "a.parquet")
     assert "row 1, coordinate 1 (counted from 0)" in refusal(folder, "a.parquet", "a.parquet", columns="e")
     pl.DataFrame({"e": [[1.0, 2.0], [1.0, np.inf]]}).write_parquet(folder / "a.parquet")
-    assert "column 'e' of a.parquet must hold finite numbers; row 1 " in refusal(
+    assert "column 'e' of a.parquet must contain finite numbers; row 1 " in refusal(
         folder, "a.parquet", "a.parquet", columns="e"
     )
 
@@ -244,18 +245,18 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
     [
         (
             np.zeros(9),
-            "a.npy must hold points (n, d), one row each; its shape is (9,). For points on a line save array",
+            "a.npy must contain points (n, d), one row each; its shape is (9,). For points on a line save array",
         ),
         (np.float64(3), "its shape is (). Save one row for each point"),
         (np.zeros((5, 4, 3)), "its shape is (5, 4, 3). For pictures save features of them, or array.reshape(len"),
         (np.zeros((0, 3)), "a.npy has nothing to measure: its shape is (0, 3)"),
         (np.zeros((3, 0)), "a.npy has nothing to measure: its shape is (3, 0)"),
-        (np.array([["a", "b"]]), "a.npy must hold numbers; it holds values of type <U1"),
-        (np.zeros((3, 2), complex), "a.npy must hold numbers; it holds values of type complex128"),
-        (np.zeros((3, 2), bool), "a.npy must hold numbers; it holds values of type bool"),
+        (np.array([["a", "b"]]), "a.npy must contain numbers; it contains values of type <U1"),
+        (np.zeros((3, 2), complex), "a.npy must contain numbers; it contains values of type complex128"),
+        (np.zeros((3, 2), bool), "a.npy must contain numbers; it contains values of type bool"),
         (
             np.array([[{}, 1]], dtype=object),
-            "a.npy cannot be read as NPY: it holds Python objects, which are not loaded",
+            "a.npy cannot be read as NPY: it contains Python objects, which are not loaded",
         ),
         (
             np.array([[1, 2], [3, np.nan], [np.inf, 3]]),
@@ -282,13 +283,14 @@ def test_which_array(folder):
     np.savez(folder / "b.npz", w=np.zeros(3))
     np.save(folder / "c.npy", REAL)
     assert refusal(folder, "a.npz", "c.npy") == (
-        "a.npz holds 2 arrays that could be the points, 'y' (12, 3), 'points' (10, 3). Say which one, such as --array y"
+        "a.npz contains 2 arrays that could be the points, 'y' (12, 3), 'points' (10, 3). Say which one, "
+        "such as --array y"
     )
     assert "a.npz has no array 'Points' (--array). Did you mean 'points'?" in refusal(
         folder, "a.npz", "c.npy", array=("Points",)
     )
-    assert "b.npz holds no array (n, d) of numbers; it has 'w' (3,). Save" in refusal(folder, "c.npy", "b.npz")
-    assert "array 'w' of a.npz must hold points (n, d)" in refusal(folder, "a.npz", "c.npy", array=("w",))
+    assert "b.npz contains no array (n, d) of numbers; it has 'w' (3,). Save" in refusal(folder, "c.npy", "b.npz")
+    assert "array 'w' of a.npz must contain points (n, d)" in refusal(folder, "a.npz", "c.npy", array=("w",))
     assert "of which there are 2; give it once, or once for each" in refusal(folder, "a.npz", "a.npz", array=("y",) * 3)
     assert "--array names an array of an NPZ file, and there is none" in refusal(folder, "c.npy", "c.npy", array=("y",))
 
@@ -300,8 +302,10 @@ def test_what_arrays_do_not_have(folder, tables):
     assert refusal(folder, "b.npy", "c.npy") == (
         "all files must have the same number of coordinates; b.npy has 3 and c.npy has 2"
     )
-    assert "--where keeps rows of tables, and b.npy holds an array" in refusal(folder, "b.npy", "b.npy", where="a = 1")
-    assert "--columns names columns of tables, and b.npy holds an" in refusal(folder, "b.npy", "b.npy", columns="a,b")
+    assert "--where keeps rows of tables, and b.npy contains an" in refusal(folder, "b.npy", "b.npy", where="a = 1")
+    assert "--columns names columns of tables, and b.npy contains an" in refusal(
+        folder, "b.npy", "b.npy", columns="a,b"
+    )
     assert refusal(folder, "a.csv", "b.npy") == (
         "columns of a.csv have names and those of b.npy have none; say which ones they are, in the order of b.npy: "
         "--columns x_0,x_1,x_2"
@@ -328,16 +332,16 @@ def test_a_csv_without_a_header(folder, tables):
         np.savetxt(folder / name, points, delimiter=",")
     for files in (("b.csv", "c.csv"), ("a.csv", "b.csv"), ("b.csv", "b.csv")):
         message = refusal(folder, *files)
-        assert message.startswith("the first line of b.csv holds numbers, '2.0")
+        assert message.startswith("the first line of b.csv contains numbers, '2.0")
         assert message.endswith(
             " first, where the columns should be named. If it has no header, put one above, such as x0,x1,x2, or save "
             "the points with numpy.save"
         )
     np.savetxt(folder / "b.csv", [[3, 4], [5, 5], [7, 8]], delimiter=",", fmt="%d")
     np.savetxt(folder / "c.csv", [[1, 1], [5, 5], [7, 8]], delimiter=",", fmt="%d")
-    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of c.csv holds numbers, '1' first")
+    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of c.csv contains numbers, '1' first")
     np.savetxt(folder / "c.csv", [[1, 2], [5, 5], [7, 8]], delimiter=",", fmt="%d")
-    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of b.csv holds numbers, '3' first")
+    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of b.csv contains numbers, '3' first")
 
 
 def test_numbers_may_be_names(folder):
@@ -350,7 +354,7 @@ def test_numbers_may_be_names(folder):
 
 def test_results_are_no_points(folder):
     (folder / "a.html").write_text("<html>")
-    assert "a.html seems to hold results, not points" in refusal(folder, "a.html", "a.html")
+    assert "a.html seems to contain results, not points" in refusal(folder, "a.html", "a.html")
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_seed_repeats_itself(run, arrays):
         (["real.npy", "fke.npy"], "there is no file fke.npy. Did you mean 'fake.npy'?"),
         (
             ["real.npy", "flat.npy"],
-            "flat.npy must hold points (n, d), one row each; its shape is (9,). For points on a",
+            "flat.npy must contain points (n, d), one row each; its shape is (9,). For points on a",
         ),
         (["real.npy", "fake.npy", "-o", "report.pdf"], "the file of -o must end in .html or .htm; got report.pdf"),
         (["real.npy", "fake.npy", "-o", "none/a.html"], "there is no folder none to write a.html to; make it first"),

@@ -79,7 +79,7 @@ class TestSummary:
     @pytest.mark.parametrize(("bins", "strategy"), [(15, "mass"), ("sweep", "width"), ("cube-root", "mass")])
     def test_a_grid_refuses_mass_bins(self, refusal, bins, strategy):
         grid = summarize(ece, [0, 1], [0.2, 0.7])
-        assert "a Grid holds width bins only" in refusal(ece, grid, bins=bins, strategy=strategy, error=SummaryError)
+        assert "a Grid has width bins only" in refusal(ece, grid, bins=bins, strategy=strategy, error=SummaryError)
 
     def test_other_summaries_hold_no_bins(self, refusal):
         message = refusal(bin_table, Moments.zero(), bins=2, strategy="width", error=SummaryError)
@@ -176,7 +176,7 @@ class TestLabelBins:
     def test_other_bins_are_refused(self, refusal):
         summary = summarize(ece, self.y, self.P, notion="classwise", bins=7)
         message = refusal(ece, summary, notion="classwise", error=SummaryError)
-        assert "this summary holds 7 width bins of each label; got bins=15" in message
+        assert "this summary has 7 width bins of each label; got bins=15" in message
         assert "7 width bins" in refusal(ece, summary, notion="classwise", bins=7, strategy="mass", error=SummaryError)
         other = summarize(ece, self.y, self.P, notion="classwise")
         words = "a classwise summary of 6 labels and 7 bins does not merge with a classwise summary of 6 labels and 15"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calibrant import ece
 from calibrant.core.binned import bin_table
-from calibrant.core.bins import bin_of, grid_edges, grid_starts, grid_uppers, joined, mass_edges, width_edges
+from calibrant.core.bins import bin_of, grid_edges, grid_starts, grid_uppers, joined_edges, mass_edges, width_edges
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import read_binary
@@ -156,8 +156,8 @@ class TestMass:
         assert found == pytest.approx(3 / 8 - 1.5 / 8, rel=1e-14)
 
     def test_joined_edges_keep_the_bin_of_zero(self):
-        assert joined(np.array([0.0, 0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.0, 0.4, 0.5, 1.0]
-        assert joined(np.array([0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.4, 0.5, 1.0]
+        assert joined_edges(np.array([0.0, 0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.0, 0.4, 0.5, 1.0]
+        assert joined_edges(np.array([0.0, 0.4, 1.0]), width_edges(2)).tolist() == [0.0, 0.4, 0.5, 1.0]
 
     def test_redraws_on_cells_keep_the_bin_of_zero(self):
         p = np.concatenate([np.zeros(50), np.linspace(0.01, 0.99, 50)])

@@ -29,7 +29,7 @@ from calibrant import (
 )
 from calibrant.core import dispatch
 from calibrant.core.catalogue import entries
-from calibrant.core.kinds import KINDS, kind_of, listed, part_of, read, read_alone
+from calibrant.core.kinds import KINDS, kind_of, kinds_words, part_of, read, read_alone
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import SummaryError
@@ -183,7 +183,7 @@ class TestAlone:
     ],
 )
 def test_listed_in_the_order_of_the_kinds(accepted, words):
-    assert listed(accepted) == words
+    assert kinds_words(accepted) == words
 
 
 class TestSharedOptions:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from calibrant.core import cells as module
 from calibrant.core import dispatch
 from calibrant.core.bins import COLUMNS, grid_edges, grid_uppers
-from calibrant.core.cells import Piece, cell_of, cell_sums, cell_sums_of_pieces
+from calibrant.core.cells import UnitRows, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.inputs.arrays import unit_weights
 
 DTYPES = ["float16", "float32", "float64"]
@@ -175,7 +175,7 @@ class TestPieces:
         p = rng.beta(0.3, 0.3, 300).astype(dtype)
         y = (rng.random(300) < p).astype(np.uint8)
         ends = [0, *cuts, 300]
-        pieces = (Piece(y[a:b], p[a:b]) for a, b in pairwise(ends))
+        pieces = (UnitRows(y[a:b], p[a:b]) for a, b in pairwise(ends))
         with mock.patch.object(dispatch, "FAST_ROWS", 1), mock.patch.object(module, "FAST_CHUNK", chunk):
             assert cell_sums_of_pieces(pieces).tolist() == cell_sums(y, p, unit_weights(300)).tolist()
 
@@ -184,13 +184,13 @@ class TestPieces:
         """Wherever such a row is among those that are looked at together, or after them."""
         require("numba")
         y, p = np.ones(n, np.uint8), np.full(n, 0.25)
-        assert cell_sums_of_pieces([Piece(y, p)]).tolist() == cell_sums(y, p, unit_weights(n)).tolist()
+        assert cell_sums_of_pieces([UnitRows(y, p)]).tolist() == cell_sums(y, p, unit_weights(n)).tolist()
         for j in range(n) if n < 1000 else (0, 1023, 1024, 1029):
             for bad in (np.nan, -0.1, -5e-324, np.nextafter(1, 2), np.inf, -np.inf, 1e300):
                 spoilt = p.copy()
                 spoilt[j] = bad
-                assert cell_sums_of_pieces([Piece(y, spoilt)]) is None
+                assert cell_sums_of_pieces([UnitRows(y, spoilt)]) is None
             for bad in (2, 128, 255):
                 spoilt = y.copy()
                 spoilt[j] = bad
-                assert cell_sums_of_pieces([Piece(spoilt, p)]) is None
+                assert cell_sums_of_pieces([UnitRows(spoilt, p)]) is None

@@ -54,13 +54,13 @@ def test_what_is_not_edited_is_read(name):
 @pytest.mark.parametrize(("name", "key"), FIELDS)
 def test_a_field_is_missing(name, key, refusal):
     message = refusal(Summary.from_bytes, edited(SUMMARIES[name], drop=key), error=SummaryError)
-    assert f"do not hold a whole {name.split()[0]}" in message
+    assert f"do not contain a whole {name.split()[0]}" in message
 
 
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_a_field_too_many(name, refusal):
     message = refusal(Summary.from_bytes, edited(SUMMARIES[name], more=1), error=SummaryError)
-    assert f"do not hold a whole {name.split()[0]}" in message
+    assert f"do not contain a whole {name.split()[0]}" in message
 
 
 @pytest.mark.parametrize(

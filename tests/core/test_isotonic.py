@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, lower_quantile, ranked
+from calibrant.core.isotonic import grouped_forecasts, isotonic_fit, isotonic_quantile, lower_quantile, ranked_outcomes
 from calibrant.inputs.arrays import unit_weights
 
 
@@ -70,14 +70,14 @@ def definition(y, q, w, tau, upper):
 @given(rows, st.sampled_from(sorted(LEVELS)), st.booleans(), st.sampled_from([1.0, 0.1, 7.0, 1e-3]))
 def test_is_the_maximum_of_minima(drawn, level, upper, factor):
     y, q, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
-    found = isotonic_quantile(ranked(y), w * factor, grouped(q), level, upper=upper)
+    found = isotonic_quantile(ranked_outcomes(y), w * factor, grouped_forecasts(q), level, upper=upper)
     assert found.tolist() == definition(y, q, w, LEVELS[level], upper)
 
 
 @given(rows, st.sampled_from(sorted(LEVELS)))
 def test_lower_quantile(drawn, level):
     y, _, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
-    assert lower_quantile(ranked(y), w, level) == quantile(y, w, LEVELS[level], False)
+    assert lower_quantile(ranked_outcomes(y), w, level) == quantile(y, w, LEVELS[level], False)
 
 
 @given(rows, st.sampled_from(sorted(LEVELS)), st.booleans())
@@ -85,13 +85,13 @@ def test_weights_are_repeated_rows(drawn, level, upper):
     y, q, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
     times = w.astype(int)
     twice = isotonic_quantile(
-        ranked(np.repeat(y, times)),
+        ranked_outcomes(np.repeat(y, times)),
         unit_weights(times.sum()),
-        grouped(np.repeat(q, times)),
+        grouped_forecasts(np.repeat(q, times)),
         level,
         upper=upper,
     )
-    assert twice.tolist() == isotonic_quantile(ranked(y), w, grouped(q), level, upper=upper).tolist()
+    assert twice.tolist() == isotonic_quantile(ranked_outcomes(y), w, grouped_forecasts(q), level, upper=upper).tolist()
 
 
 @given(rows, st.sampled_from(sorted(LEVELS)))
@@ -99,7 +99,7 @@ def test_both_fits_have_the_best_score(drawn, level):
     # No rising function scores better: the best over all thresholds is found by dynamic programming.
     y, q, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
     values, order = np.unique(y), np.argsort(q, kind="stable")
-    forecasts = grouped(q)
+    forecasts = grouped_forecasts(q)
 
     def loss(z, rows_):
         error = y[rows_] - z
@@ -111,7 +111,7 @@ def test_both_fits_have_the_best_score(drawn, level):
         best = np.minimum.accumulate(best) + [loss(z, order[start:end]) for z in values]
         start = end
     for upper in (False, True):
-        fit = np.repeat(isotonic_quantile(ranked(y), w, forecasts, level, upper=upper), forecasts.rows)
+        fit = np.repeat(isotonic_quantile(ranked_outcomes(y), w, forecasts, level, upper=upper), forecasts.rows)
         assert (np.diff(fit) >= 0).all()
         total = sum(loss(z, order[[i]]) for i, z in enumerate(fit))
         assert total == pytest.approx(best.min(), abs=1e-12)
@@ -123,7 +123,7 @@ def test_weights_that_are_no_multiples():
     shares = np.rint(w * 1e6)
     for level, tau in LEVELS.items():
         exact = definition(y, q, shares, tau, False)
-        assert isotonic_quantile(ranked(y), shares / 1e6, grouped(q), level).tolist() == exact
+        assert isotonic_quantile(ranked_outcomes(y), shares / 1e6, grouped_forecasts(q), level).tolist() == exact
 
 
 def test_many_rows_agree_with_pooled_halves():
@@ -131,17 +131,22 @@ def test_many_rows_agree_with_pooled_halves():
     n = 100_000
     q = np.arange(n, dtype=float)
     w = unit_weights(n)
-    np.testing.assert_array_equal(isotonic_quantile(ranked(q), w, grouped(q), 0.3), q)
-    falling = isotonic_quantile(ranked(-q), w, grouped(q), 0.3)
+    np.testing.assert_array_equal(isotonic_quantile(ranked_outcomes(q), w, grouped_forecasts(q), 0.3), q)
+    falling = isotonic_quantile(ranked_outcomes(-q), w, grouped_forecasts(q), 0.3)
     assert np.unique(falling).tolist() == [-(n - 1) + 0.3 * n - 1]
 
 
 def test_infinite_forecasts_are_only_ordered():
     y = np.array([3.0, 1.0, 2.0])
     finite, infinite = np.array([0.0, 1.0, 2.0]), np.array([-np.inf, 1.0, np.inf])
-    fits = [isotonic_quantile(ranked(y), unit_weights(3), grouped(q), 0.5).tolist() for q in (finite, infinite)]
+    fits = [
+        isotonic_quantile(ranked_outcomes(y), unit_weights(3), grouped_forecasts(q), 0.5).tolist()
+        for q in (finite, infinite)
+    ]
     assert fits[0] == fits[1]
 
 
 def test_one_row_isotonic_quantile():
-    assert isotonic_quantile(ranked(np.array([2.0])), unit_weights(1), grouped(np.array([5.0])), 0.9).tolist() == [2.0]
+    assert isotonic_quantile(
+        ranked_outcomes(np.array([2.0])), unit_weights(1), grouped_forecasts(np.array([5.0])), 0.9
+    ).tolist() == [2.0]

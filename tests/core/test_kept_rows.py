@@ -25,7 +25,7 @@ from calibrant import (
     summarize,
 )
 from calibrant.core import summary as codec
-from calibrant.core.kept_rows import KeptRows, distribution_table, joined, prediction_of
+from calibrant.core.kept_rows import KeptRows, distribution_columns, joined, prediction_of
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
@@ -214,7 +214,7 @@ def test_levels_are_compared_after_rounding():
 
 def test_a_verb_refuses_rows_of_another_kind(refusal):
     message = refusal(cme_test, of("interval"), error=SummaryError)
-    assert message.endswith("this summary holds rows of Intervals")
+    assert message.endswith("this summary has rows of Intervals")
     assert "decompose judges" in refusal(decompose, of("classes"), error=SummaryError)
 
 
@@ -247,14 +247,14 @@ def test_distributions_without_a_table_are_still_measured():
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_distributions_there_and_back(name):
     distribution = DISTRIBUTIONS[name]
-    kind, columns = distribution_table(distribution)
+    kind, columns = distribution_columns(distribution)
     assert columns.shape[0] == n
     halves = joined(distribution.take(slice(4)), distribution.take(slice(4, None)))
     for found in (prediction_of(kind, columns), halves):
         assert type(found) is type(distribution)
         assert found.shape == distribution.shape
-        assert distribution_table(found)[0] == kind
-        np.testing.assert_array_equal(distribution_table(found)[1], columns)
+        assert distribution_columns(found)[0] == kind
+        np.testing.assert_array_equal(distribution_columns(found)[1], columns)
 
 
 def test_a_foreign_kind(refusal):

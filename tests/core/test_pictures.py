@@ -69,7 +69,7 @@ CURVES = {
 
 
 def test_every_kind_is_here():
-    assert set(CURVES) == set(plots.KINDS)
+    assert set(CURVES) == set(plots.DRAWN_BY)
     assert all(CURVES[kind]().kind == kind for kind in CURVES)
 
 

@@ -21,7 +21,7 @@ from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernels import Exponential, Gaussian
 from calibrant.points import PointBlocks, PointMoments
 from calibrant.points.inputs import PointSets
-from calibrant.ranking.covariates import RankRows
+from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.summary import ExchangedCounts
 from calibrant.regions.christoffersen import Hits
 from calibrant.regions.coverage import IntervalMoments
@@ -125,7 +125,12 @@ def rank_covariates(y, p, w):
 
 
 def rank_rows(y, p, w):
-    return RankRows.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+    return KeptRanks.of(np.asarray(y), 3, np.stack([p, w], axis=1))
+
+
+def skill_rows(y, p, w):
+    given = Normal(np.asarray(y, float), 1.0)
+    return summarize("skill", p, given, weights=w, climatology=Normal(np.asarray(w, float), 2.0))
 
 
 def exchanged_ranks(y, p, w):
@@ -174,6 +179,7 @@ MAKERS = [
     grouped_ranks,
     rank_covariates,
     rank_rows,
+    skill_rows,
     exchanged_ranks,
     point_moments,
     point_blocks,
@@ -297,7 +303,7 @@ class TestValue:
 
 def test_every_kind_is_here_and_known_by_its_name():
     here = {type(example(make)).__name__: type(example(make)) for make in MAKERS}
-    of_one_verb = {"Hits", "IntervalMoments", "RankRows", "PointBlocks", "PointMoments"}  # which live with it
+    of_one_verb = {"Hits", "IntervalMoments", "SkillRows", "PointBlocks", "PointMoments"}  # which live with it
     assert set(here) == set(summaries.__all__) - {"Summary", "BinTable", "fold"} | of_one_verb
     assert {name: Summary.kinds[name] for name in here} == here
 
@@ -380,7 +386,7 @@ class TestRefused:
 
     def test_fields_missing(self, refusal):
         data = packed({"name": "Ordered", "values": {"dtype": {"plain": "float64"}}})
-        assert "do not hold a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
+        assert "do not contain a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
 
     def test_type_no_summary_has(self, refusal):
         data = packed({"name": "Grid", "values": {"sums": {"dtype": "|O", "shape": [1]}}}, b"\x00" * 8)

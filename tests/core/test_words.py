@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.words import (
+    bounds_words,
     cell,
-    interval,
     level,
     number,
     outward,
@@ -67,7 +67,7 @@ def test_levels_look_as_they_were_given(value, text):
 
 
 def test_cells_and_intervals():
-    assert interval((0.1, 12.5)) == "0.1000 to 12.50"
+    assert bounds_words((0.1, 12.5)) == "0.1000 to 12.50"
     assert cell("interval", (0.1, None)) == "0.1000 to –"
     assert cell("pvalue_adjusted", 0.0123) == cell("p-value", 0.0123) == "0.012"
     assert cell("n", np.int64(12345)) == "12,345"

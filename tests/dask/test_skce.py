@@ -93,7 +93,7 @@ def test_refusals(columns, cut, threads, refusal):
     assert "at least 2 rows" in refusal(skce, cut([0]), cut(np.eye(3)[:1]), kernel=Exponential(1.0))
     message = refusal(skce, y, P, weights=cut([1.0, 1e-20, 1e-20]), kernel=Exponential(1.0), error=NotApplicableError)
     assert message.startswith("one row carries all the weight")
-    assert refusal(skce, cut([0, 1, 7], 2), P).startswith("partition 1: y must hold column numbers 0..2")
+    assert refusal(skce, cut([0, 1, 7], 2), P).startswith("partition 1: y must contain column numbers 0..2")
     frame = {name: cut(columns[name], 100) for name in ("y", "mean", "std")}
     distribution = from_columns(Normal, "mean", "std")
     message = refusal(

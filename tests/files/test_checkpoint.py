@@ -311,7 +311,7 @@ def test_the_file_that_was_being_read_may_change_too(parts, broken_off, columns,
 
 def test_what_columns_hold_is_remembered(parts, broken_off, columns, write, refusal):
     write(parts / "part-9.parquet", {**columns, "p": columns["p"].astype(np.float32)}, slice(0, 50))
-    assert "part-9.parquet holds numbers of 32 bits, but of 64 bits in" in refusal(run, parts, broken_off)
+    assert "part-9.parquet contains numbers of 32 bits, but of 64 bits in" in refusal(run, parts, broken_off)
 
 
 @pytest.mark.parametrize(

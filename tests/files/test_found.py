@@ -138,9 +138,9 @@ def test_compressed_files_that_are_read(tmp_path, measure, require, name):
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
-        ("_delta_log/0.json", "is a table of Delta Lake, whose files hold removed rows too. "),
-        (".hoodie/hoodie.properties", "is a table of Hudi, whose files hold removed rows too. "),
-        ("metadata/v1.metadata.json", "is a table of Iceberg, whose files hold removed rows too. "),
+        ("_delta_log/0.json", "is a table of Delta Lake, whose files contain removed rows too. "),
+        (".hoodie/hoodie.properties", "is a table of Hudi, whose files contain removed rows too. "),
+        ("metadata/v1.metadata.json", "is a table of Iceberg, whose files contain removed rows too. "),
     ],
 )
 def test_tables_with_removed_rows(folder, refusal, mark, words):

@@ -137,8 +137,8 @@ def late(path, first, last):
 
 def becomes_texts(path):
     return (
-        f"column 'g' of {path} holds numbers in the first {ROWS_FOR_TYPES:,} rows and texts later; fix it, or save the "
-        "file as Parquet, where a column has one type"
+        f"column 'g' of {path} contains numbers in the first {ROWS_FOR_TYPES:,} rows and texts later; fix it, or save "
+        "the file as Parquet, where a column has one type"
     )
 
 
@@ -245,7 +245,7 @@ def test_two_columns_of_one_name(tmp_path, refusal):
 def test_a_text_among_numbers_is_named(tmp_path, refusal, text):
     (tmp_path / "a.csv").write_text("y,p\n" + "1,0.25\n" * 30 + f"0,{text}\n1,0.5\n")
     message = refusal(lambda: scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score"))
-    assert f"a.csv must hold numbers; row 30 (counted from 0) is the text {text!r}. Leave such cells empty" in message
+    assert f"a.csv must contain numbers; row 30 (counted from 0) is the text {text!r}. Leave such cells" in message
 
 
 def test_decimal_commas_are_recognised(tmp_path, refusal):
@@ -327,8 +327,8 @@ def test_types_and_names_with_braces(tmp_path, refusal, require):
     rows = {"y": [0, 1], "{p}": [{"a": 0.5}, {"a": 0.25}], "{row}": ["x{", "0.5"], "q{value}": [0.5, None]}
     pl.DataFrame(rows).write_parquet(tmp_path / "{a}.parquet")
     for name, words in (
-        ("{p}", "must hold numbers; it holds values of type Struct({'a': Float64}). Name another column"),
-        ("{row}", "must hold numbers; row 0 (counted from 0) is the text 'x{'. Leave such cells empty"),
+        ("{p}", "must contain numbers; it contains values of type Struct({'a': Float64}). Name another column"),
+        ("{row}", "must contain numbers; row 0 (counted from 0) is the text 'x{'. Leave such cells empty"),
         ("q{value}", "has no value in 1 of 2 rows, the first of them row 1 (counted from 0). Repair them"),
     ):
         message = refusal(lambda name=name: scan(tmp_path / "{a}.parquet", y="y", prediction=name).measure("ece"))

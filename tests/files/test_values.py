@@ -10,20 +10,20 @@ from calibrant.files.scan import scan
 def test_another_kind_of_values(three, refusal, suffix, measure):
     folder = three(lambda rows: rows.update(y=np.where(rows["y"], "yes", "no")), suffix)
     assert refusal(measure, folder) == (
-        f"column 'y' of f/1.{suffix} holds texts, but numbers in f/0.{suffix}; save all files with the same types"
+        f"column 'y' of f/1.{suffix} contains texts, but numbers in f/0.{suffix}; save all files with the same types"
     )
 
 
 def test_another_kind_of_what_is_filtered_by(three, refusal, measure):
     folder = three(lambda rows: rows.update(age=rows["age"].astype(str)))
-    assert refusal(measure, folder, where="age > 30").startswith("column 'age' of f/1.parquet holds texts, but numbers")
+    assert refusal(measure, folder, where="age > 30").startswith("column 'age' of f/1.parquet contains texts, but")
 
 
 def test_another_precision(three, refusal, measure):
     folder = three(lambda rows: rows.update(p=rows["p"].astype(np.float32)))
     assert refusal(measure, folder) == (
-        "column 'p' of f/1.parquet holds numbers of 32 bits, but of 64 bits in f/0.parquet: they would not fall into "
-        "the same bins. Save all files with the same precision"
+        "column 'p' of f/1.parquet contains numbers of 32 bits, but of 64 bits in f/0.parquet: they would not fall "
+        "into the same bins. Save all files with the same precision"
     )
 
 
@@ -39,8 +39,8 @@ def test_labels_that_would_be_two(three, refusal, measure, change, words):
     assert measure(folder)
     message = refusal(lambda: list(scan(folder, y="y", prediction="p", groups="age").batches()))
     assert message == (
-        f"column 'age' of f/1.parquet holds {words} in f/0.parquet: they would not fall into the same groups. Save all "
-        "files with the same types"
+        f"column 'age' of f/1.parquet contains {words} in f/0.parquet: they would not fall into the same groups. Save "
+        "all files with the same types"
     )
 
 
@@ -48,6 +48,6 @@ def test_days_and_moments(three, write, refusal):
     days = np.datetime64("2024-01-01") + np.arange(300) % 3
     folder = three(lambda rows: rows.update(age=days.astype("M8[us]")))
     write(folder / "0.parquet", {"y": np.array([0, 1]), "p": np.array([0.5, 0.5]), "age": days[:2].astype("M8[D]")})
-    assert "holds moments, but days in f/0.parquet" in refusal(
+    assert "contains moments, but days in f/0.parquet" in refusal(
         lambda: list(scan(folder, y="y", prediction="p", groups="age").batches())
     )

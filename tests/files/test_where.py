@@ -170,12 +170,12 @@ def test_rows_that_are_kept(kept, text, rows):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("whole > many", "'many' (where=) is not a value of column 'whole', which holds numbers"),
-        ("whole = nan", "which holds numbers"),
-        ("whole = 1_000", "which holds numbers"),
-        ("truth = yes", "which holds true and false"),
-        ("day > yesterday", "which holds dates such as 2024-12-31"),
-        ("many = 1", "which holds values of type List(Int64)"),
+        ("whole > many", "'many' (where=) is not a value of column 'whole', which contains numbers"),
+        ("whole = nan", "which contains numbers"),
+        ("whole = 1_000", "which contains numbers"),
+        ("truth = yes", "which contains true and false"),
+        ("day > yesterday", "which contains dates such as 2024-12-31"),
+        ("many = 1", "which contains values of type List(Int64)"),
     ],
 )
 def test_a_value_that_does_not_fit_its_column(kept, refusal, text, why):

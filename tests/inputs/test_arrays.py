@@ -81,7 +81,7 @@ def test_matrix_is_read_by_position(require, name):
 def test_verb_takes_every_column(require, name):
     library, make = COLUMNS[name]
     container = require(library)
-    # Bin (0, 0.5] holds 0.25 and no event; bin (0.5, 1] has mean 0.75 and one event in two: (0.25 + 2 * 0.25) / 3.
+    # Bin (0, 0.5] contains 0.25 and no event; bin (0.5, 1] has mean 0.75 and one event in two: (0.25 + 2 * 0.25) / 3.
     value = ece(make(container, OUTCOMES), make(container, SCORES), weights=make(container, [1, 1, 1]), bins=2)
     assert value == 0.25
 
@@ -401,7 +401,7 @@ REFUSED_PARAMETERS = {
     "a bool among objects": ((np.array([0.5, True], object), 1), ["mean must be real numbers", "row 1 is True (bool)"]),
     "one numpy bool": ((0, np.True_), ["std must be numbers", "True"]),
     "dates": ((np.array(["2020-01-01"], "M8[D]"), 1), ["mean must be real numbers", "datetime64"]),
-    "too large": (([10**400, 1], 1), ["mean must be numbers that float64 can hold", "too large"]),
+    "too large": (([10**400, 1], 1), ["mean must be numbers that float64 can represent", "too large"]),
     "missing argument": ((None, 1), ["mean is missing", "None"]),
     "ragged": (([[1, 2], [3]], 1), ["mean is not a regular array"]),
     "masked": ((np.ma.array([1.0, 2.0], mask=[0, 1]), 1), ["mean must not be masked; row 1"]),

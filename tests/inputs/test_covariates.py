@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from calibrant.errors import InputError
-from calibrant.inputs.covariates import MAX_CATEGORIES, read_covariates
+from calibrant.inputs.covariates import MAX_CATEGORIES, read_covariate_table
 
 X = np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]])
 
@@ -14,33 +14,33 @@ X = np.array([[1.0, 5.0], [2.0, 6.0], [4.0, 7.0]])
 class TestContainers:
     @pytest.mark.parametrize("make", [np.asarray, np.ndarray.tolist])
     def test_arrays_have_numbered_names(self, make):
-        found = read_covariates(make(X), 3, None)
+        found = read_covariate_table(make(X), 3, None)
         assert found.names == ("x0", "x1")
         assert (found.x == X).all()
         assert found.labels == ((), ())
 
     @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, dict])
     def test_frames_bring_names_and_categories(self, make):
-        found = read_covariates(make({"a": X[:, 0], "b": ["u", "t", "u"], "c": [True, False, True]}), 3, None)
+        found = read_covariate_table(make({"a": X[:, 0], "b": ["u", "t", "u"], "c": [True, False, True]}), 3, None)
         assert found.names == ("a", "b", "c")
         assert found.labels == ((), ("t", "u"), ("False", "True"))
         assert found.x.tolist() == [[1, 1, 1], [2, 0, 0], [4, 1, 1]]
 
     def test_series_have_a_name(self):
-        assert read_covariates(pd.Series(X[:, 0], name="age"), 3, None).names == ("age",)
+        assert read_covariate_table(pd.Series(X[:, 0], name="age"), 3, None).names == ("age",)
 
     def test_objects_that_are_numbers_are_numbers(self):
-        assert read_covariates(np.array([1, 2.5, 3], dtype=object), 3, None).labels == ((),)
+        assert read_covariate_table(np.array([1, 2.5, 3], dtype=object), 3, None).labels == ((),)
 
     def test_dropped_rows(self):
         keep = np.array([True, False, True])
         x = X.copy()
         x[1] = np.nan
-        assert read_covariates(x, 2, keep).x.tolist() == [[1, 5], [4, 7]]
+        assert read_covariate_table(x, 2, keep).x.tolist() == [[1, 5], [4, 7]]
 
 
 def test_numbers_of_categories():
-    found = read_covariates({"a": [1, 2, 3], "b": ["u", "t", "s"]}, 3, None)
+    found = read_covariate_table({"a": [1, 2, 3], "b": ["u", "t", "s"]}, 3, None)
     assert found.numbers.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 0]]
     assert found.columns([1]).names == ("b",)
     assert found.take(np.array([2])).x.tolist() == [[3, 0]]
@@ -48,7 +48,7 @@ def test_numbers_of_categories():
 
 def test_rare_categories_are_pooled():
     texts = [f"c{k:02}" for k in range(30) for _ in range(30 - k)] + ["other"] * 100
-    found = read_covariates(np.array(texts), len(texts), None).pooled
+    found = read_covariate_table(np.array(texts), len(texts), None).pooled
     (labels,) = found.labels
     assert len(labels) == MAX_CATEGORIES
     assert labels[-1] == "other ones"
@@ -72,4 +72,4 @@ def test_rare_categories_are_pooled():
 )
 def test_refused(x, words):
     with pytest.raises(InputError, match=words):
-        read_covariates(x, 3, None)
+        read_covariate_table(x, 3, None)

@@ -357,6 +357,21 @@ class TestQuantities:
         exact = cb.Samples(rng.normal(x[:, None] / 2, np.sqrt(0.5), size=(300, 49)))
         assert cb.uniformity_test(theta, exact, **given).pvalue > 0.01
 
+    def test_relations_of_quantities(self):
+        """The product of two coordinates is related to x, though neither coordinate is."""
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=400)
+        sign = np.where(rng.random(400) < 0.5, -1.0, 1.0)[:, None]
+        size = np.abs(rng.normal(size=(400, 2)))
+        size[:, 1] *= np.where(x > 0, 1.0, -1.0)
+        samples = cb.Samples(rng.normal(size=(400, 49, 2)))
+        options = {"covariates": x, "resamples": 99}
+        related = cb.conditional_test(sign * size, samples, quantity="product", **options)
+        assert related.pvalue <= 0.01
+        assert cb.conditional_test(sign * size, samples, **options).pvalue > 0.01
+        unequal = cb.Samples([row[: 9 + i % 5] for i, row in enumerate(samples.held)])
+        assert cb.conditional_test(sign * size, unequal, quantity="product", **options).pvalue <= 0.01
+
     @pytest.mark.parametrize("verb", [cb.ecdf_difference, cb.rank_histogram, cb.uniformity_test, cb.explain])
     def test_every_verb_takes_them(self, verb):
         samples = cb.Samples(self.draws)

@@ -112,9 +112,9 @@ class TestRefused:
 
     def test_infinite_at_the_wrong_end(self, refusal):
         message = refusal(Intervals, [0.0, inf], [1.0, inf], 0.9)
-        assert message == "lower must be -inf or finite; row 1 is inf. No interval has such a bound"
+        assert message == "lower must be -inf or finite; row 1 is inf. An interval cannot have this bound"
         message = refusal(Intervals, [-inf], [-inf], 0.9)
-        assert message == "upper must be inf or finite; row 0 is -inf. No interval has such a bound"
+        assert message == "upper must be inf or finite; row 0 is -inf. An interval cannot have this bound"
 
     def test_swap_does_not_repair_it(self, refusal):
         assert "row 0 is inf" in refusal(Intervals, [inf], [0.0], 0.9, crossed="swap")

@@ -390,7 +390,7 @@ class TestFaults:
             ([0, 0], [[1, 0, 0], [0.5, 0.4, 0]], None, "row 1 sums to 0.9. Take softmax in float32"),
             ([0, 0], [[1, 0, 0], [1.0, -0.5, 0.5]], None, "row 1, column 1 is -0.5"),
             ([0, 0], [[1, 0, 0], [0, np.nan, 1]], None, "row 1, column 1 is nan"),
-            ([0, 3], [[1, 0, 0], [0, 1, 0]], None, "y must hold column numbers 0..2 (3 columns); row 1 is 3."),
+            ([0, 3], [[1, 0, 0], [0, 1, 0]], None, "y must contain column numbers 0..2 (3 columns); row 1 is 3."),
             ([-1, 0], [[1, 0, 0], [0, 1, 0]], None, "row 0 is -1."),
             ([0, 0.5], [[1, 0, 0], [0, 1, 0]], None, "row 1 is 0.5."),
             ([0, np.nan], [[1, 0, 0], [0, 1, 0]], None, "row 1 is nan."),
@@ -476,7 +476,7 @@ class TestRefused:
             ({"debias": True}, "debias=True is defined for"),
             ({"n_bins": 5}, "Did you mean bins=?"),
             ({"classes": [0, 1]}, "takes no classes="),
-            ({"pos_label": "yes"}, "pos_label must be a number, as tensors hold no text; got 'yes'"),
+            ({"pos_label": "yes"}, "pos_label must be a number, as tensors contain no text; got 'yes'"),
         ],
     )
     def test_options_in_the_words_of_the_verb(self, torch, refusal, options, words):
@@ -502,8 +502,8 @@ class TestRefused:
             ((y, half.to(torch.complex64)), "got complex64"),
             ((y, half.to(torch.float8_e4m3fn)), "got float8_e4m3fn"),
             ((y, half.to_sparse()), "prediction must be a dense tensor; got torch.sparse_coo"),
-            ((y.to(torch.complex64), half), "y must hold 0 and 1; got values of type complex64"),
-            ((y > 0, torch.ones(4, 3) / 3), "y must hold column numbers 0..2; got values of type bool"),
+            ((y.to(torch.complex64), half), "y must contain 0 and 1; got values of type complex64"),
+            ((y > 0, torch.ones(4, 3) / 3), "y must contain column numbers 0..2; got values of type bool"),
             ((y, half, half > 0), "weights must be numbers; got values of type bool"),
         ]:
             assert words in refusal(metric.update, *batch)

@@ -412,7 +412,7 @@ class TestInputs:
         two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())
         for kernel in (Exponential(0.3, distance), Exponential("median", distance) * Delta()):
             message = refusal(verb, two, kernel=kernel, error=cb.errors.SummaryError)
-            assert "was made of two columns and holds one prob" in message
+            assert "was made of two columns and has one prob" in message
             assert message.endswith("Pass the kernel to summarize as well")
             assert skce(one, kernel=kernel) == pytest.approx(skce(Y1, P1, kernel=kernel), rel=1e-11)  # rows as they are
         assert skce(two, kernel=Exponential(0.3)) == pytest.approx(skce(Y1, P1, kernel=Exponential(0.3)), rel=1e-11)

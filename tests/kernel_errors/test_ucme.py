@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, summarize, ucme
-from calibrant.core.kept_rows import distribution_table
+from calibrant.core.kept_rows import distribution_columns
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
@@ -181,7 +181,7 @@ class TestLocationsAndOutcomes:
 
     def predictions(self, rows):
         if hasattr(rows, "distribution"):
-            return distribution_table(rows.distribution)[1]
+            return distribution_columns(rows.distribution)[1]
         return rows.p if hasattr(rows, "p") else rows.P
 
     @pytest.mark.parametrize("name", PREDICTIONS)

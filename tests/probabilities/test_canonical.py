@@ -341,12 +341,12 @@ class TestSummaries:
     def test_of_other_bins(self, refusal):
         cells = summarize("ece", Y, P, notion="canonical", bins=3)
         message = refusal(canonical, cells, None, bins=4, error=SummaryError)
-        assert "this summary holds 3 bins" in message
+        assert "this summary has 3 bins" in message
         assert "summarize('ece', y, prediction, notion='canonical', bins=4)" in message
         message = refusal(canonical, cells, None, bins=MedianVariance(), error=SummaryError)
         assert "needs all rows; this summary is of kind SimplexCells" in message
         kept = summarize("ece", Y, P, notion="canonical", bins=MedianVariance())
-        assert "this summary holds KeptRows" in refusal(canonical, kept, None, error=SummaryError)
+        assert "this summary has KeptRows" in refusal(canonical, kept, None, error=SummaryError)
 
     def test_rows_may_arrive_until_there_are_enough(self):
         option = {"notion": "canonical", "bins": MedianVariance(minsize=3)}

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant.core.claims import Subject
-from calibrant.core.findings import Setting, Verdict
-from calibrant.core.words import with_parts
+from calibrant.core.findings import Setting, Verdict, with_parts
 from calibrant.probabilities.group_claims import group_claims, group_words, stated_low
 from calibrant.probabilities.group_test import GroupFindings
 

@@ -131,7 +131,7 @@ class TestOptions:
     def test_a_grid_has_width_bins_only(self, refusal, options):
         grid = summarize("ece", [0, 1], [0.25, 0.5])
         message = refusal(reliability_curve, grid, error=SummaryError, **options)
-        assert message.startswith("a Grid holds width bins")
+        assert message.startswith("a Grid has width bins")
         assert "exact=True" in message
 
     def test_a_generator_moves_on(self):

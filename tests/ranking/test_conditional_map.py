@@ -78,7 +78,8 @@ class TestPicture:
 
     def test_in_words(self):
         assert "First region: for bmi " in plots.describe(MAP.kind, MAP.columns, MAP.details)
-        assert plots.marks(MAP.kind, MAP.columns, MAP.details) == []
+        marks = plots.marks(MAP.kind, MAP.columns, MAP.details)
+        assert [mark.text.split()[0] for mark in marks] == list(MAP.covariates)
 
 
 def test_refused():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.inputs.covariates import Covariates, read_covariates
+from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.scan import MIN_REGION_ROWS, Axis, Rule, Scan
 
@@ -79,7 +79,7 @@ def one_by_one(table, F, contrast, w):
 def test_every_region_is_looked_at(seed, contrast, weighted):
     rng = np.random.default_rng(seed)
     n = 90
-    table = read_covariates(
+    table = read_covariate_table(
         {"x": rng.normal(size=n).round(1), "k": rng.integers(0, 4, n), "c": rng.choice(list("abc"), n)}, n, None
     )
     F, w = rng.normal(size=(n, 2)), rng.uniform(1, 2, n) if weighted and not contrast else np.ones(n)

@@ -19,11 +19,11 @@ from calibrant.ranking import (
     rank_cauchy_test,
     rank_edf_test,
     rank_exchange_test,
-    rank_permutation_test,
     rank_score_test,
 )
-from calibrant.ranking.covariates import RankRows
+from calibrant.ranking.conditional_test import conditional_test
 from calibrant.ranking.effects import band_test
+from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.uniformity_test import rank_chi2_test, rank_smooth_test, uniformity_test
 from calibrant.summaries import Ranks
 
@@ -152,10 +152,9 @@ class TestShape:
         found = uniformity_test(Ranks.of([[0, 1], [3, 2]], 3, names=["low", "high"]))
         assert found.details["names"] == ("low", "high")
 
-    @pytest.mark.parametrize("test", [rank_score_test, partial(rank_permutation_test, resamples=99)])
-    def test_covariates(self, test):
+    def test_covariates(self):
         y, samples = case(D=1)
-        found = test(y, samples, covariates=ARRAYS["mu"][:, 1])
+        found = rank_score_test(y, samples, covariates=ARRAYS["mu"][:, 1])
         assert type(found.statistic) is float
         assert found.details["dof"] == 2
         assert np.isfinite(found.estimate).all()
@@ -240,7 +239,7 @@ class TestSeen:
     def test_fails_against_what_it_ignores(self):
         y, samples, mu = self.climatology()
         assert rank_score_test(y, samples, covariates=mu).pvalue <= 1e-10
-        assert rank_permutation_test(y, samples, covariates=mu, resamples=199).pvalue <= 1 / 200
+        assert conditional_test(y, samples, covariates=mu, resamples=199).pvalue <= 1 / 200
 
     def test_fails_in_groups(self):
         y, samples, mu = self.climatology()
@@ -298,12 +297,12 @@ class TestDistributions:
         parts = sum(summarize("ranks", y[part], samples.take(part)) for part in np.array_split(order, 7))
         assert test(parts, rng=0) == whole
 
-    @pytest.mark.parametrize("verb", [uniformity_test, rank_score_test, rank_permutation_test])
+    @pytest.mark.parametrize("verb", [uniformity_test, rank_score_test, conditional_test])
     def test_batches_with_groups_and_covariates(self, verb):
         y, samples = drawn()
         rng = np.random.default_rng(0)
         given = {"groups": rng.integers(0, 2, 60)} if verb is uniformity_test else {"covariates": rng.normal(size=60)}
-        fixed = {"resamples": 99} if verb is rank_permutation_test else {}
+        fixed = {"resamples": 99} if verb is conditional_test else {}
         whole = verb(y, samples, **given, **fixed)
         parts = [
             summarize(verb, y[rows], samples.take(rows), **fixed, **{k: v[rows] for k, v in given.items()})
@@ -377,8 +376,8 @@ class TestRefusal:
             (rank_score_test, {}, "needs covariates="),
             (rank_score_test, {"covariates": np.zeros(59)}, "expected 60 rows"),
             (rank_score_test, {"covariates": np.where(np.arange(60) == 17, np.nan, 1.0)}, "row 17"),
-            (rank_permutation_test, {}, "needs covariates="),
-            (rank_permutation_test, {"covariates": np.arange(60), "resamples": 0}, "resamples must be at least 1"),
+            (conditional_test, {}, "needs covariates="),
+            (conditional_test, {"covariates": np.arange(60), "resamples": 0}, "resamples must be at least 1"),
         ],
         ids=lambda given: given if isinstance(given, str) else None,
     )
@@ -409,8 +408,7 @@ class TestRefusal:
         assert "Ranks.of(ranks, M, groups=...)" in refusal(uniformity_test, ranks, groups=["a", "b"])
         assert "Ranks.of(ranks, M, covariates=...)" in refusal(rank_score_test, ranks, covariates=[1.0, 2.0])
         assert "covariates" in refusal(rank_score_test, ranks, error=SummaryError)
-        assert "RankRows" in refusal(rank_permutation_test, ranks, error=SummaryError)
-        kept = RankRows.of([0, 1], 3, [1.0, 2.0])
+        kept = KeptRanks.of([0, 1], 3, [1.0, 2.0])
         assert "summarize" in refusal(rank_score_test, kept, error=SummaryError)
 
     def test_weights_of_batches_that_differ(self, refusal):
@@ -420,7 +418,6 @@ class TestRefusal:
             (uniformity_test, {}),
             (uniformity_test, {"groups": np.arange(60) % 2}),
             (rank_score_test, x),
-            (rank_permutation_test, x),
         ):
             parts = [summarize(verb, y, samples, weights=np.full(60, w), **options) for w in (1.0, 2.0)]
             assert "unequal weights" in refusal(verb, parts[0] + parts[1])
@@ -428,7 +425,7 @@ class TestRefusal:
     def test_sum_of_nothing(self, refusal):
         assert "no rows" in refusal(uniformity_test, sum([]))
         assert "no rows" in refusal(uniformity_test, Ranks.zero())
-        assert "no rows" in refusal(rank_permutation_test, RankRows.zero())
+        assert "no rows" in refusal(conditional_test, KeptRanks.zero())
 
 
 def raw(verb, ranks, **options):

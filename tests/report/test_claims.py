@@ -203,7 +203,7 @@ class TestTolerances:
         assert "Which tolerance do these rows support?" in page
         assert '2 percentage points <span class="tag">this verdict</span></th><td class="good">' in page
         text = " ".join(as_text(found).split())
-        assert "1 percentage point: cannot tell; 2 percentage points: shown to be within;" in text
+        assert "1 percentage point: cannot tell; 2 percentage points: the error is smaller;" in text
 
 
 class TestMarks:
@@ -267,7 +267,7 @@ class TestParts:
     def test_terminal_and_notebook(self):
         found = self.measured(self.DESCRIBES, self.DECIDES)
         lines = as_text(found).splitlines()[-5:]
-        assert [line.split()[0] for line in lines] == ["measurement", "The", "Kuiper", "Description:", "SKCE"]
+        assert [line.split()[0] for line in lines] == ["measurement", "Used", "Kuiper", "Description:", "SKCE"]
         assert "<tr><th>Kuiper</th>" in as_html_fragment(found)
         assert "<tr><td>SKCE</td>" in as_html_fragment(found)
 

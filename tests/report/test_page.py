@@ -14,7 +14,7 @@ import pytest
 import calibrant as cb
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
-from calibrant.report.page import AUDIT, COMPARISON, KINDS, MARKS, MODELS, frame_of, render, tone_of
+from calibrant.report.page import AUDIT, COMPARISON, KIND_TITLES, MARKS, MODELS, frame_of, render, tone_of
 from calibrant.report.text import as_html_fragment, as_text
 
 NAMES = ["churn", "digits", "calm", "points", "hostile"]
@@ -298,7 +298,7 @@ def visible(page):
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "unknown"])
+@pytest.mark.parametrize("kind", [*KIND_TITLES, "unknown"])
 def test_points_and_models_are_compared(kind):
     assert frame_of(kind) is {"points": COMPARISON, "comparison": MODELS}.get(kind, AUDIT)
 

@@ -58,6 +58,9 @@ CURVES = {
     "rank_histogram of columns": rank_histogram(RANKS),
     "ecdf_difference": ecdf_difference(RANKS),
     "expected_coverage": expected_coverage(RANKS),
+    "conditional_map": cb.conditional_map(
+        FORECAST.mean + ERRORS, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
+    ),
     "cloud": POINTS["cloud"],
     "coordinates": POINTS["location"],
     "coordinates, ratios": POINTS["spread"],
@@ -87,7 +90,7 @@ def root(kind):
 
 
 def test_every_kind_is_here():
-    assert {curve.kind for curve in CURVES.values()} == set(plots.KINDS)
+    assert {curve.kind for curve in CURVES.values()} == set(plots.DRAWN_BY)
 
 
 def test_text_is_text(root, kind):
@@ -104,6 +107,7 @@ def test_text_is_text(root, kind):
         "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
         "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
+        "conditional_map": ("shift, sd", "b, p = 0.010"),
         "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),

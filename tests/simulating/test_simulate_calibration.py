@@ -321,7 +321,7 @@ class TestCheckpoint:
 
     def test_one_runner_at_a_time(self, tmp_path, refusal):
         pytest.importorskip("fcntl")
-        with module.locked(tmp_path / "run.json"):
+        with module.file_lock(tmp_path / "run.json"):
             assert "another run is using the checkpoint" in refusal(run, checkpoint=tmp_path)
         run(checkpoint=tmp_path)
 
@@ -429,6 +429,18 @@ class TestWorkers:
         for failure in found.failures:
             np.testing.assert_array_equal(failure.theta, right.y[failure.index])
         np.testing.assert_array_equal(found.prediction.held, right.prediction.held[found.index])
+
+    def test_a_script_without_a_main_guard(self, tmp_path):
+        script = tmp_path / "script.py"
+        folder = Path(__file__).parent
+        script.write_text(
+            f"import sys; sys.path.insert(0, {str(folder)!r})\nimport models, calibrant as cb\n"
+            "cb.simulate_calibration(models.array_prior, models.array_simulator, models.array_sampler, n=20, draws=9, "
+            "workers=2)\n"
+        )
+        done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 1
+        assert "Put the call under if __name__ == '__main__':" in done.stderr.splitlines()[-1]
 
     def test_functions_that_cannot_be_pickled(self, refusal, tmp_path):
         import threading

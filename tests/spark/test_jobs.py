@@ -27,7 +27,7 @@ from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotA
 from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import partitions
 from calibrant.spark.jobs import quoted
-from calibrant.spark.partitions import Part, merged, tables
+from calibrant.spark.partitions import SentPart, merged, tables
 from calibrant.testing.data import numbers
 
 pytestmark = [
@@ -498,7 +498,11 @@ def test_rows_of_a_partition_that_is_large_are_counted_by_compiled_code(require,
 
 
 def test_the_first_refusal_is_told():
-    parts = [Part(3, 0, None, None, b""), Part(5, 0, "InputError", "b", None), Part(4, 0, "SummaryError", "a", None)]
+    parts = [
+        SentPart(3, 0, None, None, b""),
+        SentPart(5, 0, "InputError", "b", None),
+        SentPart(4, 0, "SummaryError", "a", None),
+    ]
     assert merged(sorted(parts), 10).words == "a"
 
 
@@ -506,7 +510,7 @@ def test_summaries_that_do_not_merge_are_told():
     from calibrant.core.grid import Grid
     from calibrant.core.ordered import Ordered
 
-    found = merged([Part.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
+    found = merged([SentPart.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
     assert found.error == "SummaryError"
     assert found.words.startswith("partitions 0 and later: ")
 

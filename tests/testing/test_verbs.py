@@ -8,7 +8,7 @@ from calibrant.core.catalogue import Entry, NoOptions, enter, find
 from calibrant.core.kinds import KINDS
 from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
-from calibrant.testing import DATA, PROPERTIES, PerRow, Subject, check_verb
+from calibrant.testing import DATA, PROPERTIES, PerRow, VerbUnderTest, check_verb
 from calibrant.testing.data import judgement, names_of, numbers
 
 
@@ -52,7 +52,7 @@ class TestCheckVerb:
     )
     def test_a_verb_that_lacks_a_property(self, broken, lacking):
         verb = mean_of(broken)
-        subject = Subject(find(verb), "one interval")
+        subject = VerbUnderTest(find(verb), "one interval")
         with pytest.raises(AssertionError):
             PROPERTIES[lacking].check(subject, np.random.default_rng(0))
         with pytest.raises(AssertionError, match=f"'{lacking}' on the data 'one interval'"):
@@ -66,7 +66,9 @@ class TestCheckVerb:
 
         verb = mean_of(scores)
         with pytest.raises(AssertionError, match="an input was modified"):
-            PROPERTIES["inputs are not modified"].check(Subject(find(verb), "one interval"), np.random.default_rng(0))
+            PROPERTIES["inputs are not modified"].check(
+                VerbUnderTest(find(verb), "one interval"), np.random.default_rng(0)
+            )
 
     @pytest.mark.usefixtures("entered")
     def test_a_kind_without_data(self):
@@ -118,7 +120,7 @@ class TestData:
             assert np.unique(y).size == y.size
 
     def test_labels_travel_with_their_rows(self):
-        subject = Subject(find(coverage_gap), "intervals", {"groups": PerRow(("a", "b"))})
+        subject = VerbUnderTest(find(coverage_gap), "intervals", {"groups": PerRow(("a", "b"))})
         case = subject.case(np.random.default_rng(0))
         cut = case.rows(slice(5, 9))
         assert cut.options["groups"].tolist() == case.options["groups"][5:9].tolist()
@@ -134,7 +136,7 @@ class TestNumbers:
 
     def test_of_a_prediction_alone(self):
         case = DATA["intervals"].make(np.random.default_rng(0), 20)
-        subject = Subject(find(width), "intervals")
+        subject = VerbUnderTest(find(width), "intervals")
         assert subject.value(case).tolist() == width(case.prediction).tolist()
         assert subject.value_of(subject.summary(case)).tolist() == pytest.approx(width(case.prediction).tolist())
 

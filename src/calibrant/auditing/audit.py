@@ -13,12 +13,12 @@ from calibrant.auditing.probabilities import audit_binary, audit_classes, binary
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict
+from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
-from calibrant.core.words import listed, with_parts
+from calibrant.core.words import listed
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
-from calibrant.inputs.covariates import read_covariates
+from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
@@ -221,7 +221,7 @@ def audit(
         clusters=None if clusters is None else _clusters(rows, clusters, weights),
         calibration_size=m,
         columns=_names(rows, columns),
-        covariates=None if covariates is None else read_covariates(covariates, rows.n, keep),
+        covariates=None if covariates is None else read_covariate_table(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
         quantity=by,
     )
@@ -318,8 +318,8 @@ def audit_of(
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
     shared = (
-        f"The verdict has {len(families)} families of tests: {listed(families)}. P-values in the verdict, and adjusted "
-        "ones in tables, allow for all of them together."
+        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and "
+        "adjusted ones in tables, allow for all of them together."
     )
     findings = Findings(
         kind=kind,

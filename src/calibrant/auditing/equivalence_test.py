@@ -89,7 +89,7 @@ def equivalence_test(
 
     Examples
     --------
-    400 rows of the probability 0.5, of which 204 happen: the error is 0.01, and s = 0.025.
+    400 rows with the probability 0.5 and 204 events: the error is 0.01, and s = 0.025.
 
     >>> import numpy as np
     >>> result = equivalence_test([1] * 204 + [0] * 196, np.full(400, 0.5), tolerance=0.06)
@@ -178,7 +178,7 @@ def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
     if isinstance(y, Ranks):
         for name, value in {"prediction": prediction, "weights": weights}.items():
             if value is not None:
-                raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
+                raise InputError(f"{name} cannot be given with a summary, which has the rows already")
         ranks = y
     else:
         ranks = cast(Ranks, entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng})))

@@ -24,7 +24,7 @@ from calibrant.core.mean_interval import (
     interval_of,
     refuse_unseen,
     score_limits,
-    student,
+    student_interval,
 )
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
@@ -137,8 +137,8 @@ def interval(
     outcomes from a normal distribution, intervals of the mean interval score at level 0.95 cover 0.74, 0.83 and 0.93
     of the time with 50, 100 and 1,000 rows, because misses are rare and their penalties large; intervals of the mean
     Brier score of rows with probability 0.01 cover 0.63 of the time with 100 rows. The numbers of rows in the table
-    are chosen for this reason; with weights they are effective numbers. Rows of which a few carry the mean or decide
-    the interval are refused.
+    are chosen for this reason; with weights they are effective numbers. Data in which a few rows
+    dominate the mean or its interval are refused.
 
     The interval of `mmd` has ``estimator="block"`` by default, with n/100 but at most √n points in a block, and may
     have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
@@ -208,7 +208,7 @@ def interval(
         raise SummaryError(f"interval of {entry.name} reads Moments; got {type(summary).__name__}")
     if entry.name == "coverage":
         return _of_coverage(entry, summary, level, method)
-    return student(entry, summary, completed, level)
+    return student_interval(entry, summary, completed, level)
 
 
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:

@@ -8,22 +8,22 @@ from calibrant.core.catalogue import ENTRIES, Entry
 from calibrant.errors import NotApplicableError
 
 
-class Refusal(NamedTuple):
+class NoInterval(NamedTuple):
     """Why there is no interval, and what to do."""
 
     reason: str
     remedy: str
 
 
-WORST_OF_GROUPS = Refusal(
+WORST_OF_GROUPS = NoInterval(
     "it is chosen from several groups or averages their distances, so it is biased away from the level",
     "coverage_curve with groups= has limits of the coverage of each group; simultaneous=True makes them joint",
 )
-PREDICTIONS_ALONE = Refusal(
+PREDICTIONS_ALONE = NoInterval(
     "it does not depend on outcomes, so its value for these predictions is exact", "use the value itself"
 )
 REFUSALS = {
-    "contraction": Refusal(
+    "contraction": NoInterval(
         "it is a ratio whose denominator, the spread of all outcomes, is estimated too",
         "compare predictions by crps, which has an interval",
     ),
@@ -31,27 +31,27 @@ REFUSALS = {
     "width": PREDICTIONS_ALONE,
     "coverage_gap": WORST_OF_GROUPS,
     "size_stratified_coverage": WORST_OF_GROUPS,
-    "coverage_hsic": Refusal(
+    "coverage_hsic": NoInterval(
         "near independence it has no normal distribution, and no limits are known that cover",
         "coverage_hsic_test says whether a value is more than chance",
     ),
-    "coverage_width_criterion": Refusal(
+    "coverage_width_criterion": NoInterval(
         "its penalty jumps where coverage falls below the level", "take the interval of coverage, and width"
     ),
-    "decompose": Refusal(
+    "decompose": NoInterval(
         "its parts are fitted to the same rows and biased, miscalibration upwards",
         "take the interval of the mean score, and that of cutoff_error for calibration",
     ),
-    "direction": Refusal(
+    "direction": NoInterval(
         "its parts are sums of absolute gaps of one sign, which are biased upwards",
         "take the interval of cutoff_error or ece",
     ),
-    "ucme": Refusal(
+    "ucme": NoInterval(
         "it depends on the test locations, and a calibrated model has a value above 0 of unknown size",
         "take the interval of skce, or test with cme_test",
     ),
-    "skce_test": Refusal("a test has a p-value in place of an interval", "take the interval of skce"),
-    "cme_test": Refusal("a test has a p-value in place of an interval", "take the interval of skce"),
+    "skce_test": NoInterval("a test has a p-value in place of an interval", "take the interval of skce"),
+    "cme_test": NoInterval("a test has a p-value in place of an interval", "take the interval of skce"),
 }
 SIZES = {
     "binary": "cutoff_error or ece",
@@ -67,13 +67,15 @@ def no_interval(entry: Entry[Any, Any], served: tuple[str, ...]) -> NotApplicabl
     return NotApplicableError(f"no valid interval is known for {entry.name}: {found.reason}. Instead, {found.remedy}")
 
 
-def _by_kind(entry: Entry[Any, Any], served: tuple[str, ...]) -> Refusal:
+def _by_kind(entry: Entry[Any, Any], served: tuple[str, ...]) -> NoInterval:
     size = next((SIZES[kind] for kind in entry.predictions if kind in SIZES), "")
     if entry.kind == "test" and size:
-        return Refusal("a test has a p-value in place of an interval", f"take the interval of {size}")
+        return NoInterval("a test has a p-value in place of an interval", f"take the interval of {size}")
     if entry.kind == "curve" and size:
-        return Refusal("a curve has many values, with bands of its own", f"read these, or take the interval of {size}")
-    return Refusal(
+        return NoInterval(
+            "a curve has many values, with bands of its own", f"read these, or take the interval of {size}"
+        )
+    return NoInterval(
         "it brings no limits", f"give its Entry limits=, or take one of {', '.join((*served, *own_limits()))}"
     )
 

@@ -206,7 +206,7 @@ def student(
         heaviest = int(np.argmax(np.abs(spread)))
         raise NotApplicableError(
             f"the mean difference depends on {few:.3g} effective {unit}s, {deciding:g} are needed: {unit} {heaviest} "
-            f"alone differs by {largest * d[heaviest]:.4g}. No interval of such a mean covers; use more {unit}s"
+            f"alone differs by {largest * d[heaviest]:.4g}. No interval for this mean covers; use more {unit}s"
         )
     if time is None:
         m = total**2 / float((w**2).sum())

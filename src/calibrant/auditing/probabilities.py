@@ -23,7 +23,7 @@ from calibrant.auditing.measurements import (
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.claims import ALL_ROWS, Claim, Subject
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, with_parts
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
@@ -315,7 +315,7 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindi
         parts.figures,
         (parts.table,),
     )
-    verdict = words.with_parts(top.verdict, "classes", facts.K, parts.claims, parts.how, setting)
+    verdict = with_parts(top.verdict, "classes", facts.K, parts.claims, parts.how, setting)
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))

@@ -144,7 +144,7 @@ def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
     return [*sentences, "Limits of skill hold for all coordinates together."] if sentences else []
 
 
-NOR = "Nor informative, no better than always predicting the marginal distribution"
+NOR = "Nor are they informative, no better than always predicting the marginal distribution"
 
 
 def _named(claims: list[Claim]) -> str:

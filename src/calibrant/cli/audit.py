@@ -47,13 +47,14 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
         columns, scan = scan_of(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
         rows = _first_outcomes(scan, columns) if many else reading.whole()
-    labels = labels_of(cells(rows, columns.y[0]), columns, request)
+    labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
         return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
-            f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) holds lists, and --p names the probability "
-            "of one event; save class probabilities with a column for each class, and name these with --p-cols"
+            f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
+            "probability of one event; save class probabilities with a column for each class, and name these with "
+            "--p-cols"
         )
     from calibrant.auditing.audit import audit
 
@@ -164,7 +165,7 @@ def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
     return first.head(LABEL_ROWS)
 
 
-def labels_of(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
+def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
     """Return the labels as values of the outcome column, as keywords of `audit`."""
     found = {}
     if request.pos_label is not None:

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from calibrant.cli.audit import audit_files
-from calibrant.cli.conditions import Outcome, judge, read_condition
+from calibrant.cli.conditions import ConditionResult, judge, read_condition
 from calibrant.cli.options import Request
 from calibrant.cli.output import check_output, check_places, emit, holds_results, read_results, signed, tell
 from calibrant.errors import InputError, printable
@@ -65,7 +65,7 @@ def _append(path: Path, text: str) -> None:
         tell(f"the step summary {path} could not be written: {problem.strerror}")
 
 
-def junit(outcomes: Sequence[Outcome], source: str, headline: str) -> str:
+def junit(outcomes: Sequence[ConditionResult], source: str, headline: str) -> str:
     """Return one test per condition; those that failed show the verdict."""
     failures = sum(outcome.failed for outcome in outcomes)
     counts = {"tests": str(len(outcomes)), "failures": str(failures), "errors": "0", "skipped": "0"}
@@ -81,7 +81,7 @@ def junit(outcomes: Sequence[Outcome], source: str, headline: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
-def step_summary(outcomes: Sequence[Outcome], source: str, headline: str) -> str:
+def step_summary(outcomes: Sequence[ConditionResult], source: str, headline: str) -> str:
     """Return a heading, the verdict and a table of the conditions."""
     rows = [
         f"| {'❌ failed' if outcome.failed else '✅ passed'} | {_escaped(outcome.condition.name)} "

@@ -206,8 +206,9 @@ def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mappi
     for name in draws:
         if name not in lists:
             raise InputError(
-                f"column {shown(name)} of {path} (--draws) holds no lists; --draws names lists of numbers, the draws "
-                "of each row, and --draw-cols a column for each draw. CSV holds no lists: use Parquet, NDJSON or NPZ"
+                f"column {shown(name)} of {path} (--draws) contains no lists; --draws names lists of numbers, the "
+                "draws of each row, and --draw-cols a column for each draw. CSV has no lists: use Parquet, NDJSON or "
+                "NPZ"
             )
     _check_vectors(each_once(y, "--y"), each_once(draws, "--draws"), request, lists)
     return y, [("--draws", draws)]

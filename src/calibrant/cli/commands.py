@@ -1,4 +1,4 @@
-"""All commands, each of which imports what it needs when it runs."""
+"""All commands. Each imports what it needs when it runs."""
 
 from __future__ import annotations
 
@@ -71,12 +71,13 @@ def audit(
     COLUMNS are a pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
-    Folders such as date=2024-01-31 give a column. With more than 20 million rows, probabilities are read in batches
-    and counted in narrow cells, so memory does not grow; --exact keeps all distinct ones. With --resume the state
-    is kept in a file beside the report, or in calibrant.checkpoint, and the same command resumes from it.
+    A folder named date=2024-01-31 gives its rows a column date. With more than 20 million rows, probabilities are read
+    in batches and counted in narrow cells, so memory does not grow; --exact keeps all distinct probabilities. With
+    --resume the state is kept in a file beside the report, or in calibrant.checkpoint, and the same command resumes
+    from it.
 
-    For intervals at several levels repeat --lower, --upper and --level; the first of each belong together, then the
-    second.
+    For intervals at several levels repeat --lower, --upper and --level. They are matched in the order in which they are
+    given.
 
     Draws are lists of numbers (--draws), in an NPZ file an array of shape (n, M), or have a column each (--draw-cols).
     For vectors name a column for each coordinate, --y a,b --draws draws_of_a,draws_of_b, or arrays of shapes (n, D) and
@@ -125,8 +126,8 @@ def samples(
     such as 'x_*', names separated by commas, or a column of lists. Columns are matched by name. In an NPZ file the only
     array (n, d) is taken, or the one that --array names.
 
-    The real points must not be those that the model was fitted to. With --no-real there are none, and only the
-    diversity of each file is measured. Without -o and --json, the results are printed.
+    The real points must not be those that the model was fitted to. With --no-real no file contains real points, and
+    only the diversity of each file is measured. Without -o and --json, the results are printed.
 
     With --fail-if the exit status is 1 if a condition holds: the verdict different, or a measurement as in calibrant
     check.

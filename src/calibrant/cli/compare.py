@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.audit import clusters_of, labels_of, scan_of
+from calibrant.cli.audit import clusters_of, outcome_labels, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import CompareRequest, Request
 from calibrant.cli.output import (
@@ -77,7 +77,7 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
             clusters=clusters_of(rows, first, columns),
             weights=first.weights,
             names=_names(files, request),
-            **labels_of(rows[columns.y[0]], columns, asked[request.p[0]]),
+            **outcome_labels(rows[columns.y[0]], columns, asked[request.p[0]]),
         )
 
 

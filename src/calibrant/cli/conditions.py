@@ -57,7 +57,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConditionResult:
     """A condition and what was measured."""
 
     condition: Condition
@@ -144,14 +144,14 @@ def _no_condition(text: str) -> InputError:
     )
 
 
-def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[Outcome]:
+def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[ConditionResult]:
     """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
     return [_judged(condition, results) for condition in conditions]
 
 
-def _judged(condition: Condition, results: Mapping[str, Any]) -> Outcome:
+def _judged(condition: Condition, results: Mapping[str, Any]) -> ConditionResult:
     if isinstance(condition.threshold, str):
-        return Outcome(condition, _verdict(condition.threshold, results))
+        return ConditionResult(condition, _verdict(condition.threshold, results))
     part, _, field = condition.name.rpartition(".")
     if part == WORST_GROUP or part.startswith(f"{GROUPS}."):
         group, numbers = (
@@ -161,7 +161,7 @@ def _judged(condition: Condition, results: Mapping[str, Any]) -> Outcome:
     else:
         group, (value, rounding) = "", _looked_up(condition.name, results)
     _refuse_impossible(condition)
-    return Outcome(condition, value, rounding, group if part == WORST_GROUP else "")
+    return ConditionResult(condition, value, rounding, group if part == WORST_GROUP else "")
 
 
 def _verdict(word: str, results: Mapping[str, Any]) -> str:

@@ -166,7 +166,7 @@ def _numbers_in(names: Sequence[str]) -> list[float]:
 
 def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[float]:
     if request.levels is not None:
-        levels = read_levels(request.levels)
+        levels = typed_levels(request.levels)
         if len(levels) != len(columns.p):
             raise InputError(
                 f"--levels must give one level for each of the {len(columns.p)} columns {listing(columns.p, most=6)}; "
@@ -191,17 +191,17 @@ def _of_file(table: TableFile, wanted: int) -> list[float]:
         return []
     for level in levels:
         if not 0 < level < 1:
-            raise InputError(f"the array {shown(name)} of {table.path} must hold levels; {outside(level)}")
+            raise InputError(f"the array {shown(name)} of {table.path} must contain levels; {outside(level)}")
     tell(f"levels are taken from the array {shown(name)} of {table.path}: {', '.join(f'{v:g}' for v in levels)}")
     return levels
 
 
-def read_levels(text: str) -> list[float]:
+def typed_levels(text: str) -> list[float]:
     """Return the levels of ``0.05,0.5,0.95``.
 
     Examples
     --------
-    >>> read_levels("0.05, 0.5,0.95")
+    >>> typed_levels("0.05, 0.5,0.95")
     [0.05, 0.5, 0.95]
     """
     levels = []

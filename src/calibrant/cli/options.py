@@ -34,7 +34,7 @@ NAMING = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """Which rows to read, how the file is written, and the options of measurements."""
 
     where: str | None = None
@@ -70,7 +70,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Request(Reading):
+class Request(ReadingOptions):
     """The options of an audit."""
 
     y: str | None = None
@@ -115,7 +115,7 @@ class Request(Reading):
 
 
 @dataclass(frozen=True)
-class CompareRequest(Reading):
+class CompareRequest(ReadingOptions):
     """The options of a comparison of predictions of the same rows."""
 
     y: str | None = None
@@ -128,7 +128,7 @@ class CompareRequest(Reading):
 
 
 @dataclass(frozen=True)
-class PointRequest(Reading):
+class PointRequest(ReadingOptions):
     """The options of a comparison of points."""
 
     columns: str | None = None
@@ -185,7 +185,7 @@ JUDGED = (
         "--alternative",
         type=click.Choice(get_args(Alternative)),
         metavar="NAME",
-        help="Errors of coverage that count: two-sided, or less for promises of at least the level.",
+        help="Which errors of coverage count: two-sided, less (coverage too low) or greater (too high).",
     ),
 )
 """What the verdict of an audit depends on besides the rows."""
@@ -218,7 +218,7 @@ OPTIONS = (
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
     CLUSTERS,
-    column_option("--covariates", metavar="COLUMNS", help="What was known about each row, to test draws against."),
+    column_option("--covariates", metavar="COLUMNS", help="Numbers known beforehand, against which ranks are tested."),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
@@ -245,14 +245,14 @@ OPTIONS = (
         "--crossed",
         type=click.Choice(["swap", "sort"]),
         metavar="HOW",
-        help="swap bounds or sort quantiles that are in the wrong order.",
+        help="swap (bounds) or sort (quantiles): what to do with those in the wrong order.",
     ),
     about_option("--normalise", is_flag=True, help="Divide rounded class probabilities by the sum of their row."),
     about_option(
         "--calibration-size",
         type=click.IntRange(min=1),
         metavar="NUMBER",
-        help="Calibration scores of split conformal intervals or sets.",
+        help="Number of calibration scores behind split conformal intervals or sets.",
     ),
     ROWS[0],
     *JUDGED,
@@ -260,7 +260,7 @@ OPTIONS = (
     many_option("--stream", is_flag=True, help="Read probabilities in batches even if there are few rows."),
     many_option("--exact", is_flag=True, help="Keep all distinct probabilities, on disk if there are many."),
     many_option(
-        "--resume", is_flag=True, help="Keep a checkpoint, so that an interrupted run can be resumed; implies --stream."
+        "--resume", is_flag=True, help="Keep a checkpoint, from which an interrupted run resumes; implies --stream."
     ),
     *format_options(FORMATS, "Format of FILE"),
 )

@@ -189,8 +189,8 @@ def refuse_results(path: Path, format: str | None, expected: str) -> None:
     """Refuse a report or a JSON file where data are expected."""
     if holds_results(path) and format is None:
         raise InputError(
-            f"{path} seems to hold results, not {expected}; use calibrant check or calibrant compare. "
-            "If it holds one JSON object per row, add --format ndjson"
+            f"{path} seems to contain results, not {expected}; use calibrant check or calibrant compare. "
+            "If it contains one JSON object per row, add --format ndjson"
         )
 
 
@@ -199,7 +199,7 @@ def read_results(path: Path) -> dict[str, Any]:
     check_file(path)
     if format_of(path):
         raise InputError(
-            f"{path} holds predictions, not results; measure them first: calibrant audit {path} --json results.json"
+            f"{path} contains predictions, not results; measure them first: calibrant audit {path} --json results.json"
         )
     from calibrant.report.files import read
 

@@ -92,9 +92,9 @@ def _check_kinds(files: Sequence[TableFile | ArrayFile], tables: Sequence[TableF
     if array is None:
         return
     if request.where is not None:
-        raise InputError(f"--where keeps rows of tables, and {array} holds an array; leave it out")
+        raise InputError(f"--where keeps rows of tables, and {array} contains an array; leave it out")
     if not tables and request.columns is not None:
-        raise InputError(f"--columns names columns of tables, and {array} holds an array; leave it out")
+        raise InputError(f"--columns names columns of tables, and {array} contains an array; leave it out")
     if tables and request.columns is None:
         raise InputError(
             f"columns of {tables[0].path} have names and those of {array} have none; say which ones they are, in the "
@@ -117,7 +117,7 @@ def _from_table(table: TableFile, columns: Sequence[str], where: Where | None, *
         row, column = np.unravel_index(infinite.argmax(), points.shape)
         name = columns[0] if len(columns) == 1 else columns[column]
         raise Values(name, None, table.path, where).refusal(
-            "must hold finite numbers; {row} ({counting}) is {value}. Repair or leave out such rows",
+            "must contain finite numbers; {row} ({counting}) is {value}. Repair or leave out such rows",
             int(row),
             value=points[row, column],
         )
@@ -173,8 +173,8 @@ def _no_header(table: TableFile) -> InputError:
     names = list(table.schema())
     line = ",".join(f"x{k}" for k in range(min(len(names), 3))) + (",..." if len(names) > 3 else "")
     return InputError(
-        f"the first line of {table.path} holds numbers, {shown(_plain(names[0]))} first, where the columns should be "
-        f"named. If it has no header, put one above, such as {line}, or save the points with numpy.save"
+        f"the first line of {table.path} contains numbers, {shown(_plain(names[0]))} first, where the columns should "
+        f"be named. If it has no header, put one above, such as {line}, or save the points with numpy.save"
     )
 
 
@@ -247,7 +247,7 @@ class ArrayFile:
 
 
 def _array_format(path: Path, format: str | None) -> str | None:
-    """Return ``"npy"`` or ``"npz"`` if the format or the name of the file says that it holds arrays."""
+    """Return ``"npy"`` or ``"npz"`` if the format or the name of the file says that it contains arrays."""
     chosen = format or ("npy" if path.suffix.lower() == ".npy" else format_of(path))
     return chosen if chosen in ("npy", "npz") else None
 
@@ -257,12 +257,12 @@ def _only(arrays: Mapping[str, NDArray[Any]], path: Path) -> str:
     found = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in NUMERIC_KINDS}
     if not found:
         raise InputError(
-            f"{path} holds no array (n, d) of numbers; it has {_listed(arrays)}. "
+            f"{path} contains no array (n, d) of numbers; it has {_listed(arrays)}. "
             "Save the points with numpy.savez(path, points=points)"
         )
     if len(found) > 1:
         raise InputError(
-            f"{path} holds {len(found)} arrays that could be the points, {_listed(found)}. "
+            f"{path} contains {len(found)} arrays that could be the points, {_listed(found)}. "
             f"Say which one, such as --array {next(iter(found))}"
         )
     return next(iter(found))
@@ -278,16 +278,16 @@ def _checked(array: NDArray[Any], what: str) -> NDArray[Any]:
     if array.ndim != 2:
         remedies = {0: "Save one row for each point", 1: "For points on a line save array[:, None]"}
         remedy = remedies.get(array.ndim, "For pictures save features of them, or array.reshape(len(array), -1)")
-        raise InputError(f"{what} must hold points (n, d), one row each; its shape is {array.shape}. {remedy}")
+        raise InputError(f"{what} must contain points (n, d), one row each; its shape is {array.shape}. {remedy}")
     if array.dtype.kind not in NUMERIC_KINDS:
-        raise InputError(f"{what} must hold numbers; it holds values of type {array.dtype}. Save it as numbers")
+        raise InputError(f"{what} must contain numbers; it contains values of type {array.dtype}. Save it as numbers")
     if array.size == 0:
         raise InputError(f"{what} has nothing to measure: its shape is {array.shape}")
     finite = np.isfinite(array)
     if not finite.all():
         row, column = np.unravel_index(finite.argmin(), array.shape)
         raise InputError(
-            f"{what} must hold finite numbers; row {row}, column {column} (counted from 0) is {array[row, column]}, "
+            f"{what} must contain finite numbers; row {row}, column {column} (counted from 0) is {array[row, column]}, "
             f"and {array.size - finite.sum() - 1:,} more are not finite. Repair or leave out such rows"
         )
     return array

@@ -35,7 +35,7 @@ def run(
     if len(files) == 1 and not request.no_real:
         raise InputError(
             f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real if "
-            "it holds some"
+            "it contains some"
         )
     found = signed(compare_files(files, request), request.title)
     outcomes = judge(conditions, found.findings.to_dict())

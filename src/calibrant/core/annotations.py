@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import Labels, Rng
 
-__all__ = ["Alternative", "Labels", "Outcomes", "Rng"]
+__all__ = ["Alternative", "IntervalMethod", "Labels", "Outcomes", "Rng"]
 
 Outcomes: TypeAlias = ArrayLike | Summary
 """Outcomes, or the summary of outcomes and predictions in place of both."""
 
 Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
-"""Which errors of coverage count: both, too low a coverage, or too high."""
+"""Which departures count: both, or those in which too few or too many outcomes happen or are covered."""
+
+IntervalMethod: TypeAlias = Literal["clopper-pearson", "wilson"]
+"""How confidence limits of a share are found."""

@@ -1,4 +1,4 @@
-"""From rows to a summary that holds the wanted bins, and from that summary to their table."""
+"""From rows to a summary that has the wanted bins, and from that summary to their table."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class BinOptions:
 
 
 def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:
-    """Return the smallest summary that holds these bins exactly."""
+    """Return the smallest summary that has these bins exactly."""
     return Grid.of(rows) if on_grid(bins=bins, strategy=strategy) else Ordered.of(rows)
 
 
 def on_grid(*, bins: Any, strategy: str, **_: Any) -> bool:
-    """Tell whether a `Grid` holds these bins exactly: up to 100 of equal width."""
+    """Tell whether a `Grid` has these bins exactly: up to 100 of equal width."""
     return strategy == "width" and isinstance(bins, Integral) and int(bins) <= GRID_ORDER
 
 
@@ -52,7 +52,7 @@ def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
     if isinstance(summary, Grid):
         if strategy != "width" or isinstance(bins, str):
             raise SummaryError(
-                "a Grid holds width bins only; make the summary with the bins= and strategy= you measure with, "
+                "a Grid has width bins only; make the summary with the bins= and strategy= you measure with, "
                 "or pass exact=True where data come in batches"
             )
         return summary.bins(bins)

@@ -54,7 +54,7 @@ def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
     return np.concatenate(([0.0], score[mass_ends(np.cumsum(weight), m)[:-1]], [1.0]))
 
 
-def joined(edges: FloatArray, others: FloatArray) -> FloatArray:
+def joined_edges(edges: FloatArray, others: FloatArray) -> FloatArray:
     """Return all edges of two sets of bins; a first bin [0, 0] of either is kept."""
     return np.concatenate(([0.0], np.union1d(edges[1:-1], others[1:-1]), [1.0]))
 

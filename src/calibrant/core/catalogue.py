@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.kinds import KINDS, AnyRows, listed, read, read_alone
+from calibrant.core.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.core.limits import Limits
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
@@ -169,19 +169,19 @@ class Entry(Generic[OptionsT, R]):
         classes: Any = None,
         pos_label: Any = None,
     ) -> R:
-        """Measure data, or what a summary holds."""
+        """Measure data, or what a summary contains."""
         given = {"weights": weights, "classes": classes, "pos_label": pos_label}
         if prediction is None and isinstance(y, int) and y == 0:
             raise InputError("there are no rows: got 0, the sum of no summaries; at least one row is needed")
         if isinstance(y, Summary):
             for name, value in {"prediction": prediction, **given}.items():
                 if value is not None:
-                    raise InputError(f"{name} cannot be given with a summary, which holds the rows already")
+                    raise InputError(f"{name} cannot be given with a summary, which has the rows already")
             return self.of_summary(y, options)
         return self.of_rows(self.read(y, prediction, **given), options)
 
     def alone(self, prediction: Any, options: OptionsT, *, weights: Any = None) -> R:
-        """Measure predictions without outcomes, or what a summary holds of them."""
+        """Measure predictions without outcomes, or what a summary contains of them."""
         y, prediction = (prediction, None) if isinstance(prediction, Summary) else (None, prediction)
         return self(y, prediction, options, weights=weights)
 
@@ -200,7 +200,7 @@ class Entry(Generic[OptionsT, R]):
         return self.finish(self.summarise(rows, options), options)
 
     def of_summary(self, summary: Summary, options: OptionsT) -> R:
-        """Measure what a summary holds; bytes that were edited may hold values that no rows have."""
+        """Measure what a summary contains; bytes that were edited may contain values that no rows have."""
         self.check_summary(summary)
         found = self.finish(summary, options)
         if isinstance(summary, Moments) and isinstance(found, (float, np.ndarray)):
@@ -229,7 +229,8 @@ class Entry(Generic[OptionsT, R]):
             )
         if isinstance(summary, KeptRows) and summary.kind not in self.predictions:
             raise SummaryError(
-                f"{self.name} judges {listed(self.predictions)}; this summary holds rows of {KINDS[summary.kind].words}"
+                f"{self.name} judges {kinds_words(self.predictions)}; this summary has rows of "
+                f"{KINDS[summary.kind].words}"
             )
 
 

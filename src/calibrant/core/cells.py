@@ -67,7 +67,7 @@ def cell_of(p: NDArray[np.floating[Any]]) -> IndexArray:
     return cell
 
 
-class Piece(NamedTuple):
+class UnitRows(NamedTuple):
     """Outcomes and scores of consecutive rows of weight 1."""
 
     y: NDArray[np.uint8]
@@ -80,7 +80,7 @@ def cell_sums(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray)
     return _columns(body(y, p, w))
 
 
-def cell_sums_of_pieces(pieces: Iterable[Piece]) -> FloatArray | None:
+def cell_sums_of_pieces(pieces: Iterable[UnitRows]) -> FloatArray | None:
     """Return the `cell_sums` of the rows of all pieces, as the compiled body computes them, without joining the pieces.
 
     Rows are checked: None is returned if an outcome is not 0 or 1, or if a score is not in [0, 1]. Each piece is

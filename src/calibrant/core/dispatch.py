@@ -37,7 +37,7 @@ def has_numba() -> bool:
 
 @contextmanager
 def expecting(rows: int) -> Iterator[None]:
-    """Decide inside the block as if every call had this many rows, of which it gets a batch."""
+    """Decide inside the block as if every call had this many rows, although it gets a batch of them."""
     before = _expected.set(rows)
     try:
         yield

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import Claim, Subject
+from calibrant.core.claims import Claim, Subject, outcome_with_parts
 from calibrant.core.results import Curve
+from calibrant.core.words import NAMED, SIZE, pvalue_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -170,6 +171,82 @@ class Setting:
     def rejects(self, adjusted: float | None) -> bool:
         """Tell whether an adjusted p-value rejects."""
         return adjusted is not None and adjusted < 1 - self.level
+
+
+def with_parts(
+    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[Subject, str], setting: Setting
+) -> Verdict:
+    """Return the verdict with what was found about its parts, classes or groups.
+
+    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. The
+    headline is about the first part that decides. Claims "within" are on parts that a test finds off, but by so little
+    that it does not matter.
+    """
+    if not off:
+        sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
+        return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
+    faults = [claim for claim in off if claim.kind != "within"]
+    small = [claim for claim in off if claim.kind == "within"]
+    bound = "negligible" if setting.tolerance is None else "within the tolerance"
+    sentences = [
+        _parts_words(found, noun, tested, how, ending)
+        for found, ending in ((faults, ""), (small, f", but {bound}"))
+        if found
+    ]
+    status = outcome_with_parts(verdict.status, faults, setting.tolerance)
+    if status == verdict.status:
+        return replace(verdict, sentences=(*verdict.sentences, *sentences), claims=(*verdict.claims, *off))
+    beyond = [claim for claim in faults if setting.tolerance is None or claim.least_error > setting.tolerance]
+    deciding = beyond or faults
+    headline = _parts_headline(deciding, noun, tested, how, setting)
+    known = len({claim.subject for claim in faults}) == 1  # the headline says all
+    if headline is None:  # nothing states a size: the sentence on all of them is the headline
+        opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
+        headline, known = f"Some {noun} {opening}: {sentences[0]}", True
+    return replace(
+        verdict,
+        status=status,
+        headline=headline,
+        sentences=(*sentences[known:], f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
+        claims=(deciding[0], *(claim for claim in off if claim is not deciding[0]), *verdict.claims),
+        tolerance=setting.tolerance,
+    )
+
+
+def _counted(off: Sequence[Claim], noun: str, tested: int, ending: str) -> str:
+    """Say how many of the tested parts have claims, and the smallest p-value."""
+    number = len({claim.subject for claim in off})
+    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
+    return f"{number:,} of {tested:,} {noun} {ending.format(are='is' if number == 1 else 'are')} ({p})"
+
+
+def _parts_words(off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], ending: str) -> str:
+    """Say how many parts are off, and name the first ones."""
+    subjects = list(dict.fromkeys(claim.subject for claim in off))
+    texts = [(subject.name, how[subject]) for subject in subjects[:NAMED]]
+    named = "; ".join(f"{name}, {text}" if "(" in text else f"{name} ({text})" for name, text in texts)
+    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
+    return f"{_counted(off, noun, tested, '{are} off by more than chance')}{ending}: {named}{more}."
+
+
+def _parts_headline(
+    off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], setting: Setting
+) -> str | None:
+    """State the size of the first part, then how many are off; None if its words do not state a size."""
+    subject, text = off[0].subject, how[off[0].subject]
+    if not text.startswith(SIZE):
+        return None
+    if setting.tolerance is None:
+        ending = "{are} not calibrated"
+    else:
+        are = "{are}" if off[0].least_error > setting.tolerance else "may be"
+        ending = f"{are} off by more than the tolerance"
+    words = str(subject)
+    return f"{words[:1].upper()}{words[1:]} is {text}: {_counted(off, noun, tested, ending)}."
+
+
+def _lowered(headline: str) -> str:
+    return headline[:1].lower() + headline[1:]
 
 
 @dataclass(frozen=True)

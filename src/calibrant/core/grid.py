@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
-from calibrant.core.cells import Piece, cell_of, cell_sums, cell_sums_of_pieces
+from calibrant.core.cells import UnitRows, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.core.ordered import Ordered, sums_by_key
 from calibrant.core.summary import MAX_ROWS, Summary, one_precision
 from calibrant.errors import SummaryError
@@ -53,7 +53,7 @@ class Grid(Summary):
         return cls(cell_sums(rows.y, rows.p, rows.w), float(rows.w.max(initial=0.0)), rows.p.dtype.name)
 
     @classmethod
-    def of_pieces(cls, pieces: Iterable[Piece], dtype: str) -> Self | None:
+    def of_pieces(cls, pieces: Iterable[UnitRows], dtype: str) -> Self | None:
         """Return the grid of the rows of all pieces, without joining them; None if a row is not valid."""
         sums = cell_sums_of_pieces(pieces)
         return None if sums is None else cls(sums, 1.0, dtype)

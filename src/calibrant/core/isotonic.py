@@ -8,17 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.bins import IndexArray
 from calibrant.core.pool import tie_ends
 from calibrant.inputs.arrays import FloatArray, is_unit
-
-IndexArray = NDArray[np.intp]
 
 MAX_DENOMINATOR = 10**9  # levels are read as fractions up to this denominator: 0.1 and 1 - 0.9 are one tenth
 MAX_INTEGER = 2**62
 SLACK = 1e-10  # of a level, if weights are not multiples of one another
 
 
-class Blocks(NamedTuple):
+class FittedBlocks(NamedTuple):
     """Neighbouring scores with the same fitted frequency: the fit, their weight, event weight and number."""
 
     fit: FloatArray
@@ -27,7 +26,7 @@ class Blocks(NamedTuple):
     length: NDArray[np.intp]
 
 
-def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> Blocks:
+def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> FittedBlocks:
     """Fit a non-decreasing frequency to event_weight / weight, in ascending order of the scores.
 
     Neighbours whose frequencies do not rise have the same fit and are pooled first, which leaves a third of single rows
@@ -40,7 +39,7 @@ def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> Blocks:
     del frequency
     w, e = np.add.reduceat(weight, starts), np.add.reduceat(event_weight, starts)
     fit = isotonic_regression(e / w, weights=w.astype(np.float64)).x
-    return Blocks(np.clip(fit, 0.0, 1.0), w, e, np.diff(starts, append=weight.size))
+    return FittedBlocks(np.clip(fit, 0.0, 1.0), w, e, np.diff(starts, append=weight.size))
 
 
 def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray:
@@ -49,7 +48,7 @@ def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray
     return np.repeat(blocks.fit, blocks.length)
 
 
-class Ranked(NamedTuple):
+class RankedOutcomes(NamedTuple):
     """Outcomes as indices of their sorted different values."""
 
     values: FloatArray
@@ -69,13 +68,13 @@ class Forecasts(NamedTuple):
         return np.diff(self.ends, prepend=0)
 
 
-def ranked(y: FloatArray) -> Ranked:
+def ranked_outcomes(y: FloatArray) -> RankedOutcomes:
     """Sort outcomes."""
     values, place = np.unique(y, return_inverse=True)
-    return Ranked(values, place.astype(np.intp, copy=False))
+    return RankedOutcomes(values, place.astype(np.intp, copy=False))
 
 
-def grouped(forecast: FloatArray) -> Forecasts:
+def grouped_forecasts(forecast: FloatArray) -> Forecasts:
     """Sort forecasts and pool equal ones."""
     order = np.argsort(forecast, kind="stable")
     ascending = forecast[order]
@@ -84,16 +83,16 @@ def grouped(forecast: FloatArray) -> Forecasts:
 
 
 def isotonic_quantile(
-    outcomes: Ranked, w: FloatArray, forecasts: Forecasts, level: float, *, upper: bool = False
+    outcomes: RankedOutcomes, w: FloatArray, forecasts: Forecasts, level: float, *, upper: bool = False
 ) -> FloatArray:
     """Return the fit of each different forecast: the lower quantile of its block, or with `upper` the upper quantile.
 
     For the median of outcomes 3, 1, 5 with rising forecasts, the first two fall and are pooled.
 
     >>> y, q = np.array([3.0, 1.0, 5.0]), np.array([1.0, 2.0, 3.0])
-    >>> isotonic_quantile(ranked(y), np.ones(3), grouped(q), 0.5)
+    >>> isotonic_quantile(ranked_outcomes(y), np.ones(3), grouped_forecasts(q), 0.5)
     array([1., 1., 5.])
-    >>> isotonic_quantile(ranked(y), np.ones(3), grouped(q), 0.5, upper=True)
+    >>> isotonic_quantile(ranked_outcomes(y), np.ones(3), grouped_forecasts(q), 0.5, upper=True)
     array([3., 3., 5.])
     """
     ends, G = forecasts.ends, forecasts.ends.size
@@ -119,7 +118,7 @@ def isotonic_quantile(
     return outcomes.values[np.repeat(low, np.diff(starts, append=G))]
 
 
-def lower_quantile(outcomes: Ranked, w: FloatArray, level: float) -> float:
+def lower_quantile(outcomes: RankedOutcomes, w: FloatArray, level: float) -> float:
     """Return the smallest outcome z with weighted F(z) >= level."""
     order = np.argsort(outcomes.place, kind="stable")
     rise, fall = (np.broadcast_to(side, order.shape) for side in _steps(w, level, upper=False))

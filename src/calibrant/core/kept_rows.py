@@ -123,7 +123,7 @@ class KeptRows(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         """Read the rows as they were read first, so values that are not legal are refused."""
-        broken = f"these bytes do not hold a whole {cls.__name__}"
+        broken = f"these bytes do not contain a whole {cls.__name__}"
         if set(values) != {"kind", "columns", "y", "w", "dtype"}:
             raise SummaryError(f"{broken}: fields {sorted(values)}")
         columns, y, w = (values[name] for name in ("columns", "y", "w"))
@@ -155,7 +155,7 @@ def table_of(rows: AnyRows) -> tuple[list[Any], FloatArray]:
     if isinstance(rows, Classes):
         return ["classes", rows.K], rows.P.astype(np.float64, copy=False)
     if isinstance(rows, DistributionRows):
-        return distribution_table(rows.distribution)
+        return distribution_columns(rows.distribution)
     prediction = rows.prediction
     levels = None if prediction.levels is None else prediction.levels.tolist()
     if isinstance(prediction, Intervals):
@@ -167,7 +167,7 @@ def table_of(rows: AnyRows) -> tuple[list[Any], FloatArray]:
     return ["Sets", levels, prediction.single, prediction.K], mask
 
 
-def distribution_table(distribution: Distribution) -> tuple[list[Any], FloatArray]:
+def distribution_columns(distribution: Distribution) -> tuple[list[Any], FloatArray]:
     """Return the kind of a predictive distribution and its parameters (n, c)."""
     n = distribution.n
     if isinstance(distribution, Normal):
@@ -184,7 +184,7 @@ def distribution_table(distribution: Distribution) -> tuple[list[Any], FloatArra
             columns = np.column_stack([columns, density])
         return ["Samples", list(distribution.draws.shape[1:]), density is not None], columns
     if isinstance(distribution, Mixture):
-        parts = [distribution_table(component) for component in distribution.components]
+        parts = [distribution_columns(component) for component in distribution.components]
         described = [[kind, columns.shape[1]] for kind, columns in parts]
         return ["Mixture", described], np.column_stack([distribution.weights, *(columns for _, columns in parts)])
     raise SummaryError(
@@ -221,7 +221,7 @@ def prediction_of(kind: list[Any], columns: FloatArray) -> Any:
         bounds = zip(described, edges[:-1], edges[1:], strict=True)
         parts = [prediction_of(part, columns[:, a:b]) for (part, _), a, b in bounds]
         return Mixture(parts, columns[:, : len(described)])
-    raise SummaryError(f"these bytes hold predictions of the unknown kind {name}")
+    raise SummaryError(f"these bytes contain predictions of the unknown kind {name}")
 
 
 def _levelled(kind: list[Any], columns: FloatArray) -> Intervals | Quantiles | Sets:
@@ -265,7 +265,7 @@ def _words(kind: list[Any]) -> str:
 
 def joined(first: Distribution, second: Distribution) -> Distribution:
     """Return the rows of two distributions of one kind, one after the other."""
-    (kind, above), (beside, below) = distribution_table(first), distribution_table(second)
+    (kind, above), (beside, below) = distribution_columns(first), distribution_columns(second)
     found = prediction_of(_common_kind(kind, beside), np.concatenate([above, below]))
     assert isinstance(found, Distribution)
     return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from calibrant.core.words import listed
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
@@ -75,12 +76,12 @@ def read(
             return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
         draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
         raise InputError(
-            f"{verb} judges {listed(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
+            f"{verb} judges {kinds_words(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
             f"A plain array is always taken as probabilities{draws}"
         )
     if kind not in accepted:
         advice = f". {instead[kind]}" if kind in instead else ""
-        raise InputError(f"{verb} judges {listed(accepted)}; got {type(prediction).__name__}{advice}")
+        raise InputError(f"{verb} judges {kinds_words(accepted)}; got {type(prediction).__name__}{advice}")
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
@@ -99,7 +100,7 @@ def read_alone(
     if kind not in accepted:
         advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
         raise InputError(
-            f"{verb} takes {listed(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
+            f"{verb} takes {kinds_words(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
         )
     if isinstance(prediction, Samples):
         _check_draws(verb, prediction)
@@ -131,7 +132,6 @@ def part_of(rows: Any, part: slice) -> Any:
     return rows.take(part)
 
 
-def listed(accepted: tuple[str, ...]) -> str:
+def kinds_words(accepted: tuple[str, ...]) -> str:
     """Return the kinds of prediction in words."""
-    words = [kind.words for name, kind in KINDS.items() if name in accepted]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return listed([kind.words for name, kind in KINDS.items() if name in accepted], "or")

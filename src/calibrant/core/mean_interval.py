@@ -40,7 +40,7 @@ class Guard(NamedTuple):
     both: bool
 
 
-def student(entry: Entry[Any, Any], summary: Moments, options: Any, level: float) -> ConfidenceInterval:
+def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, level: float) -> ConfidenceInterval:
     r"""Return mean ± t s, t of m - 1 degrees of freedom.
 
     :math:`s^2 = \frac{m}{m-1} \sum w^2 (s_i - \bar s)^2/W^2` with the effective number of rows
@@ -74,14 +74,14 @@ def interval_of(
 
 
 def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> None:
-    """Refuse rows of which a few carry the mean or its variance: no interval of such a mean covers."""
+    """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
     scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
     scores = scores[:, None] if scores.ndim == 1 else scores
     w = np.asarray(rows.w)
     if not np.isfinite(scores).all() or w.sum() ** 2 < MIN_ROWS * (w**2).sum():
-        return  # `student` refuses infinite scores and too few rows
+        return  # `student_interval` refuses infinite scores and too few rows
     w = (w / w.max())[:, None]
     largest = max(float(np.abs(scores).max()), np.finfo(np.float64).tiny)
     relative = scores / largest  # fourth powers stay in the range of float64

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined, mass_edges, rounded, width_edges
+from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined_edges, mass_edges, rounded, width_edges
 from calibrant.core.dispatch import chunks
-from calibrant.core.pool import CountArray, Pool, Walk, pool_entries, pool_rows, tie_ends, walk
+from calibrant.core.pool import CountArray, Pool, WalkRange, pool_entries, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit, take_weights, unit_weights
@@ -63,7 +63,7 @@ class Ordered(Summary):
 
     @classmethod
     def of_bins(cls, table: BinTable, *, weight: float | None) -> Self:
-        """Return one entry per bin that holds rows; `weight` is that of every row, or None if weights differ.
+        """Return one entry per bin that contains rows; `weight` is that of every row, or None if weights differ.
 
         An entry has the mean score of its bin, (Σw)²/Σw² rows (rounded), and the weight that makes their sum Σw. Sums
         of weights, predictions and events stay exact, and redrawn event weights have the mean and nearly the variance
@@ -111,7 +111,7 @@ class Ordered(Summary):
         return is_unit(self.weight) or bool(self.weight.min() == self.weight.max())
 
     @cached_property
-    def walk(self) -> Walk:
+    def walk(self) -> WalkRange:
         """Extremes of the cumulative differences, before division by the total weight."""
         return walk(self.pool)
 
@@ -188,7 +188,7 @@ class Ordered(Summary):
         """
         if self.score.size <= m:
             return self
-        table = self.bins(joined(self.edges(m, "mass"), width_edges(width_bins)))
+        table = self.bins(joined_edges(self.edges(m, "mass"), width_edges(width_bins)))
         return Ordered.of_bins(table, weight=1.0 if is_unit(self.weight) else None)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = {
+DRAWN_BY = {
     "reliability": "probabilities",
     "isotonic": "probabilities",
     "cumulative": "probabilities",
@@ -219,5 +219,5 @@ def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:
 
 def picture(kind: str) -> Picture:
     """Return how a kind of curve is drawn."""
-    found: Picture = getattr(import_module(f"calibrant.{KINDS[kind]}.plots"), kind.upper())
+    found: Picture = getattr(import_module(f"calibrant.{DRAWN_BY[kind]}.plots"), kind.upper())
     return found

@@ -90,7 +90,7 @@ def _packed(y: NDArray[Any], p: NDArray[np.floating[Any]]) -> Pool:
     return Pool(score[starts], unit_weights(starts.size), count, np.add.reduceat(events, starts))
 
 
-class Walk(NamedTuple):
+class WalkRange(NamedTuple):
     """Highest and lowest partial sum at ends of tied scores (including 0 at the start), and Σ w²p(1-p)."""
 
     high: float
@@ -105,7 +105,7 @@ def tie_ends(score: FloatArray) -> NDArray[np.bool_]:
     return last
 
 
-def walk(pool: Pool) -> Walk:
+def walk(pool: Pool) -> WalkRange:
     """Return the extremes of the partial sums in one pass, without a temporary array as long as the input."""
     high = low = total = variance = 0.0
     for part in chunks(pool.score.size):
@@ -117,7 +117,7 @@ def walk(pool: Pool) -> Walk:
             at_ends = partial[ends]
             high, low = max(high, float(at_ends.max())), min(low, float(at_ends.min()))
         variance += float(np.sum(weight * weight * count * score * (1 - score)))
-    return Walk(high, low, variance)
+    return WalkRange(high, low, variance)
 
 
 def largest_bound(lower: FloatArray, upper: FloatArray) -> FloatArray:

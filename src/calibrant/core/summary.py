@@ -182,7 +182,7 @@ class Summary:
         except (TypeError, ValueError, KeyError, AttributeError, IndexError) as problem:
             if isinstance(problem, CalibrantError):
                 raise
-            raise SummaryError(f"these bytes do not hold a whole {name}: {problem}") from None
+            raise SummaryError(f"these bytes do not contain a whole {name}: {problem}") from None
 
     def check_values(self) -> None:
         """Refuse values that no rows can have; only decoded summaries need this check."""
@@ -205,7 +205,7 @@ class Summary:
         """Build from decoded values and nested summaries; refuse names that do not belong to this kind."""
         expected = {f.name for f in fields(cls)}  # type: ignore[arg-type]
         if set(values) != expected:
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
+            raise SummaryError(f"these bytes do not contain a whole {cls.__name__}: fields {sorted(values)}")
         return cls(**{name: _nested(value) for name, value in values.items()})
 
 

@@ -33,7 +33,7 @@ def measure(
     verbs, exact, classes, pos_label
         As in `calibrant.measure`. No partition needs to contain all classes.
     data
-        A Dask DataFrame, of which only the columns in use are read; a mapping from names to Dask arrays, such as draws
+        A Dask DataFrame (only the columns in use are read); a mapping from names to Dask arrays, such as draws
         (n, M) for ``from_columns(Samples, "draws")``; or a tuple of Dask arrays (y, prediction) or (y, prediction,
         weights), where the prediction is P(y = 1) or class probabilities (n, K). Rows are cut as those of the
         prediction.

@@ -16,7 +16,7 @@ from calibrant.core.catalogue import find
 from calibrant.core.dispatch import chunks
 from calibrant.core.kept_rows import KeptRows
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows, tables_of
-from calibrant.engines.batches import Table
+from calibrant.engines.batches import NamedArrays
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit, pair_weight, unit_weights
 from calibrant.inputs.columns import Batch
@@ -254,7 +254,7 @@ def mmd(
     return mmd_of_sums(S, n, m, (own_y, own_points) if biased else None)
 
 
-def _read_block(name: str, place: str, table: Table) -> FloatArray | None:
+def _read_block(name: str, place: str, table: NamedArrays) -> FloatArray | None:
     with errors_name(place):
         values = table[name]
         return read_points(values, name, least=1) if len(values) else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.core.kinds import kind_of
-from calibrant.engines.batches import Table
+from calibrant.engines.batches import NamedArrays
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
 
@@ -95,7 +95,7 @@ class _OfTable:
     def __call__(self, table: Any, partition_info: Mapping[str, Any]) -> Any:
         number = partition_info["number"]
         with on_one_thread(), errors_name(f"partition {number}"):
-            rows = table.rows if isinstance(table, Table) else len(table)
+            rows = table.rows if isinstance(table, NamedArrays) else len(table)
             if rows == 0:
                 return None
             batch = self.columns.batch(table, number)
@@ -154,7 +154,7 @@ def _alone(work: Callable[..., Any], *given: Any) -> Any:
 
 
 def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
-    """Return tables of blocks that hold the same rows of every array, a `Delayed` each."""
+    """Return tables of blocks that contain the same rows of every array, a `Delayed` each."""
     names, cut = tuple(arrays), cut_alike(arrays)
     # Arrays stay as they are: to fuse tasks of one may compute again what another shares with it.
     blocks = [
@@ -163,12 +163,12 @@ def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
     return [delayed_task(_table, names, *each, name="blocks") for each in zip(*blocks, strict=True)]
 
 
-def _table(names: tuple[str, ...], *blocks: Any) -> Table:
-    return Table(zip(names, blocks, strict=True))
+def _table(names: tuple[str, ...], *blocks: Any) -> NamedArrays:
+    return NamedArrays(zip(names, blocks, strict=True))
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
-    """Return Dask arrays, series and frames whose blocks hold whole rows, and the same rows in all of them.
+    """Return Dask arrays, series and frames whose blocks contain whole rows, and the same rows in all of them.
 
     The rows are cut as those of the prediction, which is the widest, or of the first array. Where the number of rows
     of a block is not known, blocks are taken by their number, and their lengths compared where they are computed.

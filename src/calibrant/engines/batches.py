@@ -22,7 +22,7 @@ RNG = "rng"
 LOCATIONS = "locations"
 
 
-class Table(dict[str, Any]):
+class NamedArrays(dict[str, Any]):
     """A table of arrays by name."""
 
     @property

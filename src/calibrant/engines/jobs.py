@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from calibrant.core.catalogue import Entry, find, summarize
-from calibrant.core.cells import Piece
+from calibrant.core.cells import UnitRows
 from calibrant.core.dispatch import takes_fast_body
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows, kind_of, read
@@ -154,13 +154,13 @@ class Measuring:
             return None
         return None if grid is None else Several.of({GRID: grid})  # the whole batch is refused with the number of a row
 
-    def _counted(self, piece: Batch) -> Piece:
+    def _counted(self, piece: Batch) -> UnitRows:
         """Return rows to be counted; outcomes of one byte and scores of 64 bits are checked while they are counted."""
         y, p = piece.y, piece.prediction
         if y.dtype in (np.int8, np.uint8) and p.dtype == np.float64:
-            return Piece(y.view(np.uint8), p)
+            return UnitRows(y.view(np.uint8), p)
         rows = cast(Binary, self._read(piece, self.labels))
-        return Piece(rows.y, rows.p)
+        return UnitRows(rows.y, rows.p)
 
     def finish(self, total: Summary) -> dict[str, Measured]:
         """Return the result of each verb."""

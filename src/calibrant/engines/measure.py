@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant.core.catalogue import find
 from calibrant.core.summary import Summary
-from calibrant.engines.batches import Table, is_empty
+from calibrant.engines.batches import NamedArrays, is_empty
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
 from calibrant.engines.totals import Running
 from calibrant.errors import InputError, SummaryError, shown
@@ -28,7 +28,7 @@ def fold(
     pos_label: Any = None,
     **options: Any,
 ) -> Summary:
-    """Return the summary of all rows of an iterator of batches, of which one is in memory at a time.
+    """Return the summary of all rows of an iterator of batches, with one batch in memory at a time.
 
     A verb takes it in place of outcomes and predictions: ``ece(fold(ece, batches))`` is the value of all rows. An error
     names the batch. `measure` measures with many verbs in one pass.
@@ -186,14 +186,14 @@ def _iterator(batches: Any) -> Iterator[Any]:
 def _batch(given: Any, number: int, columns: NamedColumns | None) -> Batch | None:
     """Return a batch as a user gave it, None if it has no rows; an array of two or three rows is not a batch."""
     if columns is not None:
-        table = Table(given) if isinstance(given, Mapping) else given
+        table = NamedArrays(given) if isinstance(given, Mapping) else given
         if not (hasattr(table, "columns") and hasattr(table, "__len__")):
             raise InputError(
                 f"batch {number} must be a data frame or a mapping from names to arrays, as columns are named; got "
                 f"{shown(given)} ({type(given).__name__})"
             )
         try:
-            if not isinstance(table, Table):
+            if not isinstance(table, NamedArrays):
                 return columns.batch(table, number) if len(table) else None
             columns.check(table.columns, "the table")
             return columns.batch(table, number) if table.rows else None

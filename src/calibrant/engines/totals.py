@@ -37,7 +37,7 @@ def split(part: Summary) -> tuple[Summary, list[Ordered]]:
 
 
 def joined(rest: Summary, rows: Iterator[Ordered]) -> Summary:
-    """Return the summary of which `split` returned these."""
+    """Return the summary that `split` took apart into these."""
     if isinstance(rest, Ordered):
         return next(rows)
     if not isinstance(rest, (Several, PerLabel)):

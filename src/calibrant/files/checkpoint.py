@@ -26,7 +26,7 @@ FORMAT = 3
 NAME = "Checkpoint"
 ROWS_FOLDER = re.compile(r"[^/\\\0]+\.[0-9a-f]{8}\.rows")  # beside the checkpoint, for rows that are sorted on disk
 
-Asked = Mapping[str, str]
+RunDescription = Mapping[str, str]
 """What is measured, in words that are the same in every process."""
 
 
@@ -46,7 +46,7 @@ class Kept(NamedTuple):
 class Checkpoint:
     """The totals of a run, and what was asked of which files."""
 
-    asked: Asked
+    asked: RunDescription
     files: tuple[FileStamp, ...]  # as they were when they were opened; the last one is being read
     rows: int  # of the last file that were read
     folder: str  # beside the checkpoint, in which rows are sorted; every run has its own
@@ -106,7 +106,7 @@ class Checkpoint:
         """Where the run resumes."""
         return Position(self.now.files, self.rows)
 
-    def fitting(self, path: Path, asked: Asked, files: Sequence[FoundFile]) -> Checkpoint:
+    def fitting(self, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Checkpoint:
         """Return the checkpoint to resume from, if the same is asked of the same files.
 
         Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
@@ -156,7 +156,7 @@ def refuse_special_file(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a checkpoint, which the operating system releases with the process; refuse a second run.
 
     Systems without `fcntl` (Windows), and file systems without locks, have none.

@@ -104,7 +104,7 @@ def refuse_table_of_versions(folder: Path, names: Iterable[str]) -> None:
         for mark, format, call in TABLE_FORMATS:
             if name == mark and (name != "metadata" or any((folder / name).glob("*.metadata.json"))):
                 raise InputError(
-                    f"{folder} is a table of {format}, whose files hold removed rows too. Save the rows that count "
+                    f"{folder} is a table of {format}, whose files contain removed rows too. Save the rows that count "
                     f"with its own reader: {call.format(folder=repr(str(folder)))}"
                 )
 

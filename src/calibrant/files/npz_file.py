@@ -80,7 +80,9 @@ def _columns(path: Path, arrays: Mapping[str, Any]) -> dict[str, Any]:
                 raise InputError(f"{path} has two arrays that give a column {shown(part)}; rename one of them")
             columns[part] = values
     if not columns:
-        raise InputError(f"{path} holds no arrays of one or two dimensions; save them with numpy.savez(path, y=y, p=p)")
+        raise InputError(
+            f"{path} contains no arrays of one or two dimensions; save them with numpy.savez(path, y=y, p=p)"
+        )
     return columns
 
 
@@ -95,7 +97,7 @@ def read_arrays(path: Path, *, rows: bool = True) -> dict[str, Any]:
     except TypeError as problem:  # what numpy.save writes is not an archive
         raise InputError(f"{path} cannot be read as NPZ: it is NPY, one array without a name") from problem
     except (zipfile.BadZipFile, EOFError, ValueError, KeyError, AttributeError) as problem:
-        why = "it holds Python objects, which are not loaded" if "pickle" in str(problem).lower() else str(problem)
+        why = "it contains Python objects, which are not loaded" if "pickle" in str(problem).lower() else str(problem)
         raise InputError(f"{path} cannot be read as NPZ: {why}. Save plain arrays with numpy.savez") from problem
 
 
@@ -138,5 +140,5 @@ def read_npy(path: Path) -> Any:
         try:
             return np.load(file, allow_pickle=False)
         except (EOFError, ValueError) as problem:
-            why = "it holds Python objects, which are not loaded" if "allow_pickle" in str(problem) else str(problem)
+            why = "it contains Python objects, which are not loaded" if "allow_pickle" in str(problem) else str(problem)
             raise InputError(f"{path} cannot be read as NPY: {why.rstrip('.')}. Save it with numpy.save") from problem

@@ -28,7 +28,7 @@ ROW_BYTES = 8  # bytes, on disk
 class Piece(NamedTuple):
     """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps.
 
-    `known` says what the columns were seen to hold up to here, and in which file.
+    `known` says what the columns were seen to contain up to here, and in which file.
     """
 
     file: int
@@ -56,7 +56,7 @@ START = Position()
 class Reading:
     """One pass over files, from a position to the end.
 
-    `known` says what the columns were seen to hold so far, and in which file; `stamps` how each file was when it was
+    `known` says what the columns were seen to contain so far, and in which file; `stamps` how each file was when it was
     opened, by its number.
     """
 
@@ -132,7 +132,7 @@ class Reading:
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """What each column must hold."""
+        """What each column must contain."""
         return roles_of(self.columns)
 
     @property
@@ -156,7 +156,7 @@ class Reading:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
 
     def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
-        """Refuse a file, of which `frame` has rows, whose columns hold something else than those of the files before.
+        """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows.
 
         This goes for the columns of the filter too: as texts, 9 is more than 10.
         """
@@ -166,7 +166,7 @@ class Reading:
         self.known = merged_types(self.known, {**filtered, **held}, self.scores, self.labels)
 
     def _checked(self, piece: Piece) -> Piece:
-        """Return a piece in which every column holds what its role asks for; only texts and lists are looked at."""
+        """Return a piece in which every column contains what its role asks for; only texts and lists are looked at."""
         frame = piece.frame
         for name, role in self.roles.items():
             values = self._values(piece, name)
@@ -188,7 +188,8 @@ class Reading:
             then, now = first[name].dtype, piece.frame[name].dtype
             if getattr(then, "shape", None) != getattr(now, "shape", None):
                 raise self._values(piece, name).refusal(
-                    "holds lists of lengths {now}, and of lengths {then} in the files before; save lists of one length",
+                    "contains lists of lengths {now}, and of lengths {then} in the files before; save lists of one "
+                    "length",
                     now=now.shape,
                     then=then.shape,
                 )

@@ -21,7 +21,7 @@ from calibrant.engines.run_files import remove_runs
 from calibrant.engines.totals import Running
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
-from calibrant.files.checkpoint import ROWS_FOLDER, Asked, Checkpoint, Kept, locked, refuse_special_file
+from calibrant.files.checkpoint import ROWS_FOLDER, Checkpoint, Kept, RunDescription, file_lock, refuse_special_file
 from calibrant.files.found import FileStamp
 from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
@@ -36,7 +36,7 @@ MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
-def run_job(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | None = None) -> Any:
+def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Path | None = None) -> Any:
     """Return the result of a job for all rows.
 
     With a `checkpoint` the total is saved to that file regularly. If it exists, the run resumes from it, provided that
@@ -49,7 +49,7 @@ def run_job(job: Job, reading: Reading, *, asked: Asked, checkpoint: Path | None
         refuse_special_file(checkpoint)
         if not checkpoint.parent.is_dir():
             raise InputError(f"there is no folder {checkpoint.parent} to keep the checkpoint {checkpoint.name} in")
-        with locked(checkpoint):
+        with file_lock(checkpoint):
             return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
 
 
@@ -133,7 +133,7 @@ class _Checkpointing:
     A checkpoint that cannot be written does not end the run; a warning says so once.
     """
 
-    def __init__(self, path: Path, asked: Asked, reading: Reading) -> None:
+    def __init__(self, path: Path, asked: RunDescription, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
         self.folder = f"{path.name}.{secrets.token_hex(4)}.rows"  # for rows that are sorted on disk
         self.position, self.done, self.saved, self.settled = START, 0, 0, True
@@ -194,7 +194,7 @@ class _Checkpointing:
         running.settle(self.on_disk)
 
     def leave(self, running: Running) -> bool:
-        """Write a last checkpoint, and tell whether it holds everything so far."""
+        """Write a last checkpoint, and tell whether it contains everything so far."""
         if not self.settled:  # an interrupt or an error while the total changed
             return False
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
-from calibrant.files.checkpoint import Asked, described
+from calibrant.files.checkpoint import RunDescription, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, find_files
 from calibrant.files.reading import BATCH, Reading
@@ -51,7 +51,7 @@ def scan(
         its files a column ``date``.
     y, prediction
         Names of columns: the outcome, and the probability of the event, a list of class probabilities, or what
-        `from_columns` makes for intervals, sets, quantiles, samples and laws.
+        `from_columns` makes for intervals, sets, quantiles, samples and distributions.
     weights, groups
         Names of columns: importance weights, and labels of rows for an audit (a name or a list of names) or for verbs
         that compare groups, such as `coverage_gap` (a name).
@@ -79,7 +79,7 @@ def scan(
     Only the columns that are needed and the rows that `where` keeps are decoded. Batches have 2^21 rows and never span
     two files, so the same files give the same bits. NaN is a missing value for `where`: no comparison holds for it.
 
-    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also hold removed rows. Checksums of
+    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also contain removed rows. Checksums of
     Parquet pages are not verified.
 
     Examples
@@ -194,7 +194,7 @@ class Scan:
         """Return a new pass over the files."""
         return Reading(self.files, self.columns, self.where, self.format, self.dialect)
 
-    def asked(self, job: Job) -> Asked:
+    def asked(self, job: Job) -> RunDescription:
         """Return what a job measures, in words that are the same in every process."""
         columns = ("y", "prediction", "weights", "groups")
         return {

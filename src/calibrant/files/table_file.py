@@ -1,4 +1,4 @@
-"""Files of predictions: Parquet, CSV, Arrow, NDJSON and NPZ, of which only the needed columns are read."""
+"""Files of predictions: Parquet, CSV, Arrow, NDJSON and NPZ. Only the needed columns are read."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class TableFile:
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
                 raise InputError(
-                    f"column {shown(name)} of {self.path} holds {first[name].what} in the first {ROWS_FOR_TYPES:,} "
+                    f"column {shown(name)} of {self.path} contains {first[name].what} in the first {ROWS_FOR_TYPES:,} "
                     f"rows and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 

@@ -25,7 +25,7 @@ AXES = {"draws": ("draw", "coordinate"), "coordinates": ("coordinate",), "column
 
 
 def roles_of(columns: NamedColumns) -> dict[str, str]:
-    """Return what each column must hold, but for groups: labels, numbers, members of sets, or numbers or lists."""
+    """Return what each column must contain, but for groups: labels, numbers, members of sets, or numbers or lists."""
     p, y = columns.prediction, columns.y
     kind = p.kind if isinstance(p, FromColumns) else None
     outcome = "coordinates" if kind is Samples else "labels" if kind in (None, Sets) else "numbers"
@@ -46,7 +46,7 @@ def counting(where: Where | None) -> str:
 
 
 def nothing_to_measure(files: Sequence[Path], where: Where | None, weights: str | None = None) -> InputError:
-    """Return the error of files without rows, or of which a filter keeps none, or none has a weight."""
+    """Return the error for files without rows, without rows that pass the filter, or without weight."""
     return InputError(
         "{what} nothing to measure: "
         + ("{where=text} keeps none of the rows" if where else "there are no rows")
@@ -100,7 +100,7 @@ class Values:
             )
 
     def check_numbers(self, instead: str = "name another column") -> None:
-        """Refuse a column that does not hold numbers, naming the first row that does not."""
+        """Refuse a column that does not contain numbers, naming the first row that does not."""
         if self.column.dtype.is_numeric():
             return
         texts = self._texts()
@@ -108,7 +108,7 @@ class Values:
         if texts is None or all(text is None for text in texts):
             dtype = str(self.column.dtype)
             raise self.refusal(
-                "must hold numbers; it holds values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
+                "must contain numbers; it contains values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
             )
         strange = next((i for i, text in enumerate(texts) if text is not None and not _is_number(text)), None)
         remedy = "Save it as numbers"
@@ -119,7 +119,7 @@ class Values:
                 remedy = "Add {decimal_comma=yes}"
         row = strange if strange is not None else next(i for i, text in enumerate(texts) if text is not None)
         raise self.refusal(
-            "must hold numbers; {row} ({counting}) is the text {value}. "
+            "must contain numbers; {row} ({counting}) is the text {value}. "
             + (remedy + ", or {instead}" if remedy else "{otherwise}"),
             row,
             value=texts[row],
@@ -174,7 +174,7 @@ class Values:
         import polars as pl
 
         column = self.column
-        must = "must hold lists of numbers; it holds {dtype}. Name another column"
+        must = "must contain lists of numbers; it contains {dtype}. Name another column"
         if not depth(column.dtype):
             raise self.refusal(must, dtype=str(column.dtype))
         sizes: list[int] = []
@@ -188,7 +188,8 @@ class Values:
                 first = int(strange.arg_max() or 0)
                 shape = (len(column), *sizes)
                 raise self.refusal(
-                    "must hold lists of one length; {one} has {size:,} {axis}s and {other} has {length:,} ({counting})",
+                    "must contain lists of one length; {one} has {size:,} {axis}s and {other} has {length:,} "
+                    "({counting})",
                     one=_placed(0, shape, axes, self.start),
                     size=found[0],
                     axis=axis,
@@ -196,7 +197,7 @@ class Values:
                     length=found[first],
                 )
             if found[0] == 0:
-                raise self.refusal(f"holds empty lists; there must be at least one {axis}")
+                raise self.refusal(f"contains empty lists; there must be at least one {axis}")
             sizes.append(int(found[0]))
             flat = flat.explode()
         if not flat.dtype.is_numeric():
@@ -267,7 +268,7 @@ PRECISIONS = {
 
 
 class ColumnType(NamedTuple):
-    """What a column holds, in which precision, one of `PRECISIONS` or none; `file` is where it was seen first."""
+    """What a column contains, in which precision, one of `PRECISIONS` or none; `file` is where it was seen first."""
 
     what: str
     precision: str
@@ -286,7 +287,7 @@ def column_types(frame: Any, columns: Iterable[str], file: Path) -> dict[str, Co
 def merged_types(
     before: Mapping[str, ColumnType], now: Mapping[str, ColumnType], scores: Iterable[str], labels: Iterable[str] = ()
 ) -> dict[str, ColumnType]:
-    """Return what is known of the columns after one more file; refuse one that holds something else than before.
+    """Return what is known of the columns after one more file; refuse one that contains something else than before.
 
     Whole numbers of any size, fractions and truth values are all numbers. Of `scores` the precision counts, because
     bin edges are compared in it, and of `labels` too, because the same label would be two.
@@ -295,18 +296,18 @@ def merged_types(
         former = before.get(name, holds)
         if former.what != holds.what:
             raise InputError(
-                f"column {shown(name)} of {holds.file} holds {holds.what}, but {former.what} in {former.file}; "
+                f"column {shown(name)} of {holds.file} contains {holds.what}, but {former.what} in {former.file}; "
                 "save all files with the same types"
             )
         if name in scores and _bits(former) != _bits(holds):
             raise InputError(
-                f"column {shown(name)} of {holds.file} holds numbers of {_bits(holds)} bits, but of "
+                f"column {shown(name)} of {holds.file} contains numbers of {_bits(holds)} bits, but of "
                 f"{_bits(former)} bits in {former.file}: they would not fall into the same bins. "
                 "Save all files with the same precision"
             )
         if name in labels and former.precision != holds.precision:
             raise InputError(
-                f"column {shown(name)} of {holds.file} holds {PRECISIONS[holds.precision]}, but "
+                f"column {shown(name)} of {holds.file} contains {PRECISIONS[holds.precision]}, but "
                 f"{PRECISIONS[former.precision]} in {former.file}: they would not fall into the same groups. "
                 "Save all files with the same types"
             )

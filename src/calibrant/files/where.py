@@ -46,14 +46,14 @@ TOKEN = re.compile(
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WHOLE = re.compile(r"[-+]?\d+")
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
-KINDS = {
+TYPE_WORDS = {
     "truth": "true and false",
     "numbers": "numbers",
     "texts": "texts",
     "dates": "dates such as 2024-12-31",
     "moments": "dates such as 2024-12-31",
 }
-"""What columns hold, in words."""
+"""What columns contain, in words."""
 
 T = TypeVar("T")
 
@@ -206,7 +206,7 @@ def _unquoted(kind: str, text: str) -> str:
 
 def number(text: str) -> float | int | None:
     """Return the number that `text` stands for, or None."""
-    if WHOLE.fullmatch(text) and abs(int(text)) < 2**127:  # as large as a column can hold
+    if WHOLE.fullmatch(text) and abs(int(text)) < 2**127:  # the range of a column
         return int(text)
     return float(text) if NUMBER.fullmatch(text) else None
 
@@ -222,17 +222,17 @@ def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
     value = _spelled(text, kind, dtype)
     if value is None:
         raise InputError(
-            "{value} ({option}) is not a value of column {column}, which holds {words}",
+            "{value} ({option}) is not a value of column {column}, which contains {words}",
             value=text,
             option=option,
             column=shown(column),
-            words=KINDS.get(kind, f"values of type {kind}"),
+            words=TYPE_WORDS.get(kind, f"values of type {kind}"),
         )
     return value
 
 
 def _kind(dtype: pl.DataType) -> str:
-    """Return one of `KINDS`, or the type."""
+    """Return one of `TYPE_WORDS`, or the type."""
     import polars as pl
 
     if dtype == pl.Boolean:

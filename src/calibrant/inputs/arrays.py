@@ -105,7 +105,7 @@ def read_objects(
                 row=i // (array.size // len(array)),
                 value=value,
             )
-    raise InputError(f"{name} must be numbers that float64 can hold; one of them is too large")
+    raise InputError(f"{name} must be numbers that float64 can represent; one of them is too large")
 
 
 def _from_torch(values: Any, name: str) -> NDArray[Any]:
@@ -316,11 +316,11 @@ def refuse_not_finite(values: FloatArray, name: str, **place: Any) -> None:
 
 
 def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | None = None) -> None:
-    """Raise an error that shows the first whole number that float64 cannot hold.
+    """Raise an error that shows the first whole number that float64 cannot represent.
 
     >>> refuse_rounded(np.array([2**53, 2**53 + 1]), "y")
     Traceback (most recent call last):
-    calibrant.errors.InputError: y must be numbers that float64 can hold; row 1 is 9007199254740993. Whole numbers ...
+    calibrant.errors.InputError: y must be numbers that float64 can represent; row 1 is 9007199254740993. Whole ...
     """
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or values.size == 0:
         return
@@ -330,7 +330,7 @@ def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | Non
     beyond = rounded >= float(np.iinfo(values.dtype).max)  # rounded up to a number that does not come back
     bad = np.where(beyond, 0.0, rounded).astype(values.dtype) != values
     remedy = "Whole numbers beyond 2**53 are rounded: subtract a common offset first"
-    expected = f"{name} must be numbers that float64 can hold"
+    expected = f"{name} must be numbers that float64 can represent"
     refuse_where(bad, values, expected, remedy, rows=rows)
 
 

@@ -83,13 +83,13 @@ def _other(known: tuple[str, ...]) -> str:
     return name
 
 
-def read_covariates(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> Covariates:
+def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> Covariates:
     """Return checked covariates of the rows that stayed at the boundary; `keep` marks these among the caller's.
 
     They are numbers (n,) or (n, q), an array of texts or booleans, a data frame, or a mapping from names to columns.
     Without names they are called x0, x1, ...
 
-    >>> found = read_covariates({"age": [30, 41], "city": ["Rome", "Oslo"]}, 2, None)
+    >>> found = read_covariate_table({"age": [30, 41], "city": ["Rome", "Oslo"]}, 2, None)
     >>> found.names, found.labels, found.x.tolist()
     (('age', 'city'), ((), ('Oslo', 'Rome')), [[30.0, 1.0], [41.0, 0.0]])
     """

@@ -166,7 +166,7 @@ class Intervals(Checked):
             raise _wrong_levels(levels, low.shape[1])
         if one and not flat:
             raise InputError(f"bounds of shape {low.shape} need a list of levels, one per column; got {shown(level)}")
-        axes, remedy = _axes(low), "No interval has such a bound"
+        axes, remedy = _axes(low), "An interval cannot have this bound"
         refuse_where(low == np.inf, low, "lower must be -inf or finite", remedy, axes=axes)
         refuse_where(high == -np.inf, high, "upper must be inf or finite", remedy, axes=axes)
         low, high = _uncrossed(low, high, crossed)

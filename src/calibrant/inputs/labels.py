@@ -41,7 +41,7 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     if y.dtype.kind == "b":
         if K > 2:
             raise InputError(
-                f"y must hold column numbers 0..{K - 1} ({K} columns); got booleans. If they say whether the most "
+                f"y must contain column numbers 0..{K - 1} ({K} columns); got booleans. If they say whether the most "
                 "probable class was right, pass them with its probability: P.max(axis=1)"
             )
         return y.astype(np.intp)
@@ -52,7 +52,7 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
         bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
     if bad.any():
         raise _refused(
-            f"y must hold column numbers 0..{K - 1} ({K} columns); {{row}} is {{value}}. "
+            f"y must contain column numbers 0..{K - 1} ({K} columns); {{row}} is {{value}}. "
             "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns",
             y,
             int(np.argmax(bad)),
@@ -172,7 +172,7 @@ def _columns_of_labels(y: NDArray[Any], rows: Rows | None, names: list[Any]) -> 
         for k, name in enumerate(names):
             column[_equal(y, name)] = k
     if (column < 0).any():
-        message = "y must hold labels of {classes=names}; {row} is {value}"
+        message = "y must contain labels of {classes=names}; {row} is {value}"
         raise _refused(message, y, int(np.argmax(column < 0)), rows, names=names)
     return column
 

@@ -214,6 +214,19 @@ class CdfRows(RegionRows):
     prediction: CdfValues
 
 
+ROWS_OF: dict[type, type[RegionRows]] = {
+    Intervals: IntervalRows,
+    Sets: SetRows,
+    Quantiles: QuantileRows,
+    CdfValues: CdfRows,
+}
+"""The rows of each typed prediction that is not a distribution."""
+
+
+def _rows_of(prediction: Any) -> type[RegionRows]:
+    return next((rows for kind, rows in ROWS_OF.items() if isinstance(prediction, kind)), RegionRows)
+
+
 def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> RegionRows:
     """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
     w = _read_weights(weights, prediction)
@@ -233,13 +246,12 @@ def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes
     outcomes = read_numbers(y, "y")
     _check_length(outcomes, prediction)
     values, _ = _real_outcomes(outcomes, w)
-    return _kept(IntervalRows if isinstance(prediction, Intervals) else QuantileRows, values, prediction, w)
+    return _kept(_rows_of(prediction), values, prediction, w)
 
 
 def without_outcome(prediction: Any, *, weights: Any = None) -> RegionRows:
     """Return rows of predictions alone, for measurements that do not use outcomes."""
-    kinds: dict[type, type[RegionRows]] = {Intervals: IntervalRows, Sets: SetRows, Quantiles: QuantileRows}
-    return _kept(kinds.get(type(prediction), RegionRows), None, prediction, _read_weights(weights, prediction))
+    return _kept(_rows_of(prediction), None, prediction, _read_weights(weights, prediction))
 
 
 def _read_weights(weights: Any, prediction: Any) -> FloatArray:

@@ -1,4 +1,4 @@
-"""calibrant in other people's tools: scikit-learn, pytest, training loops, PyTorch, MLflow, arviz, sbi, BayesFlow.
+"""calibrant in other people's tools: scikit-learn, pytest, training loops, PyTorch, MLflow, packages that draw.
 
-Each module stands alone.
+Those are arviz, sbi, BayesFlow, PyMC and NumPyro. Each module stands alone.
 """

@@ -171,7 +171,7 @@ class Blocks(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         if not isinstance(values.get("kernel"), str):
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
+            raise SummaryError(f"these bytes do not contain a whole {cls.__name__}: fields {sorted(values)}")
         return super()._checked({**values, "kernel": kernel_of(values["kernel"])})
 
     def check_values(self) -> None:
@@ -181,7 +181,7 @@ class Blocks(Summary):
         legal = type(self.draws) in (type(None), int) and all(type(number) is float for number in numbers)
         left = type(self.left) is tuple and all(isinstance(part, Summary) for part in self.left)
         if not (legal and left) or (type(self.unbiased), type(self.kind)) != (bool, str):
-            raise SummaryError(f"these bytes do not hold a whole {type(self).__name__}: its values have wrong types")
+            raise SummaryError(f"these bytes do not contain a whole {type(self).__name__}: its values have wrong types")
 
 
 def _norm(values: FloatArray) -> float:

@@ -276,8 +276,8 @@ def _noise(summary: KeptRows, options: SkceOptions) -> NormNoise:
     rows = kernel_rows_of(summary)
     if isinstance(rows, DistributionRows) and (isinstance(rows.distribution, Samples) or options.draws is not None):
         raise NotApplicableError(
-            "limits of skce do not allow for the chance of draws. Instead, interval with blocksize=2, or more, gives a "
-            "lower bound"
+            "limits of skce do not allow for the randomness of draws. Instead, interval with blocksize=2 or more gives "
+            "a lower bound"
         )
     rows = rows.take(canonical_order(rows))
     form = form_of(rows, resolved(rows, options.kernel, options.randomness), options.randomness)
@@ -322,7 +322,7 @@ def kernel_sums_of(
 
 
 def kernel_rows_of(summary: KeptRows) -> KernelRows:
-    """Return the kept rows, which hold a prediction that kernel errors judge."""
+    """Return the kept rows, which have a prediction that kernel errors judge."""
     assert not isinstance(summary.rows, CdfRows)
     return summary.rows
 
@@ -366,14 +366,14 @@ def check_made_with(summary: Summary, kernel: AnyKernel, unbiased: bool, blocksi
 
 
 def check_distance(summary: Summary, kernel: AnyKernel) -> None:
-    """Refuse a kernel whose distance of two columns differs from the distance of the one that a summary holds."""
+    """Refuse a kernel whose distance of two columns differs from the distance of the one that a summary has."""
     if isinstance(kernel, JointKernel) or not isinstance(summary, TwoColumns):
         return
     prediction = kernel.prediction if isinstance(kernel, Product) else kernel
     if prediction is None or prediction.distance in (None, "tv"):
         return
     raise SummaryError(
-        f"this {type(summary).__name__} was made of two columns and holds one probability per row, whose distances "
+        f"this {type(summary).__name__} was made of two columns and has one probability per row, whose distances "
         f"agree for distance='tv' alone; got distance={shown(prediction.distance)}. Pass the kernel to summarize as "
         "well"
     )

@@ -198,7 +198,7 @@ def _finish(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions) -> T
     if method == "bound":
         return _bound_test(summary, options, random)
     if isinstance(summary, Blocks):
-        raise SummaryError(f'method={method!r} needs the rows; this summary holds sums of blocks, for method="block"')
+        raise SummaryError(f'method={method!r} needs the rows; this summary has sums of blocks, for method="block"')
     if summary.n < 2:
         raise NotApplicableError(f"skce_test needs at least 2 rows; got {summary.n}")
     return _replicated(summary, kernel, method, options.resamples, random)
@@ -279,7 +279,7 @@ def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
     if _holds(summary, DistributionRows):
         if summary.n < MIN_BOOTSTRAP_ROWS:
             raise NotApplicableError(
-                f'method="bootstrap" holds its level from {MIN_BOOTSTRAP_ROWS} rows on; got {summary.n}. '
+                f'method="bootstrap" keeps its level from {MIN_BOOTSTRAP_ROWS} rows on; got {summary.n}. '
                 'Use method="resample"'
             )
     else:
@@ -387,6 +387,6 @@ def _instead(summary: Summary) -> str:
 def _check_variance(method: str, limit: float, variance: float, summary: Summary) -> None:
     if variance < limit:
         raise NotApplicableError(
-            f"method={method!r} holds its level if the outcome variance expected under calibration is at least "
+            f"method={method!r} keeps its level if the outcome variance expected under calibration is at least "
             f"{limit:g}; it is {variance:.3g}. Use {_instead(summary)}"
         )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import chunks
-from calibrant.core.kept_rows import distribution_table, joined
+from calibrant.core.kept_rows import distribution_columns, joined
 from calibrant.core.moments import Moments
 from calibrant.core.null import redraw_rows
 from calibrant.errors import InputError, SummaryError, shown
@@ -139,7 +139,7 @@ def _summarise(rows: DrawnRows, options: UcmeOptions) -> Moments:
 def _finish(summary: Moments, options: UcmeOptions) -> float:
     names = [name for name in summary.names if name.startswith("ucme[")]
     if not names:
-        summary.mean_of("ucme")  # refuses, and says what the summary holds
+        summary.mean_of("ucme")  # refuses, and says what the summary contains
     return float(np.mean([summary.mean_of(name) ** 2 for name in names]))
 
 
@@ -186,7 +186,7 @@ class Locations:
 def _bytes_of(distribution: Distribution) -> NDArray[np.uint8]:
     """Return bytes that differ where distributions do; one of the user's own is known by its `repr` only."""
     try:
-        kind, columns = distribution_table(distribution)
+        kind, columns = distribution_columns(distribution)
     except SummaryError:
         return np.frombuffer(repr(distribution).encode(), np.uint8)
     return np.frombuffer(repr(kind).encode() + np.ascontiguousarray(columns).tobytes(), np.uint8)

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.kept_rows import distribution_table
+from calibrant.core.kept_rows import distribution_columns
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.distribution import Distribution
@@ -95,7 +95,7 @@ def _columns(array: NDArray[Any]) -> list[NDArray[Any]]:
 def _of_distribution(distribution: Distribution) -> list[NDArray[Any]]:
     """Return a few columns that tell the predictions apart: parameters, or quantiles, or nothing."""
     try:
-        return list(distribution_table(distribution)[1].T[:ORDERING_COLUMNS])
+        return list(distribution_columns(distribution)[1].T[:ORDERING_COLUMNS])
     except SummaryError:
         pass
     try:

@@ -58,7 +58,7 @@ def line_sum(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: float)
         if shape == "gaussian":
             total[part] = (own * gaussian_product(points, own, lengthscale)).sum(axis=-1)
         else:
-            left = from_left(points, own, Scale.of(shape, lengthscale))
+            left = from_left(points, own, LineKernel.of(shape, lengthscale))
             total[part] = (own * (2 * left - own)).sum(axis=-1)
 
     _for_each(work, x, rows)
@@ -83,7 +83,7 @@ def line_product(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: fl
         if shape == "gaussian":
             product[part] = gaussian_product(points, own, lengthscale)
         else:
-            scale = Scale.of(shape, lengthscale)
+            scale = LineKernel.of(shape, lengthscale)
             right = from_left(-points[..., ::-1], own[:, ::-1], scale)[:, ::-1]
             product[part] = from_left(points, own, scale) + right - own
 
@@ -113,7 +113,7 @@ class Step(NamedTuple):
     g: FloatArray
 
 
-class Scale(NamedTuple):
+class LineKernel(NamedTuple):
     """A kernel: the moments it needs (order 0, 1 or 2), and how it measures distances."""
 
     order: int
@@ -121,7 +121,7 @@ class Scale(NamedTuple):
     lengthscale: float
 
     @classmethod
-    def of(cls, shape: Shape, lengthscale: float) -> Scale:
+    def of(cls, shape: Shape, lengthscale: float) -> LineKernel:
         """Return the scale of a kernel by name."""
         return cls(tuple(RATES).index(shape), RATES[shape], lengthscale)
 
@@ -135,7 +135,7 @@ class Scale(NamedTuple):
             return Step(t, np.exp(-t))
 
 
-def from_left(x: FloatArray, e: FloatArray, scale: Scale) -> FloatArray:
+def from_left(x: FloatArray, e: FloatArray, scale: LineKernel) -> FloatArray:
     """Return Σ_j k_ij e_j over j <= i for every i: piece by piece, each with the moments of all rows before it."""
     result, before = np.empty(e.shape), np.zeros((scale.order + 1, len(e), 1))
     for columns in chunks(e.shape[1], max(PIECE_NUMBERS // len(e), MIN_PIECE_COLUMNS)):
@@ -151,7 +151,7 @@ def from_left(x: FloatArray, e: FloatArray, scale: Scale) -> FloatArray:
     return result
 
 
-def running_moments(x: FloatArray, moments: FloatArray, scale: Scale) -> FloatArray:
+def running_moments(x: FloatArray, moments: FloatArray, scale: LineKernel) -> FloatArray:
     """Return the moments Σ e g, Σ e t g and Σ e t² g of all rows up to each one, about its point.
 
     t is the scaled distance of a row to that point and g = exp(-t); as many moments as the order of the kernel needs

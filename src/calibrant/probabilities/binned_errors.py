@@ -125,17 +125,17 @@ def ece(
     within a bin cancel. A summary of up to 100 bins of equal width is exact and has a fixed size.
 
     ``notion="canonical"`` is :math:`\sum_c f_c \, d(\bar p_c, \bar e_c)`, with the mean prediction and the class
-    frequencies of cell c, vectors of length K. A cell is a product of K width bins, of which at most n hold rows, or a
-    bin of `MedianVariance`, which follows the data. `MedianVariance` counts rows: weights enter the means but not the
+    frequencies of cell c, vectors of length K. A cell is a product of K width bins (at most n of them contain rows), or
+    a bin of `MedianVariance`, which follows the data. `MedianVariance` counts rows: weights enter the means but not the
     cuts. The error lies in [0, 1] for ``"tv"``, and reaches √2 and 2 for ``"euclidean"`` and its square. With two
     classes the cells are those of the second column, and with ``"tv"`` the value is that of the 1-D prediction.
-    Its upward bias is large, because most cells hold few rows: a calibrated model with K = 10 classes, n = 250 rows
+    Its upward bias is large, because most cells contain few rows: a calibrated model with K = 10 classes, n = 250 rows
     and 10 bins has about 0.44 (Widmann, Lindsten and Zachariah 2019). Read it as a description, and use
     `consistency_test` to test calibration by it.
 
     Examples
     --------
-    Bin (0, 0.5] holds 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] holds 0.6 and 0.9, mean 0.75, and two:
+    Bin (0, 0.5] contains 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] contains 0.6 and 0.9, mean 0.75, and two:
 
     >>> ece([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], bins=2)
     0.25
@@ -238,7 +238,7 @@ def _tables(summary: LabelBins | PerLabel, options: EceOptions) -> Iterable[BinT
         return (bin_table(part, bins=options.bins, strategy=options.strategy) for part in summary.parts if part.n)
     if (options.bins, options.strategy) != (summary.bins, "width"):
         raise SummaryError(
-            f"this summary holds {summary.bins} width bins of each label; got bins={options.bins!r} and "
+            f"this summary has {summary.bins} width bins of each label; got bins={options.bins!r} and "
             f"strategy={options.strategy!r}. Make it with the bins= and strategy= you measure with"
         )
     return summary.tables()
@@ -354,13 +354,13 @@ def mce(
 
     .. math:: \max_b |\bar y_b - \bar p_b|
 
-    over bins that hold rows, and over labels too for the notions ``"top-label"`` and ``"classwise"``. It is
+    over bins that contain rows, and over labels too for the notions ``"top-label"`` and ``"classwise"``. It is
     ``ece(norm="max")``: the maximum, not multicalibration, and not divided by anything.
 
     Parameters
     ----------
     y, prediction, bins, strategy, notion, weights, classes, pos_label
-        As in `ece`, without the canonical notion: most of its cells hold a single row.
+        As in `ece`, without the canonical notion: most of its cells contain a single row.
 
     Returns
     -------
@@ -369,8 +369,8 @@ def mce(
     Notes
     -----
     A single row in a bin of its own is enough for a large value. The maximum therefore says little about a model unless
-    every bin holds many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts. A `Grid` has
-    up to 100 bins of equal width exactly.
+    every bin contains many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts. A `Grid`
+    has up to 100 bins of equal width exactly.
 
     Examples
     --------

@@ -140,7 +140,7 @@ def sums_by_cell(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplexCells(Summary):
-    """One entry per cell that holds rows, in the order of the keys: the numbers of the width bins of its components.
+    """One entry per cell that contains rows, in the order of the keys: the numbers of the width bins of its components.
 
     A vector is put into its cell in its own precision. With two classes the key is that of the second class alone, and
     (1 - p, p) has the same cell as p.
@@ -258,7 +258,7 @@ def _width_cells(summary: Summary, bins: int) -> CellSums:
     if not isinstance(summary, SimplexCells) or summary.bins != bins:
         held = f"{summary.bins} bins" if isinstance(summary, SimplexCells) else type(summary).__name__
         raise SummaryError(
-            f"notion='canonical' with bins={bins} needs cells of these bins; this summary holds {held}. "
+            f"notion='canonical' with bins={bins} needs cells of these bins; this summary has {held}. "
             f"Make it with summarize('ece', y, prediction, notion='canonical', bins={bins})"
         )
     return summary.sums

@@ -27,7 +27,7 @@ from calibrant.core.null import (
     resampled_pvalue,
 )
 from calibrant.core.ordered import Ordered
-from calibrant.core.pool import Walk, tie_ends, walk
+from calibrant.core.pool import WalkRange, tie_ends, walk
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -78,9 +78,9 @@ def cumulative_differences(
     `kolmogorov_smirnov_test` judge its range and its largest height. C depends on ties only through their sums, never
     on the order of the rows.
 
-    On a `Grid` the points are the ends of the cells that hold rows, where A and C are exact, and `score` has the mean
-    scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell can
-    raise it, or its other rows lower it.
+    On a `Grid` the points are the ends of the cells that contain rows, where A and C are exact, and `score` has the
+    mean scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell
+    can raise it, or its other rows lower it.
 
     Examples
     --------
@@ -437,13 +437,13 @@ def _grid_reach(grid: Grid) -> tuple[float, float]:
     return float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
 
 
-def _walk(summary: Ordered | Grid) -> Walk:
+def _walk(summary: Ordered | Grid) -> WalkRange:
     """Return the extremes of the walk; of a grid at the ends of its cells."""
     if isinstance(summary, Ordered):
         return summary.walk
     cells = summary.cells()
     partial = np.cumsum(cells.wy - cells.wp)
-    return Walk(float(partial.max(initial=0.0)), float(partial.min(initial=0.0)), float(cells.w2v.sum()))
+    return WalkRange(float(partial.max(initial=0.0)), float(partial.min(initial=0.0)), float(cells.w2v.sum()))
 
 
 def _entry(verb: Callable[..., TestResult], test: CumulativeTest, shown: str) -> Entry[NullOptions, TestResult]:

@@ -90,7 +90,7 @@ def _axis_end(*drawn: Any) -> float:
 
 
 def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the point of each bin that holds rows."""
+    """Return the point of each bin that contains rows."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     return [

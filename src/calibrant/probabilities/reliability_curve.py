@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.annotations import IntervalMethod, Labels, Outcomes, Rng
 from calibrant.core.binned import Bins, bin_table, on_grid
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.grid import Grid
-from calibrant.core.isotonic import grouped, isotonic_fit, isotonic_quantile, ranked
+from calibrant.core.isotonic import grouped_forecasts, isotonic_fit, isotonic_quantile, ranked_outcomes
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
 from calibrant.core.ordered import Ordered
@@ -33,7 +33,6 @@ from calibrant.probabilities.consistency_band import (
 )
 
 Strategy: TypeAlias = Literal["width", "mass", "isotonic"]
-IntervalMethod: TypeAlias = Literal["clopper-pearson", "wilson"]
 
 ROUNDING = 1e-9  # a frequency this close to its band is not outside
 EXACT_ON_GRID = (
@@ -82,8 +81,8 @@ def reliability_curve(
         unequal weights, by the effective number of rows).
     simultaneous
         Make the bands of all bins together contain the frequencies with probability `level` if calibrated: each bin at
-        level^(1/m) for the m bins that hold rows, which are independent, or with unequal weights by one factor for all
-        bins. An isotonic region then contains whole fits with this probability.
+        level^(1/m) for the m bins that contain rows, which are independent, or with unequal weights by one factor for
+        all bins. An isotonic region then contains whole fits with this probability.
     resamples, rng
         Redraws of the outcomes for the band with unequal weights, more if the level needs more, and for the isotonic
         region.
@@ -178,7 +177,7 @@ def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> C
         return _binned(summary, bin_table(summary, bins=options.bins, strategy=options.strategy), options)
     if isinstance(summary, Grid):
         raise SummaryError(
-            'a Grid holds width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
+            'a Grid has width bins, and no scores for strategy="isotonic"; pass the rows or their Ordered '
             "summary, or exact=True where data come in batches"
         )
     return _isotonic(summary, options)
@@ -197,10 +196,10 @@ def _of_quantiles(summary: KeptRows) -> Curve:
     """Return the recalibrated quantiles of each different forecast, level by level."""
     rows = summary.rows
     assert isinstance(rows, QuantileRows)
-    outcomes = ranked(rows.y)
+    outcomes = ranked_outcomes(rows.y)
     tables = []
     for values, level in zip(rows.prediction.values.T, rows.prediction.levels.tolist(), strict=True):
-        forecasts = grouped(values)
+        forecasts = grouped_forecasts(values)
         low, high = (isotonic_quantile(outcomes, rows.w, forecasts, level, upper=side) for side in (False, True))
         tables.append((np.full(low.size, level), forecasts.value, low, high, forecasts.rows))
     names = ("level", "forecast", "recalibrated_low", "recalibrated_high", "count")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Labels, Outcomes, Rng
+from calibrant.core.annotations import Alternative, Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import ROUNDING as ROUNDING_PER_ROW
@@ -34,8 +34,6 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
-
-Alternative: TypeAlias = Literal["two-sided", "greater", "less"]
 
 NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD = tuple(
     f"spiegelhalter_test.{part}" for part in ("excess", "variance", "v", "third")

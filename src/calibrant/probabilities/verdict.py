@@ -350,11 +350,11 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
         few = f"Only {rare}" if rare else "No"
         among = f"{n:,} row{'' if n == 1 else 's'}"
         found.append(
-            f"{few} {kind}{'' if rare == 1 else 's'} among {among}: what is said about them rests on few cases."
+            f"{few} {kind}{'' if rare == 1 else 's'} among {among}: statements about them are based on few cases."
         )
     if pooled:
         found.append(
-            f"The rows were counted in cells of the score, of which {unique:,} hold some: bins of equal width are "
+            f"The rows were counted in cells of the score, and {unique:,} cells contain rows. Bins of equal width are "
             "exact, the method says by how much others may be off, and each cell is drawn as one score."
         )
     elif unique < n / 2:
@@ -381,7 +381,7 @@ def _power(summary: Ordered, setting: Setting) -> list[str]:
         return ["With so few rows no constant error is found 4 times in 5."]
     return [
         f"With this many rows an error of {points(e, digits=2, up=True)}, the same at all scores, is found 4 times in "
-        "5; smaller errors, and errors that cancel, may stay unseen."
+        "5; smaller errors, and errors that cancel, can remain undetected."
     ]
 
 

@@ -1,6 +1,5 @@
 """What `calibrant.ranking` exports besides what stands at the top level; imported when it is first used."""
 
-from calibrant.ranking.covariates import rank_permutation_test as rank_permutation_test
 from calibrant.ranking.covariates import rank_score_test as rank_score_test
 from calibrant.ranking.edf_tests import rank_cauchy_test as rank_cauchy_test
 from calibrant.ranking.edf_tests import rank_edf_test as rank_edf_test

@@ -281,5 +281,6 @@ CONDITIONAL_MAP = enter(
         kind="curve",
         predictions=JUDGED,
         instead=CONDITIONAL_TEST.instead,
+        unequal=True,
     )
 )

@@ -287,5 +287,6 @@ def _going_along(covariates: Covariates, named: tuple[int, ...]) -> str:
                 continue
             r = float(np.corrcoef(covariates.x[:, j], covariates.x[:, other])[0, 1])
             if abs(r) > CORRELATED:
-                found.append(f"{covariates.names[other]}, which goes with {covariates.names[j]} (correlation {r:.2f})")
+                size = f"correlation {math.trunc(100 * r) / 100:.2f}"  # 0.998 is not 1
+                found.append(f"{covariates.names[other]}, which goes with {covariates.names[j]} ({size})")
     return f"or {listed(found)}" if found else ""

@@ -26,6 +26,7 @@ from calibrant.ranking.counting import JUDGED, Forecast, legendre, marginal_rank
 from calibrant.ranking.covariates import orthonormal
 from calibrant.ranking.effects import SHIFT, rank_effect, ranks_in_words, shaped
 from calibrant.ranking.kept_ranks import KeptRanks, needed_covariates
+from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by, uses_covariates
 from calibrant.ranking.scan import Rule, Scan
 from calibrant.ranking.summary import COVARIATE_POLYNOMIALS
 
@@ -54,6 +55,10 @@ def conditional_test(
     level: float = 0.95,
     resamples: int = 999,
     pairs: Sequence[tuple[Any, Any]] | None = None,
+    quantity: Quantities | None = None,
+    log_likelihood: Quantity | None = None,
+    log_density_y: ArrayLike | None = None,
+    draws: int | None = None,
     rng: Rng = 0,
     weights: ArrayLike | None = None,
 ) -> TestResult:
@@ -92,8 +97,12 @@ def conditional_test(
         Number of redraws.
     pairs
         The pairs of covariates, by number or name, whose boxes are searched; all by default, none above 25 covariates.
+    quantity, log_likelihood, log_density_y, draws
+        What is ranked in place of the coordinates, and among how many draws: as in `ranks`. The x of ``f(z, x)`` is
+        `covariates`.
     rng
-        Generator or seed of the redraws, of the random features, and of ties between outcome and draws.
+        Generator or seed of the redraws, of the random features, of ties between outcome and draws, and of the choice
+        of draws.
     weights
         Weights of the rows, for ``null="uniform"`` only.
 
@@ -131,7 +140,8 @@ def conditional_test(
     >>> found.pvalue, found.details["regions"][0].text
     (0.01, 'for x0 > 1 (100 rows) predictions are too low by 0.96 predictive sd')
     """
-    options = ConditionalOptions(covariates, method, null, level, resamples, pairs, rng)
+    by = (quantity, log_likelihood, log_density_y, draws)
+    options = ConditionalOptions(covariates, method, null, level, resamples, pairs, rng, *by)
     return CONDITIONAL_TEST(y, prediction, options, weights=weights)
 
 
@@ -146,6 +156,10 @@ class ConditionalOptions:
     resamples: int
     pairs: Sequence[tuple[Any, Any]] | None
     rng: Rng
+    quantity: Quantities | None = None
+    log_likelihood: Quantity | None = None
+    log_density_y: ArrayLike | None = None
+    draws: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("method", self.method, "joint", *STATISTICS, "trees")
@@ -155,6 +169,19 @@ class ConditionalOptions:
         generator(self.rng)
         if self.method == "trees" and self.null != "uniform":
             raise InputError('method="trees" has a normal statistic if ranks are uniform; pass null="uniform"')
+        self.ranked_by  # noqa: B018  # refuses options that do not go together
+
+    @property
+    def ranked_by(self) -> RankedBy:
+        """Which ranks are taken."""
+        x = self.covariates if self.quantity is not None and uses_covariates(self.quantity) else None
+        return RankedBy(self.quantity, x, self.log_likelihood, self.log_density_y, self.draws, self.rng)
+
+
+def _keep_quantities(rows: DistributionRows | QuantileRows | CdfRows, options: ConditionalOptions) -> KeptRanks:
+    """Keep the ranks that were asked for, of coordinates or quantities, with the covariates of their rows."""
+    x = needed_covariates("conditional_test", options.covariates, rows.n, rows.keep)
+    return KeptRanks.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
 
 
 def keep_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -> KeptRanks:
@@ -465,11 +492,12 @@ CONDITIONAL_TEST = enter(
     Entry(
         conditional_test,
         ConditionalOptions,
-        keep_ranks,
+        _keep_quantities,
         _finish,
         reads=(KeptRanks,),
         kind="test",
         predictions=JUDGED,
         instead=dict.fromkeys(("intervals", "sets"), "Use coverage_test with groups="),
+        unequal=True,
     )
 )

@@ -1,31 +1,27 @@
-"""Ranks against what the predictions were made from: the score test and the permutation test."""
+"""Ranks against what the predictions were made from: the score test, whose summary merges."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.core.results import TestResult
-from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.counting import Forecast, Ranked, legendre, marginal_ranks
+from calibrant.ranking.counting import Forecast, marginal_ranks
 from calibrant.ranking.effects import (
     Found,
     Multiplicity,
     RankTestOptions,
-    ResampledTestOptions,
     enter_rank_test,
-    stream_after_ties,
 )
-from calibrant.ranking.summary import COVARIATE_POLYNOMIALS, Ranks, check_covariate_rows, covariate_columns
+from calibrant.ranking.summary import Ranks, check_covariate_rows, covariate_columns
 
 CONSTANT_SCALE = 8 * np.finfo(np.float64).eps  # of a mean: a standard deviation this small is that of a constant
 SMALLEST_SCALE = 1e-145  # root of a sum of squares that is still exact in float64
@@ -66,7 +62,8 @@ def rank_score_test(
     Notes
     -----
     It finds forecasts that ignore what they could have known, such as climatology, which passes every test of ranks
-    alone. `rank_permutation_test` tests "unrelated" alone, also where the ranks are not uniform.
+    alone. `conditional_test` tests "unrelated" alone, also where the ranks are not uniform, finds more than trends, and
+    says where; it keeps the rows, which this test does not need.
 
     Examples
     --------
@@ -155,163 +152,6 @@ def orthonormal(x: FloatArray) -> FloatArray:
 
 
 SCORE_TEST = enter_rank_test(rank_score_test, ScoreOptions, _score_found, summarise=_count_with_covariates)
-
-
-@public
-def rank_permutation_test(
-    y: Outcomes | None,
-    prediction: Forecast | None = None,
-    *,
-    covariates: ArrayLike | None = None,
-    multiplicity: Multiplicity = "holm",
-    resamples: int = 999,
-    rng: Rng | None = None,
-    weights: ArrayLike | None = None,
-) -> TestResult:
-    """Test whether ranks are unrelated to what the predictions were made from, by permutations of the rows.
-
-    The statistic is that of `rank_score_test`. Ranks are permuted against covariates, which tests "unrelated" alone:
-    ranks need not be uniform.
-
-    Parameters
-    ----------
-    y, prediction, multiplicity, weights
-        As in `uniformity_test`.
-    covariates
-        Numbers (n,) or (n, q) that the predictions were made from. Needed, except with a summary.
-    resamples
-        Number of permutations.
-    rng
-        Generator or seed; needed for ties between outcome and draws. Permutations without it start from 0.
-
-    Returns
-    -------
-    TestResult
-        As that of `uniformity_test`; `details` has `dof` and no `where`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibrant import Samples
-    >>> x = np.linspace(-1, 1, 100)
-    >>> found = rank_permutation_test(x, Samples(np.zeros((100, 1))), covariates=x)
-    >>> found.pvalue
-    0.001
-    """
-    options = PermutationOptions(multiplicity, rng, resamples, covariates)
-    return PERMUTATION_TEST(y, prediction, options, weights=weights)
-
-
-@dataclass(frozen=True)
-class PermutationOptions(ResampledTestOptions):
-    """The options of `rank_permutation_test`."""
-
-    covariates: ArrayLike | None
-
-
-def _keep_rows(rows: DistributionRows | QuantileRows | CdfRows, options: PermutationOptions) -> RankRows:
-    x = _needed_covariates("rank_permutation_test", options.covariates, rows)
-    return RankRows.of_ranked(marginal_ranks(rows, options.rng), rows.w, x)
-
-
-def permutation_found(summary: RankRows, resamples: int, rng: np.random.Generator) -> Found:
-    """Return T, and its p-value if the ranks of a row are equally likely to belong to any covariates."""
-    rank, x = summary.ordered()
-    largest = np.abs(x).max(axis=0)
-    x = x / np.where(largest > 0, largest, 1.0)  # sums and squares stay in float64
-    step = x - x.mean(axis=0)
-    basis = _basis(step.T @ step, x.mean(axis=0), len(x))
-    Q = step @ basis  # (n, rank)
-    phi = legendre(summary.counted[0].M)[:COVARIATE_POLYNOMIALS][:, rank]  # (K, n, C)
-    K, n, C = phi.shape
-    columns = np.ascontiguousarray(phi.transpose(1, 0, 2).reshape(n, K * C))
-
-    def statistic(order: Any) -> FloatArray:
-        return np.asarray(((Q.T @ columns[order]) ** 2).reshape(-1, K, C).sum(axis=(0, 1)))
-
-    T = statistic(slice(None))
-    extreme = np.zeros(C, np.int64)
-    for _ in range(resamples):
-        extreme += reaches(statistic(rng.permutation(n)), T)
-    p = resampled_pvalue(extreme, resamples)
-    return Found(T, p, f"ranks against covariates; {resamples:,} permutations", {}, {"dof": basis.shape[1] * K})
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class RankRows(Summary):
-    """The ranks (n, C) and covariates x (n, q) of each row, beside the counts of the ranks. It grows with the rows."""
-
-    FINITE = ("x",)
-
-    counted: tuple[Ranks, ...]  # one, or none if there are no rows yet
-    rank: NDArray[np.int64]
-    x: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.counted) > 1 or not all(isinstance(ranks, Ranks) for ranks in self.counted):
-            raise SummaryError("the counts of RankRows must be one Ranks")
-        for ranks in self.counted:
-            if self.rank.shape != (ranks.n, ranks.C) or self.x.ndim != 2 or len(self.x) != ranks.n:
-                raise SummaryError("the columns of RankRows must belong to the same rows")
-            if ((self.rank < 0) | (self.rank > ranks.M)).any():
-                raise SummaryError("the ranks of RankRows must lie between 0 and M")
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.rank)
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
-
-    @classmethod
-    def of(cls, ranks: ArrayLike, M: int, covariates: ArrayLike, *, names: Any = None) -> Self:
-        """Keep ranks 0 to M, (n,) or (n, C), and covariates, (n,) or (n, q), of the same rows."""
-        counted = Ranks.of(ranks, M, names=names)
-        rank = as_array(ranks, name="ranks").astype(np.int64)
-        return cls((counted,), rank.reshape(counted.n, -1), covariate_columns(covariates, counted.n, None))
-
-    @classmethod
-    def of_ranked(cls, found: Ranked, w: FloatArray, x: FloatArray) -> Self:
-        """Keep ranks and covariates (n, q) that are known to be legal."""
-        return cls((Ranks.of_ranked(found, w),), found.rank.reshape(len(found.rank), -1), x)
-
-    @classmethod
-    def zero(cls) -> Self:
-        """Return no rows, of no covariates."""
-        return cls((), np.zeros((0, 0), np.int64), np.zeros((0, 0)))
-
-    @classmethod
-    def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the counts."""
-        counted = tuple(Ranks.from_bytes(part) for part in values.get("counted", ()))
-        return super()._checked({**values, "counted": counted})
-
-    def merged(self, other: Self) -> Self:
-        """Return the rows of both, one after the other."""
-        q, theirs = self.x.shape[1], other.x.shape[1]
-        if q != theirs:
-            raise SummaryError(f"ranks with {q} covariates do not merge with ranks with {theirs}")
-        counted = (self.counted[0] + other.counted[0],)
-        return type(self)(counted, np.concatenate([self.rank, other.rank]), np.concatenate([self.x, other.x]))
-
-    def ordered(self) -> tuple[NDArray[np.int64], FloatArray]:
-        """Return ranks and covariates in an order that depends on their values alone."""
-        order = np.lexsort((*self.rank.T, *self.x.T))
-        return self.rank[order], self.x[order]
-
-
-PERMUTATION_TEST = enter_rank_test(
-    rank_permutation_test,
-    PermutationOptions,
-    lambda kept, options: permutation_found(kept, options.resamples, stream_after_ties(options.rng)),
-    summarise=_keep_rows,
-    reads=RankRows,
-    ranks_of=lambda kept: kept.counted[0],
-)
 
 
 def read_covariates(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
-from calibrant.inputs.covariates import Covariates, read_covariates
+from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.summary import Ranks
 
@@ -78,7 +78,7 @@ class KeptRanks(Summary):
         w = read_weights(weights, len(rank))
         keep = None if (w > 0).all() else w > 0
         used = slice(None) if keep is None else keep
-        table = read_covariates(covariates, counted.n, keep)
+        table = read_covariate_table(covariates, counted.n, keep)
         return cls._made(counted, rank[used].reshape(counted.n, -1), w[used], table)
 
     @classmethod
@@ -145,4 +145,4 @@ def needed_covariates(verb: str, covariates: Any, n: int, keep: NDArray[np.bool_
         raise InputError(
             "{verb} needs {covariates=}, what the predictions were made from", verb=verb, option="covariates"
         )
-    return covariates if isinstance(covariates, Covariates) else read_covariates(covariates, n, keep)
+    return covariates if isinstance(covariates, Covariates) else read_covariate_table(covariates, n, keep)

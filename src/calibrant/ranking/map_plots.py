@@ -68,12 +68,19 @@ def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], n
 
 def _draw_pair(ax: Any, shift: Any, names: tuple[str, str]) -> None:
     """Draw the shift in the cells of two covariates as a coloured table."""
+    from matplotlib.patches import Rectangle
+
     most = float(np.nanmax(np.abs(shift))) or 1.0
-    ax.pcolormesh(shift.T, cmap="PuOr", vmin=-most, vmax=most)
     for (i, j), value in np.ndenumerate(shift):
         if not np.isnan(value):
+            colour = palette.SECOND if value > 0 else palette.OBSERVED
+            ax.add_patch(Rectangle((i, j), 1, 1, facecolor=(colour, abs(value) / most), edgecolor="none"))
             ax.text(i + 0.5, j + 0.5, f"{value:.1f}", ha="center", va="center", fontsize=5, color=palette.INK)
-    ax.set(xlabel=plain(_short(names[0])), ylabel=plain(_short(names[1])), xticks=[], yticks=[])
+    ax.set(xlim=(0, shift.shape[0]), ylim=(0, shift.shape[1]), xticks=[], yticks=[])
+    ax.set_xlabel(plain(_short(names[0])), fontsize="small")
+    ax.set_ylabel(plain(_short(names[1])), fontsize="small")
+    dress(ax)
+    ax.grid(False)
     ax.set_title("shift, sd, in cells of equal mass", fontsize="small")
 
 
@@ -89,14 +96,31 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
     return f"Shift of predictions along {len(details['covariates'])} covariates. {cells}{which}.{region}"
 
 
-def no_marks(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return nothing: the small pictures have axes of their own."""
-    return []
+def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return a mark for each column of small pictures: the clearest cell of each covariate in it."""
+    c = int(worst_first(details)[0])
+    covariates = details["covariates"][:MAX_MULTIPLES]
+    across = min(ACROSS, len(covariates) + ("pair_shift" in details))
+    found = []
+    for k in range(min(across, len(covariates))):
+        texts = [_clearest(columns, name, c) for name in covariates[k::across]]
+        found.append(Mark((k + 0.5) / across, 0.5, "\n".join(texts)))
+    return found
+
+
+def _clearest(columns: Mapping[str, Any], name: str, c: int) -> str:
+    """Return the cell of a covariate whose shift is the largest, in words."""
+    rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
+    if not rows.size:
+        return f"{name}: too few rows in each cell"
+    shift, low, high = (table(columns[key])[rows, c] for key in ("shift", "shift_low", "shift_high"))
+    k = int(np.abs(shift).argmax())
+    return f"{name} {columns['cell'][rows[k]]}: shift {shift[k]:.2f} sd ({low[k]:.2f} to {high[k]:.2f})"
 
 
 CONDITIONAL_MAP = Picture(
     draw_conditional_map,
-    no_marks,
+    marks_conditional_map,
     describe_conditional_map,
     thinned=("rows", "shift"),
     lines="covariate",

@@ -98,7 +98,7 @@ def uniformity_test(
     -----
     Other tests of ranks are verbs of their own: `rank_smooth_test` (most power for a wrong spread; takes weights),
     `rank_chi2_test`, `rank_edf_test`, `rank_cauchy_test` (dependent rows), `rank_score_test` and
-    `rank_permutation_test` (ranks against covariates) and `rank_exchange_test` (dependent columns).
+    `conditional_test` (ranks against covariates) and `rank_exchange_test` (dependent columns).
 
     Rows must be independent, and draws of a Markov chain must be thinned first. Uniform ranks do not make a good
     forecast: climatology passes unless `groups` split it. Not rejecting is no proof: `explain` has intervals of shift

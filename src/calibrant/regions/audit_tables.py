@@ -158,7 +158,7 @@ def _columns(curve: Curve, *, nominal: bool, tested: bool) -> dict[str, tuple[An
     }
 
 
-def worst_first(curves: list[Curve]) -> Curve:
+def worst_curve_first(curves: list[Curve]) -> Curve:
     """Return the lines of several curves as one, the most suspicious first."""
     columns: dict[str, Any] = {
         key: np.concatenate([curve.columns[key] for curve in curves]) for key in curves[0].columns
@@ -172,7 +172,7 @@ def group_table(
     curves: list[Curve], several: bool, setting: Setting, *, name: str = "groups", title: str = "Groups"
 ) -> Table:
     """Return one row per group and level, the most suspicious first."""
-    curve, noun = worst_first(curves), name.removesuffix("s")
+    curve, noun = worst_curve_first(curves), name.removesuffix("s")
     test = "Beta-binomial" if "calibration_size" in curve.details else "Binomial"
     small = int(np.count_nonzero(curve.count < SMALL_GROUP))
     families = f" and for {setting.families} families of tests" if setting.families > 1 else ""

@@ -47,7 +47,7 @@ def ties_caveat(table: HitTable, rule: Rule, setting: Setting) -> list[str]:
         return []
     are = "1 outcome lies" if tied == 1 else f"Up to {tied:,} outcomes lie"
     how = (
-        "a level is taken as right if it lies between the coverage without and with the bounds, and levels are not "
+        "a level is accepted if it lies between the coverage without and with the bounds, and levels are not "
         "tested jointly"
         if rule.ties
         else "coverage above the level is then not an error"

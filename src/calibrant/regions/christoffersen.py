@@ -75,7 +75,7 @@ def christoffersen_test(
 
     Notes
     -----
-    The chi-square limit of the test of independence does not hold its level: at nominal 5 % it rejects with probability
+    The chi-square limit of the test of independence does not keep its level: at nominal 5 % it rejects with probability
     0.084 for 250 rows at level 0.9.
 
     References

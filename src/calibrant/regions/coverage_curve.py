@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.annotations import IntervalMethod, Labels, Outcomes
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.mean_interval import effective_rows, empty_as_nan, exact_limits, score_limits
 from calibrant.core.pvalues import binomial_tails, holm, two_sided
@@ -22,8 +22,6 @@ from calibrant.inputs.rows import QuantileRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, hits_of
 from calibrant.regions.sizes import EmptySets, SizeBins, Sizes, read_size_bins, size_groups
-
-IntervalMethod = Literal["clopper-pearson", "wilson"]
 
 
 @public

@@ -221,7 +221,7 @@ def kupiec_test(
 
     Notes
     -----
-    The chi-square limit does not hold its level: at nominal 5 % it rejects a correct model with probability 0.133
+    The chi-square limit does not keep its level: at nominal 5 % it rejects a correct model with probability 0.133
     (n = 20, level 0.9) or 0.095 (n = 250, level 0.99). Known in risk management as the proportion-of-failures test.
 
     References

@@ -11,7 +11,7 @@ from calibrant.core import pictures
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
 from calibrant.report.files import replace_text
-from calibrant.report.page import counted, frame_of, render
+from calibrant.report.page import count_words, frame_of, render
 from calibrant.report.text import as_html_fragment, as_text
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ class Audit(Reported):
         return self._findings
 
     def __repr__(self) -> str:
-        total = counted(self.findings.n, frame_of(self.findings.kind).rows)
+        total = count_words(self.findings.n, frame_of(self.findings.kind).rows)
         return f"<Audit of {total}: {self.verdict.headline}>"

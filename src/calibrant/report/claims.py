@@ -22,10 +22,10 @@ QUANTITIES = {
 """What the quantities of claims are called in a box; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
 """The tone of each kind of claim that marks a line of a table."""
-RESTS = "The verdict rests on these"
+RESTS = "Used for the verdict"
 DESCRIBES = "Description: not part of the verdict"
 WHICH_TOLERANCE = "Which tolerance do these rows support?"
-WITHIN, BEYOND, OPEN = "shown to be within", "shown to be beyond", "cannot tell"
+WITHIN, BEYOND, OPEN = "the error is smaller", "the error is larger", "cannot tell"
 SHOWN: dict[str, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
 TONES: dict[Status, str] = {"within": "good", "miscalibrated": "bad", "cannot tell": "unsure"}
 

@@ -98,10 +98,10 @@ def tone_of(kind: str, verdict: Verdict) -> tuple[str, str]:
     return tone, words
 
 
-def counted(n: int, word: str) -> str:
+def count_words(n: int, word: str) -> str:
     """Return a number of things in words.
 
-    >>> counted(1, "rows"), counted(2500, "points")
+    >>> count_words(1, "rows"), count_words(2500, "points")
     ('1 row', '2,500 points')
     """
     return f"{n:,} {word.removesuffix('s') if n == 1 else word}"
@@ -110,7 +110,7 @@ def counted(n: int, word: str) -> str:
 MAX_WORD = 24  # characters of a word in a table; longer ones may be broken
 TITLE = "title"  # the name that replaces the heading of the page
 MAX_PAGE_BYTES = 500_000
-KINDS = {
+KIND_TITLES = {
     "binary": "Probabilities of an event",
     "classes": "Probabilities of classes",
     "intervals": "Prediction intervals",
@@ -175,7 +175,7 @@ def _page(findings: Findings, detail: Detail) -> str:
     environment.filters |= {
         "number": wording.number,
         "pvalue": wording.pvalue,
-        "interval": wording.interval,
+        "interval": wording.bounds_words,
         "percent": wording.level_percent,
         "text": wording.text,
         "sentence": wording.sentence,
@@ -189,11 +189,11 @@ def _page(findings: Findings, detail: Detail) -> str:
     names = {key: name for key, name in findings.names.items() if key != TITLE}
     return environment.get_template("page.html.j2").render(
         findings=findings,
-        kind=KINDS.get(findings.kind, findings.kind),
+        kind=KIND_TITLES.get(findings.kind, findings.kind),
         frame=frame,
         title=findings.names.get(TITLE) or frame.title,
         names=names,
-        total=counted(findings.n, frame.rows),
+        total=count_words(findings.n, frame.rows),
         tone=tone,
         word=word,
         tiles=boxes(findings),

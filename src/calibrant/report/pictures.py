@@ -168,8 +168,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
     marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines come one after another
-    if marks:
-        root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
+    root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
     return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
 
 

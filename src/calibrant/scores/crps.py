@@ -75,7 +75,7 @@ def crps(
     "nrg" or "ecdf". `energy_score` also judges the dependence
     between coordinates.
 
-    For a distribution of whole numbers the integral is a sum, of which values beyond the quantiles 1e-10 and 1 - 1e-10
+    For a distribution of whole numbers the integral is a sum. Values beyond the quantiles 1e-10 and 1 - 1e-10
     are left out. The relative error is of the order of 1e-10.
 
     Examples

@@ -14,7 +14,14 @@ from calibrant.core.binned import bin_table, on_grid
 from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
-from calibrant.core.isotonic import Ranked, grouped, isotonic_blocks, isotonic_quantile, lower_quantile, ranked
+from calibrant.core.isotonic import (
+    RankedOutcomes,
+    grouped_forecasts,
+    isotonic_blocks,
+    isotonic_quantile,
+    lower_quantile,
+    ranked_outcomes,
+)
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
@@ -285,7 +292,7 @@ def _of_quantiles(rows: QuantileRows, options: DecomposeOptions) -> QuantileDeco
     if options.levels is not None:
         raise InputError("levels= is for distributions; Quantiles have their own. Select some with .at(level)")
     prediction = rows.prediction
-    outcomes = ranked(rows.y)
+    outcomes = ranked_outcomes(rows.y)
     columns = zip(prediction.values.T, prediction.levels, strict=True)
     parts = np.array([level_parts(outcomes, q, rows.w, float(level)) for q, level in columns])
     with np.errstate(invalid="ignore"):
@@ -295,9 +302,11 @@ def _of_quantiles(rows: QuantileRows, options: DecomposeOptions) -> QuantileDeco
     return QuantileDecomposition(level, score, mcb, dsc, unc, Decomposition(*wis.tolist()))
 
 
-def level_parts(outcomes: Ranked, q: FloatArray, w: FloatArray, level: float) -> tuple[float, float, float, float]:
+def level_parts(
+    outcomes: RankedOutcomes, q: FloatArray, w: FloatArray, level: float
+) -> tuple[float, float, float, float]:
     """Return score, mcb, dsc and unc of the forecasts q of one level."""
-    forecasts = grouped(q)
+    forecasts = grouped_forecasts(q)
     fit = np.empty_like(q)
     fit[forecasts.order] = np.repeat(isotonic_quantile(outcomes, w, forecasts, level), forecasts.rows)
     y = outcomes.values[outcomes.place]
@@ -338,7 +347,7 @@ def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> Crps
 
 def _isotonic(rows: DistributionRows, quantiles: Iterator[tuple[float, FloatArray]]) -> CrpsDecomposition:
     """Return twice the mean parts of the quantile scores."""
-    outcomes = ranked(rows.y)
+    outcomes = ranked_outcomes(rows.y)
     parts = [level_parts(outcomes, q, rows.w, level) for level, q in quantiles]
     return CrpsDecomposition(*(2 * np.mean(parts, axis=0)).tolist())
 

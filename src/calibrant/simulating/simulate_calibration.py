@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant.core.catalogue import public
 from calibrant.errors import CalibrantError, InputError, shown
-from calibrant.files.checkpoint import locked
+from calibrant.files.checkpoint import file_lock
 from calibrant.inputs.arrays import Rng
 from calibrant.inputs.named import element_names
 from calibrant.inputs.options import check_choice, check_count, generator
@@ -146,7 +146,7 @@ def simulate_calibration(
             hint = " Make one with calibrant.integrations.samplers.as_sampler(...)" if name == "sampler" else ""
             raise InputError(f"{name} must be a function; got {shown(given)} ({type(given).__name__}).{hint}")
     task = _with_names(Task(prior, simulator, sampler, run.entropy, draws, batch is not None))
-    with run.folder(task.D) as folder, locked(folder / RUN) if folder is not None else nullcontext():
+    with run.folder(task.D) as folder, file_lock(folder / RUN) if folder is not None else nullcontext():
         return _simulated(task, run, folder, workers)
 
 

@@ -18,6 +18,7 @@ from calibrant.simulating.fits import Failure, Fit, Task
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 GRACE = 5.0  # seconds that a worker has to end
+READY = "ready"
 
 Jobs = Sequence[tuple[int, ...]]
 Made = Generator[list[Fit], None, None]
@@ -58,6 +59,7 @@ class _Worker(NamedTuple):
 def _in_processes(number: int, content: bytes, task: Task, jobs: Jobs) -> Made:
     """Give each process one job at a time. A process that dies has failed the fits it was making."""
     context = multiprocessing.get_context("spawn")
+    ready: set[Any] = set()
     waiting, busy = list(reversed(jobs)), dict[Any, tuple[_Worker, tuple[int, ...]]]()
     try:
         with _one_thread():
@@ -71,6 +73,8 @@ def _in_processes(number: int, content: bytes, task: Task, jobs: Jobs) -> Made:
                     found = worker.pipe.recv()
                 except (EOFError, OSError):
                     worker.process.join(GRACE)
+                    if pipe not in ready:
+                        raise _no_start(worker.process.exitcode) from None
                     yield [_died(task, index, worker.process.exitcode) for index in job]
                     if waiting:
                         with _one_thread():
@@ -78,6 +82,10 @@ def _in_processes(number: int, content: bytes, task: Task, jobs: Jobs) -> Made:
                     continue
                 if isinstance(found, BaseException):
                     raise found
+                if found == READY:
+                    ready.add(pipe)
+                    busy[pipe] = (worker, job)
+                    continue
                 if waiting:
                     _send(worker, waiting.pop(), busy)
                 else:
@@ -97,13 +105,18 @@ def _start(context: Any, content: bytes) -> _Worker:
     process = context.Process(target=_work, args=(theirs, content, list(sys.path)), daemon=True)
     try:
         process.start()
-    except RuntimeError as problem:  # a script without a main guard starts itself again
-        raise CalibrantError(
-            "processes cannot be started from the top level of a script; put the call under "
-            "if __name__ == '__main__':, or pass workers=1"
-        ) from problem
+    except RuntimeError as problem:  # in a worker that runs a script without a main guard
+        raise _no_start(None) from problem
     theirs.close()
     return _Worker(process, ours)
+
+
+def _no_start(code: int | None) -> CalibrantError:
+    ended = "" if code is None else f" (exit code {code})"
+    return CalibrantError(
+        f"worker processes cannot start{ended}: they import the script that was started. Put the call under "
+        "if __name__ == '__main__': in a file, or pass workers=1"
+    )
 
 
 def _send(worker: _Worker, job: tuple[int, ...], busy: dict[Any, Any]) -> None:
@@ -121,6 +134,7 @@ def _work(pipe: Connection, content: bytes, path: list[str]) -> None:  # pragma:
     except BaseException as problem:
         pipe.send(CalibrantError(f"a worker cannot read the functions ({type(problem).__name__}: {problem})"))
         return
+    pipe.send(READY)
     with suppress(EOFError, OSError):
         while True:
             pipe.send(task.run(pipe.recv()))

@@ -45,7 +45,7 @@ def total(job: Job, columns: NamedColumns, chosen: Any, fan_in: int = FAN_IN) ->
     return Summary.from_bytes(whole.summary)
 
 
-def _collected(plan: Any) -> list[Part]:
+def _collected(plan: Any) -> list[SentPart]:
     try:
         return read_parts(plan.collect())
     except Exception as problem:  # Spark wraps what its workers raise
@@ -57,7 +57,7 @@ def _collected(plan: Any) -> list[Part]:
         raise
 
 
-def _error(part: Part) -> CalibrantError:
+def _error(part: SentPart) -> CalibrantError:
     kinds = {kind.__name__: kind for kind in (InputError, NotApplicableError, SummaryError)}
     return kinds.get(part.error or "", InputError)(part.words or "")
 
@@ -67,7 +67,7 @@ MAX_BATCHES = 1 << 30  # of a partition; batches of all partitions have differen
 SCHEMA = "partition long, place long, error string, words string, summary binary"
 
 
-class Part(NamedTuple):
+class SentPart(NamedTuple):
     """A row that is sent: the summary of one partition or several, or the error that prevented it.
 
     `partition` is the number of the first one, and rows of one `place` are merged next. A summary that grows with its
@@ -81,13 +81,13 @@ class Part(NamedTuple):
     summary: bytes | None
 
     @classmethod
-    def of(cls, partition: int, summary: Summary, width: int) -> Part:
+    def of(cls, partition: int, summary: Summary, width: int) -> SentPart:
         """Return a summary as a row; those of `width` partitions go to the same place."""
         place = partition if summary.grows else partition // width
         return cls(partition, place, None, None, summary.to_bytes())
 
     @classmethod
-    def refused(cls, partition: int, problem: InputError | SummaryError, width: int) -> Part:
+    def refused(cls, partition: int, problem: InputError | SummaryError, width: int) -> SentPart:
         """Return an error as a row, so that it reaches the driver unchanged."""
         return cls(partition, partition // width, type(problem).__name__, str(problem), None)
 
@@ -111,11 +111,11 @@ def folding(job: Job, columns: NamedColumns, width: int) -> Callable[[Iterator[A
         partition = context.partitionId()
         try:
             total = _total(job, columns, batches, partition)
-            part = None if total is None else Part.of(partition, total, width)
+            part = None if total is None else SentPart.of(partition, total, width)
         except (InputError, SummaryError) as problem:
             for _ in batches:  # Spark expects that all is read
                 pass
-            part = Part.refused(partition, problem, width)
+            part = SentPart.refused(partition, problem, width)
         if part is not None:
             yield pa.RecordBatch.from_pydict(part.columns(), schema=_schema(pa))
 
@@ -133,13 +133,13 @@ def merging(width: int) -> Callable[[Any], Any]:
     return merge
 
 
-def read_parts(rows: Iterable[Any]) -> list[Part]:
+def read_parts(rows: Iterable[Any]) -> list[SentPart]:
     """Return the parts that rows of Arrow or Spark hold, in the order of the partitions."""
-    found = (Part(*(row[name] for name in Part._fields)) for row in rows)
+    found = (SentPart(*(row[name] for name in SentPart._fields)) for row in rows)
     return sorted(found, key=lambda part: part.partition)
 
 
-def merged(parts: list[Part], width: int) -> Part:
+def merged(parts: list[SentPart], width: int) -> SentPart:
     """Return one part of several; if there are errors, the first one."""
     for part in parts:
         if part.error is not None:
@@ -150,9 +150,9 @@ def merged(parts: list[Part], width: int) -> Part:
             running.add(Summary.from_bytes(bytes(part.summary or b"")))
         total = running.total()
         assert total is not None
-        return Part.of(first, total, width)
+        return SentPart.of(first, total, width)
     except (InputError, SummaryError) as problem:
-        return Part.refused(first, problem.within("partitions {first} and later: ", first=first), width)
+        return SentPart.refused(first, problem.within("partitions {first} and later: ", first=first), width)
 
 
 def tables(batches: Iterable[Any], rows: int = TABLE_ROWS, size: int = TABLE_BYTES) -> Iterator[tuple[int, Any]]:
@@ -209,9 +209,9 @@ def _refuse_null(column: Any, name: str) -> None:
         while pa.types.is_list(inner.type) or pa.types.is_large_list(inner.type):
             inner = inner.flatten()
             if inner.null_count:
-                raise InputError(f"column {name!r} must not have missing values; an array in it holds a null")
+                raise InputError(f"column {name!r} must not have missing values; an array in it contains a null")
 
 
 def _schema(pa: Any) -> Any:
     whole, text = pa.int64(), pa.string()
-    return pa.schema(zip(Part._fields, (whole, whole, text, text, pa.binary()), strict=True))
+    return pa.schema(zip(SentPart._fields, (whole, whole, text, text, pa.binary()), strict=True))

@@ -5,9 +5,9 @@
 >>> check_verb(brier_score)
 """
 
-from calibrant.testing.data import DATA, PerRow, Subject
+from calibrant.testing.data import DATA, PerRow, VerbUnderTest
 from calibrant.testing.distributions import check_distribution
 from calibrant.testing.kernels import check_kernel
 from calibrant.testing.verbs import PROPERTIES, check_verb
 
-__all__ = ["DATA", "PROPERTIES", "PerRow", "Subject", "check_distribution", "check_kernel", "check_verb"]
+__all__ = ["DATA", "PROPERTIES", "PerRow", "VerbUnderTest", "check_distribution", "check_kernel", "check_verb"]

@@ -90,7 +90,7 @@ NUMBERS = np.array([0.0, 1.0, -1.5, 2.0, 0.5, 3.0, -2.0])
 class Data(NamedTuple):
     """A form of predictions: its kind, n random rows of it, and seven rows that are certain and right, if any are."""
 
-    kind: str  # of `catalogue.KINDS`
+    kind: str  # of `kinds.KINDS`
     make: Callable[[np.random.Generator, int], Case]
     certain: Case | None = None
 
@@ -264,7 +264,7 @@ class PerRow:
 
 
 @dataclass(frozen=True)
-class Subject:
+class VerbUnderTest:
     """What a property is checked on: a verb, its options, the name of the data and the number of rows.
 
     Options that are a `PerRow` are drawn with the data. `equal_weights` says that the verb refuses unequal weights.

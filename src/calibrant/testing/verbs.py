@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from calibrant.core.catalogue import find
 from calibrant.core.summary import Summary
 from calibrant.errors import CalibrantError, InputError, SummaryError
-from calibrant.testing.data import DATA, Case, Change, Subject, judgement, names_of, numbers, on_edges
+from calibrant.testing.data import DATA, Case, Change, VerbUnderTest, judgement, names_of, numbers, on_edges
 
-Check = Callable[[Subject, np.random.Generator], None]
+Check = Callable[[VerbUnderTest, np.random.Generator], None]
 PROPERTIES: dict[str, Property] = {}
 """Every property by its name."""
 
@@ -31,10 +31,10 @@ class Property:
 
     name: str
     check: Check
-    applies: Callable[[Subject], bool]
+    applies: Callable[[VerbUnderTest], bool]
 
 
-def verb_property(applies: Callable[[Subject], bool] = lambda subject: True) -> Callable[[Check], Check]:
+def verb_property(applies: Callable[[VerbUnderTest], bool] = lambda subject: True) -> Callable[[Check], Check]:
     """Register a property under the name of its function, and which subjects must have it."""
 
     def register(check: Check) -> Check:
@@ -90,13 +90,13 @@ def check_verb(
     failures = [
         f"{check.name!r} on the data {name!r}: {problem}"
         for name in names
-        for check, problem in broken_properties(Subject(entry, name, options, equal_weights, n), exempt, seed)
+        for check, problem in broken_properties(VerbUnderTest(entry, name, options, equal_weights, n), exempt, seed)
     ]
     assert not failures, f"{entry.name} lacks " + "\n".join(failures)
 
 
 def broken_properties(
-    subject: Subject, exempt: Collection[str] = (), seed: int = 0
+    subject: VerbUnderTest, exempt: Collection[str] = (), seed: int = 0
 ) -> Iterator[tuple[Property, Exception]]:
     """Yield the properties that a subject should have and lacks, each with the error that says what is wrong."""
     for check in PROPERTIES.values():
@@ -116,14 +116,14 @@ def same(found: Any, expected: Any, what: str, *, rtol: float = 1e-10, atol: flo
 
 
 @verb_property()
-def row_order_does_not_matter(subject: Subject, rng: np.random.Generator) -> None:
+def row_order_does_not_matter(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Shuffled rows give the same numbers."""
     for case in subject.cases(rng):
         same(subject.value(case.rows(rng.permutation(case.n))), subject.value(case), "shuffled rows")
 
 
 @verb_property(applies=lambda subject: subject.entry.mean and not subject.equal_weights)
-def weight_two_is_a_row_twice(subject: Subject, rng: np.random.Generator) -> None:
+def weight_two_is_a_row_twice(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """For means a whole-number weight equals repeated rows; pair estimators and tests do not claim it."""
     case = subject.case(rng)
     times = rng.integers(1, 4, case.n)
@@ -132,7 +132,7 @@ def weight_two_is_a_row_twice(subject: Subject, rng: np.random.Generator) -> Non
 
 
 @verb_property()
-def a_common_factor_of_weights_changes_nothing(subject: Subject, rng: np.random.Generator) -> None:
+def a_common_factor_of_weights_changes_nothing(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Weights times 7 give the same numbers, and equal weights those of no weights."""
     case = subject.case(rng)
     w = subject.weights(rng, case.n)
@@ -142,13 +142,13 @@ def a_common_factor_of_weights_changes_nothing(subject: Subject, rng: np.random.
     same(equal, _without_weight(subject, case), "all weights 7")
 
 
-def _without_weight(subject: Subject, case: Case) -> NDArray[np.float64]:
+def _without_weight(subject: VerbUnderTest, case: Case) -> NDArray[np.float64]:
     """Return the numbers of a result without the column that reports the weight itself."""
     return numbers(subject.measure(case), without=("weight",))
 
 
 @verb_property()
-def weight_zero_is_an_absent_row(subject: Subject, rng: np.random.Generator) -> None:
+def weight_zero_is_an_absent_row(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Rows of weight 0 have no influence."""
     case = subject.case(rng)
     w = subject.weights(rng, case.n) * (rng.random(case.n) < 0.8)
@@ -157,7 +157,7 @@ def weight_zero_is_an_absent_row(subject: Subject, rng: np.random.Generator) -> 
 
 
 @verb_property(applies=lambda subject: subject.equal_weights)
-def unequal_weights_are_refused(subject: Subject, rng: np.random.Generator) -> None:
+def unequal_weights_are_refused(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """A verb that needs equal weights says so, also for batches with a different weight each."""
     case = subject.case(rng)
     _check_refused(lambda: subject.measure(case.weighted(rng.uniform(1, 2, case.n))))
@@ -175,7 +175,7 @@ def _check_refused(call: Callable[[], Any]) -> None:
 
 
 @verb_property()
-def chunks_add_up_to_the_whole(subject: Subject, rng: np.random.Generator) -> None:
+def chunks_add_up_to_the_whole(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Summaries of 1, 7 or 50 chunks merge to the numbers of all rows."""
     for case in subject.cases(rng):
         expected = subject.value(case)
@@ -185,12 +185,12 @@ def chunks_add_up_to_the_whole(subject: Subject, rng: np.random.Generator) -> No
             same(subject.value_of(total), expected, f"{count} chunks")
 
 
-def _total(subject: Subject, batches: list[Case]) -> Summary:
+def _total(subject: VerbUnderTest, batches: list[Case]) -> Summary:
     return reduce(add, (subject.summary(batch) for batch in batches))
 
 
 @verb_property()
-def a_summary_is_restored_from_bytes(subject: Subject, rng: np.random.Generator) -> None:
+def a_summary_is_restored_from_bytes(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """to_bytes and from_bytes give an equal summary and equal numbers."""
     case = subject.case(rng)
     summary = subject.summary(case.weighted(subject.weights(rng, case.n)))
@@ -207,7 +207,7 @@ WHOLE = ("int8", "uint16", "float32")
 
 
 @verb_property()
-def containers_are_read_by_position(subject: Subject, rng: np.random.Generator) -> None:
+def containers_are_read_by_position(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Lists, read-only and strided arrays, and the data frames that are installed give the same numbers."""
     case = subject.case(rng)
     case = case.weighted(subject.weights(rng, case.n))
@@ -250,7 +250,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 @verb_property()
-def precision_of_the_input_does_not_matter(subject: Subject, rng: np.random.Generator) -> None:
+def precision_of_the_input_does_not_matter(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Numbers that float16 represents give the same result in every precision; so do labels and weights of any type."""
     case = subject.case(rng)
     case = case.weighted(np.full(case.n, 3) if subject.equal_weights else rng.integers(1, 5, case.n))
@@ -269,7 +269,7 @@ def _cast(dtype: str) -> Change:
 
 
 @verb_property()
-def inputs_are_not_modified(subject: Subject, rng: np.random.Generator) -> None:
+def inputs_are_not_modified(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """No array of the caller is written to."""
     for case in (found.remade(columns=np.copy) for found in subject.cases(rng)):
         every = (case.y, case.weights, *case.columns.values(), *case.options.values())
@@ -281,7 +281,7 @@ def inputs_are_not_modified(subject: Subject, rng: np.random.Generator) -> None:
 
 
 @verb_property()
-def missing_values_are_refused(subject: Subject, rng: np.random.Generator) -> None:
+def missing_values_are_refused(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """NaN among predictions, outcomes or weights, or a missing label that does not name a group, is refused by row."""
     case = subject.case(rng)
     case = case.weighted(np.ones(case.n))
@@ -294,7 +294,7 @@ def missing_values_are_refused(subject: Subject, rng: np.random.Generator) -> No
             raise AssertionError(f"a missing value among {what} gave a number")
 
 
-def _with_missing(subject: Subject, case: Case) -> Iterator[tuple[str, Callable[[], Case]]]:
+def _with_missing(subject: VerbUnderTest, case: Case) -> Iterator[tuple[str, Callable[[], Case]]]:
     """Yield where a value is missing, and a function that makes the case: some predictions refuse it when built."""
     yield "weights", lambda: case.weighted(_missing(case.weights))
     if subject.entry.outcome and case.y is not None:
@@ -324,7 +324,7 @@ NEVER_NAN = ("ece", "mce")
 
 
 @verb_property(applies=lambda subject: subject.data == "binary" and subject.entry.kind != "test")
-def scores_on_bin_edges_stay_in_their_bin(subject: Subject, rng: np.random.Generator) -> None:
+def scores_on_bin_edges_stay_in_their_bin(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """A score k/m falls into the same bin in every precision; a p-value jumps where values stop being tied."""
     for m in (2, 3, 7, 10, 15, 30, 100):
         case = on_edges(rng, m)
@@ -340,7 +340,7 @@ def scores_on_bin_edges_stay_in_their_bin(subject: Subject, rng: np.random.Gener
 
 
 @verb_property(applies=lambda subject: subject.entry.kind != "curve")
-def numbers_stay_in_the_declared_range(subject: Subject, rng: np.random.Generator) -> None:
+def numbers_stay_in_the_declared_range(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """A metric lies in its range, a p-value in [0, 1]."""
     for case in subject.cases(rng):
         result = subject.measure(case)
@@ -361,14 +361,14 @@ def numbers_stay_in_the_declared_range(subject: Subject, rng: np.random.Generato
 
 
 @verb_property(applies=lambda subject: subject.entry.kind != "curve" and DATA[subject.data].certain is not None)
-def certain_and_right_is_perfect(subject: Subject, rng: np.random.Generator) -> None:
+def certain_and_right_is_perfect(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """Predictions that are certain and right get the declared perfect value."""
     found = judgement(subject.measure(subject.certain(rng)))
     same(found, subject.entry.perfect, "certain and right predictions")
 
 
 @verb_property()
-def small_data_get_a_number_or_a_clear_error(subject: Subject, rng: np.random.Generator) -> None:
+def small_data_get_a_number_or_a_clear_error(subject: VerbUnderTest, rng: np.random.Generator) -> None:
     """No rows are refused; one row, two rows and one class give a number, NaN or a `CalibrantError`."""
     case = subject.case(rng)
     try:

@@ -19,7 +19,7 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.integrations.torch.rows import fault_error, read_batch
 from calibrant.integrations.torch.sums import (
     SCORES,
-    CellSums,
+    GridSums,
     ScoreSums,
     State,
     Sums,
@@ -106,7 +106,7 @@ class TorchMetric:
         if "classes" in options:
             raise InputError("TorchMetric takes no classes=; y holds column numbers, or 0 and 1, or pos_label=")
         if not (pos_label is None or isinstance(pos_label, Real)):
-            raise InputError(f"pos_label must be a number, as tensors hold no text; got {shown(pos_label)}")
+            raise InputError(f"pos_label must be a number, as tensors contain no text; got {shown(pos_label)}")
         entry = find(metric)
         self._name = entry.name  # an entry itself cannot be pickled
         entry.parse(options)  # refuses what is wrong
@@ -273,7 +273,7 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
         entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), entry.parse(options))
     except SummaryError:
         raise _unsupported(entry, options) from None
-    return CellSums()
+    return GridSums()
 
 
 def _unsupported(entry: Entry[Any, Any], options: Mapping[str, Any]) -> InputError:

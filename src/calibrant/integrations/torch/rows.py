@@ -24,7 +24,7 @@ class Rows(NamedTuple):
     w: Tensor  # float64
 
 
-class Batch(NamedTuple):
+class TensorBatch(NamedTuple):
     """Outcomes, predictions and weights (None: all 1) whose shapes and dtypes are legal."""
 
     y: Tensor
@@ -36,15 +36,15 @@ class Batch(NamedTuple):
         """The number of classes, or 1 for a 1-D prediction."""
         return 1 if self.prediction.ndim == 1 else int(self.prediction.shape[1])
 
-    def to(self, device: Any) -> Batch:
+    def to(self, device: Any) -> TensorBatch:
         """Return the batch on this device."""
-        return Batch(*(None if tensor is None else tensor.to(device) for tensor in self))
+        return TensorBatch(*(None if tensor is None else tensor.to(device) for tensor in self))
 
     def parts(self, number: int, pos_label: float | None) -> Iterator[tuple[Rows, Tensor, Tensor]]:
         """Yield some rows at a time, the labels among them, and the first bad row; nothing waits for the device."""
         size = max(1, min(ROWS, PROBABILITIES // self.columns))
         for start in range(0, len(self.prediction), size):
-            part = Batch(*(None if tensor is None else tensor[start : start + size] for tensor in self))
+            part = TensorBatch(*(None if tensor is None else tensor[start : start + size] for tensor in self))
             yield part._rows((number, start), pos_label)
 
     def _rows(self, place: tuple[int, int], pos_label: float | None) -> tuple[Rows, Tensor, Tensor]:
@@ -62,7 +62,7 @@ class Batch(NamedTuple):
         return Rows(outcome, p, w), labels, fault
 
 
-def read_batch(y: Any, prediction: Any, weights: Any) -> Batch:
+def read_batch(y: Any, prediction: Any, weights: Any) -> TensorBatch:
     """Return tensors apart from any graph, or refuse what shapes and dtypes show to be wrong."""
     import torch
 
@@ -83,15 +83,15 @@ def read_batch(y: Any, prediction: Any, weights: Any) -> Batch:
         )
     if y.dtype.is_complex or (y.dtype is torch.bool and P.ndim == 2 and P.shape[1] > 2):
         wanted = "0 and 1" if P.ndim == 1 else f"column numbers 0..{P.shape[1] - 1}"
-        raise InputError(f"y must hold {wanted}; got values of type {_name(y)}")
+        raise InputError(f"y must contain {wanted}; got values of type {_name(y)}")
     if weights is None:
-        return Batch(y, P, None)
+        return TensorBatch(y, P, None)
     w = _tensor("weights", weights)
     if w.shape != y.shape:
         raise InputError(f"weights must have one value per row: expected {len(P)} rows, got shape {tuple(w.shape)}")
     if w.dtype.is_complex or w.dtype is torch.bool:
         raise InputError(f"weights must be numbers; got values of type {_name(w)}")
-    return Batch(y, P, w)
+    return TensorBatch(y, P, w)
 
 
 def _tensor(name: str, value: Any) -> Tensor:
@@ -211,7 +211,7 @@ def _problem(values: list[float], K: int, pos_label: float | None) -> InputError
                 total=total,
             )
         return InputError(
-            "y must hold column numbers 0..{last} ({K} columns); {row} is {value}",
+            "y must contain column numbers 0..{last} ({K} columns); {row} is {value}",
             last=K - 1,
             K=K,
             row=0,

@@ -62,7 +62,7 @@ SCORES: dict[str, Callable[..., Scores]] = {
 
 
 @dataclass(frozen=True)
-class CellSums:
+class GridSums:
     """The sums of a `Grid`, which need no spread."""
 
     order: ClassVar[tuple[str, ...]] = ("n", "wp", "w", "wy", "wv", "wr2", "w2", "w2y", "w2v", "w2r2", "w2v2")
@@ -148,7 +148,7 @@ class ScoreSums:
         return Moments(self.names, int(n), w, float(w2), weight_max, ws / w, mean2.numpy(), spread.numpy(), infinite)
 
 
-Sums = CellSums | ScoreSums
+Sums = GridSums | ScoreSums
 
 
 def _top_label(rows: Rows) -> Rows:
@@ -356,7 +356,7 @@ def _refuse(expected: str, values: Tensor, bad: Tensor) -> None:
 
 def _signed(values: Tensor, sums: Sums) -> tuple[Tensor, Tensor, Tensor]:
     """Return counts of rows, their weights, and all that cannot be negative."""
-    if isinstance(sums, CellSums):
+    if isinstance(sums, GridSums):
         return values[0], values[sums.order.index("w")], values
     s = sums.scores
     return values[:1], values[1:2], values[[0, 1, *range(2 + s, 3 + 2 * s)]]  # not the sums of scores

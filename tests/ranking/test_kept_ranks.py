@@ -1,0 +1,62 @@
+"""Ranks and covariates that are kept: merging, bytes, order, and what does not fit."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.errors import SummaryError
+from calibrant.summaries import KeptRanks, Ranks, Summary
+
+M = 4
+rows = st.lists(st.tuples(st.integers(0, M), st.sampled_from([0.0, 0.5, 2.0])), min_size=1, max_size=12)
+
+
+def kept(rows):
+    ranks, x = zip(*rows, strict=True)
+    return KeptRanks.of(ranks, M, x)
+
+
+def test_holds_the_rows():
+    found = KeptRanks.of([[0, 1], [3, 2]], M, [[1.0], [2.0]], names=["u", "v"])
+    assert found.rank.tolist() == [[0, 1], [3, 2]]
+    assert found.x.tolist() == [[1.0], [2.0]]
+    assert found.counted[0] == Ranks.of([[0, 1], [3, 2]], M, names=["u", "v"])
+    assert found.n == 2
+
+
+@given(a=rows, b=rows)
+def test_merged_is_that_of_all_rows(a, b):
+    assert kept(a) + kept(b) == kept([*a, *b])
+
+
+@given(rows)
+def test_zero_and_bytes(a):
+    summary = kept(a)
+    assert KeptRanks.zero() + summary == summary + KeptRanks.zero() == sum([summary])
+    assert Summary.from_bytes(summary.to_bytes()) == summary
+    assert Summary.from_bytes(KeptRanks.zero().to_bytes()) == KeptRanks.zero()
+
+
+@given(rows, st.randoms(use_true_random=False))
+def test_order_depends_on_values_alone(a, random):
+    one, other = kept(a), kept(random.sample(a, len(a)))
+    for name in ("rank", "x", "w"):
+        np.testing.assert_array_equal(getattr(one, name)[one.order()], getattr(other, name)[other.order()])
+
+
+def test_what_does_not_fit(refusal):
+    one, two = KeptRanks.of([0], M, [1.0]), KeptRanks.of([0], M, [[1.0, 2.0]])
+    assert "do not merge with those with x0, x1" in refusal(lambda: one + two, error=SummaryError)
+    assert "among 5 draws" in refusal(lambda: one + KeptRanks.of([0], 5, [1.0]), error=SummaryError)
+    assert "same rows" in refusal(replace, one, x=np.zeros((2, 1)), error=SummaryError)
+    assert "categories in one part" in refusal(lambda: one + KeptRanks.of([0], M, ["a"]), error=SummaryError)
+    assert "among their labels" in refusal(replace, one, labels=(("a",),), error=SummaryError)
+
+
+def test_weights():
+    found = KeptRanks.of([0, 1, 2], M, ["a", "b", "c"], weights=[1, 0, 2])
+    assert found.n == 2
+    assert found.labels == (("a", "c"),)
+    assert found.w.tolist() == [1, 2]
