@@ -16,7 +16,7 @@ from calibrant.ranking.counting import as_compared
 from calibrant.ranking.draw_dependence import DrawLags, dependence_of
 
 DEPENDENT_P, DEPENDENT_TAU = 0.001, 1.2  # p-value below which, and τ above which, draws are called dependent
-MAX_DRAWS_COMPARED = 400_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats
+MAX_DRAWS_COMPARED = 150_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats
 FAR = 6.0  # standard deviations of the other members beyond which a member is far from all of them
 
 
