@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
-from benchmarks.validity.explain_designs import ERRORS, EVERYTHING, NONE, words_of
+from benchmarks.validity.explain_designs import ERRORS, EVERYTHING, NO_BETTER, NONE, RELATION, words_of
 
 import calibrant as cb
 
@@ -37,8 +37,10 @@ def measure(cell: Cell) -> Counts:
     """Count the words that are said of the data sets of one cell."""
     rng, total, error = cell.rng(), Counter[str](), ERRORS[cell.design]
     for _ in range(cell.repeats):
-        y, draws = error.draw(rng, cell.n, int(cell.truth.removeprefix("M = ")))
+        y, draws, x = error.draw(rng, cell.n, int(cell.truth.removeprefix("M = ")))
         words = words_of(cb.explain(y, cb.Samples(draws)).claims)
+        if error.asks is not None:
+            words |= error.asks(y, draws, x)
         total.update(words)
         total[SAID] += any(way <= words for way in error.ways)
         total[BAD] += bool(words & error.forbidden)
@@ -53,7 +55,8 @@ def is_judged(cell: Cell) -> bool:
 
 def show(report: Report, found: Mapping[Cell, Counts]) -> None:
     """Print a line per error and size."""
-    shown = [word for word in (NONE, *sorted(EVERYTHING)) if any(counts.get(word) for counts in found.values())]
+    more = (RELATION, NO_BETTER)
+    shown = [word for word in (NONE, *sorted(EVERYTHING), *more) if any(counts.get(word) for counts in found.values())]
     rows = []
     for cell, counts in found.items():
         said, bad = (counts.get(name, 0) / cell.repeats for name in (SAID, BAD))

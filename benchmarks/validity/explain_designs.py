@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+import calibrant as cb
 from calibrant.core.claims import Claim
 
 FloatArray = NDArray[np.float64]
 Rng = np.random.Generator
-Drawn = tuple[FloatArray, FloatArray]
+Drawn = tuple[FloatArray, FloatArray, FloatArray]  # outcomes, draws, what was known of the rows
 
 NONE, HIGH, LOW, NARROW, WIDE = "none", "high", "low", "narrow", "wide"
 OUTSIDE, DRAWS, SKEW, TAILS, CENTRE, SHAPE, DEPENDENCE = (
@@ -38,6 +39,25 @@ QUANTITIES = {
 }
 
 
+Asked = Callable[[FloatArray, FloatArray, FloatArray], set[str]]
+RELATION, NO_BETTER = "relation", "no better"
+MEDIAN_SIZE = 0.6745  # of a standard normal number
+REDRAWS = 99
+
+
+def _related(y: FloatArray, draws: FloatArray, x: FloatArray) -> set[str]:
+    found = cb.conditional_test(y, cb.Samples(draws), covariates=x, resamples=REDRAWS)
+    return {RELATION} if float(np.min(found.pvalue)) <= 1 - LEVEL else set()
+
+
+def _skill(y: FloatArray, draws: FloatArray, x: FloatArray) -> set[str]:
+    claim = cb.skill_test(y, cb.Samples(draws)).details["claim"]
+    return {str(claim)} - {"cannot tell"}
+
+
+LEVEL = 0.95
+
+
 def words_of(claims: tuple[Claim, ...]) -> set[str]:
     """Return the words of claims; one that is not known here is an error."""
     found = {SIDES.get((claim.quantity, claim.kind)) or QUANTITIES[claim.quantity] for claim in claims}
@@ -55,6 +75,7 @@ class Error:
     ways: tuple[frozenset[str], ...]
     forbidden: frozenset[str]
     few_draws: bool = True  # whether 20 draws are enough to say it
+    asks: Asked | None = None  # another verb that is asked, for errors that ranks alone do not show
 
 
 def _rows(
@@ -64,7 +85,7 @@ def _rows(
 
     def draw(rng: Rng, n: int, M: int) -> Drawn:
         place = rng.normal(size=n)
-        return place + noise(rng, n), place[:, None] + error(rng, n, M)
+        return place + noise(rng, n), place[:, None] + error(rng, n, M), place
 
     return draw
 
@@ -100,7 +121,7 @@ def _cut(rng: Rng, n: int, M: int) -> Drawn:
 
     place = rng.normal(1.0, 0.5, size=n)
     below = ndtr(-place)[:, None]
-    return place + rng.normal(size=n), place[:, None] + ndtri(below + (1 - below) * rng.random((n, M)))
+    return place + rng.normal(size=n), place[:, None] + ndtri(below + (1 - below) * rng.random((n, M))), place
 
 
 def _chain(spread: float = 1.0) -> Callable[[Rng, int, int], FloatArray]:
@@ -125,7 +146,20 @@ def _independent(rng: Rng, n: int, M: int) -> Drawn:
     """Outcomes of four coordinates with correlation 0.8, draws with none."""
     root = np.linalg.cholesky(np.full((4, 4), 0.8) + 0.2 * np.eye(4))
     place = rng.normal(size=(n, 4))
-    return place + rng.normal(size=(n, 4)) @ root.T, place[:, None] + rng.normal(size=(n, M, 4))
+    return place + rng.normal(size=(n, 4)) @ root.T, place[:, None] + rng.normal(size=(n, M, 4)), place
+
+
+def _climatology(rng: Rng, n: int, M: int) -> Drawn:
+    """Draws of the distribution of all outcomes, whatever was known."""
+    place = rng.normal(size=n)
+    return place + rng.normal(size=n), np.sqrt(2) * rng.normal(size=(n, M)), place
+
+
+def _bias_by_size(rng: Rng, n: int, M: int) -> Drawn:
+    """Draws that are too high by half a standard deviation where |x_2| is small, and too low where it is large."""
+    x = rng.normal(size=(n, 2))
+    bias = np.where(np.abs(x[:, 1]) > MEDIAN_SIZE, -0.5, 0.5)
+    return x[:, 0] + rng.normal(size=n), (x[:, 0] + bias)[:, None] + rng.normal(size=(n, M)), x
 
 
 def _one(*words: str) -> tuple[frozenset[str], ...]:
@@ -150,8 +184,11 @@ ERRORS = {
     "AR(.9) draws": Error(_rows(_normal, _chain()), _one(DRAWS), frozenset([NARROW, WIDE, OUTSIDE])),
     "bias ± .8 by case": Error(_rows(_changing_bias, _wrong()), _one(NARROW), frozenset([WIDE, OUTSIDE, DRAWS])),
     "two modes averaged": Error(_rows(_two_modes, _wrong()), _one(CENTRE), frozenset([NARROW, WIDE, DRAWS])),
+    "climatology": Error(
+        _climatology, _one(NO_BETTER), frozenset([HIGH, LOW, NARROW, WIDE, OUTSIDE, DRAWS, "informative"]), asks=_skill
+    ),
+    "bias by |x2|": Error(_bias_by_size, _one(RELATION), frozenset([HIGH, LOW, WIDE, OUTSIDE, DRAWS]), asks=_related),
     "correlation .8 as 0": Error(_independent, _one(DEPENDENCE), frozenset([HIGH, LOW, NARROW, WIDE, OUTSIDE, DRAWS])),
     "AR(.9) and x .5": Error(_rows(_normal, _chain(0.5)), _one(DRAWS), frozenset([WIDE])),
 }
-"""All errors. To be added when their verbs exist: climatology (`skill_test`) and bias by |x_2| (`conditional_test`),
-each with its word in QUANTITIES and its verb in `measure` of the script."""
+"""All errors."""

@@ -128,8 +128,8 @@ def diagnosis(
 
     Examples
     --------
-    >>> diagnosis(np.array([400, 300, 200, 100, 50]), 0.05, departs=True).failures
-    ('too high',)
+    >>> diagnosis(np.array([400, 300, 200, 100, 50]), 0.05, departs=True).failures[0]
+    'too high'
     """
     given = evidence or Evidence()
     far = given.far is not None and given.far.pvalue < min(OUTSIDE_RATE, rate)
