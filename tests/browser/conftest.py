@@ -86,7 +86,7 @@ def _generated():
     example = cb.examples.generated()
     names = {"source": "digits.npz"}
     y, points = example.y[:300], example.points[:300]
-    return cb.points.compare(y, points, columns=example.columns, names=names, resamples=319).findings
+    return cb.points.compare(y, points, columns=example.columns, names=names, resamples=399).findings
 
 
 def _named_sets():
@@ -98,7 +98,7 @@ def _named_sets():
         "$x^$ & <b>a_name_with_nowhere_to_break_it</b>": rng.normal(size=(120, 3)),
     }
     columns = [long, f"{long} {hostile}", "$b^$"]
-    return cb.points.compare(rng.normal(size=(150, 3)), sets, columns=columns, resamples=319).findings
+    return cb.points.compare(rng.normal(size=(150, 3)), sets, columns=columns, resamples=399).findings
 
 
 MAKERS = {

@@ -18,7 +18,7 @@ from calibrant.auditing.batches import AuditJob
 from calibrant.points import comparison
 
 REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
-DIVISIONS = 319  # of pooled points; with fewer no p-value is significant
+DIVISIONS = 399  # of pooled points; with fewer no p-value is significant
 EXAMPLE_ROWS = 450  # of the examples that take long; their verdicts are those of the whole
 
 

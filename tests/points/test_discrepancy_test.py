@@ -16,6 +16,7 @@ from scipy.spatial.distance import pdist
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels.point_kernels import Polynomial
+from calibrant.points import sums
 from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.points.discrepancy_test import (
@@ -278,9 +279,7 @@ class TestRefusals:
             ({"aggregate": True}, "aggregate must be one of"),
             ({"resamples": 0}, "resamples must be at least 1; got 0"),
             ({"resamples": 9.0}, "resamples must be a whole number"),
-            ({"resamples": 10**12}, "resamples must be at most 1,000,000,000"),
-            ({"resamples": 10**9}, "1,000,000,000 random divisions of the points would take 1,129.0 GB of memory"),
-            ({"resamples": 10**9, "aggregate": "fuse"}, "Pass fewer resamples"),
+            ({"resamples": 10**9}, "resamples must be at most 1,000,000"),
             ({"rng": None}, "rng must be a numpy Generator or a whole number"),
             ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'polynomial'"),
             ({"kernel": 3}, "kernel must be one of"),
@@ -298,6 +297,13 @@ class TestRefusals:
     )
     def test_options(self, options, words, refusal):
         assert words in refusal(mmd_test, A, B, **options)
+
+    @pytest.mark.parametrize("aggregate", [None, "fuse"])
+    def test_memory_of_divisions(self, aggregate, refusal, monkeypatch):
+        monkeypatch.setattr(sums, "MAX_DIVISION_BYTES", 10**8)
+        message = refusal(mmd_test, A, B, resamples=10**6, aggregate=aggregate)
+        assert "1,000,000 random divisions of the points would take 1.1 GB of memory" in message
+        assert "Pass fewer resamples" in message
 
     @pytest.mark.parametrize(
         ("y", "points", "words"),

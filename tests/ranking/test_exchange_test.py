@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from calibrant import Normal, Samples, summarize
 from calibrant.errors import SummaryError
 from calibrant.inputs.rows import read_outcomes
-from calibrant.ranking import rank_chi2_test, rank_smooth_test
+from calibrant.ranking import exchange_test, rank_chi2_test, rank_smooth_test
 from calibrant.ranking.counting import rank_counts
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.exchange_test import (
@@ -191,8 +191,10 @@ def test_batches_of_different_weights(refusal):
     assert "weights" in refusal(lambda: one + other, error=SummaryError)
 
 
-def test_too_many_counts_are_refused_before_they_are_made(refusal):
-    message = refusal(exchanged, rows_of(), 10**9, 0)
+def test_too_many_counts_are_refused_before_they_are_made(refusal, monkeypatch):
+    monkeypatch.setattr(exchange_test, "MAX_COUNTS", 1000)
+    message = refusal(exchanged, rows_of(), 999, 0)
+    assert "more than 1,000 counts" in message
     assert "fewer resamples" in message
 
 

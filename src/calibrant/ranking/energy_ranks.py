@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.dispatch import chunks
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_rounded, refuse_where
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
@@ -23,7 +23,6 @@ from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
 from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
 
 DEFAULT_DRAWS = 999
-MAX_DRAWS = 10_000_000  # of a row at a time: 80 MB a coordinate
 WHAT = "the density"
 
 
@@ -108,10 +107,8 @@ class EnergyOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        if self.draws is not None and check_count("draws", self.draws) > MAX_DRAWS:
-            raise InputError(
-                f"draws must be at most {MAX_DRAWS:,}, which take 80 MB a row and coordinate; got {shown(self.draws)}"
-            )
+        if self.draws is not None:
+            check_count("draws", self.draws)
         check_rng(self.rng)
 
 
