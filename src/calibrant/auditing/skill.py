@@ -117,7 +117,8 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> lis
 
 def _measured(claim: Claim, method: str) -> Measurement:
     one = claim.subject == ALL_ROWS
-    label = "skill: share of the score of the marginal distribution that is saved"
+    limits = "" if claim.level is None else f", {confidence_words(claim.level)} interval"
+    label = f"skill: share of the score of the marginal distribution that is saved{limits}"
     return Measurement(
         "skill" if one else f"skill.{claim.subject.name}",
         label if one else f"{claim.subject.name}: {label}",
