@@ -184,7 +184,7 @@ def _some(items: list[str], most: int, noun: str) -> str:
 def dependence_words(claims: Sequence[PointClaim], about_coordinates: bool) -> str:
     """Put rank correlations of pairs into words."""
     named = [
-        f"{_coordinate(claim)}, {claim.expected:.2f} among real and {claim.estimate:.2f} among generated points"
+        f"{_coordinate(claim)}, {claim.expected:z.2f} among real and {claim.estimate:z.2f} among generated points"
         for claim in claims
     ]
     more = len(named) - PAIRS_NAMED
