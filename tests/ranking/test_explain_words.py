@@ -107,7 +107,8 @@ class TestSentences:
 
     def test_dependent_draws_come_first(self):
         found = words(kinds.DRAWS, evidence=Evidence(tau=9.3, dependence=1e-9))
-        assert found.startswith("Draws depend on those before them: about 9.3 are worth one (adjusted p < 0.001).")
+        expected = "Draws depend on those before them: about 9.3 or more are worth one independent draw"
+        assert found.startswith(f"{expected} (adjusted p < 0.001).")
         assert "draws[:, ::10]" in found
         assert "multiply" not in found
         calm = words(kinds.NONE, evidence=Evidence(tau=9.3, dependence=1e-9), pvalue=0.4)

@@ -42,7 +42,8 @@ def draws_words(found: Found) -> list[str]:
     if evidence.dependent:
         k = math.ceil(evidence.tau)
         words.append(
-            f"Draws depend on those before them: about {evidence.tau:.1f} are worth one ({_adjusted_p(evidence)}). "
+            f"Draws depend on those before them: about {evidence.tau:.1f} or more are worth one independent draw "
+            f"({_adjusted_p(evidence)}). "
             "That alone makes outer ranks too frequent, so whether predictions are too narrow is not said. Draw "
             f"independently, or keep every k-th from k = {k} on, draws[:, ::{k}], and look again."
         )
