@@ -162,7 +162,7 @@ def _lags(x: FloatArray, w: FloatArray) -> FloatArray:
     return np.asarray(np.fft.irfft(power, 2 * M, axis=0)[:M])
 
 
-class Dependence(NamedTuple):
+class OrderOfDraws(NamedTuple):
     """What the order of draws says, one entry per coordinate."""
 
     rho: FloatArray
@@ -171,12 +171,12 @@ class Dependence(NamedTuple):
     tau: FloatArray
 
 
-def dependence_of(lags: DrawLags) -> Dependence:
+def dependence_of(lags: DrawLags) -> OrderOfDraws:
     """Return what sums over rows say."""
     M, D = lags.lags.shape
     if M < 3 or lags.ordered == lags.total:
         nan = np.full(D, np.nan)
-        return Dependence(nan, nan, nan, np.ones(D))
+        return OrderOfDraws(nan, nan, nan, np.ones(D))
     z, rho = standardised(lags.lags[1], lags.variance, lags.weight, M)
     known = (lags.rows >= MIN_ROWS) & ~np.isnan(z)
     pvalue = np.array(
@@ -184,7 +184,7 @@ def dependence_of(lags: DrawLags) -> Dependence:
     )
     excess = lags.lags[1:] / np.where(lags.rows > 0, lags.weight, 1.0) + 1 / M
     used = np.logical_and.accumulate(excess > SMALL_LAG, axis=0)
-    return Dependence(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))
+    return OrderOfDraws(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))
 
 
 def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:
