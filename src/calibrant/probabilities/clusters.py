@@ -80,9 +80,10 @@ class Clusters:
         size, weight = np.bincount(code, w * np.sqrt(p * (1 - p))), np.bincount(code, w)
         # If all rows of a cluster share their outcome, it is one outcome with the weight of all.
         v, m = np.bincount(code, w * p * (1 - p)) / weight, np.bincount(code, w * p) / weight
+        weight = weight / weight.max()  # a common factor changes nothing, and powers stay in the range of float64
         second, third = float(weight**2 @ v), float(weight**3 @ v)
-        information = second**3 / third**2 if third > 0 else 0.0
-        skewness = float(weight**3 @ (v * np.abs(1 - 2 * m))) / second**1.5 if third > 0 else math.inf
+        information = second * (second / third) ** 2 if third > 0 else 0.0
+        skewness = float(weight**3 @ (v * np.abs(1 - 2 * m))) / second / math.sqrt(second) if third > 0 else math.inf
         return cls(
             redrawable(found.sums, 1.0),
             residuals,

@@ -186,7 +186,7 @@ def _keep_quantities(rows: DistributionRows | QuantileRows | CdfRows, options: C
 
 def keep_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -> KeptRanks:
     """Keep the ranks of the rows with their covariates."""
-    x = needed_covariates("conditional_test", options.covariates, rows.n, rows.keep)
+    x = needed_covariates("conditional_map", options.covariates, rows.n, rows.keep)
     return KeptRanks.of_ranked(marginal_ranks(rows, options.rng), rows.w, x)
 
 
@@ -370,6 +370,8 @@ def _pairs(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> l
     """Return which pairs have boxes: None for all."""
     if given is None:
         return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
+    if not isinstance(given, (list, tuple)):
+        raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
     found = []
     for pair in given:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
