@@ -122,7 +122,7 @@ class Clusters:
                 f"{self.effective:.3g}. Fewer do not show how much their rows depend on each other"
             )
         if self.skewness > MAX_SKEWNESS:
-            needed = math.ceil(self.information * (self.skewness / MAX_SKEWNESS) ** 2) or "more"
+            needed = math.ceil((math.sqrt(self.information) * self.skewness / MAX_SKEWNESS) ** 2) or "more"
             raise NotApplicableError(
                 f"a test with clusters needs about {needed} expected events, or failures where events are frequent, "
                 f"with each cluster counted as one row; got {self.information:.2g}. With fewer a single event that the "
