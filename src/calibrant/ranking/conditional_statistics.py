@@ -194,6 +194,8 @@ def _pairs(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> l
     """Return which pairs have boxes: None for all."""
     if given is None:
         return None if covariates.q <= MAX_COVARIATES_IN_PAIRS else []
+    if not isinstance(given, (list, tuple)):
+        raise InputError(f"pairs must be a list of pairs of covariates, such as [(0, 1)]; got {shown(given)}")
     found = []
     for pair in given:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:

@@ -181,7 +181,7 @@ def _keep_quantities(rows: DistributionRows | QuantileRows | CdfRows, options: C
 
 def keep_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -> KeptRanks:
     """Keep the ranks of the rows with their covariates."""
-    x = needed_covariates("conditional_test", options.covariates, rows.n, rows.keep)
+    x = needed_covariates("conditional_map", options.covariates, rows.n, rows.keep)
     return KeptRanks.of_ranked(marginal_ranks(rows, options.rng), rows.w, x)
 
 
