@@ -90,6 +90,7 @@ class Verdict:
     sentences: tuple[str, ...] = ()  # what it means, which rows it is about, and what to do
     claims: tuple[Claim, ...] = ()  # the headline is made from the first one
     tolerance: float | None = None  # the one given, or the smallest usual one that the limits support
+    usual: Mapping[str, float] = field(default_factory=dict)  # other tolerances that are usual here, by their words
 
 
 @dataclass(frozen=True)

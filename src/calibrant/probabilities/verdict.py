@@ -84,6 +84,7 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
         tuple(filter(None, sentences)),
         claims,
         main.tolerance,
+        scale.ladder(setting.tolerance),
     )
 
 
@@ -204,6 +205,11 @@ class Scale:
             return f"{estimate}{words} ({level} limits: {low} to {high})"
         return f"at most {high}{words} ({level} confidence)"
 
+    def ladder(self, asked: float | None) -> dict[str, float]:
+        """Return the usual tolerances, and the one that was asked for, by their words; none in percentage points."""
+        steps = (*self.usual, *(() if asked is None else (asked,)))
+        return {self.tolerance(tau): tau for tau in steps} if self.rare else {}
+
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
         if self.rare:
@@ -237,10 +243,10 @@ def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> st
         return f"more than the tolerance of {bound} ({p})" if given else f"not calibrated ({p})"
     if claim.kind == "cannot tell":
         rows = f"{claim.rows:,} row{'' if claim.rows == 1 else 's'}"
-        return f"{rows} cannot tell whether that is within {'the tolerance of ' if given else ''}{bound} ({p})"
+        return f"{rows} cannot tell whether that is within {'the tolerance of ' if given else ''}{bound}"
     if rejected:
         return f"detectable ({p}), but {f'within the tolerance of {bound}' if given else 'negligible'}"
-    return f"calibrated within the tolerance of {bound}" if given else f"calibrated within {bound} ({p})"
+    return f"calibrated within {'the tolerance of ' if given else ''}{bound}"
 
 
 def _pvalue(claim: Claim, found: Evidence) -> str:

@@ -152,15 +152,19 @@ def tolerances(verdict: Verdict) -> list[Supported]:
     low = 0.0 if math.isnan(claim.low) else claim.low
     gaps = low - claim.expected, claim.high - claim.expected
     least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
-    asked = () if verdict.tolerance is None else (verdict.tolerance,)
-    found = [_supported(tau, least, most, chosen=tau in asked) for tau in sorted({*USUAL_TOLERANCES, *asked})]
+    asked = verdict.tolerance
+    ladder = dict(verdict.usual) or {words.tolerance_words(tau): tau for tau in USUAL_TOLERANCES}
+    if asked is not None and asked not in ladder.values():
+        ladder[words.tolerance_words(asked)] = asked
+    ordered = sorted(ladder.items(), key=lambda item: item[1])
+    found = [_supported(name, tau, least, most, chosen=tau == asked) for name, tau in ordered]
     contradicts = any(line.chosen and line.outcome != SHOWN.get(verdict.status) for line in found)
     return [] if contradicts and verdict.status != "cannot tell" else found
 
 
-def _supported(tau: float, least: float, most: float, *, chosen: bool) -> Supported:
+def _supported(name: str, tau: float, least: float, most: float, *, chosen: bool) -> Supported:
     status = outcome(least, most, rejected=True, tolerance=tau).status
-    return Supported(words.tolerance_words(tau), SHOWN[status], TONES[status], chosen)
+    return Supported(name, SHOWN[status], TONES[status], chosen)
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:

@@ -20,6 +20,7 @@ from calibrant.ranking.uniformity_test import uniformity_test
 from calibrant.simulating.fits import Failure
 
 MAX_NAMED = 3  # failures whose messages are printed
+SIGNIFICANT = 0.01  # p-value of a relation between failures and parameters; it is tested beside the verdict
 
 
 class Range(NamedTuple):
@@ -104,7 +105,7 @@ def parameters_of_failures(theta: FloatArray, failures: Sequence[Failure], names
     tests = [mannwhitneyu(failed[:, d], theta[:, d]) for d in range(theta.shape[1])]
     p = holm(np.array([float(test.pvalue) for test in tests]))
     worst, adjusted = int(p.argmin()), "adjusted " * (p.size > 1)
-    if p[worst] > 0.05:
+    if p[worst] > SIGNIFICANT:
         return (
             f"Their parameters do not differ visibly from those of finished fits ({adjusted}{pvalue_words(p[worst])})."
         )
