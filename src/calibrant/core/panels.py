@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.core import palette
-from calibrant.core.plot_style import drawn_name, pvalue_label, room_below, shortened, worst_first
+from calibrant.core.plot_style import drawn_name, pvalue_label, room_below, worst_first
 
 MAX_TOGETHER = 4  # coordinates in one picture: as many as there are colours
 MAX_PANELS = 20
@@ -116,9 +116,7 @@ def _common(label: str, names: set[str]) -> str:
     return "observed" if label in names or label.rpartition(", p ")[0] in names else label
 
 
-def one_column(
-    columns: Mapping[str, Any], details: Mapping[str, Any], c: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def one_column(columns: Mapping[str, Any], details: Mapping[str, Any], c: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the columns and details of one of the C columns of a curve."""
     C = len(details["names"])
     part = {name: np.asarray(v)[:, c] if np.ndim(v) == 2 else v for name, v in columns.items()}

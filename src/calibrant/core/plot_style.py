@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.core import palette
 
 LABEL_CHARACTERS = 24  # of a label in a legend of two columns
-MAX_COLUMNS_IN_TABLE = 12  # of the data of a picture
+MAX_COLOURED_LINES = 12  # as many as there are pairs of a colour and a dash
 COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
 BAND = {"facecolor": (palette.BAND, 0.45), "edgecolor": palette.EDGE, "linewidth": 0.7}
@@ -193,6 +193,6 @@ def flattened(columns: Mapping[str, Any], details: Mapping[str, Any]) -> dict[st
         if np.ndim(values) == 1:
             found[name] = values
             continue
-        for c in sorted(worst_first(details)[:MAX_COLUMNS_IN_TABLE].tolist()):
+        for c in sorted(worst_first(details)[:MAX_COLOURED_LINES].tolist()):
             found[f"{name}, {name_of(details, c)}"] = np.asarray(values)[:, c]
     return found

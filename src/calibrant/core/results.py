@@ -199,12 +199,12 @@ class Curve:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the curve on Matplotlib axes (new ones if None) and return them.
+        r"""Draw the curve on Matplotlib axes (new ones if None) and return them.
 
         Curves of more than four coordinates have a panel for each, inside these axes and in the order of the data.
         "ecdf_difference" has the option ``scale="sqrt_n"``, which draws the difference times √n. Curves of coordinates
-        have ``mathtext=True``: names such as ``$\\theta_1$`` are drawn as formulas where Matplotlib can read them. Otherwise
-        they are drawn as they are written.
+        have ``mathtext=True``: names such as ``$\theta_1$`` are drawn as formulas where Matplotlib can read them;
+        otherwise names are drawn as they are written.
         """
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
 

@@ -18,7 +18,7 @@ from calibrant.inputs.parametric import MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import column_names
-from calibrant.ranking.spread import SMALLEST_VARIANCE, mean_of, variance_of, z_scores
+from calibrant.ranking.spread import SMALLEST_VARIANCE, mean_of, scores_of, variance_of
 
 Centre: TypeAlias = Literal["median", "mean"]
 
@@ -49,7 +49,7 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
     -----
     Estimates near the diagonal are informative. A cloud that is flatter than the diagonal is no error: calibrated
     estimates shrink towards the mean of all outcomes where data say little. So this picture shows how much is
-    learnt, and it cannot show calibration: `ecdf_difference` does. `.plot()` draws at most 1,000 rows of each coordinate.
+    learnt, and it cannot show calibration: `ecdf_difference` does. `.plot()` draws at most 1,000 rows.
 
     Examples
     --------
@@ -65,6 +65,11 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
     check_choice("statistic", statistic, "median", "mean")
     level = check_level(level)
     rows = cast(DistributionRows, read("recovery", ("samples", "distributions"), y, prediction))
+    return recovery_of(rows, statistic, level)
+
+
+def recovery_of(rows: DistributionRows, statistic: Centre, level: float) -> Curve:
+    """Return the curve of checked rows."""
     parts = [_estimates(part, statistic, level) for part in _coordinates(rows.distribution)]
     estimate, low, high = (_stacked([part[k] for part in parts], rows) for k in range(3))
     covered = ((low <= rows.y) & (rows.y <= high)).mean(axis=0)
@@ -91,7 +96,9 @@ def _coordinates(distribution: Distribution) -> list[Distribution]:
     if isinstance(distribution, Samples):
         return [Samples(distribution.draws[:, :, d]) for d in range(distribution.shape[0])]
     if isinstance(distribution, MvNormal):
-        return [Normal(*columns) for columns in zip(distribution.mean.T, np.sqrt(variance_of(distribution)).T, strict=True)]
+        return [
+            Normal(*of_one) for of_one in zip(distribution.mean.T, np.sqrt(variance_of(distribution)).T, strict=True)
+        ]
     raise NotApplicableError(
         f"the coordinates of {type(distribution).__name__} have no known intervals. Pass draws, such as "
         "Samples(distribution.sample(1000, rng))"
@@ -150,8 +157,8 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
     Notes
     -----
     Near contraction 1 with z mostly within ± 2: well identified. Near 0: the data say little. Large :math:`|z|` at high
-    contraction: over-confident, or prior and data in conflict. Only normal predictions have normal z-scores, so no test is
-    made of them. After Betancourt (2018), "Calibrating model-based inferences and decisions".
+    contraction: over-confident, or prior and data in conflict. Only normal predictions have normal z-scores, so no test
+    is made of them. After Betancourt (2018), "Calibrating model-based inferences and decisions".
 
     Examples
     --------
@@ -162,8 +169,13 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
     >>> found.contraction.tolist(), found.z.round(3).tolist()
     ([0.75, 0.75], [1.414, -1.414])
     """
-    z = z_scores(y, prediction)
     rows = cast(DistributionRows, read("z_score_contraction", ("samples", "distributions"), y, prediction))
+    return z_score_contraction_of(rows)
+
+
+def z_score_contraction_of(rows: DistributionRows) -> Curve:
+    """Return the curve of checked rows."""
+    z = scores_of(rows)
     if rows.n < 2:
         raise InputError(f"z_score_contraction needs at least 2 rows, whose outcomes have a variance; got {rows.n}")
     with np.errstate(over="ignore"):
@@ -171,8 +183,9 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
         variance = variance_of(rows.distribution)
     if not ((of_y > SMALLEST_VARIANCE) & (of_y < np.inf)).all() or not np.isfinite(variance).all():
         raise NotApplicableError(
-            f"the variances of y and of predictions must be finite and those of y above 0; got {shown(of_y.tolist())} for y. "
-            "Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
+            "the variances of y and of predictions must be finite, and those of y above 0; got "
+            f"{shown(of_y.tolist())} for y. Outcomes that are all alike have no contraction; "
+            "rescale those that are huge or tiny"
         )
     return Curve(
         kind="z_score_contraction",
