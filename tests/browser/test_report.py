@@ -229,11 +229,11 @@ POINTS = ["Location and spread", "component_1", "MMD over 20 kernels, fused", "E
         ),
         ("audit-posterior", "samples", 5, DRAWS),
         ("audit-ensemble", "samples", 5, ["CRPS, fair", "lead = 3 days", "lead = 8 days"]),
-        ("compare-generated", "points", 4, POINTS),
+        ("compare-generated", "points", 5, POINTS),
         (
             "compare-sets",
             "points",
-            8,
+            9,
             ["<script>alert(1)</script>: distance of the means", "a_name_with_nowhere_to_break_it</b> differ"],
         ),
     ],
@@ -251,8 +251,12 @@ def test_figures_and_measurements_can_be_read(opened, report, name, kind, figure
         assert json.loads(view.page.locator("#calibrant-results").text_content())["kind"] == kind
         assert kind != "points" or "calibrated" not in view.page.locator("body").inner_text().lower()
         shares = view.page.evaluate(
-            """[...document.querySelectorAll('svg.plot')].map(
-                plot => plot.querySelector('clipPath rect').width.baseVal.value / plot.viewBox.baseVal.width)"""
+            """[...document.querySelectorAll('svg.plot')].map(plot => {
+                const panels = [...plot.querySelectorAll('clipPath rect')].map(
+                    rect => [rect.x.baseVal.value, rect.y.baseVal.value, rect.width.baseVal.value]);
+                const row = new Map(panels.filter(panel => panel[1] == panels[0][1])
+                    .map(panel => [panel[0], panel[2]]));
+                return [...row.values()].reduce((sum, width) => sum + width) / plot.viewBox.baseVal.width})"""
         )
         assert len(shares) == plots.count()
         assert min(shares) > 0.4  # axes are not squeezed

@@ -78,7 +78,7 @@ def skill(
     Examples
     --------
     Outcomes 0 and 10 in turn. Two of them differ by 10 with probability 10/19, so climatology scores 2.63 on average;
-    predictions that are off by 1 score 1 - E|X - X'|/2, which is 1 for a distribution without spread.
+    predictions that are off by 1 score ``1 - E|X - X'|/2``, which is 1 for a distribution without spread.
 
     >>> import numpy as np
     >>> from calibrant import Laplace
