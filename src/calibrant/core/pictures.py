@@ -56,7 +56,7 @@ class Mark(NamedTuple):
     x: float
     y: float
     text: str
-    panel: int = 0  # of small multiples, the axes it belongs to
+    panel: int = -1  # the number of its panel; -1: the axes themselves
 
 
 def kept(columns: Mapping[str, Any], x: str, heights: Sequence[str], most: int) -> NDArray[np.intp]:

@@ -58,9 +58,8 @@ def shortened(label: str, most: int = LABEL_CHARACTERS) -> str:
 
 def legend_below(ax: Any) -> None:
     """Move the legend below the axes, where it covers nothing, if the figure makes room for it."""
-    found = ax.get_legend()
     handles, labels = ax.get_legend_handles_labels()
-    if ax.child_axes and found is not None:  # the legend of small multiples has the entries of one of them
+    if not handles:  # small multiples, which have their legend
         return
     shown = [label if is_formula(label) else shortened(label) for label in labels]
     ax.legend(handles, shown, loc="upper center", **room_below(ax))

@@ -226,7 +226,7 @@ def _draw_intervals(ax: Any, column: Mapping[str, Any], label: str) -> None:
     if level.size <= MAX_DOTS:
         reach = np.stack([coverage - low, high - coverage])
         ax.errorbar(
-            level, coverage, yerr=reach, fmt="none", ecolor=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
+            level, coverage, yerr=reach, fmt="none", color=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
         )
         return
     for edge, entry in ((low, label), (high, None)):

@@ -169,12 +169,11 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
     marks = plots.marks(curve.kind, columns, curve.details)
-    panels: list[Any] = ax.child_axes or [ax]
-    for k, panel in enumerate(panels):
+    panels = sorted({mark.panel for mark in marks})
+    most = places if len(panels) == 1 else max(MIN_MARKS_PER_PANEL, places // len(panels))
+    for k in panels:
         of_panel = sorted(mark for mark in marks if mark.panel == k)  # several lines come one after another
-        if of_panel:
-            most = max(MIN_MARKS_PER_PANEL, places // len(panels))
-            root.append(_hover(panel, [of_panel[i] for i in _spread(of_panel, most)]))
+        root.append(_hover(ax if k < 0 else ax.child_axes[k], [of_panel[i] for i in _spread(of_panel, most)]))
     return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
 
 
