@@ -239,3 +239,10 @@ def test_shown(tmp_path):
     assert json.loads(audit.to_json(tmp_path / "a.json").read_text())["kind"] == "distributions"
     assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
     assert cb.audit(Y, cb.Samples(DRAWS), resamples=19).findings.kind == "samples"
+
+
+def test_unequal_weights_make_no_ties():
+    rng = np.random.default_rng(0)
+    y, draws = rng.normal(size=300), rng.normal(size=(300, 20))
+    audit = cb.audit(y, cb.Samples(draws), weights=rng.uniform(0.5, 2.0, 300))
+    assert not any("on a quantile" in caveat for caveat in audit.findings.caveats)

@@ -762,3 +762,13 @@ def test_pictures_stay_small(of_19_levels, tmp_path):
     assert names["pit_histogram"].share.sum() == pytest.approx(1)
     assert all(len(line) <= 88 for line in str(audit).splitlines())
     assert "Quantile forecasts" in audit.to_html(tmp_path / "a.html").read_text()
+
+
+def test_advice_where_only_rows_of_one_size_are_off():
+    y, inside = np.zeros(2000, int), np.ones((2000, 3), bool)
+    inside[:400, 1:] = False  # sets of one label, of which a quarter miss
+    inside[:100] = [False, True, False]
+    inside[400:500] = [False, True, True]  # 90 % of all rows are covered
+    verdict = cb.audit(y, cb.Sets(inside, level=0.9), calibration_size=2000).verdict
+    assert verdict.status == "miscalibrated"
+    assert verdict.sentences[-1].startswith("Adapt the size of the sets to how hard a row is to predict")

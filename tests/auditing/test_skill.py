@@ -96,3 +96,11 @@ def test_coordinates_by_their_names():
     assert "2 coordinates, a (skill" in sentence
     table = next(table for section in audit.findings.sections for table in section.tables)
     assert len(table.columns["skill"]) == 3
+
+
+def test_one_named_coordinate_is_said_like_one_without_a_name():
+    named = cb.audit(Y[:, None], cb.Samples((X[:, None] + NOISE)[:, :, None]), columns=["mu"], resamples=19)
+    (sentence,) = said(named, "Informative")
+    assert sentence.startswith("Informative: the CRPS is ")
+    assert "coordinate" not in sentence
+    assert said(named, "Limits of skill") == []

@@ -364,3 +364,13 @@ class TestEmbedding:
         assert of_two(EmbeddingDistance(target_means(distribution, Gaussian(1.0, "euclidean")))) == pytest.approx(
             0, abs=1e-7
         )
+
+
+def test_a_level_of_equal_quantiles_has_no_scale_of_its_own():
+    rng = np.random.default_rng(0)
+    std = rng.uniform(0.5, 1.5, 60)
+    y = rng.normal(0.0, std)
+    three = np.stack([-std, np.zeros(60), std], axis=1)  # all medians are 0
+    quantiles = cb.Quantiles(three, [0.16, 0.5, 0.84])
+    scale = float(np.median([abs(a - b) for i, a in enumerate(std) for b in std[:i]]))
+    assert cb.skce(y, quantiles) == pytest.approx(cb.skce(y, quantiles, kernel=cb.kernels.Exponential(scale)))

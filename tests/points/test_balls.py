@@ -21,8 +21,8 @@ from calibrant.points.balls import (
     ball_counts,
     balls,
     density_coverage,
-    expected_coverage,
     list_length,
+    mean_coverage,
     relabelled_counts,
 )
 from calibrant.points.inputs import distinct
@@ -64,12 +64,12 @@ def test_reference_values(k, body):
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 0.5003), (3, 0.8754), (5, 0.9690), (10, 0.9991)])
 def test_expected_coverage(k, expected):
-    assert expected_coverage(1000, 1000, k) == pytest.approx(expected, abs=5e-5)
+    assert mean_coverage(1000, 1000, k) == pytest.approx(expected, abs=5e-5)
 
 
 def test_expected_coverage_is_one_where_every_ball_is_hit():
-    assert expected_coverage(3, 10**9, 2) == pytest.approx(1.0, abs=1e-17)
-    assert expected_coverage(2, 1, 1) == 0.5
+    assert mean_coverage(3, 10**9, 2) == pytest.approx(1.0, abs=1e-17)
+    assert mean_coverage(2, 1, 1) == 0.5
 
 
 class TestHandWorked:
@@ -128,7 +128,7 @@ def test_unequal_sets_from_one_distribution():
         found[n, m, d] = np.array([four(density_coverage(Z[:n], Z[n:], k=3))[2:] for Z in drawn])
     for (n, m, _), values in found.items():
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        assert np.all(np.abs(values.mean(axis=0) - (1.0, expected_coverage(n, m, 3))) < 3.5 * error)
+        assert np.all(np.abs(values.mean(axis=0) - (1.0, mean_coverage(n, m, 3))) < 3.5 * error)
         assert np.all(error < 0.015)
 
 
@@ -149,7 +149,7 @@ class TestRelabelled:
         y, points = sets(60, 30)
         chance = density_coverage(y, points + 5, resamples=2000).relabelled
         assert chance["density"].mean == pytest.approx(1.0, abs=0.02)
-        assert chance["coverage"].mean == pytest.approx(expected_coverage(60, 30, 5), abs=0.005)
+        assert chance["coverage"].mean == pytest.approx(mean_coverage(60, 30, 5), abs=0.005)
         for each in chance.values():
             assert each.low <= each.mean <= each.high
             assert np.mean((each.draws >= each.low) & (each.draws <= each.high)) >= 0.95

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant.points import coordinates as module
-from calibrant.points.coordinates import Differences, coordinate_differences
+from calibrant.points.coordinates import CoordinateDifferences, coordinate_differences
 from calibrant.points.inputs import PointSets
 from calibrant.points.sums import relabellings
 
@@ -47,7 +47,7 @@ def plainly(y, x, level, resamples, seed):
     p = [[(1 + np.sum(largest >= abs(value) - 1e-9)) / (resamples + 1) for value in values] for values in (z, u)]
     reach = np.sort(largest)[math.ceil(level * (resamples + 1)) - 1]
     sd = y.std(axis=0, ddof=1)
-    return Differences(
+    return CoordinateDifferences(
         (x.mean(axis=0) - y.mean(axis=0)) / sd,
         x.std(axis=0, ddof=1) / sd,
         np.array(p[0]),
@@ -61,7 +61,7 @@ def plainly(y, x, level, resamples, seed):
 
 
 def assert_same(a, b, rtol=1e-9):
-    for name in Differences._fields[:-1]:
+    for name in CoordinateDifferences._fields[:-1]:
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, atol=1e-12, err_msg=name)
 
 
@@ -134,7 +134,7 @@ class TestConstantColumns:
         result = found(np.column_stack([Y, np.full(40, value)]), np.column_stack([X, np.full(55, value)]))
         assert (result.location[3], result.spread[3], result.location_reach[3]) == (0, 1, 0)
         assert result.location_pvalue[3] == result.spread_pvalue[3] == 1
-        assert_same(Differences(*(part[:3] for part in result[:-1]), ""), found(Y, X), rtol=1e-12)
+        assert_same(CoordinateDifferences(*(part[:3] for part in result[:-1]), ""), found(Y, X), rtol=1e-12)
 
     def test_but_for_rounding(self):
         rng = np.random.default_rng(0)

@@ -1,5 +1,7 @@
 """Rank correlations of two sets of points: their values, their p-values, and when they are spoken of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -8,6 +10,7 @@ from calibrant.points import dependence as module
 from calibrant.points.comparison import compare
 from calibrant.points.dependence import dependence
 from calibrant.points.inputs import PointSets
+from calibrant.points.verdict import dependence_words
 
 
 def normal(n, d, correlation, rng):
@@ -90,3 +93,11 @@ def test_many_pairs_are_counted():
     (said,) = [text for text in found.sentences if text.startswith("Dependence")]
     assert said.count(" among real and ") == 2
     assert said.endswith("; and 4 more pairs.")
+
+
+def test_a_correlation_that_rounds_to_zero_has_no_sign():
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 300, 2))
+    claims = compare(x, noise @ np.array([[1.0, 0.8], [0.0, 0.6]])).verdict.claims
+    (claim,) = [claim for claim in claims if claim.quantity == "rank_correlation"]
+    assert ", 0.00 among real" in dependence_words([replace(claim, expected=-0.001)], True)

@@ -13,7 +13,7 @@ from calibrant.core.mean_interval import exact_limits
 from calibrant.inputs.groups import read_groups
 from calibrant.inputs.probabilities import read_binary
 from calibrant.probabilities.group_test import (
-    Statistics,
+    GroupStatistics,
     _exponent,
     _inverse,
     _log_pvalues,
@@ -54,7 +54,7 @@ def test_reference_pvalues():
     values, logs = [], []
     for sums, heaviest in entries.groups():
         pool = redrawable(sums, heaviest)
-        statistics = Statistics(pool)
+        statistics = GroupStatistics(pool)
         values.append(statistics.of(redrawn_residuals(pool, 1999, rng).residuals)[0].astype(np.float32))
         logs.append(_log_pvalues(values[-1], statistics.shares[0], 0.05)[0])
     raw = BOOK["audit raw pvalue (kuiper, groups 0..3)"]

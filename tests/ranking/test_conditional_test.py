@@ -10,7 +10,7 @@ import pytest
 from calibrant import CdfValues, Normal, Samples, conditional_test, ranks
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.ranking.conditional_regions import Region
-from calibrant.ranking.conditional_test import _smallest
+from calibrant.ranking.conditional_statistics import Asked, ConditionalStatistics, _smallest, prepared
 from calibrant.summaries import KeptRanks, Ranks, Summary
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
@@ -35,10 +35,7 @@ def far(x):
 def test_reference_of_the_score(null, reference):
     """The statistic is not reported; ranks that are related by chance have the p-value of its distribution."""
     kept = KeptRanks.of(SCAN["ranks"], SCAN["M"], SCAN["x"])
-    from calibrant.ranking.conditional_test import ConditionalOptions, Statistics, prepared
-
-    options = ConditionalOptions(None, "score", null, 0.95, 9, None, 0)
-    tests = Statistics(prepared(kept), options, np.random.default_rng(0))
+    tests = ConditionalStatistics(prepared(kept), Asked("score", null), np.random.default_rng(0))
     assert tests.observed()[0, 0] == pytest.approx(VALUES[f"linear, {reference}"], rel=1e-9)
 
 

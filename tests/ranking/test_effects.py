@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.effects import (
-    Found,
+    ColumnTests,
     adjusted,
     band_test,
     below,
@@ -109,7 +109,7 @@ def test_weights_count_as_repeated_rows_in_the_effect(rank):
 
 
 def found(C):
-    return Found(np.full(C, 2.0), np.full(C, 0.25), "a test", {"Z": np.ones((3, C))}, {"dof": 3})
+    return ColumnTests(np.full(C, 2.0), np.full(C, 0.25), "a test", {"Z": np.ones((3, C))}, {"dof": 3})
 
 
 def test_one_column_without_an_axis_gives_numbers():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from calibrant.core.claims import ALL_ROWS
 from calibrant.core.words import limits_words
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.column_claims import Found, Rates, column_claims
-from calibrant.ranking.draw_evidence import Evidence, Far, Outside
+from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims
+from calibrant.ranking.draw_evidence import DrawEvidence, Far, Outside
 from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import NormalErrors
 from calibrant.ranking.pair_dependence import Together
@@ -20,7 +20,7 @@ from calibrant.ranking.pair_dependence import Together
 ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, True)
 COUNTS = np.full(100, 5)
 RATES, ADJUSTED = Rates(0.95, 0.05, 0.025), Rates(0.95, 0.01, 0.005)
-FOUND = Found(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
+FOUND = RankedColumn(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
 OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0, "missed mode")
 EVERY = [value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)]
 
@@ -95,7 +95,7 @@ class TestSentences:
         )
 
     def test_far_outside_has_its_own_pvalue(self):
-        evidence = Evidence(far=Far((3, 17), np.array([0, 99]), 2, 1e-4))
+        evidence = DrawEvidence(far=Far((3, 17), np.array([0, 99]), 2, 1e-4))
         assert words(kinds.OUTSIDE, evidence=evidence, outside=OUTSIDE, pvalue=0.4) == (
             "The outcome lies more than 6 standard deviations outside all draws in rows 3, 17 (exact p < 0.001): they "
             "lie 8.5 standard deviations beyond the nearest draw (median), on both sides, as if a mode was missed."
@@ -106,16 +106,17 @@ class TestSentences:
         assert "in rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 15 more" in found
 
     def test_dependent_draws_come_first(self):
-        found = words(kinds.DRAWS, evidence=Evidence(tau=9.3, dependence=1e-9))
-        assert found.startswith("Draws depend on those before them: about 9.3 are worth one (adjusted p < 0.001).")
+        found = words(kinds.DRAWS, evidence=DrawEvidence(tau=9.3, dependence=1e-9))
+        expected = "Draws depend on those before them: about 9.3 or more are worth one independent draw"
+        assert found.startswith(f"{expected} (adjusted p < 0.001).")
         assert "draws[:, ::10]" in found
         assert "multiply" not in found
-        calm = words(kinds.NONE, evidence=Evidence(tau=9.3, dependence=1e-9), pvalue=0.4)
+        calm = words(kinds.NONE, evidence=DrawEvidence(tau=9.3, dependence=1e-9), pvalue=0.4)
         assert calm.startswith("Draws depend")
         assert "No departure beyond chance" in calm
 
     def test_repeated_draws(self):
-        assert words(kinds.DRAWS, evidence=Evidence(repeats=1e-9)).startswith("Draws repeat, as resampled ones do")
+        assert words(kinds.DRAWS, evidence=DrawEvidence(repeats=1e-9)).startswith("Draws repeat, as resampled ones do")
 
     def test_distributions_have_no_draws(self):
         found = words(kinds.OUTSIDE, cells=True, counts=np.full(1000, 3))
@@ -220,7 +221,7 @@ class TestClaims:
         assert self.claims(kinds.NONE) == {}
 
     def test_draws_and_shapes_are_descriptions(self):
-        found = self.claims(kinds.DRAWS, kinds.SKEWED, evidence=Evidence(tau=9.3, dependence=1e-9))
+        found = self.claims(kinds.DRAWS, kinds.SKEWED, evidence=DrawEvidence(tau=9.3, dependence=1e-9))
         assert {claim.kind for claim in found.values()} == {"description"}
         assert found["draws"].estimate == 9.3
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from calibrant.ranking.bands import ecdf_band
-from calibrant.ranking.draw_evidence import Evidence, Far
+from calibrant.ranking.draw_evidence import DrawEvidence, Far
 from calibrant.ranking.effects import below
 from calibrant.ranking.failures import (
     diagnosis,
@@ -100,14 +100,14 @@ class TestOutside:
     def test_far_outcomes_are_an_error_of_their_own(self):
         counts = np.full(100, 20)
         counts[-1] += 3
-        far = Evidence(far=Far((1, 2, 3), np.array([99, 99, 99]), 3, 1e-6))
+        far = DrawEvidence(far=Far((1, 2, 3), np.array([99, 99, 99]), 3, 1e-6))
         assert diagnosis(counts, 0.025, departs=False, evidence=far).failures == ("outside",)
-        chance = Evidence(far=Far((1,), np.array([99]), 40, 0.4))
+        chance = DrawEvidence(far=Far((1,), np.array([99]), 40, 0.4))
         assert diagnosis(counts, 0.025, departs=False, evidence=chance).failures == ("none",)
 
 
 class TestDraws:
-    DEPENDENT, REPEATED = Evidence(tau=9.0, dependence=1e-9), Evidence(repeats=1e-9)
+    DEPENDENT, REPEATED = DrawEvidence(tau=9.0, dependence=1e-9), DrawEvidence(repeats=1e-9)
 
     def test_what_dependence_makes_too_is_withheld(self):
         assert failures(ranked(stats.norm.cdf(1.4 * Z)), evidence=self.DEPENDENT) == ("dependent draws",)
@@ -121,8 +121,8 @@ class TestDraws:
         assert failures(ranked(stats.norm.cdf(0.7 * Z)), evidence=self.REPEATED) == ("dependent draws",)
 
     def test_a_small_dependence_is_none(self):
-        assert not Evidence(tau=1.1, dependence=1e-9).dependent
-        assert not Evidence(tau=3.0, dependence=0.01).dependent
+        assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent
+        assert not DrawEvidence(tau=3.0, dependence=0.01).dependent
 
 
 class TestOther:

@@ -394,8 +394,8 @@ def _parts(
             "pvalue_adjusted": column(setting.adjusted(found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
-        f"Bias is the observed less the predicted frequency. Its limits, and those of the cutoff error, are for all "
-        f"{several} together. P-values of Kuiper's and Cox's statistic allow for all {several} and all families of "
+        f"Bias is the observed less the predicted frequency. All limits are for all {several} "
+        f"together. P-values of Kuiper's and Cox's statistic allow for all {several} and all families of "
         f"tests; the lower limit of an error is 0 unless they reject. The last column is the constant error found 4 "
         f"times in 5.{small}",
     )

@@ -90,7 +90,7 @@ def _sized_verdict(found: sized.Covered, phrase: Phrase, size: PartKind, setting
         parts=found.parts(phrase, size),
         beside=found.beside,
         advice=advice,
-        parts_advice=f"Make the {size} of the {phrase.things} larger for rows that are harder to predict.",
+        parts_advice=f"Adapt the {size} of the {phrase.things} to how hard a row is to predict, or calibrate by group.",
     )
 
 

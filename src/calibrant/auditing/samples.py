@@ -219,7 +219,7 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
 def _size(error: DrawError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
     method = "largest error over all intervals (Kuiper's range of the ranks); exact upper limit"
-    label = "largest error of the coverage of an interval between two quantiles of the draws"
+    label = "largest error of coverage, of any interval between two quantiles"
     return Measurement(
         "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )

@@ -129,7 +129,7 @@ def _measured(claim: Claim, method: str) -> Measurement:
 
 
 def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
-    if len(found) == 1 and found[0].claim.subject == ALL_ROWS:
+    if len(found) == 1:
         return _of_one(found[0], calibrated=calibrated)
     words = {
         "informative": "Informative: the CRPS is lower than that of the marginal distribution",
@@ -143,7 +143,8 @@ def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
         if mine:
             coordinates = "1 coordinate" if len(mine) == 1 else f"{len(mine):,} coordinates"
             sentences.append(f"{start}: {coordinates}, {_named([each.claim for each in mine])}.")
-    return [*sentences, "Limits of skill cover in all coordinates together."] if sentences else []
+    together = ["Limits of skill cover in all coordinates together."] if len(found) > 1 else []
+    return [*sentences, *together]
 
 
 NOR = "Nor are they informative, no better than always predicting the marginal distribution"

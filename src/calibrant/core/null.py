@@ -142,6 +142,16 @@ def resampled_pvalue(extreme: Any, resamples: int) -> Any:
     return (1 + extreme) / (resamples + 1)
 
 
+def pvalue_of_first(statistics: FloatArray, scale: float = 0.0) -> float:
+    """Return the p-value of the first statistic, that of the data, among all: of the data and of redraws.
+
+    >>> pvalue_of_first(np.array([2.0, 1.0, 2.0, 3.0]))
+    0.75
+    """
+    extreme = int(np.count_nonzero(reaches(statistics[1:], statistics[0], scale)))
+    return float(resampled_pvalue(extreme, statistics.size - 1))
+
+
 def without_rounding(statistics: NDArray[Any]) -> NDArray[np.float32]:
     """Return statistics as float32, in which those that differ only by rounding are equal."""
     with np.errstate(over="ignore"):  # beyond float32 all are equally large

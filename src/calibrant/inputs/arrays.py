@@ -146,6 +146,11 @@ def _from_frame(values: Any, name: str) -> NDArray[Any]:
 def _from_sequence(values: Any, name: str) -> NDArray[Any]:
     if hasattr(values, "toarray") and hasattr(values, "nnz"):
         raise InputError(f"{name} is a sparse {type(values).__name__}; pass {name}.toarray()")
+    if isinstance(values, (list, tuple)):  # NumPy would drop the masks of its parts
+        masked = next((i for i, part in enumerate(values) if np.ma.is_masked(part)), None)
+        if masked is not None:
+            message = f"{name} must not be masked; {{row}} has masked values. Drop masked rows first"
+            raise InputError(message, row=masked)
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):

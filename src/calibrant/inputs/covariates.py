@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ from calibrant.inputs.labels import Rows
 MAX_COVARIATES = 200
 MAX_CATEGORIES = 16  # of one covariate; the rarest of more are pooled
 OTHERS = "other"
+NEITHER_NUMBERS_NOR_TEXTS = (Decimal, Fraction, complex, date, time, timedelta)  # not categories either
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +164,9 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
             f"covariates ({name}) must be numbers, texts or booleans; got values of type {array.dtype}, such as "
             f"{shown(array[0])}. Dates are numbers after .astype('int64')"
         )
+    odd = np.fromiter((isinstance(value, NEITHER_NUMBERS_NOR_TEXTS) for value in array.tolist()), bool, n) & used
+    expected = f"covariates ({name}) must be numbers, texts or booleans"
+    refuse_where(odd, array, expected, "Convert decimals to float, and dates to numbers such as date.toordinal()")
     bad = missing_mask(array) & used
     refuse_where(bad, array, f"covariates ({name}) must not be missing", "Drop such rows, or give them a category")
     texts = np.array([str(value) for value in array[used].tolist()], dtype=object)

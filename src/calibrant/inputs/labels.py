@@ -208,7 +208,12 @@ def _equal(y: NDArray[Any], label: Any) -> NDArray[np.bool_]:
 
 
 def _same(value: Any, label: Any) -> bool:
-    return isinstance(value, (str, bytes)) == isinstance(label, (str, bytes)) and bool(value == label)
+    if isinstance(value, (str, bytes)) != isinstance(label, (str, bytes)):
+        return False
+    try:
+        return bool(value == label)
+    except (TypeError, ValueError):  # objects that refuse to be compared are different
+        return False
 
 
 def _refuse_missing(y: NDArray[Any], rows: Rows | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import Any
 
@@ -79,8 +79,12 @@ def _array(value: Any, name: str, axes: int) -> NDArray[Any]:
 
 def read_coordinate_names(names: Any, D: int, option: str = "names") -> Names:
     """Return D different names, one per coordinate."""
-    found = (names,) if isinstance(names, str) else tuple(str(name) for name in names)
-    if len(found) != D or len(set(found)) != D:
+    given = [names] if isinstance(names, str) else names
+    ordered = hasattr(given, "__iter__") and not isinstance(given, (Mapping, Set, bytes)) and np.ndim(given) == 1
+    found = tuple(given) if ordered else ()
+    labels = all(isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in found)
+    found = tuple(map(str, found))
+    if len(found) != D or len(set(found)) != D or not labels:
         raise InputError(f"{option} must be {D} different names, one per coordinate; got {shown(names)}")
     return found
 

@@ -421,8 +421,15 @@ def _read_unequal(draws: Sequence[Any], lengths: NDArray[np.int64]) -> tuple[NDA
             row=odd,
             other=rows[odd].shape,
         )
-    dtype = min((row.dtype for row in rows), key=lambda dtype: dtype.itemsize)
-    held = np.full((len(rows), int(lengths.max()), *rows[0].shape[1:]), np.nan, dtype)
+    odd = next((i for i, row in enumerate(rows) if row.dtype != rows[0].dtype), None)
+    if odd is not None:
+        raise InputError(
+            "all rows must have draws of one type; row 0 has {first} and {row} {other}. Convert the rounded rows",
+            first=rows[0].dtype,
+            row=odd,
+            other=rows[odd].dtype,
+        )
+    held = np.full((len(rows), int(lengths.max()), *rows[0].shape[1:]), np.nan, rows[0].dtype)
     for i, row in enumerate(rows):
         held[i, : len(row)] = row
     return locked(held), locked(lengths)

@@ -124,8 +124,14 @@ def _resolved_for_distributions(few: DistributionRows, product: Product, random:
 
 
 def _resolved_for_coverage(few: CoverageRows, product: Product) -> Product:
-    """Return the kernels; the median distance is taken per level, and the mean of these."""
-    distances = [VectorDistance(few.points[:, k], "euclidean") for k in range(few.levels.size)]
+    """Return the kernels; the median distance is taken per level, and the mean of these.
+
+    A level at which all predictions are equal has no scale. It is left out unless all levels are like this, when
+    `median_lengthscale` raises.
+    """
+    varied = np.flatnonzero((few.points != few.points[:1]).any(axis=(0, 2)))
+    chosen = varied if varied.size else range(few.levels.size)
+    distances = [VectorDistance(few.points[:, k], "euclidean") for k in chosen]
     scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
     scale = sum(scales) / len(scales)
     if not np.isfinite(scale):

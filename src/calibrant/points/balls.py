@@ -113,7 +113,7 @@ def density_coverage(
         recall=recall,
         density=density,
         coverage=coverage,
-        expected_coverage=expected_coverage(sets.n, sets.m, k),
+        expected_coverage=mean_coverage(sets.n, sets.m, k),
         expected_density=1.0,
         k=k,
         n=sets.n,
@@ -122,12 +122,12 @@ def density_coverage(
     )
 
 
-def expected_coverage(n: int, m: int, k: int) -> float:
+def mean_coverage(n: int, m: int, k: int) -> float:
     """Return the mean coverage of sets of n and m points from one distribution without ties.
 
     A real ball contains no generated point if the k nearest of all other points are real.
 
-    >>> expected_coverage(3, 2, 1)
+    >>> mean_coverage(3, 2, 1)
     0.5
     """
     return 1 - prod((n - i) / (n + m - i) for i in range(1, k + 1))

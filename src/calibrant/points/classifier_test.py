@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
-from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.null import pvalue_of_first, reaches, resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
@@ -261,7 +261,7 @@ def _by_folds(
     T[0] = _mean_auc(parts)
     for b, _ in steps(B, size=1, label="refitting the classifier"):
         T[b + 1] = _mean_auc(_cross_validated(models, Z, rng.permutation(labels), F, rng))
-    alone = [_share_reaching(column, B) for column in T.T]
+    alone = [pvalue_of_first(column) for column in T.T]
     sd = T.std(axis=0)
     standard = T if len(models) == 1 else (T - T.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
     best = int(np.argmax(standard[0]))
@@ -270,7 +270,7 @@ def _by_folds(
     several = _of_each(models, T[0].tolist(), alone) if len(models) > 1 else {}
     return TestResult(
         statistic=float(T[0, best]),
-        pvalue=_share_reaching(standard.max(axis=1), B),
+        pvalue=pvalue_of_first(standard.max(axis=1)),
         estimate=_balanced_accuracy([part[best] for part in parts]),
         method=f"classifier two-sample test; {words} in {F} folds, {B} permutations of the labels",
         n=labels.size,
@@ -284,11 +284,6 @@ def _by_folds(
             **several,
         },
     )
-
-
-def _share_reaching(T: FloatArray, B: int) -> float:
-    """Return the p-value of the first value among all of them."""
-    return float(resampled_pvalue(int(np.count_nonzero(reaches(T[1:], T[0]))), B))
 
 
 def _of_each(models: dict[str, Any], areas: Sequence[float], pvalues: Sequence[float]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from calibrant.points.diversity_section import claims_without_truth, diversity_s
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.neighbour_section import Questions, neighbour_section
 from calibrant.points.sections import (
-    Comparison,
+    ComparedSets,
     TestedSection,
     classifier_section,
     distance_section,
@@ -127,7 +127,7 @@ def compare(
     labels = coordinate_names(columns, column_names(y), real.shape[1])
     tests = len(TESTED_SECTIONS) * len(sets)
     compared = {
-        name: Comparison(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
+        name: ComparedSets(pair, REAL, name, labels, level, B * len(sets), chance, tests, len(sets) == 1)
         for name, pair in sets.items()
     }
     tested = {name: [section(about) for section in TESTED_SECTIONS] for name, about in compared.items()}

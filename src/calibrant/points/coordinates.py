@@ -15,7 +15,7 @@ from calibrant.core.pvalues import normal_quantile, normal_sf
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import IntArray, PointSets
-from calibrant.points.sections import Comparison, PointClaim, TestedSection, measured, point_view
+from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MAX_RELABELLED = 20_000  # points of both sets; with more the normal limit is accurate
@@ -25,7 +25,7 @@ MIN_KURTOSIS = 1.2  # two equally frequent values have 1, and the standard error
 NUMBERS_AT_ONCE = 1 << 22
 
 
-class Differences(NamedTuple):
+class CoordinateDifferences(NamedTuple):
     """Differences of coordinates, (d,) each, and the limits that chance alone keeps.
 
     `location` is (mean of points - mean of y) / sd of y, `spread` is the ratio of the standard deviations; p-values
@@ -50,7 +50,7 @@ class Differences(NamedTuple):
         return float(min(self.location_pvalue.min(), self.spread_pvalue.min()))
 
 
-class Statistics(NamedTuple):
+class DivisionStatistics(NamedTuple):
     """Statistics of some coordinates (d,) for some divisions (B,) of the pooled points, (B, d) each."""
 
     z: FloatArray
@@ -68,7 +68,7 @@ class Statistics(NamedTuple):
 
 def coordinate_differences(
     sets: PointSets, level: float, resamples: int, rng: np.random.Generator, *, family_level: float | None = None
-) -> Differences:
+) -> CoordinateDifferences:
     r"""Compare means and standard deviations coordinate by coordinate.
 
     .. math:: z_j = \frac{\bar x_j - \bar y_j}{\sqrt{s_{y,j}^2/n + s_{x,j}^2/m}}, \qquad
@@ -105,7 +105,7 @@ def coordinate_differences(
         method = "normal limit, Bonferroni over coordinates"
     unit, ratio = _units(sets)
     se, se_log = mean_error * unit, log_error / 2
-    return Differences(
+    return CoordinateDifferences(
         z * se,
         ratio,
         p_location,
@@ -149,7 +149,7 @@ def _varies(Z: FloatArray, sets: PointSets) -> NDArray[np.bool_]:
     return np.asarray(np.ptp(Z, axis=0) > ROUNDING_RANGE * largest)
 
 
-def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterator[tuple[slice, Statistics]]:
+def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterator[tuple[slice, DivisionStatistics]]:
     """Yield slices of divisions with their statistics: all divisions for some coordinates, then for the next ones."""
     for columns in chunks(sets.d, max(1, NUMBERS_AT_ONCE // (4 * len(Z)))):
         powers = np.concatenate([Z[:, columns] ** k for k in range(1, 5)], axis=1)
@@ -157,7 +157,7 @@ def _statistics(Z: FloatArray, divisions: Divisions, sets: PointSets) -> Iterato
             yield rows, _of_divisions(divisions[rows].astype(np.float64), powers, sets.n, sets.m)
 
 
-def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statistics:
+def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> DivisionStatistics:
     """Return the statistics for each row of V, which marks the first set; powers hold Z, Z², Z³ and Z⁴."""
     first = V @ powers
     mean_y, variance_y, kurtosis_y = _moments(first / n)
@@ -167,7 +167,7 @@ def _of_divisions(V: FloatArray, powers: FloatArray, n: int, m: int) -> Statisti
     log_error = np.sqrt((kurtosis - 1) * (1 / n + 1 / m))
     ratio = variance_x / variance_y * (m / (m - 1)) * ((n - 1) / n)
     varies = np.any(powers[:, : mean_y.shape[1]], axis=0)  # a constant coordinate does not differ
-    return Statistics(
+    return DivisionStatistics(
         (mean_x - mean_y) / mean_error, np.where(varies, np.log(ratio), 0.0) / log_error, mean_error, log_error
     )
 
@@ -188,7 +188,7 @@ def _tail(found: FloatArray, largest: FloatArray) -> FloatArray:
 MAX_DRAWN = 20  # coordinates in a figure
 
 
-def coordinate_section(compared: Comparison) -> TestedSection:
+def coordinate_section(compared: ComparedSets) -> TestedSection:
     """Compare means and standard deviations of all coordinates."""
     sets = compared.sets
     family = 1 - (1 - compared.level) / compared.tests
@@ -230,7 +230,7 @@ def _total_variance(points: FloatArray) -> float:
     return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
-def _claims(compared: Comparison, found: Differences, floor: float) -> Iterator[PointClaim]:
+def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) -> Iterator[PointClaim]:
     """Yield a claim for each coordinate that differs, those with the smallest p-values first."""
     for j in np.lexsort((-np.abs(found.location), found.location_pvalue)):
         if compared.is_significant(found.location_pvalue[j]):
@@ -266,7 +266,7 @@ def _apart(ratio: FloatArray) -> FloatArray:
         return np.abs(np.log(ratio))
 
 
-def _table(compared: Comparison, found: Differences, order: IntArray) -> Table:
+def _table(compared: ComparedSets, found: CoordinateDifferences, order: IntArray) -> Table:
     sets = compared.sets
     columns = {
         "coordinate": tuple(compared.columns[j] for j in order),
@@ -284,7 +284,7 @@ def _table(compared: Comparison, found: Differences, order: IntArray) -> Table:
 OF_CHANCE = "The bars show the range of chance, jointly for all coordinates and both questions."
 
 
-def _figures(compared: Comparison, found: Differences, shown: IntArray) -> tuple[Figure, ...]:
+def _figures(compared: ComparedSets, found: CoordinateDifferences, shown: IntArray) -> tuple[Figure, ...]:
     reach = found.location_reach[shown]
     axes = {"axis": "shift, in sd of the real points", "reference": 0.0, "logarithmic": False}
     curve = _curve(compared, found, shown, found.location, (-reach, reach), axes)
@@ -303,8 +303,8 @@ def _figures(compared: Comparison, found: Differences, shown: IntArray) -> tuple
 
 
 def _curve(
-    compared: Comparison,
-    found: Differences,
+    compared: ComparedSets,
+    found: CoordinateDifferences,
     shown: IntArray,
     values: FloatArray,
     limits: tuple[FloatArray, FloatArray],

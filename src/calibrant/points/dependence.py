@@ -12,7 +12,7 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.null import resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import PointSets
-from calibrant.points.sections import Comparison, PointClaim
+from calibrant.points.sections import ComparedSets, PointClaim
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MIN_CORRELATED, MAX_CORRELATED = 20, 1000  # points of each set
@@ -28,7 +28,7 @@ class Ties(NamedTuple):
     end: NDArray[np.intp]
 
 
-class Dependence(NamedTuple):
+class RankCorrelations(NamedTuple):
     """Rank correlations of all pairs of coordinates in either set, and p-values that hold for all pairs together."""
 
     pairs: tuple[tuple[int, int], ...]
@@ -37,7 +37,7 @@ class Dependence(NamedTuple):
     pvalue: FloatArray
 
 
-def dependence_claims(compared: Comparison) -> tuple[PointClaim, ...]:
+def dependence_claims(compared: ComparedSets) -> tuple[PointClaim, ...]:
     """Claim that the rank correlations of pairs differ, those with the smallest p-values first.
 
     The verdict does not depend on these claims. A pair is named only if its own p-value, allowing for all pairs and all
@@ -63,7 +63,7 @@ def dependence_claims(compared: Comparison) -> tuple[PointClaim, ...]:
     )
 
 
-def dependence(sets: PointSets, resamples: int, rng: np.random.Generator) -> Dependence:
+def dependence(sets: PointSets, resamples: int, rng: np.random.Generator) -> RankCorrelations:
     r"""Compare Spearman's rank correlations of all pairs of coordinates.
 
     .. math:: t_{jk} = |\operatorname{artanh} \rho_{y,jk} - \operatorname{artanh} \rho_{x,jk}|
@@ -75,7 +75,7 @@ def dependence(sets: PointSets, resamples: int, rng: np.random.Generator) -> Dep
     """
     pairs = _pairs(sets)
     if not pairs:
-        return Dependence((), *(np.zeros(0) for _ in range(3)))
+        return RankCorrelations((), *(np.zeros(0) for _ in range(3)))
     U = np.concatenate([_own_ranks(sets.y), _own_ranks(sets.points)])
     j, k = np.array(pairs).T
     ((_, real, generated),) = _correlations(U, observed_division(sets.n, sets.m), j, k)
@@ -84,7 +84,7 @@ def dependence(sets: PointSets, resamples: int, rng: np.random.Generator) -> Dep
         largest[rows] = _apart(first, second).max(axis=1)
     extreme = (largest[:, None] >= _apart(real, generated)[0] * (1 - 1e-9)).sum(axis=0)
     p = np.asarray(resampled_pvalue(extreme, resamples), dtype=np.float64)
-    return Dependence(pairs, real[0], generated[0], p)
+    return RankCorrelations(pairs, real[0], generated[0], p)
 
 
 def _pairs(sets: PointSets) -> tuple[tuple[int, int], ...]:

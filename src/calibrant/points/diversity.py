@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
-from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers, unit_weights
@@ -318,7 +318,7 @@ def less_varied(sets: PointSets, resamples: int, rng: np.random.Generator) -> Le
     pooled = np.concatenate(sides)
     T, T_pooled = (_log_ratios(Z, V, sets) for Z in (own, centred(pooled) / own_median(pooled, rng)))
     largest = standardised(T).max(axis=0)
-    p = max(_first_reached(largest), _first_reached(standardised(T_pooled).max(axis=0)))
+    p = max(pvalue_of_first(largest, scale=1.0), pvalue_of_first(standardised(T_pooled).max(axis=0), scale=1.0))
     return LessVaried(float(largest[0]), p, np.exp(-T[:, 0]), (scales[0], scales[1]))
 
 
@@ -330,12 +330,6 @@ def _log_ratios(Z: FloatArray, V: Divisions, sets: PointSets) -> FloatArray:
     first = sums.a / (n * (n - 1))
     second = np.maximum(sums.s[:, None] - 2 * sums.b + sums.a, 0.0) / (m * (m - 1))
     return np.asarray(np.log(inverse_score(second, least)) - np.log(inverse_score(first, least)))
-
-
-def _first_reached(values: FloatArray) -> float:
-    """Return the p-value of the first value among all of them."""
-    extreme = int(np.count_nonzero(reaches(values[1:], values[0], scale=1.0)))
-    return float(resampled_pvalue(extreme, values.size - 1))
 
 
 def standardised(T: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.points.diversity import FACTORS, LessVaried, less_varied, profile
 from calibrant.points.inputs import PointSets, random_part
 from calibrant.points.repeats import MIN_SHARE, Repeats, is_repetitive, repeats_pvalue
-from calibrant.points.sections import MAX_PERMUTED, Comparison, PointClaim, TestedSection, is_floor, measured
+from calibrant.points.sections import MAX_PERMUTED, ComparedSets, PointClaim, TestedSection, is_floor, measured
 
 ORDER = 2.0  # needs no eigenvalues
 MAX_SCORED = 5_000  # points of each set
@@ -50,7 +50,7 @@ class Variety(NamedTuple):
         return 0.0 if self.of_repeats <= self.scores.pvalue else QUESTIONS / (resamples + 1)
 
 
-def variety_section(compared: Comparison) -> TestedSection:
+def variety_section(compared: ComparedSets) -> TestedSection:
     """Test whether the generated points are less varied than the real ones, and whether they repeat themselves."""
     sets = compared.sets
     found = Variety.of(sets.points, [sets.y], compared.resamples, compared.rng)

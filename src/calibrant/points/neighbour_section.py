@@ -17,7 +17,7 @@ from calibrant.points.balls import DensityCoverage, density_coverage
 from calibrant.points.inputs import PointSets, distinct, repeated
 from calibrant.points.neighbours import Neighbours, squares_of_pairs
 from calibrant.points.repeats import Copies, copies
-from calibrant.points.sections import Comparison, PointClaim, TestedSection, measured, two_ecdfs
+from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, measured, two_ecdfs
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.progress import steps
 
@@ -57,7 +57,7 @@ class Questions(NamedTuple):
         return 0.0 if self.copied <= min(self) else len(self) / (resamples + 1)
 
 
-def neighbour_section(compared: Comparison) -> TestedSection:
+def neighbour_section(compared: ComparedSets) -> TestedSection:
     """Look for real points with no generated point near them, generated points with no real point near, and copies."""
     title = "Neighbours: missing, invented and memorised points"
     intro = "Is there a generated point near each real one, a real point near each generated one, and are any copies?"
@@ -81,7 +81,7 @@ def neighbour_section(compared: Comparison) -> TestedSection:
     return TestedSection(section, questions.together, claims, caveats, questions.floor(compared.resamples))
 
 
-def _shares(compared: Comparison, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
+def _shares(compared: ComparedSets, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
     """Yield the shares of points that lie near points of the other set."""
     chance, pvalues = found.relabelled or {}, {"coverage": questions.missing, "precision": questions.invented}
     for name, label in LABELS.items():
@@ -96,7 +96,7 @@ def _shares(compared: Comparison, found: DensityCoverage, questions: Questions) 
         )
 
 
-def _copies(compared: Comparison, used: PointSets, near: Memorised, equal: Copies) -> Iterator[Measurement]:
+def _copies(compared: ComparedSets, used: PointSets, near: Memorised, equal: Copies) -> Iterator[Measurement]:
     """Yield numbers of generated points too close to a real point, and of points that equal another point."""
     method = _method(used.n, used.m, compared)
     yield measured(
@@ -125,12 +125,12 @@ def _copies(compared: Comparison, used: PointSets, near: Memorised, equal: Copie
         yield measured(compared, name, label, share)
 
 
-def _method(n: int, m: int, compared: Comparison) -> str:
+def _method(n: int, m: int, compared: ComparedSets) -> str:
     return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
 
 
 def _claims(
-    compared: Comparison, found: DensityCoverage, near: Memorised, equal: Copies, questions: Questions
+    compared: ComparedSets, found: DensityCoverage, near: Memorised, equal: Copies, questions: Questions
 ) -> Iterator[PointClaim]:
     chance, floor = found.relabelled or {}, 1 / (compared.resamples + 1)
     divisions = f"{compared.resamples:,} random divisions"
@@ -159,7 +159,7 @@ def _low(value: float, relabelled: FloatArray) -> float:
     return float(resampled_pvalue(int(np.count_nonzero(reaches(-relabelled, -value))), relabelled.size))
 
 
-def _memorised(sets: PointSets, compared: Comparison) -> Memorised:
+def _memorised(sets: PointSets, compared: ComparedSets) -> Memorised:
     """Count different generated points that are closer to real points than these are to each other.
 
     Where real points repeat themselves no point is closer. A generated point that repeats itself is one point: its
@@ -175,7 +175,7 @@ def _memorised(sets: PointSets, compared: Comparison) -> Memorised:
     return Memorised(observed, float(by_chance.mean()), p)
 
 
-def _nearest_figure(sets: PointSets, compared: Comparison) -> Figure:
+def _nearest_figure(sets: PointSets, compared: ComparedSets) -> Figure:
     """Return the distribution of the distance to the nearest real point, for real and for generated points."""
     own, other = nearest_distances(sets)
     curve = two_ecdfs(own, other, (compared.real, compared.generated), "distance to the nearest other real point")

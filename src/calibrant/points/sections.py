@@ -31,7 +31,7 @@ class PointClaim(Claim):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedSets:
     """Two sets of points, what they are called, and how they are judged."""
 
     sets: PointSets
@@ -119,7 +119,7 @@ class TestedSection(NamedTuple):
     """The smallest p-value that random divisions can give; 0 without them."""
 
 
-def measured(compared: Comparison, name: str, label: str, value: float, **details: Any) -> Measurement:
+def measured(compared: ComparedSets, name: str, label: str, value: float, **details: Any) -> Measurement:
     """Return a measurement; with several generated sets, its name and label contain the name of the set."""
     if compared.is_only_set:
         return Measurement(name, label, value, **details)
@@ -130,7 +130,7 @@ MAX_SCATTERED = 400  # points of each set
 MAX_PRINCIPAL_COORDINATES = 2000  # up to which principal components are computed
 
 
-def point_view(compared: Comparison) -> Figure:
+def point_view(compared: ComparedSets) -> Figure:
     """Return a scatter plot of two coordinates or directions; for one coordinate both distribution functions."""
     if compared.sets.d == 1:
         return Figure(
@@ -156,7 +156,7 @@ def point_view(compared: Comparison) -> Figure:
     return Figure("cloud", "Both sets", reading, Curve("cloud", columns, method, few.n + few.m, details))
 
 
-def _directions(Z: FloatArray, compared: Comparison) -> tuple[FloatArray, tuple[str, str]]:
+def _directions(Z: FloatArray, compared: ComparedSets) -> tuple[FloatArray, tuple[str, str]]:
     """Return the first two principal components of the scaled points; of very many coordinates the two widest."""
     sd = np.where(np.ptp(Z, axis=0) > 0, Z.std(axis=0), 0.0)
     scaled = (Z - Z.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
@@ -185,7 +185,7 @@ MAX_CLASSIFIED = 20_000  # points of each set for the classifier, in few dimensi
 MAX_COVARIANCE_COORDINATES = 4096  # up to which the Fréchet distance is shown
 
 
-def distance_section(compared: Comparison) -> TestedSection:
+def distance_section(compared: ComparedSets) -> TestedSection:
     """Test by the maximum mean discrepancy over twenty kernels, and show the usual distances."""
     used = compared.subset(MAX_PERMUTED)
     test = mmd_test(used.y, used.points, aggregate="fuse", resamples=compared.resamples, rng=compared.rng)
@@ -236,7 +236,7 @@ def distance_section(compared: Comparison) -> TestedSection:
     return TestedSection(section, float(test.pvalue), (), caveats, 1 / (compared.resamples + 1))
 
 
-def classifier_section(compared: Comparison) -> TestedSection:
+def classifier_section(compared: ComparedSets) -> TestedSection:
     """Test whether the best of four classifiers can tell held-out points of the two sets apart."""
     title, intro = "Classifiers", "Can single points be assigned to the right set?"
     used = compared.subset(MAX_CLASSIFIED if takes_tree(compared.sets.d) else MAX_PAIRED)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.dispatch import chunks
-from calibrant.core.null import reaches, resampled_pvalue
+from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
@@ -153,7 +153,7 @@ def sliced_wasserstein_test(
     scale = max(float(np.abs(T).max()), expected)
     return TestResult(
         statistic=float(T[0]),
-        pvalue=float(resampled_pvalue(int(np.count_nonzero(reaches(T[1:], T[0], scale))), B)),
+        pvalue=pvalue_of_first(T, scale),
         estimate=float(T[0]) - expected,
         method=f"sliced Wasserstein distance, power {p}, {L:,} direction{'s' if L > 1 else ''}, {B:,} random divisions",
         n=sets.n + sets.m,

@@ -12,14 +12,14 @@ from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Curve
 from calibrant.core.words import POWER, listed, outward, percent, pvalue_words, round_up
 from calibrant.points.dependence import dependence_claims
-from calibrant.points.sections import Comparison, PointClaim, TestedSection, is_floor
+from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, is_floor
 
 DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
 COORDINATES_NAMED, PAIRS_NAMED = 3, 2  # in a sentence
 DIVERSE = "Diverse does not mean correct: noise is diverse too."
 
 
-def point_verdict(compared: Mapping[str, Comparison], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
+def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
     """Return the verdict on one or more generated sets compared with one real set."""
     claims: list[PointClaim] = []
     sentences: list[str] = []
@@ -53,7 +53,7 @@ def point_verdict(compared: Mapping[str, Comparison], tested: Mapping[str, Seque
 
 
 def headline_claim(
-    compared: Mapping[str, Comparison], tested: Mapping[str, Sequence[TestedSection]], *, is_different: bool
+    compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]], *, is_different: bool
 ) -> PointClaim:
     """Return the claim of the headline, with the smallest adjusted p-value of all tests."""
     name, section = min(
@@ -74,7 +74,7 @@ def headline_claim(
     )
 
 
-def unseen_shift(compared: Comparison) -> float:
+def unseen_shift(compared: ComparedSets) -> float:
     """Return the shift of one coordinate, in sd, that is found with probability 0.8, allowing for all other tests."""
     sets = compared.sets
     tail = (1 - compared.level) / (2 * 2 * sets.d * compared.tests)
@@ -99,7 +99,7 @@ def _pvalue(claim: PointClaim) -> float:
     return 1.0 if claim.pvalue is None else claim.pvalue
 
 
-def _headline(first: Comparison, different: list[str], many: int, whole: PointClaim) -> str:
+def _headline(first: ComparedSets, different: list[str], many: int, whole: PointClaim) -> str:
     says = adjusted_words(whole)
     if first.is_only_set:
         return f"The generated points differ from the real ones ({says})."
@@ -110,11 +110,11 @@ def _headline(first: Comparison, different: list[str], many: int, whole: PointCl
     return f"Of {many} generated sets, {listed(different)} {differ} from the real points ({says})."
 
 
-def _sets(first: Comparison) -> str:
+def _sets(first: ComparedSets) -> str:
     return "the two sets" if first.is_only_set else "the generated sets and the real one"
 
 
-def _only_whole(compared: Comparison) -> str:
+def _only_whole(compared: ComparedSets) -> str:
     whole = "The two sets differ as a whole."
     if compared.sets.d == 1:
         return whole
@@ -184,7 +184,7 @@ def _some(items: list[str], most: int, noun: str) -> str:
 def dependence_words(claims: Sequence[PointClaim], about_coordinates: bool) -> str:
     """Put rank correlations of pairs into words."""
     named = [
-        f"{_coordinate(claim)}, {claim.expected:.2f} among real and {claim.estimate:.2f} among generated points"
+        f"{_coordinate(claim)}, {claim.expected:z.2f} among real and {claim.estimate:z.2f} among generated points"
         for claim in claims
     ]
     more = len(named) - PAIRS_NAMED

@@ -160,7 +160,8 @@ class FourStatistics:
         r = events - self.expected
         walk = np.cumsum(self.weight * r, axis=1)[:, self.ends]
         extent = walk.max(axis=1, initial=0.0) - walk.min(axis=1, initial=0.0)
-        quadratic = [((r @ features) ** 2).sum(axis=1) for features in (self.cox, self.smooth)]
+        with np.errstate(over="ignore"):  # an event with p below 1e-300: infinite is larger than all others
+            quadratic = [((r @ features) ** 2).sum(axis=1) for features in (self.cox, self.smooth)]
         return np.stack([extent, np.abs(r @ self.spread), *quadratic])
 
     def tail(self, events: NDArray[Any]) -> float:

@@ -80,9 +80,10 @@ class Clusters:
         size, weight = np.bincount(code, w * np.sqrt(p * (1 - p))), np.bincount(code, w)
         # If all rows of a cluster share their outcome, it is one outcome with the weight of all.
         v, m = np.bincount(code, w * p * (1 - p)) / weight, np.bincount(code, w * p) / weight
+        weight = weight / weight.max()  # a common factor changes nothing, and powers stay in the range of float64
         second, third = float(weight**2 @ v), float(weight**3 @ v)
-        information = second**3 / third**2 if third > 0 else 0.0
-        skewness = float(weight**3 @ (v * np.abs(1 - 2 * m))) / second**1.5 if third > 0 else math.inf
+        information = second * (second / third) ** 2 if third > 0 else 0.0
+        skewness = float(weight**3 @ (v * np.abs(1 - 2 * m))) / second / math.sqrt(second) if third > 0 else math.inf
         return cls(
             redrawable(found.sums, 1.0),
             residuals,
@@ -121,7 +122,7 @@ class Clusters:
                 f"{self.effective:.3g}. Fewer do not show how much their rows depend on each other"
             )
         if self.skewness > MAX_SKEWNESS:
-            needed = math.ceil(self.information * (self.skewness / MAX_SKEWNESS) ** 2) or "more"
+            needed = math.ceil((math.sqrt(self.information) * self.skewness / MAX_SKEWNESS) ** 2) or "more"
             raise NotApplicableError(
                 f"a test with clusters needs about {needed} expected events, or failures where events are frequent, "
                 f"with each cluster counted as one row; got {self.information:.2g}. With fewer a single event that the "

@@ -285,7 +285,7 @@ def findings(parts: Sequence[GroupEntries], redraw: Redraw, limits: GroupLimits,
         for g in range(start, stop):
             pool = redrawable(*groups[g])
             replicates = redraw(g, pool)
-            judged.append(None if replicates is None else _judged(Statistics(pool), replicates, 1 - level))
+            judged.append(None if replicates is None else _judged(GroupStatistics(pool), replicates, 1 - level))
     pvalue, adjusted, threshold = _adjusted([None if found is None else found.surprise for found in judged], level)
     total = np.concatenate([part.total for part in parts], axis=1)
     heaviest = np.concatenate([part.heaviest for part in parts])
@@ -325,7 +325,7 @@ def _adjusted(surprise: list[NDArray[np.float32] | None], level: float) -> tuple
     return pvalue, adjusted, threshold
 
 
-class Statistics:
+class GroupStatistics:
     """Kuiper's and Cox's statistic of one group, each in units of its standard deviation.
 
     Cox's is the root of the score statistic of logistic recalibration, a + b logit p: the sum of the squares of Σwr and
@@ -390,7 +390,7 @@ class _Judged(NamedTuple):
     spread: float
 
 
-def _judged(statistics: Statistics, replicates: Replicates, rate: float) -> _Judged:
+def _judged(statistics: GroupStatistics, replicates: Replicates, rate: float) -> _Judged:
     """Test one group."""
     shares = [share / replicates.spread for share in statistics.shares]
     values = statistics.of(replicates.residuals).astype(np.float32)

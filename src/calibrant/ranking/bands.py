@@ -21,7 +21,7 @@ from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, pois
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
 
-class Limits(NamedTuple):
+class CountLimits(NamedTuple):
     """Counts that are not outside at g, of B_j ~ Binomial(N, t_j)."""
 
     lower: Counts  # the smallest c with 2 P(B_j <= c) >= g
@@ -31,7 +31,7 @@ class Limits(NamedTuple):
     tails: FloatArray  # 2 P(B_j < lower_j) + 2 P(B_j > upper_j)
 
 
-def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Limits:
+def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> CountLimits:
     """Return the limits at g, up to rounding of the tails; `strict` asks for tails of more than g.
 
     >>> found = count_limits(0.4, 3, np.array([0.5]))  # 2 P(B <= 0) = 2 P(B >= 3) = 1/4
@@ -41,7 +41,7 @@ def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> Li
     least = np.nextafter(g * (1 + SLACK), np.inf) if strict else g * (1 - SLACK)
     (low, at_low, below), (high, at_high, above) = (_limit(least, N, t, end) for end in (0, 1))
     reached, next_below = min(at_low.min(), at_high.min()), max(below.max(), above.max())
-    return Limits(low, N - high, float(reached), float(next_below), below + above)
+    return CountLimits(low, N - high, float(reached), float(next_below), below + above)
 
 
 def _limit(least: float, N: int, t: FloatArray, end: int) -> tuple[Counts, FloatArray, FloatArray]:
@@ -102,16 +102,16 @@ def check_band_level(name: str, value: object) -> float:
 
 
 def largest_gamma(
-    N: int, t: FloatArray, outside: Callable[[Limits], float], *, tail: float, guess: float
-) -> tuple[Limits, float]:
+    N: int, t: FloatArray, outside: Callable[[CountLimits], float], *, tail: float, guess: float
+) -> tuple[CountLimits, float]:
     """Return the limits at the largest g with P(outside) <= tail, and that probability.
 
     P(outside) is a step function of g that changes only at attained tail values. An accepted g is moved up to the
     largest with its limits, a rejected one down to the next attained value, and the search ends when they meet. In
     between log P(outside) is almost a line in log g; where the steps hide that, halving the bracket helps.
     """
-    wide: Limits | None = None  # at the largest g that is accepted
-    narrow: Limits | None = None  # at the smallest that is rejected
+    wide: CountLimits | None = None  # at the largest g that is accepted
+    narrow: CountLimits | None = None  # at the smallest that is rejected
     at_wide = at_narrow = found = 0.0
     g = guess
     for tries in range(MAX_TRIES):
@@ -218,7 +218,7 @@ def _band(N: int, points: bytes, level: float) -> Band:
     t, tail = np.frombuffer(points), 1 - level
     walk = PoissonWalk.of(N, t, least=NEGLIGIBLE if tail > RARE else NEGLIGIBLE * tail)
 
-    def outside(limits: Limits) -> float:
+    def outside(limits: CountLimits) -> float:
         if tail > RARE:
             return 1 - walk.inside(limits.lower, limits.upper)
         return walk.outside(limits.lower, limits.upper)
@@ -298,7 +298,7 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
 def _histogram_band(N: int, shares: bytes, level: float) -> Band:
     different, which, bins = np.unique(np.frombuffer(shares), return_inverse=True, return_counts=True)
 
-    def outside(limits: Limits) -> float:
+    def outside(limits: CountLimits) -> float:
         p = 1 - probability_inside(N, different, bins, limits.lower, limits.upper)
         # bars rarely leave the band two at a time: the sum of their tails has the digits that 1 - P(inside) lacks
         return p if p > RARE else float(bins @ limits.tails / 2)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.claims import Claim, ClaimKind, Subject
 from calibrant.core.mean_interval import exact_limits
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.draw_evidence import Evidence, Outside
+from calibrant.ranking.draw_evidence import DrawEvidence, Outside
 from calibrant.ranking.failures import NormalErrors
 
 SIDES: dict[str, ClaimKind] = {kinds.HIGH: "above", kinds.LOW: "below", kinds.NARROW: "above", kinds.WIDE: "below"}
@@ -26,7 +26,7 @@ class Rates(NamedTuple):
     limits: float  # of the limits of one number of one column
 
 
-class Found(NamedTuple):
+class RankedColumn(NamedTuple):
     """What is known of one column of ranks."""
 
     failures: tuple[str, ...]  # ("none",) if the ranks do not depart from uniform ones
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     pvalue: float
     rates: Rates
     point: int  # the j at which #{rank < j} is farthest from its null distribution
-    evidence: Evidence = Evidence()
+    evidence: DrawEvidence = DrawEvidence()
     outside: Outside | None = None  # of rows whose outcomes lie outside all draws, if that is an error
     skew: float = 0.0  # residual of the third component: negative if the lower tail is too short
 
@@ -74,7 +74,7 @@ class Found(NamedTuple):
         return self.failures[0] == kinds.NONE
 
 
-def column_claims(column: Found, subject: Subject) -> tuple[Claim, ...]:
+def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     """Return a claim for everything that the words on a column name.
 
     A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
@@ -88,7 +88,7 @@ def column_claims(column: Found, subject: Subject) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _draw_claims(column: Found, subject: Subject) -> list[Claim]:
+def _draw_claims(column: RankedColumn, subject: Subject) -> list[Claim]:
     evidence, found = column.evidence, []
     if evidence.dependent:
         test, p = "draw_dependence", evidence.dependence
@@ -101,7 +101,7 @@ def _draw_claims(column: Found, subject: Subject) -> list[Claim]:
     return found
 
 
-def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
+def _error_claim(name: str, column: RankedColumn, subject: Subject) -> Claim:
     errors, n, p = column.errors, column.n, column.pvalue
     if name not in SIDES or column.outward:
         return Claim("description", subject, name, math.nan, rows=n, test="uniformity_test", pvalue=p)
@@ -113,7 +113,7 @@ def _error_claim(name: str, column: Found, subject: Subject) -> Claim:
     return Claim(SIDES[name], subject, quantity, *limits, column.level, n, expected, test=test, pvalue=p)
 
 
-def _outside_claim(column: Found, subject: Subject) -> Claim:
+def _outside_claim(column: RankedColumn, subject: Subject) -> Claim:
     """Return the claim on the share of outcomes outside all draws."""
     k, n, expected = float(column.counts[0] + column.counts[-1]), column.n, 2 / (column.M + 1)
     low, high = (

@@ -17,18 +17,12 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.ranking.conditional_regions import Region
-from calibrant.ranking.conditional_test import (
-    CONDITIONAL_TEST,
-    NUMBERS_AT_ONCE,
-    ConditionalOptions,
-    Prepared,
-    keep_ranks,
-    prepared,
-)
+from calibrant.ranking.conditional_statistics import NUMBERS_AT_ONCE, Prepared, prepared
+from calibrant.ranking.conditional_test import CONDITIONAL_TEST, ConditionalOptions, keep_ranks
 from calibrant.ranking.counting import JUDGED, Forecast, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD, ranks_in_words, shaped
 from calibrant.ranking.kept_ranks import KeptRanks
-from calibrant.ranking.scan import BOX_CELLS, INTERVAL_CELLS, MIN_REGION_ROWS, Axis, cell_sums
+from calibrant.ranking.region_search import BOX_CELLS, INTERVAL_CELLS, MIN_REGION_ROWS, Axis, sums_over_cells
 
 ROWS_PER_CELL = 25  # that cells of numbers are made for
 
@@ -117,7 +111,7 @@ class Cells(NamedTuple):
 
     def sums(self, F: NDArray[Any]) -> NDArray[Any]:
         """Return the sums of F (n, columns) over the cells, (T, columns)."""
-        parts = [cell_sums(axis.order, axis.code, axis.cells, F) for axis in self.axes]
+        parts = [sums_over_cells(axis.order, axis.code, axis.cells, F) for axis in self.axes]
         return np.concatenate([part[self.cell[self.covariate == j]] for j, part in enumerate(parts)])
 
 

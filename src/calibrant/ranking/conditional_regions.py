@@ -13,7 +13,7 @@ from calibrant.core.words import listed
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.ranking.failures import normal_errors
-from calibrant.ranking.scan import Axis, Place, Scan
+from calibrant.ranking.region_search import Axis, RegionCells, RegionSearch
 
 FUNCTIONS = ("shift", "spread")
 MAX_REGIONS = 3
@@ -93,7 +93,7 @@ class Region:
 class Searched(NamedTuple):
     """What was searched: all regions, F (n, C, K), the ranks (n, C) and weights of the rows."""
 
-    scan: Scan
+    scan: RegionSearch
     F: FloatArray
     rank: NDArray[np.int64]
     w: FloatArray
@@ -103,11 +103,11 @@ class Searched(NamedTuple):
     cells: bool = False  # whether ranks are cells of distribution functions
 
 
-class Candidate(NamedTuple):
+class RegionCandidate(NamedTuple):
     """A region with its Z, and the coordinate and polynomial it was found in."""
 
     z: float
-    place: Place
+    place: RegionCells
     c: int
     k: int
 
@@ -137,26 +137,26 @@ def _pvalue(z: float, redrawn: FloatArray) -> float:
     return (1 + reached) / (redrawn.size + 1)
 
 
-def _candidates(searched: Searched) -> tuple[list[Candidate], list[Candidate]]:
+def _candidates(searched: Searched) -> tuple[list[RegionCandidate], list[RegionCandidate]]:
     """Return the intervals and the boxes of all coordinates and polynomials, clearest first."""
-    intervals: list[Candidate] = []
-    boxes: list[Candidate] = []
+    intervals: list[RegionCandidate] = []
+    boxes: list[RegionCandidate] = []
     _, C, K = searched.F.shape
     for c in range(C):
         for k in range(K):
             f = searched.F[:, c, k]
             f = f if searched.scan.rule.contrast else f * searched.w
-            intervals += [Candidate(*found, c, k) for found in searched.scan.ranked_intervals(f)[:MAX_TRIED]]
+            intervals += [RegionCandidate(*found, c, k) for found in searched.scan.ranked_intervals(f)[:MAX_TRIED]]
             if searched.with_boxes:
-                boxes += [Candidate(*found, c, k) for found in searched.scan.ranked_boxes(f, MAX_TRIED)]
+                boxes += [RegionCandidate(*found, c, k) for found in searched.scan.ranked_boxes(f, MAX_TRIED)]
     return tuple(  # type: ignore[return-value]
         sorted(each, key=lambda found: -abs(found.z))[:MAX_TRIED] for each in (intervals, boxes)
     )
 
 
 def _chosen(
-    searched: Searched, intervals: list[Candidate], boxes: list[Candidate], before: list[NDArray[np.bool_]]
-) -> Candidate | None:
+    searched: Searched, intervals: list[RegionCandidate], boxes: list[RegionCandidate], before: list[NDArray[np.bool_]]
+) -> RegionCandidate | None:
     """Return the best interval, or the best box if it is clearly better, among those that overlap little."""
     interval, box = (_first_apart(searched, each, before) for each in (intervals, boxes))
     if box is None or (interval is not None and box.z**2 <= interval.z**2 + BOX_LEAD):
@@ -164,7 +164,9 @@ def _chosen(
     return box
 
 
-def _first_apart(searched: Searched, candidates: list[Candidate], before: list[NDArray[np.bool_]]) -> Candidate | None:
+def _first_apart(
+    searched: Searched, candidates: list[RegionCandidate], before: list[NDArray[np.bool_]]
+) -> RegionCandidate | None:
     for candidate in candidates:
         side = _side(searched, candidate)
         rows = searched.scan.rows(side.place)
@@ -173,7 +175,7 @@ def _first_apart(searched: Searched, candidates: list[Candidate], before: list[N
     return None
 
 
-def _side(searched: Searched, found: Candidate) -> Candidate:
+def _side(searched: Searched, found: RegionCandidate) -> RegionCandidate:
     """Return the side of an interval, inside or outside, whose ranks are further from uniform ones.
 
     A contrast has the same |Z| on both sides. Of a box only the inside is named.
@@ -187,7 +189,7 @@ def _side(searched: Searched, found: Candidate) -> Candidate:
     return found._replace(z=-found.z, place=found.place._replace(outside=not found.place.outside))
 
 
-def _region(searched: Searched, found: Candidate, p: float) -> Region:
+def _region(searched: Searched, found: RegionCandidate, p: float) -> Region:
     rows = searched.scan.rows(found.place)
     table = searched.scan.covariates
     M = searched.phi.shape[1] - 1
@@ -223,7 +225,7 @@ def _deviation(function: str, shift: float, spread: float) -> str:
     return f"are too {'narrow' if spread > 1 else 'wide'}: their spread needs the factor {spread:.2g}"
 
 
-def _in_words(scan: Scan, place: Place) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
+def _in_words(scan: RegionSearch, place: RegionCells) -> tuple[str, tuple[tuple[Bound, ...], ...]]:
     """Return a region in words, and its bounds."""
     parts = [
         _side_in_words(scan.covariates, j, axis, r, outside=place.outside)

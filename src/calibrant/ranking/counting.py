@@ -15,7 +15,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
-from calibrant.inputs.options import generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.parametric import MvNormal, Normal
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
@@ -246,6 +246,7 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
             raise InputError("draws= chooses among the draws of Samples; leave it out for other predictions")
         return rows, rng
     samples = rows.distribution
+    draws = None if draws is None else check_count("draws", draws)
     if samples.counts is None and draws in (None, samples.M):
         return rows, rng
     if rng is None:

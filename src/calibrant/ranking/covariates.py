@@ -16,7 +16,7 @@ from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import Forecast, marginal_ranks
 from calibrant.ranking.effects import (
-    Found,
+    ColumnTests,
     Multiplicity,
     RankTestOptions,
     enter_rank_test,
@@ -98,7 +98,7 @@ def _needed_covariates(verb: str, covariates: Any, rows: DistributionRows | Quan
     return covariate_columns(covariates, rows.n, rows.keep)
 
 
-def _score_found(ranks: Ranks, options: ScoreOptions) -> Found:
+def _score_found(ranks: Ranks, options: ScoreOptions) -> ColumnTests:
     if not ranks.covariates:
         kind = InputError if options.covariates is not None else SummaryError
         raise kind(
@@ -108,7 +108,7 @@ def _score_found(ranks: Ranks, options: ScoreOptions) -> Found:
     return score_found(ranks)
 
 
-def score_found(ranks: Ranks) -> Found:
+def score_found(ranks: Ranks) -> ColumnTests:
     """Return T and its p-value for each column.
 
     From moments: with S = Σ(x - x̄)(x - x̄)' and c_k = Σ(x - x̄) φ_k(r), T = Σ_k c_k' S⁻¹ c_k.
@@ -121,7 +121,7 @@ def score_found(ranks: Ranks) -> Found:
     T = (np.tensordot(basis, c, axes=(0, 0)) ** 2).sum(axis=(0, 1))
     dof = basis.shape[1] * c.shape[1]
     words = f"ranks against covariates; chi-square limit with {dof} degree{'s' if dof > 1 else ''} of freedom"
-    return Found(T, np.asarray(chdtrc(dof, T)), words, {}, {"dof": dof})
+    return ColumnTests(T, np.asarray(chdtrc(dof, T)), words, {}, {"dof": dof})
 
 
 def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:

@@ -29,7 +29,7 @@ class Far(NamedTuple):
     pvalue: float  # each of them is the outcome with probability 1/(M + 1) if the outcome is one more draw
 
 
-class Evidence(NamedTuple):
+class DrawEvidence(NamedTuple):
     """What the draws of one coordinate show."""
 
     tau: float = 1.0  # successive draws that are worth one; 1 if they are not called dependent
@@ -76,7 +76,7 @@ def row_numbers(rows: DistributionRows) -> NDArray[np.intp]:
     return np.arange(rows.n) if rows.keep is None else np.flatnonzero(rows.keep)
 
 
-def evidence_of(given: RankedDraws) -> list[Evidence]:
+def evidence_of(given: RankedDraws) -> list[DrawEvidence]:
     """Return what the draws of each coordinate show."""
     y, draws, rank = given.y, given.draws, given.rank
     few = slice(None, None, max(1, draws.size // MAX_DRAWS_COMPARED))
@@ -84,7 +84,7 @@ def evidence_of(given: RankedDraws) -> list[Evidence]:
     repeats = _repeats(as_compared(y[few], given.dtype), as_compared(draws[few], given.dtype))
     far = [far_outcomes(y[:, d], draws[:, :, d], rank[:, d], given.numbers) for d in range(y.shape[1])]
     numbers = zip(tau.tolist(), dependence.tolist(), repeats.tolist(), far, strict=True)
-    return [Evidence(*found) for found in numbers]
+    return [DrawEvidence(*found) for found in numbers]
 
 
 def _dependence(draws: NDArray[Any]) -> tuple[FloatArray, FloatArray]:

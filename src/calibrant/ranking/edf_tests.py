@@ -17,7 +17,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.ranking.counting import Forecast
-from calibrant.ranking.effects import Found, Multiplicity, RankTestOptions, enter_rank_test, stream_after_ties
+from calibrant.ranking.effects import ColumnTests, Multiplicity, RankTestOptions, enter_rank_test, stream_after_ties
 from calibrant.ranking.summary import Ranks
 
 ContinuousTest = Callable[[FloatArray], tuple[float, float]]
@@ -85,18 +85,18 @@ class EdfOptions(RankTestOptions):
         check_choice("method", self.method, *METHODS)
 
 
-def _edf_found(ranks: Ranks, options: EdfOptions) -> Found:
+def _edf_found(ranks: Ranks, options: EdfOptions) -> ColumnTests:
     return _continuous_found("rank_edf_test", *METHODS[options.method], ranks, options.rng)
 
 
-def _continuous_found(verb: str, test: ContinuousTest, words: str, ranks: Ranks, rng: Rng | None) -> Found:
+def _continuous_found(verb: str, test: ContinuousTest, words: str, ranks: Ranks, rng: Rng | None) -> ColumnTests:
     if rng is None:
         raise InputError(
             f"{verb} is made for continuous values and spreads each rank over its cell at random; pass rng=, a numpy "
             "Generator or a whole number. uniformity_test, rank_smooth_test and rank_chi2_test need none"
         )
     T, p = zip(*(test(u) for u in randomised(ranks.counts, stream_after_ties(rng))), strict=True)
-    return Found(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})
+    return ColumnTests(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})
 
 
 def randomised(counts: NDArray[np.int64], rng: np.random.Generator) -> list[FloatArray]:
@@ -156,7 +156,7 @@ def rank_cauchy_test(
     return CAUCHY_TEST(y, prediction, RankTestOptions(multiplicity, rng), weights=weights)
 
 
-def _cauchy_found(ranks: Ranks, options: RankTestOptions) -> Found:
+def _cauchy_found(ranks: Ranks, options: RankTestOptions) -> ColumnTests:
     return _continuous_found("rank_cauchy_test", piet, "single values (PIET); Cauchy combination", ranks, options.rng)
 
 

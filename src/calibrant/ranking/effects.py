@@ -127,7 +127,7 @@ def refuse_one_row(verb: str, ranks: Ranks) -> None:
         )
 
 
-class Found(NamedTuple):
+class ColumnTests(NamedTuple):
     """What a test found in each column: `columns` are details of each in their last axis, `shared` those of all.
 
     Where groups are tested too, they are the first axis.
@@ -143,7 +143,7 @@ class Found(NamedTuple):
 def enter_rank_test(
     verb: Callable[..., TestResult],
     options: type[TestOptionsT],
-    test: Callable[[Any, TestOptionsT], Found],
+    test: Callable[[Any, TestOptionsT], ColumnTests],
     *,
     summarise: Callable[[Any, TestOptionsT], Summary] = count_ranks,
     reads: type[Summary] = Ranks,
@@ -182,7 +182,7 @@ def enter_rank_test(
     )
 
 
-def rank_result(ranks: Ranks, found: Found, pvalue: FloatArray, words: str) -> TestResult:
+def rank_result(ranks: Ranks, found: ColumnTests, pvalue: FloatArray, words: str) -> TestResult:
     """Return the result of a test of these ranks; `pvalue` is adjusted, in a way that the `words` say."""
     single, shape = ranks.single, found.statistic.shape
     effects = [rank_effect(part) for part in (ranks.groups if len(shape) == 2 else (ranks,))]

@@ -21,7 +21,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
 from calibrant.ranking.counting import Counts, as_compared, counts_among, legendre
 from calibrant.ranking.effects import (
-    Found,
+    ColumnTests,
     below,
     bin_counts,
     check_rng,
@@ -138,7 +138,7 @@ def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
     return rank_result(ranks, found, pvalue, f"{columns}, largest of all in {sets:,} exchanged sets")
 
 
-def _found(ranks: Ranks, options: ExchangeOptions) -> Found:
+def _found(ranks: Ranks, options: ExchangeOptions) -> ColumnTests:
     if options.method == "band":
         return band_found(ranks)
     if options.method == "smooth":

@@ -21,10 +21,10 @@ from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import check_band_level
-from calibrant.ranking.column_claims import Found, Rates, column_claims
+from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
-from calibrant.ranking.draw_evidence import Evidence, Outside, RankedDraws, evidence_of, outside_of
+from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
 from calibrant.ranking.effects import (
     MIN_ROWS_IN_WORDS,
     SMALLEST_PVALUE,
@@ -171,14 +171,14 @@ def found_columns(
     *,
     outward: bool = False,
     draws: RankedDraws | None = None,
-) -> list[Found]:
+) -> list[RankedColumn]:
     """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
 
     `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks.
     """
     where = np.rint(band_test(ranks).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
-    evidence = [Evidence()] * ranks.C if draws is None or outward else evidence_of(draws)
+    evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
     found = []
     for c in range(ranks.C):
         counts, departs = ranks.counts[:, c], bool(adjusted[c] <= 1 - rates.level)
@@ -190,7 +190,7 @@ def found_columns(
             known = diagnosis(counts, rate, departs=departs, test_rate=test, cells=ranks.cells, evidence=evidence[c])
         outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         found.append(
-            Found(
+            RankedColumn(
                 known.failures,
                 counts,
                 ranks.cells,
@@ -209,7 +209,7 @@ def found_columns(
     return found
 
 
-def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: Evidence) -> Outside:
+def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: DrawEvidence) -> Outside:
     """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
     rank, M = draws.rank[:, c], draws.draws.shape[1]
     if known.far and evidence.far is not None:
@@ -225,7 +225,7 @@ def too_few_words(n: int) -> str:
     )
 
 
-def explanation_of(ranks: Ranks, columns: list[Found], together: Together = Together()) -> Explanation:  # noqa: B008
+def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together = Together()) -> Explanation:  # noqa: B008
     """Return what is known of the columns in words and numbers."""
 
     def each(values: list[Any]) -> Any:

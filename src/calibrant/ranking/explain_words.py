@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from calibrant.core.claims import Claim
 from calibrant.core.words import confidence_words, limits_words, pvalue_words, round_down, round_up
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.column_claims import Found
-from calibrant.ranking.draw_evidence import FAR, Evidence
+from calibrant.ranking.column_claims import RankedColumn
+from calibrant.ranking.draw_evidence import FAR, DrawEvidence
 from calibrant.ranking.pair_dependence import RESAMPLES, Together
 
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
 SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
 
 
-def sentence(found: Found) -> str:
+def sentence(found: RankedColumn) -> str:
     """Return what is said about a column, made from what `column_claims` makes claims of."""
     draws = draws_words(found)
     if found.passes:
@@ -36,13 +36,14 @@ def sentence(found: Found) -> str:
     return " ".join([*draws, f"{'. '.join(sentences)}.", *([p] if found.departs else [])])
 
 
-def draws_words(found: Found) -> list[str]:
+def draws_words(found: RankedColumn) -> list[str]:
     """Say that draws are not exchangeable, and what is not said because of it."""
     evidence, words = found.evidence, []
     if evidence.dependent:
         k = math.ceil(evidence.tau)
         words.append(
-            f"Draws depend on those before them: about {evidence.tau:.1f} are worth one ({_adjusted_p(evidence)}). "
+            f"Draws depend on those before them: about {evidence.tau:.1f} or more are worth one independent draw "
+            f"({_adjusted_p(evidence)}). "
             "That alone makes outer ranks too frequent, so whether predictions are too narrow is not said. Draw "
             f"independently, or keep every k-th from k = {k} on, draws[:, ::{k}], and look again."
         )
@@ -55,7 +56,7 @@ def draws_words(found: Found) -> list[str]:
     return words
 
 
-def _adjusted_p(evidence: Evidence) -> str:
+def _adjusted_p(evidence: DrawEvidence) -> str:
     return f"adjusted {pvalue_words(evidence.dependence)}"
 
 
@@ -92,7 +93,7 @@ def _floor_words(p: float) -> str:
     return f"p at most {p:.3f}"
 
 
-def _calm(found: Found) -> str:
+def _calm(found: RankedColumn) -> str:
     p = f"{'adjusted ' if found.adjusted else ''}{pvalue_words(found.pvalue)}"
     words = [f"No departure beyond chance ({confidence_words(found.level)}; {p})."]
     if not found.outward:
@@ -119,30 +120,30 @@ def _rounded_up(value: float) -> str:
     return f"{round_up(value, 2):.2f}"
 
 
-def _wide(found: Found) -> str:
+def _wide(found: RankedColumn) -> str:
     if found.outward:
         return f"Regions too large: predictions are too wide; {_regions(found)}"
     return f"Too wide (under-confident): {_covered(found)}{_factor(found)}"
 
 
-def _shifted(found: Found) -> str:
+def _shifted(found: RankedColumn) -> str:
     covered = _covered(found).removesuffix("; ")
     return f"Predictions sit {_by(found)}{'; ' if covered else ''}{covered}"
 
 
-def _heavy(found: Found) -> str:
+def _heavy(found: RankedColumn) -> str:
     core = "the core of the predictions is too narrow and their tails are too long"
     if not found.errors.spread > 1:
         core = "the tails of the predictions are too long"
     return f"Wrong shape: {core}. {_coverage(found)}. No factor of the spread corrects this: look at the 99 % coverage"
 
 
-def _light(found: Found) -> str:
+def _light(found: RankedColumn) -> str:
     core = " and their core too wide" if found.errors.spread_high < 1 else ""
     return f"Wrong shape: the tails of the predictions are too short{core}. {_outside(found)}. {_coverage(found)}"
 
 
-def _outliers(found: Found) -> str:
+def _outliers(found: RankedColumn) -> str:
     """Say how many outcomes lie outside all draws, in which rows, and what speaks for which cause."""
     far, outside = found.evidence.far, found.outside
     if outside is None:
@@ -158,14 +159,14 @@ def _outliers(found: Found) -> str:
     return f"{_outside(found)}, in {which}: {outside.words}"
 
 
-def _other(found: Found) -> str:
+def _other(found: RankedColumn) -> str:
     t, share = found.point / (found.M + 1), found.counts[: found.point].sum() / found.n
     place = f"in the most probable {_percent(t)}" if found.outward else f"below the {_percent(t)} point"
     often = f"the outcome falls {place} of its prediction {_share(share, found)} of the time"
     return f"The ranks are uneven, by too little or in no way that has a name: {often}"
 
 
-def _by(found: Found) -> str:
+def _by(found: RankedColumn) -> str:
     errors = found.errors
     side, sign = ("above", 1) if errors.shift > 0 else ("below", -1)
     unit = "predictive standard deviations"
@@ -186,7 +187,7 @@ def down(value: float) -> str:
 
 IMPROBABLE = "Regions too small: predictions are too narrow, or biased in a direction that these ranks do not show; "
 AVERAGED_MODES = "The outcome avoids the centre of the predictions: two modes are averaged. "
-FIRST_SENTENCE: dict[str, Callable[[Found], str]] = {
+FIRST_SENTENCE: dict[str, Callable[[RankedColumn], str]] = {
     kinds.NARROW: lambda found: f"Too narrow (over-confident): {_covered(found)}{_factor(found)}",
     kinds.WIDE: _wide,
     kinds.HIGH: _shifted,
@@ -200,7 +201,7 @@ FIRST_SENTENCE: dict[str, Callable[[Found], str]] = {
     kinds.OUTWARD_HIGH: lambda found: IMPROBABLE + _regions(found),
     kinds.OUTWARD_SHAPE: lambda found: f"Regions of the right size and the wrong shape: {_regions(found)}",
 }
-ALSO: dict[str, Callable[[Found], str]] = {
+ALSO: dict[str, Callable[[RankedColumn], str]] = {
     kinds.NARROW: lambda found: f"Predictions are also too narrow: {_factor(found)}",
     kinds.WIDE: lambda found: f"Predictions are also too wide: {_factor(found)}",
     kinds.HIGH: lambda found: f"Predictions are also {_by(found)}",
@@ -209,7 +210,7 @@ ALSO: dict[str, Callable[[Found], str]] = {
 }
 
 
-def _factor(found: Found) -> str:
+def _factor(found: RankedColumn) -> str:
     errors = found.errors
     if not math.isfinite(errors.spread_high):
         return f"multiply the spread by {down(errors.spread_low)} or more"
@@ -219,11 +220,11 @@ def _factor(found: Found) -> str:
     return f"multiply the spread by about {errors.spread:.2f} ({limits})"
 
 
-def _limits(low: float, high: float, expected: float, found: Found) -> str:
+def _limits(low: float, high: float, expected: float, found: RankedColumn) -> str:
     return f"{confidence_words(found.level)} limits: {limits_words(low, high, expected)}"
 
 
-def _covered(found: Found) -> str:
+def _covered(found: RankedColumn) -> str:
     """Return what the widest interval contains, with a semicolon; nothing if draws make no interval."""
     if not found.coverage:
         return ""
@@ -234,19 +235,19 @@ def _covered(found: Found) -> str:
     return f"{article} {_percent(level)} {region} contains the outcome {share} of the time; "
 
 
-def _regions(found: Found) -> str:
+def _regions(found: RankedColumn) -> str:
     """Return the coverage of regions of highest density."""
     parts = [f"{_percent(level)} regions contain {_share(share, found)}" for level, share in found.coverage.items()]
     return f"{' and '.join(parts)} of the outcomes" if parts else "one draw makes no region"
 
 
-def _coverage(found: Found) -> str:
+def _coverage(found: RankedColumn) -> str:
     first, *others = [(_percent(level), _share(share, found)) for level, share in found.coverage.items()]
     more = "".join(f" and {level} intervals {share}" for level, share in others)
     return f"{first[0]} intervals contain {first[1]} of the outcomes{more}"
 
 
-def _tails(found: Found) -> str:
+def _tails(found: RankedColumn) -> str:
     """Return which tail is too short, and what lies beyond their points of 5 %."""
     lower, upper = ("short", "long") if found.skew < 0 else ("long", "short")
     m = found.M + 1
@@ -259,7 +260,7 @@ def _tails(found: Found) -> str:
     )
 
 
-def _outside(found: Found) -> str:
+def _outside(found: RankedColumn) -> str:
     m = found.M + 1
     below, above = found.counts[0] / found.n, found.counts[-1] / found.n
     place = f"the central {_percent(1 - 2 / m)} interval" if found.cells else f"all {found.M:,} draws"
@@ -269,7 +270,7 @@ def _outside(found: Found) -> str:
     )
 
 
-def _share(share: float, found: Found) -> str:
+def _share(share: float, found: RankedColumn) -> str:
     return f"{100 * share:.{1 if found.n >= ROWS_FOR_DECIMAL else 0}f} %".replace(".0 %", " %")
 
 

@@ -15,10 +15,10 @@ from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.bands import counts_test, ecdf_band
 from calibrant.ranking.counting import legendre
-from calibrant.ranking.draw_evidence import Evidence
+from calibrant.ranking.draw_evidence import DrawEvidence
 from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson
 from calibrant.ranking.poisson_walk import PoissonWalk
-from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, Fit, RankFamily
+from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, FamilyFit, RankFamily
 from calibrant.ranking.summary import rank_points
 
 LARGEST_SHIFT = 5.0  # up to which an effect that can be seen is looked for
@@ -83,7 +83,7 @@ def normal_errors(counts: NDArray[np.int64], level: float, *, cells: bool = Fals
     return errors_of(family, family.fit(), 1 - level)
 
 
-def errors_of(family: RankFamily, fit: Fit, rate: float) -> NormalErrors:
+def errors_of(family: RankFamily, fit: FamilyFit, rate: float) -> NormalErrors:
     """Return shift and spread of a fit, with limits of this error rate."""
     (a_low, a_high), (s_low, s_high) = family.limits(fit, rate)
     spread = (nan, nan, nan) if family.M < 2 else (fit.spread, exp(s_low), exp(s_high))
@@ -107,7 +107,7 @@ def diagnosis(
     departs: bool,
     test_rate: float = 0.05,
     cells: bool = False,
-    evidence: Evidence | None = None,
+    evidence: DrawEvidence | None = None,
 ) -> Diagnosis:
     """Ask what is wrong with ranks of these counts (M + 1,).
 
@@ -131,7 +131,7 @@ def diagnosis(
     >>> diagnosis(np.array([400, 300, 200, 100, 50]), 0.05, departs=True).failures[0]
     'too high'
     """
-    given = evidence or Evidence()
+    given = evidence or DrawEvidence()
     far = given.far is not None and given.far.pvalue < min(OUTSIDE_RATE, rate)
     rest = counts.copy()
     if far:
@@ -166,7 +166,7 @@ def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
     return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
-def _withheld(evidence: Evidence) -> tuple[str, ...]:
+def _withheld(evidence: DrawEvidence) -> tuple[str, ...]:
     """Return what dependent or repeated draws make too, and is not said of them."""
     if evidence.repeated:
         return (NARROW, WIDE, OUTSIDE, LIGHT, HEAVY)
@@ -182,14 +182,14 @@ def outside_pvalue(counts: NDArray[np.int64]) -> float:
     return float(binomial_tails(counts[0] + counts[-1], counts.sum(), 2 / counts.size)[1])
 
 
-def _with_atoms(family: RankFamily, fit: Fit, counts: NDArray[np.int64]) -> tuple[Fit, bool]:
+def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[FamilyFit, bool]:
     """Return the fit with atoms at the ends if they are needed, and whether they are."""
     rich = family.fit(atoms=True)
     gains = 2 * (rich.loglik - fit.loglik) > ATOMS_GAIN and rich.below + rich.above > LEAST_OUTSIDE
     return (rich, True) if gains and outside_pvalue(counts) < OUTSIDE_RATE else (fit, False)
 
 
-def _shape(family: RankFamily, fit: Fit, counts: NDArray[np.int64]) -> tuple[str, float]:
+def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[str, float]:
     """Return what shift and spread do not explain, empty if they explain all, and the residual of the skewness."""
     from scipy.special import chdtrc
 

@@ -16,7 +16,7 @@ from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.words import pvalue_words
-from calibrant.ranking.column_claims import Found, Rates
+from calibrant.ranking.column_claims import RankedColumn, Rates
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
@@ -115,7 +115,7 @@ def main_claim(error: DrawError, found: Outcome, checks: Checks) -> Claim:
     )
 
 
-def coverage_claim(column: Found, subject: Subject, checks: Checks) -> tuple[Claim, ...]:
+def coverage_claim(column: RankedColumn, subject: Subject, checks: Checks) -> tuple[Claim, ...]:
     """Return the claim on the central interval of about 90 %; none for one draw, which has no interval.
 
     If the test of the coordinate does not reject, the limits contain the level.

@@ -106,7 +106,7 @@ def model_of(M: int, cells: bool) -> tuple[Model, int]:
     return (CellModel.of(rank_bins(M, m) / (M + 1)) if cells or m <= M else RankModel.of(M)), m
 
 
-class Fit(NamedTuple):
+class FamilyFit(NamedTuple):
     """The most likely member of the family, given counts of ranks."""
 
     a: float
@@ -138,7 +138,7 @@ class RankFamily:
         self.n = float(self.counts.sum())
         self.free = (True, self.M > 1)  # one draw tells nothing of the spread
 
-    def fit(self, *, atoms: bool = False) -> Fit:
+    def fit(self, *, atoms: bool = False) -> FamilyFit:
         """Return the most likely member, with atoms at the ends where they are positive if `atoms`."""
         found = [self._fit((False, False), self._start())]
         if atoms and self.M >= DRAWS_FOR_ATOMS and self.counts[1:-1].any():
@@ -147,14 +147,14 @@ class RankFamily:
             found += [one for one in tried if min(one.below, one.above) >= 0]
         return max(found, key=lambda one: one.loglik)
 
-    def chances(self, fit: Fit) -> FloatArray:
+    def chances(self, fit: FamilyFit) -> FloatArray:
         """Return the probabilities of the ranks, or of the cells in which they are counted."""
         p = (1 - fit.below - fit.above) * self.model.chances(fit.a, fit.log_s)[0]
         p[0] += fit.below
         p[-1] += fit.above
         return np.asarray(p / p.sum())
 
-    def limits(self, fit: Fit, rate: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    def limits(self, fit: FamilyFit, rate: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return profile-likelihood limits of a and of log s with this error rate; infinite if they are not reached."""
         reach = normal_quantile(1 - rate / 2)
         both = [tuple(self._limit(fit, k, reach, side) for side in (-1, 1)) for k in (0, 1)]
@@ -166,7 +166,7 @@ class RankFamily:
         place = float((np.arange(self.counts.size) + 0.5) @ self.counts / self.n / self.counts.size)
         return math.sqrt(2) * float(ndtri(min(max(place, 0.01), 0.99))), 0.0
 
-    def _fit(self, atoms: tuple[bool, bool], start: tuple[float, float]) -> Fit:
+    def _fit(self, atoms: tuple[bool, bool], start: tuple[float, float]) -> FamilyFit:
         theta, loglik = self._climb(np.array(start), atoms, self.free)
         p = self.model.chances(*theta)[0]
         share = self.counts / self.n
@@ -179,7 +179,7 @@ class RankFamily:
         total = loglik + self.n * (known + (_xlogx(1 - outside) if any(atoms) else 0.0))
         bounds = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
         inside = bool((np.abs(theta) < bounds * (1 - 1e-9)).all())
-        return Fit(float(theta[0]), float(theta[1]), float(below), float(above), float(total), atoms, inside)
+        return FamilyFit(float(theta[0]), float(theta[1]), float(below), float(above), float(total), atoms, inside)
 
     def _value(self, theta: FloatArray, atoms: tuple[bool, bool]) -> tuple[float, FloatArray, FloatArray]:
         """Return the log-likelihood of the ranks that are not at an atom, its gradient and its information."""
@@ -217,7 +217,7 @@ class RankFamily:
                 break
         return theta, value
 
-    def _limit(self, fit: Fit, k: int, reach: float, side: int) -> float:
+    def _limit(self, fit: FamilyFit, k: int, reach: float, side: int) -> float:
         """Return where the signed root of the deviance of parameter k reaches `reach` on one side."""
         if not self.free[k]:
             return math.nan

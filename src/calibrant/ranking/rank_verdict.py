@@ -9,7 +9,7 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Su
 from calibrant.core.findings import Verdict
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
-from calibrant.ranking.column_claims import Found, column_claims
+from calibrant.ranking.column_claims import RankedColumn, column_claims
 from calibrant.ranking.coverage_error import kuiper_quantile
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.explain import subject_of
@@ -30,7 +30,7 @@ MANY_POINTS = 5.0  # percentage points between limits that need no decimals
 FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
 
 
-def sample_verdict(columns: list[Found], checks: Checks, error: DrawError) -> Verdict:
+def sample_verdict(columns: list[RankedColumn], checks: Checks, error: DrawError) -> Verdict:
     """Return the verdict on draws; `columns` is what is known of each coordinate at the rates of the checks."""
     relation = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
     rejected = any(checks.rejects(check) for check in checks.all)
@@ -54,7 +54,7 @@ class _Words(NamedTuple):
     rejected: bool
     relation: bool
     checks: Checks
-    columns: list[Found]
+    columns: list[RankedColumn]
     main: Claim
     coverage: tuple[Claim, ...]
 

@@ -19,7 +19,7 @@ from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import Forecast, legendre
 from calibrant.ranking.effects import (
     BLOCK,
-    Found,
+    ColumnTests,
     Multiplicity,
     RankTestOptions,
     ResampledTestOptions,
@@ -140,7 +140,7 @@ def _count_by_group(rows: DistributionRows | QuantileRows | CdfRows, options: Un
     return Ranks.of_ranked(found, rows.w, labels=labels)
 
 
-def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> Found:
+def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> ColumnTests:
     if options.groups is not None and not ranks.groups:
         raise InputError(
             "groups cannot be given with Ranks that were counted without them; pass Ranks.of(ranks, M, groups=...)"
@@ -148,14 +148,14 @@ def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> Found:
     return _groups_found(ranks) if ranks.groups else band_found(ranks)
 
 
-def band_found(ranks: Ranks) -> Found:
+def band_found(ranks: Ranks) -> ColumnTests:
     """Return γ and its exact p-value for each column."""
     found = band_test(ranks)
     words = "curve of the ranks against its simultaneous band; exact"
-    return Found(found.gamma, found.pvalue, words, {"where": found.where}, {})
+    return ColumnTests(found.gamma, found.pvalue, words, {"where": found.where}, {})
 
 
-def _groups_found(ranks: Ranks) -> Found:
+def _groups_found(ranks: Ranks) -> ColumnTests:
     """Return γ and its exact p-value for each group and column; small groups are listed and not tested."""
     groups = ranks.groups
     gamma, raw, where = np.full((3, len(groups), ranks.C), np.nan)
@@ -171,7 +171,7 @@ def _groups_found(ranks: Ranks) -> Found:
     untested = np.count_nonzero(rows < MIN_GROUP_ROWS)
     few = f", {untested} of them too small to be tested" if untested else ""
     words = f"curve of the ranks against its simultaneous band, in each of {len(groups):,} groups{few}; exact"
-    return Found(gamma, raw, words, {"where": where}, {"groups": ranks.labels, "rows": rows})
+    return ColumnTests(gamma, raw, words, {"where": where}, {"groups": ranks.labels, "rows": rows})
 
 
 UNIFORMITY_TEST = enter_rank_test(uniformity_test, UniformityOptions, _uniformity_found, summarise=_count_by_group)
@@ -231,7 +231,7 @@ def rank_smooth_test(
     return SMOOTH_TEST(y, prediction, ResampledTestOptions(multiplicity, rng, resamples), weights=weights)
 
 
-def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> Found:
+def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> ColumnTests:
     """Return S and its p-value for each column."""
     from scipy.special import chdtrc
 
@@ -241,13 +241,15 @@ def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> Found:
     columns, shared = {"Z": Z}, {"dof": K}
     if rows < ROWS_FOR_LIMIT and ranks.has_equal_weights:
         p = _simulated_pvalues(S, ranks.n, ranks.M, resamples, stream_after_ties(rng))
-        return Found(S, p, f"smooth test of {K} polynomials; {resamples:,} simulated sets of ranks", columns, shared)
+        return ColumnTests(
+            S, p, f"smooth test of {K} polynomials; {resamples:,} simulated sets of ranks", columns, shared
+        )
     words = f"smooth test of {K} polynomials; chi-square limit with {K} degree{'s' if K > 1 else ''} of freedom"
     if rows < ROWS_FOR_LIMIT:
         words += (
             f"; weights worth only {rows:.3g} equal rows ({ROWS_FOR_LIMIT} are needed), so the p-value is approximate"
         )
-    return Found(S, np.asarray(chdtrc(K, S)), words, columns, shared)
+    return ColumnTests(S, np.asarray(chdtrc(K, S)), words, columns, shared)
 
 
 def _simulated_pvalues(S: FloatArray, n: int, M: int, B: int, rng: np.random.Generator) -> FloatArray:
@@ -323,7 +325,7 @@ class Chi2Options(ResampledTestOptions):
         check_bins(self.bins)
 
 
-def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) -> Found:
+def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) -> ColumnTests:
     """Return Pearson's statistic and its p-value for each column."""
     k = number_of_bins(bins, ranks.n, ranks.M)
     counts = bin_counts(ranks.counts, k)
@@ -332,7 +334,7 @@ def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) 
     limit = f"chi-square limit with {k - 1} degree{'s' if k > 2 else ''} of freedom"
     how = limit if is_large(expected) else f"{resamples:,} simulated sets"
     shared = {"bins": k, "dof": k - 1, "expected": expected}
-    return Found(T, p, f"histogram of {k} bins (Pearson); {how}", {"counts": counts}, shared)
+    return ColumnTests(T, p, f"histogram of {k} bins (Pearson); {how}", {"counts": counts}, shared)
 
 
 CHI2_TEST = enter_rank_test(

@@ -189,8 +189,8 @@ class HitTable(Summary):
     @property
     def hits_inside(self) -> NDArray[np.int64]:
         """Number of hits of each entry that do not lie on an edge; of unequal weights about so many."""
-        share = np.divide(self.inside, self.w, out=np.zeros(self.w.shape), where=self.w > 0)
-        return np.rint(share * self.count).astype(np.int64)
+        share = np.divide(self.inside, self.wc, out=np.zeros(self.wc.shape), where=self.wc > 0)
+        return np.rint(share * self.hits).astype(np.int64)
 
     @property
     def nominal(self) -> FloatArray:

@@ -47,7 +47,10 @@ def coverage_verdict(
         *_on_parts(found, parts, setting),
         *_beyond_promise(found),
         *(_rows_sentence(found, judged[0][0], plan, setting) if found.status == "cannot tell" else []),
-        *filter(None, [parts_advice if _parts_differ(found) else advice] if found.status == "miscalibrated" else []),
+        *filter(
+            None,
+            [parts_advice if found.by_part and parts_advice else advice] if found.status == "miscalibrated" else [],
+        ),
     ]
     headline = _headline(found, phrases, plan, setting)
     return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
@@ -232,11 +235,6 @@ def _on_parts(found: CoverageClaims, parts: Sequence[PhrasedLines], setting: Set
     other_side = [claim for claim in named if claim.kind != found.of_parts[0].kind]
     chosen = other_side if found.by_part and other_side else named
     return [f"{coverage_words(claim, setting)}, not {level_words(claim.expected)}." for claim in chosen[:1]]
-
-
-def _parts_differ(found: CoverageClaims) -> bool:
-    """Tell whether only a part of the rows is off, and parts are off in both directions."""
-    return found.by_part and len({claim.kind for claim in found.of_parts}) > 1
 
 
 def _beyond_promise(found: CoverageClaims) -> list[str]:

@@ -169,6 +169,12 @@ class Run:
         check_count("draws", self.draws)
         if self.batch is not None:
             check_count("batch", self.batch)
+        named = (
+            isinstance(self.checkpoint, (str, Path)) and str(self.checkpoint) != "" and "\0" not in str(self.checkpoint)
+        )
+        if self.checkpoint is not None and not named:
+            got = f"{shown(self.checkpoint)} ({type(self.checkpoint).__name__})"
+            raise InputError(f'checkpoint must be the path of a folder of its own, such as "run1"; got {got}')
         check_choice("progress", self.progress, None, False, True)
         if self.quantity is not None:
             quantities_by_name(self.quantity)

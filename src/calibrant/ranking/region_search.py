@@ -63,7 +63,7 @@ class Axis:
         return np.asarray((self.code >= low) & (self.code <= high))
 
 
-class Rule(NamedTuple):
+class Standardisation(NamedTuple):
     """How sums over a region become Z.
 
     With `contrast`, for ranks that are permuted, Z = Σ_R F / √(n_R (1 - n_R/n)), of regions with 20 rows inside and
@@ -83,10 +83,10 @@ class Rule(NamedTuple):
         return np.where(legal, 1 / np.sqrt(np.where(legal, square, 1.0)), 0.0)
 
 
-class Intervals:
+class CovariateIntervals:
     """The intervals of one covariate."""
 
-    def __init__(self, axis: Axis, rule: Rule) -> None:
+    def __init__(self, axis: Axis, rule: Standardisation) -> None:
         self.axis, self.rule = axis, rule
         count, square = (axis.indicator @ _summed(axis.code, axis.cells, values) for values in _measures(rule))
         self.scale = rule.scale(count, square)
@@ -95,7 +95,7 @@ class Intervals:
 
     def of(self, F: NDArray[Any]) -> NDArray[Any]:
         """Return Z (sides, ranges, columns) of F (n, columns): of ranges and, without contrast, of what they leave."""
-        cells = cell_sums(self.axis.order, self.axis.code, self.axis.cells, F)
+        cells = sums_over_cells(self.axis.order, self.axis.code, self.axis.cells, F)
         inside = self.axis.indicator.astype(F.dtype) @ cells
         found = [inside * self.scale.astype(F.dtype)[:, None]]
         if self.outside is not None:
@@ -103,10 +103,10 @@ class Intervals:
         return np.stack(found)
 
 
-class Boxes:
+class CovariateBoxes:
     """The boxes of two covariates, of which neither side is whole."""
 
-    def __init__(self, first: Axis, second: Axis, rule: Rule) -> None:
+    def __init__(self, first: Axis, second: Axis, rule: Standardisation) -> None:
         self.axes = first, second
         self.chosen = [np.flatnonzero(~axis.is_whole) for axis in self.axes]
         self.matrices = [axis.indicator[chosen] for axis, chosen in zip(self.axes, self.chosen, strict=True)]
@@ -130,12 +130,12 @@ class Boxes:
     def of(self, F: NDArray[Any]) -> NDArray[Any]:
         """Return Z (ranges, ranges, columns) of F (n, columns)."""
         order = np.argsort(self.code, kind="stable")
-        found = self._boxed(cell_sums(order, self.code, self.cells, F))
+        found = self._boxed(sums_over_cells(order, self.code, self.cells, F))
         found *= self.scale.astype(F.dtype)
         return found
 
 
-def _measures(rule: Rule) -> tuple[FloatArray, FloatArray]:
+def _measures(rule: Standardisation) -> tuple[FloatArray, FloatArray]:
     return np.ones(len(rule.w)), rule.w**2
 
 
@@ -143,7 +143,7 @@ def _summed(code: NDArray[Any], cells: int, values: FloatArray) -> FloatArray:
     return np.asarray(np.bincount(code, values, minlength=cells), np.float64)
 
 
-def cell_sums(order: NDArray[np.intp], code: NDArray[Any], cells: int, F: NDArray[Any]) -> NDArray[Any]:
+def sums_over_cells(order: NDArray[np.intp], code: NDArray[Any], cells: int, F: NDArray[Any]) -> NDArray[Any]:
     """Return the sums of F (n, columns) over cells, (cells, columns): a sparse product of n terms a column."""
     from scipy.sparse import csr_array
 
@@ -152,7 +152,7 @@ def cell_sums(order: NDArray[np.intp], code: NDArray[Any], cells: int, F: NDArra
     return np.asarray(csr_array((ones, order, starts), shape=(cells, len(order))) @ F)
 
 
-class Place(NamedTuple):
+class RegionCells(NamedTuple):
     """A region: which covariates, which ranges of their cells, and whether it is what an interval leaves."""
 
     covariates: tuple[int, ...]
@@ -160,17 +160,17 @@ class Place(NamedTuple):
     outside: bool = False
 
 
-class Scan:
+class RegionSearch:
     """All regions of some covariates."""
 
-    def __init__(self, covariates: Covariates, pairs: list[tuple[int, int]] | None, rule: Rule) -> None:
+    def __init__(self, covariates: Covariates, pairs: list[tuple[int, int]] | None, rule: Standardisation) -> None:
         self.covariates, self.rule = covariates, rule
         x, known = covariates.x, [len(labels) for labels in covariates.labels]
         self.fine = [Axis(x[:, j], known[j], INTERVAL_CELLS) for j in range(covariates.q)]
         self.coarse = [Axis(x[:, j], known[j], BOX_CELLS) for j in range(covariates.q)]
-        self.intervals = [Intervals(axis, rule) for axis in self.fine]
+        self.intervals = [CovariateIntervals(axis, rule) for axis in self.fine]
         chosen = list(combinations(range(covariates.q), 2)) if pairs is None else pairs
-        boxes = {(a, b): Boxes(self.coarse[a], self.coarse[b], rule) for a, b in chosen}
+        boxes = {(a, b): CovariateBoxes(self.coarse[a], self.coarse[b], rule) for a, b in chosen}
         self.boxes = {pair: found for pair, found in boxes.items() if not found.is_empty}
 
     def largest_over_intervals(self, F: NDArray[Any]) -> NDArray[Any]:
@@ -186,15 +186,17 @@ class Scan:
             np.maximum(most, -Z.min(axis=(0, 1)), out=most)
         return most
 
-    def ranked_intervals(self, f: FloatArray) -> list[tuple[float, Place]]:
+    def ranked_intervals(self, f: FloatArray) -> list[tuple[float, RegionCells]]:
         """Return Z and place of every interval, the largest |Z| first, for one column f (n,)."""
         found = []
         for j, intervals in enumerate(self.intervals):
             Z = intervals.of(f[:, None])[:, :, 0]
-            found += [(float(Z[side, r]), Place((j,), (r,), side == 1)) for side, r in np.argwhere(Z != 0).tolist()]
+            found += [
+                (float(Z[side, r]), RegionCells((j,), (r,), side == 1)) for side, r in np.argwhere(Z != 0).tolist()
+            ]
         return sorted(found, key=lambda each: -abs(each[0]))
 
-    def ranked_boxes(self, f: FloatArray, most: int) -> list[tuple[float, Place]]:
+    def ranked_boxes(self, f: FloatArray, most: int) -> list[tuple[float, RegionCells]]:
         """Return Z and place of the `most` boxes with the largest |Z|."""
         found = []
         for (a, b), boxes in self.boxes.items():
@@ -202,14 +204,14 @@ class Scan:
             flat = np.argsort(-np.abs(Z), axis=None, kind="stable")[:most]
             for r, s in zip(*np.unravel_index(flat, Z.shape), strict=True):
                 ranges = int(boxes.chosen[0][r]), int(boxes.chosen[1][s])
-                found.append((float(Z[r, s]), Place((a, b), ranges)))
+                found.append((float(Z[r, s]), RegionCells((a, b), ranges)))
         return sorted(found, key=lambda each: -abs(each[0]))[:most]
 
-    def axes(self, place: Place) -> list[Axis]:
+    def axes(self, place: RegionCells) -> list[Axis]:
         """Return the axes that a region is cut from."""
         return [(self.fine if len(place.covariates) == 1 else self.coarse)[j] for j in place.covariates]
 
-    def rows(self, place: Place) -> NDArray[np.bool_]:
+    def rows(self, place: RegionCells) -> NDArray[np.bool_]:
         """Return which rows a region holds."""
         inside = np.logical_and.reduce([axis.rows(r) for axis, r in zip(self.axes(place), place.ranges, strict=True)])
         return np.asarray(~inside if place.outside else inside)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.ranking.counting import legendre
-from calibrant.ranking.scan import MIN_REGION_ROWS, Axis, Rule, Scan
+from calibrant.ranking.region_search import MIN_REGION_ROWS, Axis, RegionSearch, Standardisation
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 VALUES = {case["id"]: case["value"] for case in REFERENCES["cases"]}
@@ -31,7 +31,7 @@ def test_cells(g):
 
 @pytest.mark.parametrize(("null", "contrast", "F"), [("contrast", True, STANDARD), ("uniform", False, RAW)])
 def test_largest(null, contrast, F):
-    scan = Scan(TABLE, None, Rule(contrast, ONES))
+    scan = RegionSearch(TABLE, None, Standardisation(contrast, ONES))
     assert scan.largest_over_intervals(F).max() == pytest.approx(VALUES[f"intervals, {null}"], rel=1e-9)
     assert scan.largest_over_boxes(F).max() == pytest.approx(VALUES[f"boxes, {null}"], rel=1e-9)
     single = F.astype(np.float32)
@@ -40,7 +40,7 @@ def test_largest(null, contrast, F):
 
 
 def test_best_region():
-    scan, best = Scan(TABLE, None, Rule(True, ONES)), VALUES["best region"]
+    scan, best = RegionSearch(TABLE, None, Standardisation(True, ONES)), VALUES["best region"]
     z, place = scan.ranked_intervals(STANDARD[:, best["function"]])[0]
     assert abs(z) == pytest.approx(VALUES["intervals, contrast"], rel=1e-9)
     assert list(place.covariates) == best["covariates"]
@@ -83,7 +83,7 @@ def test_every_region_is_looked_at(seed, contrast, weighted):
         {"x": rng.normal(size=n).round(1), "k": rng.integers(0, 4, n), "c": rng.choice(list("abc"), n)}, n, None
     )
     F, w = rng.normal(size=(n, 2)), rng.uniform(1, 2, n) if weighted and not contrast else np.ones(n)
-    scan = Scan(table, None, Rule(contrast, w))
+    scan = RegionSearch(table, None, Standardisation(contrast, w))
     wF = F * w[:, None]
     found = scan.largest_over_intervals(wF).max(), scan.largest_over_boxes(wF).max()
     assert found == pytest.approx(one_by_one(table, F, contrast, w), rel=1e-9)
