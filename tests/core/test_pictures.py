@@ -24,6 +24,7 @@ from calibrant.points.sections import two_ecdfs
 from calibrant.ranking.conditional_map import conditional_map
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.ranking.truth_recovery import recovery, z_score_contraction
 from calibrant.results import Curve
 from calibrant.summaries import KeptRanks, Ranks
 
@@ -60,6 +61,8 @@ CURVES = {
     "ecdf_difference": lambda: ecdf_difference(RANKS),
     "expected_coverage": lambda: expected_coverage(RANKS),
     "conditional_map": lambda: conditional_map(AMONG, resamples=19),
+    "recovery": lambda: recovery(Y, Normal(P, 1.0)),
+    "z_score_contraction": lambda: z_score_contraction(Y, Normal(P, 1.0)),
     "cloud": lambda: Curve("cloud", POINTS, "", 4, {"names": ("real", "generated"), "axes": ("x", "y")}),
     "two_ecdfs": lambda: two_ecdfs(np.array([1.0, 2.0]), np.array([2.0, 3.0, 4.0]), ("real", "generated"), "x"),
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),

@@ -7,12 +7,12 @@ from calibrant.core import palette
 from calibrant.core.plot_style import (
     COLOURS,
     DASHES,
-    MAX_COLOURED_LINES,
-    MAX_LINES_IN_LEGEND,
     draw_lines,
+    drawn_name,
     flattened,
     legend,
     name_of,
+    style_of,
     table,
     worst_first,
 )
@@ -45,10 +45,15 @@ def test_names_that_matplotlib_would_read_otherwise(plt):
     assert texts == ["column _hidden, p = 1", r"\$a^\$ in \$, p = 1"]
 
 
-def test_as_many_styles_as_lines():
-    assert len(COLOURS) * len(DASHES) == MAX_COLOURED_LINES
-    assert len(set(COLOURS)) == len(COLOURS)
-    assert COLOURS[0] == palette.OBSERVED
+def test_a_column_has_the_style_of_its_place():
+    assert style_of(0) == (palette.OBSERVED, "-")
+    assert len({style_of(c) for c in range(len(COLOURS) * len(DASHES))}) == len(COLOURS) * len(DASHES)
+
+
+def test_formulas_are_drawn_when_asked_for(plt):
+    named = {**details(np.ones(3), (r"$\theta_1$", "$0", r"$\nonsense{$")), "mathtext": True}
+    assert [drawn_name(named, c) for c in range(3)] == [r"$\theta_1$", r"\$0", r"\$\nonsense{\$"]
+    assert drawn_name({**named, "mathtext": False}, 0) == r"\$\theta_1\$"
 
 
 @pytest.fixture
@@ -59,43 +64,26 @@ def ax(plt):
 class TestDrawn:
     X = np.arange(3.0)
 
-    def test_a_few(self, ax):
+    def test_colours_and_order_follow_the_data(self, ax):
         Y = np.arange(9.0).reshape(3, 3)
         lines = draw_lines(ax, self.X, Y, details(np.array([0.2, 0.0001, 0.05]), ("a", "b", "c")))
-        assert [line.get_label() for line in lines] == ["b, p < 0.001", "c, p = 0.05", "a, p = 0.2"]
-        assert [line.get_ydata().tolist() for line in lines] == [Y[:, c].tolist() for c in (1, 2, 0)]
+        assert [line.get_label() for line in lines] == ["a, p = 0.2", "b, p < 0.001", "c, p = 0.05"]
+        assert [line.get_ydata().tolist() for line in lines] == Y.T.tolist()
         assert [line.get_color() for line in lines] == list(COLOURS[:3])
-        assert [line.get_zorder() for line in lines] == sorted((line.get_zorder() for line in lines), reverse=True)
-        assert not ax.collections
+        assert [line.get_zorder() for line in lines] == [4 - 2 / 3, 4, 4 - 1 / 3]
 
-    def test_many(self, ax):
-        p = np.linspace(0.01, 1, 30)[::-1]
-        Y = np.arange(90.0).reshape(3, 30)
-        lines = draw_lines(ax, self.X, Y, details(p))
-        assert [line.get_label().split(",")[0] for line in lines] == [f"column {c}" for c in range(29, 17, -1)]
-        styles = {(line.get_color(), repr(line._unscaled_dash_pattern)) for line in lines}
-        assert len(styles) == MAX_COLOURED_LINES
-        (others,) = ax.collections
-        assert others.get_label() == "18 others"
-        assert sorted(path.vertices[0, 1] for path in others.get_paths()) == list(range(18))
-        np.testing.assert_array_equal(others.get_paths()[0].vertices, np.column_stack([self.X, Y[:, 17]]))
-        assert max(line.get_zorder() for line in [others]) < min(line.get_zorder() for line in lines)
+    def test_a_legend_lies_below_where_the_figure_makes_room(self, plt):
+        ax = plt.figure(layout="constrained").subplots()
+        draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
+        legend(ax, "best")
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
 
-    def test_long_lines_of_others_are_coarse(self, ax):
-        x = np.arange(1000.0)
-        draw_lines(ax, x, np.tile(x[:, None], 13), details(np.ones(13)))
-        (path,) = ax.collections[0].get_paths()
-        assert path.vertices.shape == (50, 2)
-        assert path.vertices[[0, -1]].tolist() == [[0, 0], [999, 999]]
-
-    def test_a_legend_inside_has_room_for_a_few(self, ax):
-        lines = draw_lines(ax, self.X, np.zeros((3, 20)), details(np.arange(20) / 20))
-        legend(ax, "best", lines)
-        labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert labels[:MAX_LINES_IN_LEGEND] == [
-            f"column {c}, p {'< 0.001' if c == 0 else f'= {c / 20:.2g}'}" for c in range(MAX_LINES_IN_LEGEND)
-        ]
-        assert labels[MAX_LINES_IN_LEGEND:] == ["8 others"]
+    def test_a_legend_stays_inside_axes_of_a_figure_without_layout(self, ax):
+        draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
+        legend(ax, "upper left")
+        ax.figure.canvas.draw()
+        assert ax.get_legend().get_window_extent().y0 > ax.get_window_extent().y0
 
 
 def test_columns_of_a_table():

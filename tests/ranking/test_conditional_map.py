@@ -62,8 +62,16 @@ def test_coordinates():
 class TestPicture:
     def test_small_multiples(self, plt):
         ax = MAP.plot()
-        assert len(ax.child_axes) == 3
-        assert [small.get_title().split(",")[0] for small in ax.child_axes] == list(MAP.covariates)
+        titles = [small.get_title().split(", p")[0].split("\n") for small in ax.child_axes]
+        assert [name for name, quantity in titles if quantity == "shift"] == list(MAP.covariates)
+        for name in MAP.covariates:  # the spread is drawn where its limits leave out 1
+            rows = MAP.covariate == name
+            off = ((MAP.spread_low > 1) | (MAP.spread_high < 1))[rows].any()
+            assert ([name, "spread"] in titles) == off
+        for quantity in ("shift", "spread"):
+            same = [small for small, (_, shown) in zip(ax.child_axes, titles, strict=True) if shown == quantity]
+            assert len({small.get_ylim() for small in same}) == 1
+        assert "for all cells of this map together" in ax.get_xlabel()
         shaded = [patch for patch in ax.child_axes[0].patches if patch.get_width() > 0]
         assert shaded
 
@@ -74,12 +82,18 @@ class TestPicture:
         assert found.pair == ("x0", "x1")
         assert found.pair_shift.shape == (8, 8)
         assert found.pair_rows.sum() == N
-        assert len(found.plot().child_axes) == 3
+        table = found.plot().child_axes[-1]
+        assert (table.get_xlabel(), table.get_ylabel()) == found.pair
+        assert len(table.patches) == 64
 
-    def test_in_words(self):
+    def test_in_words(self, plt):
         assert "First region: for bmi " in plots.describe(MAP.kind, MAP.columns, MAP.details)
         marks = plots.marks(MAP.kind, MAP.columns, MAP.details)
-        assert [mark.text.split()[0] for mark in marks] == list(MAP.covariates)
+        titles = [small.get_title().split("\n")[0] for small in MAP.plot().child_axes]
+        assert all(mark.text.startswith(f"{titles[mark.panel]} ") for mark in marks)
+        assert {mark.panel for mark in marks} == set(range(len(titles)))
+        first = [mark for mark in marks if mark.panel == 0]
+        np.testing.assert_array_equal([mark.y for mark in first], MAP.shift[MAP.covariate == titles[0]])
 
 
 def test_refused():

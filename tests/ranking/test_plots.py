@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import CdfValues, Normal
 from calibrant.core import pictures as plots
-from calibrant.core.plot_style import MAX_COLOURED_LINES
+from calibrant.core.panels import MAX_PANELS
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.pit import pit_histogram
@@ -56,15 +56,35 @@ def test_three_columns_are_steps(plt):
         np.testing.assert_array_equal(line.get_xdata(), np.repeat([-0.5, 1.5, 3.5, 5.5, 7.5, 9.5], 2)[1:-1])
 
 
-def test_many_columns_are_lines(plt):
+def panels(ax):
+    """Return the panels by the first line of their titles."""
+    return {panel.get_title().split("\n")[0]: panel for panel in ax.child_axes}
+
+
+def worst_in_order(curve):
+    return [f"column {c}" for c in sorted(np.argsort(curve.pvalue_each, kind="stable")[:MAX_PANELS].tolist())]
+
+
+def test_many_columns_have_a_panel_each(plt):
     ax = MANY.plot()
+    found = panels(ax)
+    assert list(found) == worst_in_order(MANY)
     worst = int(np.argmin(MANY.pvalue_each))
-    line = lines(ax)[f"column {worst}"]
-    np.testing.assert_array_equal(line.get_xdata(), (MANY.first + MANY.last) / 2)
-    np.testing.assert_allclose(line.get_ydata(), MANY.counts[:, worst] / MANY.expected)
+    (bars,) = found[f"column {worst}"].containers
+    np.testing.assert_allclose([bar.get_height() for bar in bars], MANY.counts[:, worst] / MANY.expected)
+    assert len({panel.get_ylim() for panel in found.values()}) == 1
+    assert "20 of 40" in ax.get_xlabel()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "28 others" in labels
-    assert sum(label.startswith("column") for label in labels) == 12
+    assert labels == ["95 % band, joint", "calibrated", "observed"]
+
+
+def test_panels_do_not_overlap_each_other_nor_the_legend(plt):
+    ax = MANY.plot()
+    ax.figure.canvas.draw()
+    boxes = [panel.get_tightbbox() for panel in ax.child_axes]
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
+    assert min(box.y0 for box in boxes) > ax.get_legend().get_window_extent().y1
 
 
 def test_distribution(plt):
@@ -170,22 +190,34 @@ def test_three_columns(plt):
     for c, name in enumerate("abc"):
         (line,) = [line for label, line in found.items() if label.startswith(f"{name}, p ")]
         np.testing.assert_array_equal(line.get_ydata(), ECDF_OF_THREE.v[:, c])
-    order = [label[0] for label in found if ", p " in label]
-    assert order == [ECDF_OF_THREE.names[c] for c in np.argsort(ECDF_OF_THREE.pvalue_each)]
+    assert [label[0] for label in found if ", p " in label] == ["a", "b", "c"]
+
+
+def test_a_coordinate_has_one_colour_in_all_pictures(plt):
+    ranks = Ranks.of(np.random.default_rng(1).integers(0, [30, 22, 30], (200, 3)), M=29, names=["a", "b", "c"])
+    colours = [
+        {line.get_label()[0]: line.get_color() for line in curve.plot().lines if ", p " in line.get_label()}
+        for curve in (ecdf_difference(ranks), rank_histogram(ranks), expected_coverage(ranks))
+    ]
+    assert colours[0] == colours[1] == colours[2]
+    assert list(colours[0]) == ["a", "b", "c"]
 
 
 def test_many_columns(plt):
-    ax = ECDF_OF_MANY.plot()
-    worst = np.argsort(ECDF_OF_MANY.pvalue_each, kind="stable")[:MAX_COLOURED_LINES]
-    shown = [label for label in ecdf_lines(ax) if label.startswith("column")]
-    assert [label.split(",")[0] for label in shown] == [f"column {c}" for c in worst]
-    labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert set(shown) | {"28 others"} <= set(labels)
-    (others,) = [shape for shape in ax.collections if shape.get_label() == "28 others"]
-    assert len(others.get_paths()) == 28
-    given = plt.subplots()[1]
-    ECDF_OF_MANY.plot(ax=given)
-    assert len(given.get_legend().get_texts()) == 8
+    for ax in (ECDF_OF_MANY.plot(), ECDF_OF_MANY.plot(ax=plt.subplots()[1])):
+        found = panels(ax)
+        assert list(found) == worst_in_order(ECDF_OF_MANY)
+        for name, panel in found.items():
+            (line,) = [line for line in panel.lines if line.get_label().startswith("column")]
+            np.testing.assert_array_equal(line.get_ydata(), ECDF_OF_MANY.v[:, int(name.removeprefix("column "))])
+            assert len(ecdf_band(panel))
+
+
+def test_marks_of_panels(plt):
+    found = plots.marks(ECDF_OF_MANY.kind, ECDF_OF_MANY.columns, ECDF_OF_MANY.details)
+    assert {mark.panel for mark in found} == set(range(MAX_PANELS))
+    names = worst_in_order(ECDF_OF_MANY)
+    assert all(mark.text.startswith(f"{names[mark.panel]} ") for mark in found)
 
 
 def test_ecdf_of_a_distribution(plt):
@@ -244,7 +276,7 @@ class TestThinned:
 
     def test_many_lines_share_the_points(self):
         curve = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 1000, (30, 60)), M=999), points=400)
-        assert len(plots.thin(curve.kind, curve.columns, 1600)["t"]) <= 150
+        assert len(plots.thin(curve.kind, curve.columns, 1600)["t"]) <= 100
 
 
 COVERAGE_RNG = np.random.default_rng(0)
@@ -306,16 +338,14 @@ def test_columns(plt):
     found = coverage_lines(COVERAGE_OF_THREE.plot())
     for c, name in enumerate("abc"):
         np.testing.assert_array_equal(found[name].get_ydata(), COVERAGE_OF_THREE.coverage[:, c])
-    labels = [text.get_text() for text in COVERAGE_OF_MANY.plot().get_legend().get_texts()]
-    assert "28 others" in labels
-    assert sum(label.startswith("column") for label in labels) == 12
+    assert list(panels(COVERAGE_OF_MANY.plot())) == worst_in_order(COVERAGE_OF_MANY)
 
 
 @pytest.mark.parametrize("curve", COVERAGE_CURVES.values(), ids=COVERAGE_CURVES)
 def test_bands_of_coverage_are_called_joint_or_pointwise(plt, curve):
     labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
     assert "95 % band, joint" in labels
-    assert ("95 % interval, pointwise" in labels) == (curve.coverage.ndim == 1)
+    assert ("95 % interval, pointwise" in labels) == (curve is not COVERAGE_OF_THREE)
 
 
 class TestWordsExpectedCoverage:

@@ -61,6 +61,8 @@ CURVES = {
     "conditional_map": cb.conditional_map(
         FORECAST.mean + ERRORS, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
     ),
+    "recovery": cb.ranking.recovery(FORECAST.mean + ERRORS, FORECAST),
+    "z_score_contraction": cb.ranking.z_score_contraction(FORECAST.mean + ERRORS, FORECAST),
     "cloud": POINTS["cloud"],
     "coordinates": POINTS["location"],
     "coordinates, ratios": POINTS["spread"],
@@ -104,10 +106,12 @@ def test_text_is_text(root, kind):
         "coverage": ("nominal coverage", "observed coverage"),
         "coverage in groups": ("observed coverage", "0", "1", "2"),
         "rank_histogram": ("rank of the outcome among its draws", "rows over expected rows", "95 % band, joint"),
-        "rank_histogram of columns": ("rank of the outcome among its draws", "8 others"),
-        "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "8 others"),
-        "expected_coverage": ("nominal coverage", "observed coverage", "8 others"),
-        "conditional_map": ("shift, sd", "b, p = 0.010"),
+        "rank_histogram of columns": ("rank of the outcome among its draws", "rows over expected rows", "observed"),
+        "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "observed"),
+        "expected_coverage": ("nominal coverage", "observed coverage", "95 % interval, pointwise"),
+        "conditional_map": ("$a", "b", "shift, p = 0.010"),
+        "recovery": ("truth", "estimate (median)", "estimate = truth"),
+        "z_score_contraction": ("contraction", "z-score (positive: too high)", "z = ± 2"),
         "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
@@ -162,10 +166,12 @@ class TestHover:
         assert titles[0].startswith(f"predicted {curve.mean_predicted[0]:.3f}, observed {curve.mean_observed[0]:.3f}")
 
     def test_strips_cover_the_axes_without_gaps(self, root):
-        boxes = [(float(box.get("x")), float(box.get("width"))) for box in root.iter("rect") if box.get("x")]
-        strips = boxes[-sum(1 for _ in root.iter("title")) :]
-        for (x, width), (after, _) in pairwise(strips):
-            assert x + width == pytest.approx(after, abs=0.02)
+        panels = [group for group in root.iter("g") if group.get("class") == "marks"]
+        assert panels
+        for panel in panels:
+            strips = [(float(box.get("x")), float(box.get("width"))) for box in panel.iter("rect")]
+            for (x, width), (after, _) in pairwise(strips):
+                assert x + width == pytest.approx(after, abs=0.02)
 
     def test_dots_lie_on_the_curve(self):
         root = ElementTree.fromstring(drawn("cumulative"))

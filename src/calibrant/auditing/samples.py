@@ -13,7 +13,7 @@ from calibrant.auditing.skill import audited_skill
 from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table, Verdict
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
@@ -38,6 +38,7 @@ from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
 from calibrant.ranking.summary import Ranks
+from calibrant.ranking.truth_recovery import recovery_of, z_score_contraction_of
 from calibrant.ranking.uniformity_test import uniformity_test
 from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
@@ -140,6 +141,8 @@ def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, 
 CENTRAL_LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
 MAX_ROWS_LOOKED_AT = 1000  # for sorted draws
+MAX_ROWS_RECOVERED = 400  # drawn in pictures that have a dot per row
+RECOVERY_LEVEL = 0.9
 READING = (
     "How much more often than it should the outcome falls below each share of its draws. Inside the shaded band, which "
     "is for all lines together: no departure beyond chance. Up, then down: too narrow. Down, then up: too wide. All "
@@ -175,6 +178,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
             "Sharpness and scores",
             "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
             (*informative.measurements, *scores),
+            _recovery_figures(rows),
         ),
     )
     missing = (*not_joint, *not_conditional, *not_scored, *informative.missing)
@@ -231,6 +235,36 @@ def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
             "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
             "Errors that cancel stay hidden here.",
             expected_coverage(ranks, region="central", confidence=setting.level),
+        ),
+    )
+
+
+def _recovery_figures(rows: DistributionRows) -> tuple[Figure, ...]:
+    """Return estimates against outcomes, and z-scores against contraction, of some rows at even distances."""
+    step = -(-rows.n // MAX_ROWS_RECOVERED)
+    few = rows if step == 1 else rows.take(np.arange(0, rows.n, step))
+    shown = "" if step == 1 else f" {few.n:,} of {rows.n:,} rows are shown."
+    try:
+        curves = recovery_of(few, "median", RECOVERY_LEVEL), z_score_contraction_of(few)
+    except (InputError, NotApplicableError):  # draws that are infinite or have no spread, outcomes that are all alike
+        return ()
+    return (
+        Figure(
+            "recovery",
+            "Estimates against outcomes",
+            "The median of the draws of each row with its central interval. Near the dashed line: much is known of the "
+            "outcome. Flatter than the line is no error: where little is known, estimates shrink towards the mean. "
+            f"A description, not a test.{shown}",
+            curves[0],
+        ),
+        Figure(
+            "z_score_contraction",
+            "Errors against contraction",
+            "The error of the mean of each row in predictive standard deviations (z), against how much narrower its "
+            "draws are than all outcomes. At the right: much is known. Far beyond the dashed lines there: "
+            "over-confident. "
+            f"A description, not a test.{shown}",
+            curves[1],
         ),
     )
 

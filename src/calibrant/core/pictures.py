@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.plot_style import MAX_LINES_IN_LEGEND, legend_below
+from calibrant.core.panels import MAX_TOGETHER, draw_panels, in_panels, one_column, panel_height, shown_panels
+from calibrant.core.plot_style import legend_below
 from calibrant.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ DRAWN_BY = {
     "ecdf_difference": "ranking",
     "expected_coverage": "ranking",
     "conditional_map": "ranking",
+    "recovery": "ranking",
+    "z_score_contraction": "ranking",
     "cloud": "points",
     "two_ecdfs": "points",
     "coordinates": "points",
@@ -43,7 +46,8 @@ DRAWN_BY = {
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4
-MIN_POINTS_PER_LINE = 150  # where a picture has many lines
+MIN_POINTS_PER_LINE = 150  # where a picture has several lines
+POINTS_PER_PANEL = 100  # of small multiples
 
 
 class Mark(NamedTuple):
@@ -52,6 +56,7 @@ class Mark(NamedTuple):
     x: float
     y: float
     text: str
+    panel: int = -1  # the number of its panel; -1: the axes themselves
 
 
 def kept(columns: Mapping[str, Any], x: str, heights: Sequence[str], most: int) -> NDArray[np.intp]:
@@ -107,22 +112,44 @@ class Picture:
     lines: str | None = None  # the column that separates several lines, unless these are the columns of an array (T, C)
     scattered: bool = False  # whether points are drawn instead of lines
     options: tuple[str, ...] = ()  # the names of further options of `draw`
+    multiples: bool = False  # whether each of many columns (T, C) has a panel; their names may be formulas
+
+    def draw_on(self, ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], **options: Any) -> None:
+        """Draw on axes, in panels if there are many columns."""
+        if options.pop("mathtext", False):
+            details = {**details, "mathtext": True}
+        if self.multiples and in_panels(details):
+            draw_panels(self.draw, ax, columns, details, **options)
+        else:
+            self.draw(ax, columns, details, **options)
+
+    def all_options(self) -> tuple[str, ...]:
+        """Return the names of all options of `Curve.plot`."""
+        return (*self.options, *(("mathtext",) if self.multiples else ()))
 
 
 def draw(
     kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Axes | None = None, **options: Any
 ) -> Axes:
     """Draw a curve on axes, new ones if None, and return them."""
-    known = picture(kind).options
+    known = picture(kind).all_options()
     for name in options:
         if name not in known:
             listed = f"its options are {', '.join(known)}" if known else "it has none"
             raise InputError(f"a picture of a {kind} curve has no option {name}; {listed}")
     if ax is not None:
-        picture(kind).draw(ax, columns, details, **options)
+        picture(kind).draw_on(ax, columns, details, **options)
         return ax
-    many = len(details.get("names", ())) > MAX_LINES_IN_LEGEND  # their names need room below the axes
-    return draw_alone(kind, columns, details, new_figure(5.0, 7.0 if many else 5.4), **options)
+    height = height_of(kind, details, 5.4)
+    width = 5.0 if height == 5.4 else 7.0
+    return draw_alone(kind, columns, details, new_figure(width, height * width / 5.0), **options)
+
+
+def height_of(kind: str, details: Mapping[str, Any], usual: float) -> float:
+    """Return the height of a picture in inches: the usual one, or what its panels need."""
+    if not (picture(kind).multiples and in_panels(details)):
+        return usual
+    return max(usual, panel_height(len(shown_panels(details))))
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -156,14 +183,21 @@ def draw_alone(
 ) -> Axes:
     """Draw a curve as the only content of a figure, with the legend below it, and return the axes."""
     ax = figure.subplots()
-    picture(kind).draw(ax, columns, details, **options)
+    picture(kind).draw_on(ax, columns, details, **options)
     legend_below(ax)
     return ax
 
 
 def marks(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the points of a curve with their values in words."""
-    return picture(kind).marks(columns, details)
+    """Return the points of a curve with their values in words; of small multiples those of each panel."""
+    drawn = picture(kind)
+    if not (drawn.multiples and in_panels(details)):
+        return drawn.marks(columns, details)
+    return [
+        mark._replace(panel=k)
+        for k, c in enumerate(shown_panels(details))
+        for mark in drawn.marks(*one_column(columns, details, c))
+    ]
 
 
 def describe(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
@@ -178,9 +212,11 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
     """
     x, *heights = picture(kind).thinned
     groups = _lines(columns, picture(kind).lines)
-    line = {x: np.asarray(columns[x]), **_extents(columns, heights)}
+    line = {**_extents(columns, [x]), **_extents(columns, heights)}
     C = max(np.shape(columns[name])[1] if np.ndim(columns[name]) == 2 else 1 for name in heights)
     each = most // len(groups) if C == 1 else min(most, max(MIN_POINTS_PER_LINE, 4 * most // C))
+    if C > MAX_TOGETHER:
+        each = min(each, POINTS_PER_PANEL)
     found = []
     for rows in groups:
         if picture(kind).scattered:

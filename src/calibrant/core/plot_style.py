@@ -10,9 +10,7 @@ import numpy as np
 from calibrant.core import palette
 
 LABEL_CHARACTERS = 24  # of a label in a legend of two columns
-MAX_LINES_IN_LEGEND = 4  # inside of axes, and lines that a histogram has room for
 MAX_COLOURED_LINES = 12  # as many as there are pairs of a colour and a dash
-COARSE_POINTS = 50  # of each line without colour
 COLOURS = (palette.OBSERVED, palette.SECOND, palette.THIRD, palette.FOURTH)
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.5, 1.5)))
 BAND = {"facecolor": (palette.BAND, 0.45), "edgecolor": palette.EDGE, "linewidth": 0.7}
@@ -59,26 +57,32 @@ def shortened(label: str, most: int = LABEL_CHARACTERS) -> str:
 
 
 def legend_below(ax: Any) -> None:
-    """Move the legend below the axes, where it covers nothing. For figures that contain only these axes."""
+    """Move the legend below the axes, where it covers nothing, if the figure makes room for it."""
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:  # small multiples, which have their legend
+        return
+    shown = [label if is_formula(label) else shortened(label) for label in labels]
+    ax.legend(handles, shown, loc="upper center", **room_below(ax))
+
+
+def room_below(ax: Any) -> dict[str, Any]:
+    """Return the options of a legend of two columns below the axes and their label."""
     from matplotlib.transforms import ScaledTranslation
 
-    handles, labels = ax.get_legend_handles_labels()
     size = ax.xaxis.label.get_size()
-    room = ScaledTranslation(0, -(2.4 * size + 14) / 72, ax.figure.dpi_scale_trans)
-    ax.legend(
-        handles,
-        [shortened(label) for label in labels],
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + room,
-        ncols=2,
-        borderaxespad=0,
-        columnspacing=1.3,
-        handlelength=1.5,
-        fontsize=0.92 * size,
-        frameon=False,
-        labelcolor=palette.INK,
-    )
+    lines = 1 + ax.get_xlabel().count("\n")
+    room = ScaledTranslation(0, -((1.2 + 1.2 * lines) * size + 14) / 72, ax.figure.dpi_scale_trans)
+    return {
+        "bbox_to_anchor": (0.5, 0.0),
+        "bbox_transform": ax.transAxes + room,
+        "ncols": 2,
+        "borderaxespad": 0,
+        "columnspacing": 1.3,
+        "handlelength": 1.5,
+        "fontsize": 0.92 * size,
+        "frameon": False,
+        "labelcolor": palette.INK,
+    }
 
 
 def table(values: Any) -> Any:
@@ -101,43 +105,67 @@ def name_of(details: Mapping[str, Any], c: int) -> str:
 
 
 def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: str | None = None) -> list[Any]:
-    """Draw Y (T, C) against x and return the coloured lines, those of the smallest p-values."""
-    from matplotlib.collections import LineCollection
-
-    order = worst_first(details)
-    shown, others = order[:MAX_COLOURED_LINES], order[MAX_COLOURED_LINES:]
+    """Draw Y (T, C) against x and return the lines; a column has the colour of its place in the data."""
+    worst = worst_first(details).tolist()
     found = []
-    for k, c in enumerate(shown.tolist()):
+    for c in range(Y.shape[1]):
+        colour, dash = style_of(c)
         found += ax.plot(
             x,
             Y[:, c],
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=DASHES[k // len(COLOURS)],
+            color=colour,
+            linestyle=dash,
             linewidth=1.6,
             marker=marker,
             markersize=4.5,
-            zorder=4 - k / MAX_COLOURED_LINES,  # the worst on top
+            zorder=4 - worst.index(c) / len(worst),  # the worst on top
             label=label_of(details, c),
         )
-    if others.size:
-        places = np.unique(np.linspace(0, x.size - 1, min(x.size, COARSE_POINTS)).round().astype(int))
-        paths = [np.column_stack([x, Y[:, c]])[places] for c in others.tolist()]
-        label = f"{others.size:,} others"
-        ax.add_collection(LineCollection(paths, colors=palette.EDGE, linewidths=0.5, alpha=0.4, zorder=2, label=label))
     return found
+
+
+def style_of(c: int) -> tuple[str, Any]:
+    """Return the colour and the dash of column c of the data, the same in every picture."""
+    return COLOURS[c % len(COLOURS)], DASHES[c // len(COLOURS) % len(DASHES)]
+
+
+def drawn_name(details: Mapping[str, Any], c: int, most: int | None = None) -> str:
+    r"""Return the name of a column as Matplotlib draws it: as it was written, or as a formula if that was asked for.
+
+    >>> drawn_name({"names": ("$0-$100",)}, 0), drawn_name({"names": (r"$\theta_1$",), "mathtext": True}, 0)
+    ('\\$0-\\$100', '$\\theta_1$')
+    """
+    name = name_of(details, c)
+    if details.get("mathtext") and is_formula(name):
+        return name
+    return plain(name if most is None else shortened(name, most))
+
+
+def is_formula(text: str) -> bool:
+    """Tell whether Matplotlib can draw the text as a formula."""
+    if text.count("$") < 2 or text.count("$") % 2:
+        return False
+    from matplotlib.mathtext import MathTextParser
+
+    try:
+        MathTextParser("path").parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def label_of(details: Mapping[str, Any], c: int) -> str:
     """Return the entry of a column in a legend."""
-    return f"{plain(name_of(details, c))}, {pvalue_label(np.atleast_1d(details['pvalue'])[c])}"
+    name = drawn_name(details, c)
+    return f"{name}, {pvalue_label(np.atleast_1d(details['pvalue'])[c])}" if "pvalue" in details else name
 
 
-def legend(ax: Any, loc: str, lines: list[Any]) -> None:
-    """Put a legend of the few worst lines inside the axes."""
-    handles, labels = ax.get_legend_handles_labels()
-    room = [k for k, handle in enumerate(handles) if handle not in lines[MAX_LINES_IN_LEGEND:]]
-    chosen = [handles[k] for k in room], [labels[k] for k in room]
-    ax.legend(*chosen, loc=loc, fontsize="small", frameon=False, labelcolor=palette.INK)
+def legend(ax: Any, loc: str) -> None:
+    """Put a legend below axes whose figure makes room for it, else inside, where it covers least."""
+    if ax.figure.get_layout_engine() is None or not ax.get_legend_handles_labels()[0]:
+        legend_inside(ax, loc)
+    else:
+        legend_below(ax)
 
 
 def pvalue_label(pvalue: float) -> str:

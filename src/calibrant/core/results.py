@@ -126,8 +126,9 @@ class Curve:
     ----------
     kind
         How it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability", "pit_histogram",
-        "rank_histogram", "ecdf_difference", "expected_coverage", "conditional_map", "cloud", "two_ecdfs",
-        "coordinates", "vendi_profile", "precision_recall", "reliability_curves", "differences" or "groups".
+        "rank_histogram", "ecdf_difference", "expected_coverage", "conditional_map", "recovery", "z_score_contraction",
+        "cloud", "two_ecdfs", "coordinates", "vendi_profile", "precision_recall", "reliability_curves", "differences" or
+        "groups".
     columns
         The arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each.
     method
@@ -198,9 +199,12 @@ class Curve:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the curve on Matplotlib axes (new ones if None) and return them.
+        r"""Draw the curve on Matplotlib axes (new ones if None) and return them.
 
-        Only "ecdf_difference" has an option: ``scale="sqrt_n"`` draws the difference times √n.
+        Curves of more than four coordinates have a panel for each, inside these axes and in the order of the data.
+        "ecdf_difference" has the option ``scale="sqrt_n"``, which draws the difference times √n. Curves of coordinates
+        have ``mathtext=True``: names such as ``$\theta_1$`` are drawn as formulas where Matplotlib can read them;
+        otherwise names are drawn as they are written.
         """
         return plots.draw(self.kind, self.columns, self.details, ax, **options)
 

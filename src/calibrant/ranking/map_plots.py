@@ -8,65 +8,91 @@ from typing import Any
 import numpy as np
 
 from calibrant.core import palette
+from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, plain, table, worst_first
+from calibrant.core.plot_style import drawn_name, dress, plain, table, worst_first
 from calibrant.core.words import pvalue_words
 
 MAX_MULTIPLES = 9
-ACROSS = 3
-MARGIN = 0.3  # of a small picture, for labels
 MAX_NAME = 22
+MAP_ROOM = (3.2, 3.0, 0.6, 3.4)  # left, above, right and below a panel, in sizes of its text
+REFERENCES = {"shift": 0.0, "spread": 1.0}
+
+
+def panels_of(columns: Mapping[str, Any], details: Mapping[str, Any], c: int) -> list[tuple[str, str]]:
+    """Return the covariate and the quantity of each panel: the shift, and the spread where its limits leave out 1."""
+    found = []
+    for name in details["covariates"]:
+        found.append((name, "shift"))
+        if "spread" in columns and _is_off(columns, name, "spread", c):
+            found.append((name, "spread"))
+    return found[:MAX_MULTIPLES]
+
+
+def _is_off(columns: Mapping[str, Any], name: str, quantity: str, c: int) -> bool:
+    rows = np.asarray(columns["covariate"]) == name
+    low, high = (table(columns[f"{quantity}_{side}"])[rows, c] for side in ("low", "high"))
+    return bool(((low > REFERENCES[quantity]) | (high < REFERENCES[quantity])).any())
 
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the shift along each covariate, clearest first, with its limits; regions are shaded."""
+    """Draw shift and spread along each covariate, clearest first, with limits and one scale; regions are shaded."""
     c = int(worst_first(details)[0])
-    covariates = details["covariates"][:MAX_MULTIPLES]
+    panels = panels_of(columns, details, c)
     pair = details.get("pair_shift")
-    count = len(covariates) + (pair is not None)
-    across = min(ACROSS, count)
-    down = -(-count // across)
-    ax.set_axis_off()
-    for k, name in enumerate(covariates):
-        small = ax.inset_axes(_place(k, across, down))
-        _draw_one(small, columns, details, name, c)
-        small.set_title(f"{plain(_short(name))}, {pvalue_words(float(details['pvalues'][k]))}", fontsize="small")
-        if k % across == 0:
-            small.set_ylabel("shift, sd", fontsize="small")
+    count = len(panels) + (pair is not None)
+    small = SMALL * float(ax.xaxis.label.get_size())
+    drawn: dict[str, list[Any]] = {quantity: [] for quantity in REFERENCES}
+    for k, (name, quantity) in enumerate(panels):
+        panel = new_panel(ax, k, count, MAP_ROOM)
+        _draw_one(panel, columns, details, name, quantity, c, small)
+        of_covariate = float(details["pvalues"][details["covariates"].index(name)])
+        words = f"{quantity}, {pvalue_words(of_covariate)}"
+        panel.set_title(f"{plain(_short(name))}\n{words}", fontsize=small, color=palette.INK, pad=2.5, linespacing=1.05)
+        drawn[quantity].append(panel)
+    for same in drawn.values():
+        ends = [panel.get_ylim() for panel in same]
+        for panel in same:
+            panel.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
     if pair is not None:
-        _draw_pair(ax.inset_axes(_place(len(covariates), across, down)), np.asarray(pair), details["pair"])
-
-
-def _place(k: int, across: int, down: int) -> tuple[float, float, float, float]:
-    width, height = 1 / across, 1 / down
-    left, low = (k % across) * width, 1 - (k // across + 1) * height
-    return left + 0.1 * width, low + MARGIN / 2 * height, (1 - MARGIN / 2) * width * 0.9, (1 - MARGIN) * height
+        _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), details["pair"], small)
+    of_column = f" of {drawn_name(details, c)}" if len(details["names"]) > 1 else ""
+    spread = "; spread: factor needed" if drawn["spread"] else ""
+    ax.set_ylabel(f"shift{of_column}, sd{spread}", color=palette.INK)
+    ax.set_xlabel("p-values: for all cells of this map together", color=palette.INK)
 
 
 def _short(name: str) -> str:
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
-def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], name: str, c: int) -> None:
+def _draw_one(
+    ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], name: str, quantity: str, c: int, size: float
+) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
     left, right = (np.asarray(columns[side])[rows] for side in ("left", "right"))
-    shift, low, high = (table(columns[key])[rows, c] for key in ("shift", "shift_low", "shift_high"))
+    value, low, high = (table(columns[quantity + end])[rows, c] for end in ("", "_low", "_high"))
     is_category = bool(np.isnan(left).all())
     x = np.arange(rows.size, dtype=float) if is_category else (left + right) / 2
     for region in details["regions"][:1]:
         if name in region.names and not is_category:
             for a, b in region.bounds[region.names.index(name)]:
                 ax.axvspan(max(a, left.min()), min(b, right.max()), color=palette.COUNTS, zorder=0, linewidth=0)
-    ax.axhline(0, color=palette.REFERENCE, linewidth=1, linestyle="--", zorder=1)
-    ax.errorbar(x, shift, [shift - low, high - shift], fmt="o", markersize=3, color=palette.OBSERVED, linewidth=1)
+    ax.axhline(REFERENCES[quantity], color=palette.REFERENCE, linewidth=1, linestyle="--", zorder=1)
+    ax.errorbar(x, value, [value - low, high - value], fmt="o", markersize=2.5, color=palette.OBSERVED, linewidth=1)
     dress(ax)
-    ax.tick_params(labelsize="small")
+    ax.tick_params(labelsize=size, length=2, pad=1.5)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
     if is_category:
         labels = [plain(_short(str(cell))) for cell in np.asarray(columns["cell"])[rows]]
         ax.set_xticks(x, labels, rotation=30, ha="right")
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(nbins=3))
 
 
-def _draw_pair(ax: Any, shift: Any, names: tuple[str, str]) -> None:
+def _draw_pair(ax: Any, shift: Any, names: tuple[str, str], size: float) -> None:
     """Draw the shift in the cells of two covariates as a coloured table."""
     from matplotlib.patches import Rectangle
 
@@ -75,13 +101,13 @@ def _draw_pair(ax: Any, shift: Any, names: tuple[str, str]) -> None:
         if not np.isnan(value):
             colour = palette.SECOND if value > 0 else palette.OBSERVED
             ax.add_patch(Rectangle((i, j), 1, 1, facecolor=(colour, abs(value) / most), edgecolor="none"))
-            ax.text(i + 0.5, j + 0.5, f"{value:.1f}", ha="center", va="center", fontsize=5, color=palette.INK)
+            ax.text(i + 0.5, j + 0.5, f"{value:.1f}", ha="center", va="center", fontsize=0.6 * size, color=palette.INK)
     ax.set(xlim=(0, shift.shape[0]), ylim=(0, shift.shape[1]), xticks=[], yticks=[])
-    ax.set_xlabel(plain(_short(names[0])), fontsize="small")
-    ax.set_ylabel(plain(_short(names[1])), fontsize="small")
+    ax.set_xlabel(plain(_short(names[0])), fontsize=size, color=palette.INK, labelpad=2)
+    ax.set_ylabel(plain(_short(names[1])), fontsize=size, color=palette.INK, labelpad=2)
     dress(ax)
     ax.grid(False)
-    ax.set_title("shift, sd, in cells of equal mass", fontsize="small")
+    ax.set_title("shift, sd, in cells\nof equal mass", fontsize=size, color=palette.INK, pad=2.5, linespacing=1.05)
 
 
 def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
@@ -97,25 +123,18 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
 
 
 def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return a mark for each column of small pictures: the clearest cell of each covariate in it."""
+    """Return the cells of each panel."""
     c = int(worst_first(details)[0])
-    covariates = details["covariates"][:MAX_MULTIPLES]
-    across = min(ACROSS, len(covariates) + ("pair_shift" in details))
     found = []
-    for k in range(min(across, len(covariates))):
-        texts = [_clearest(columns, name, c) for name in covariates[k::across]]
-        found.append(Mark((k + 0.5) / across, 0.5, "\n".join(texts)))
+    for k, (name, quantity) in enumerate(panels_of(columns, details, c)):
+        rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
+        for place, i in enumerate(rows.tolist()):
+            left, right = float(columns["left"][i]), float(columns["right"][i])
+            value, low, high = (float(table(columns[quantity + end])[i, c]) for end in ("", "_low", "_high"))
+            unit = " sd" if quantity == "shift" else ""
+            text = f"{name} {columns['cell'][i]}: {quantity} {value:.2f}{unit} ({low:.2f} to {high:.2f})"
+            found.append(Mark(place if np.isnan(left) else (left + right) / 2, value, text, k))
     return found
-
-
-def _clearest(columns: Mapping[str, Any], name: str, c: int) -> str:
-    """Return the cell of a covariate whose shift is the largest, in words."""
-    rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
-    if not rows.size:
-        return f"{name}: too few rows in each cell"
-    shift, low, high = (table(columns[key])[rows, c] for key in ("shift", "shift_low", "shift_high"))
-    k = int(np.abs(shift).argmax())
-    return f"{name} {columns['cell'][rows[k]]}: shift {shift[k]:.2f} sd ({low[k]:.2f} to {high[k]:.2f})"
 
 
 CONDITIONAL_MAP = Picture(

@@ -11,7 +11,6 @@ from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import (
     BAND,
-    MAX_LINES_IN_LEGEND,
     departures,
     draw_lines,
     dress,
@@ -24,7 +23,7 @@ from calibrant.core.plot_style import (
     worst_first,
 )
 from calibrant.errors import refuse_choice
-from calibrant.ranking import map_plots
+from calibrant.ranking import map_plots, recovery_plots
 
 PIT = "probability integral transform"
 MAX_DOTS = 25  # points or levels that are drawn as dots
@@ -32,7 +31,7 @@ REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
 
 
 def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw counts over expected counts and the joint band: bars, steps of a few columns, or lines of many."""
+    """Draw counts over expected counts and the joint band: bars, or steps of a few columns."""
     left, right = _edges(columns, details)
     expected = np.asarray(columns["expected"])
     heights = table(columns["counts"]) / expected[:, None]
@@ -43,16 +42,13 @@ def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[st
     lower, upper = (np.repeat(np.asarray(columns[name]) / expected, 2) for name in ("lower", "upper"))
     ax.fill_between(x, lower, upper, zorder=2, label=f"{100 * details['level']:g} % band, joint", **BAND)
     ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", zorder=2.5, label="calibrated")
-    lines: list[Any] = []
-    if C > MAX_LINES_IN_LEGEND:  # whose steps would hide each other
-        lines = draw_lines(ax, (left + right) / 2, heights, details)
-    elif C > 1:
-        lines = draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
+    if C > 1:
+        draw_lines(ax, x, np.repeat(heights, 2, axis=0), details)
     xlabel = PIT if details["cells"] else "rank of the outcome among its draws"
     ax.set(xlim=(left[0], right[-1]), xlabel=xlabel, ylabel="rows over expected rows")
     ax.set_ylim(bottom=0, auto=True)  # axes that share it may need more room
     dress(ax)
-    legend(ax, "best", lines)
+    legend(ax, "best")
 
 
 def _draw_bars(ax: Any, left: Any, right: Any, heights: Any, label: str) -> None:
@@ -109,7 +105,7 @@ def _bin(columns: Mapping[str, Any], details: Mapping[str, Any], k: int) -> str:
 
 
 RANK_HISTOGRAM = Picture(
-    draw_rank_histogram, marks_rank_histogram, describe_rank_histogram, thinned=("first", "counts")
+    draw_rank_histogram, marks_rank_histogram, describe_rank_histogram, thinned=("first", "counts"), multiples=True
 )
 
 
@@ -126,11 +122,11 @@ def draw_ecdf_difference(
     for sign, label in ((1, "± 1 sd, pointwise"), (-1, None)):
         ax.plot(t, sign * sd, color=palette.REFERENCE, linewidth=0.9, linestyle="--", zorder=2.5, label=label)
     ax.fill_between(t, lower, upper, label=f"{100 * details['level']:g} % band, joint", **BAND)
-    lines = draw_lines(ax, t, v, details, marker="o" if t.size <= MAX_DOTS else None)
+    draw_lines(ax, t, v, details, marker="o" if t.size <= MAX_DOTS else None)
     xlabel = f"{PIT} t" if details["cells"] else "rank over number of ranks, t"
     ax.set(xlim=(0, 1), xlabel=xlabel, ylabel="share below t, minus t" + ("" if scale is None else ", times √n"))
     dress(ax)
-    legend(ax, "best", lines)
+    legend(ax, "best")
 
 
 def marks_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -168,6 +164,7 @@ ECDF_DIFFERENCE = Picture(
     describe_ecdf_difference,
     thinned=("t", "v", "lower", "upper"),
     options=("scale",),
+    multiples=True,
 )
 
 
@@ -180,14 +177,14 @@ def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping
     edges = level if level.size > 1 else level + np.array([-0.02, 0.02])  # one level has a band too
     wide = [np.broadcast_to(column[name], edges.shape) for name in ("lower", "upper")]
     ax.fill_between(edges, *wide, label=f"{confidence} band, joint", **BAND)
-    lines = draw_lines(ax, level, coverage, details, marker="o" if level.size <= MAX_DOTS else None)
+    draw_lines(ax, level, coverage, details, marker="o" if level.size <= MAX_DOTS else None)
     if coverage.shape[1] == 1:
         _draw_intervals(ax, column, f"{confidence} interval, pointwise")
     ax.set(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="nominal coverage", ylabel="observed coverage", aspect="equal"
     )
     dress(ax)
-    legend(ax, "upper left", lines)
+    legend(ax, "upper left")
 
 
 def marks_expected_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -229,7 +226,7 @@ def _draw_intervals(ax: Any, column: Mapping[str, Any], label: str) -> None:
     if level.size <= MAX_DOTS:
         reach = np.stack([coverage - low, high - coverage])
         ax.errorbar(
-            level, coverage, yerr=reach, fmt="none", ecolor=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
+            level, coverage, yerr=reach, fmt="none", color=palette.OBSERVED, elinewidth=1, capsize=2.5, label=label
         )
         return
     for edge, entry in ((low, label), (high, None)):
@@ -248,6 +245,7 @@ EXPECTED_COVERAGE = Picture(
     marks_expected_coverage,
     describe_expected_coverage,
     thinned=("level", "coverage", "lower", "upper"),
+    multiples=True,
 )
 
 
@@ -286,3 +284,5 @@ def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any
 PIT_HISTOGRAM = Picture(draw_pit_histogram, marks_pit_histogram, describe_pit_histogram, thinned=("lower", "density"))
 
 CONDITIONAL_MAP = map_plots.CONDITIONAL_MAP
+RECOVERY = recovery_plots.RECOVERY
+Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION

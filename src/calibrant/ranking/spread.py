@@ -193,7 +193,11 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
     >>> z_scores([1.0], Normal([0.0], 0.5))
     array([-2.])
     """
-    rows = cast(DistributionRows, read("z_scores", ("samples", "distributions"), y, prediction))
+    return scores_of(cast(DistributionRows, read("z_scores", ("samples", "distributions"), y, prediction)))
+
+
+def scores_of(rows: DistributionRows) -> FloatArray:
+    """Return the z-scores of checked rows."""
     distribution = rows.distribution
     if isinstance(distribution, Samples) and distribution.M < 2:
         raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")

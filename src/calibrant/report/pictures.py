@@ -121,6 +121,7 @@ def _flatten(element: Element) -> None:
 
 
 SIZE = (4.3, 4.75)  # inches of 72 units
+MIN_MARKS_PER_PANEL = 12
 SETTINGS = {
     "font.family": ["DejaVu Sans"],
     "font.size": 10.5,
@@ -155,7 +156,7 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
-        figure = Figure(figsize=SIZE, layout="constrained")
+        figure = Figure(figsize=(SIZE[0], plots.height_of(curve.kind, curve.details, SIZE[1])), layout="constrained")
         FigureCanvasSVG(figure)
         ax = plots.draw_alone(curve.kind, columns, curve.details, figure)
         backgrounds: list[Any] = [figure, ax, *ax.child_axes]
@@ -167,8 +168,12 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
             figure.savefig(stream, format="svg", metadata={"Date": None})
     label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
     root = inlined(stream.getvalue(), prefix, label)
-    marks = sorted(plots.marks(curve.kind, columns, curve.details))  # several lines come one after another
-    root.append(_hover(ax, [marks[k] for k in _spread(marks, places)]))
+    marks = plots.marks(curve.kind, columns, curve.details)
+    panels = sorted({mark.panel for mark in marks})
+    most = places if len(panels) == 1 else max(MIN_MARKS_PER_PANEL, places // len(panels))
+    for k in panels:
+        of_panel = sorted(mark for mark in marks if mark.panel == k)  # several lines come one after another
+        root.append(_hover(ax if k < 0 else ax.child_axes[k], [of_panel[i] for i in _spread(of_panel, most)]))
     return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
 
 
