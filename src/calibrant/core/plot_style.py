@@ -142,8 +142,13 @@ def drawn_name(details: Mapping[str, Any], c: int, most: int | None = None) -> s
 
 
 def is_formula(text: str) -> bool:
-    """Tell whether Matplotlib can draw the text as a formula."""
-    if text.count("$") < 2 or text.count("$") % 2:
+    r"""Tell whether Matplotlib draws the text as a formula: it has pairs of ``$`` that are not escaped.
+
+    >>> is_formula(r"$\theta_1$"), is_formula(r"\$0-\$100")
+    (True, False)
+    """
+    marks = text.replace(r"\$", "").count("$")
+    if marks < 2 or marks % 2:
         return False
     from matplotlib.mathtext import MathTextParser
 
