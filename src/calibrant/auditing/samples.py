@@ -178,7 +178,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
             "Sharpness and scores",
             "Calibrated is not the same as useful: how narrow are the draws, and how close to the outcomes?",
             (*informative.measurements, *scores),
-            _recovery_figures(rows),
+            _recovery_figures(replace(rows, names=setting.columns or rows.names)),
         ),
     )
     missing = (*not_joint, *not_conditional, *not_scored, *informative.missing)
