@@ -122,8 +122,9 @@ def _stacked(columns: list[FloatArray], rows: DistributionRows) -> FloatArray:
 
 def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
     """Return Pearson's correlation of each column."""
-    a, b = (values - values.mean(axis=0) for values in (a, b))
     with np.errstate(invalid="ignore", divide="ignore"):
+        a, b = (values / np.abs(values).max(axis=0) for values in (a, b))  # keeps squares in range
+        a, b = (values - values.mean(axis=0) for values in (a, b))
         return np.asarray((a * b).sum(axis=0) / np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)))
 
 
