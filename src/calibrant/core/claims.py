@@ -154,9 +154,10 @@ def level_words(level: float) -> str:
 class Claim:
     """One thing that an audit says about one quantity of some rows.
 
-    All claims with a `level` are true together with at least this probability; those on skill, another question than
-    calibration, are so among themselves. A claim without one is a description: it reports what was seen in these rows
-    and says nothing about others.
+    Claims of a page that have the same `level` are meant to be true together with at least this probability; those on
+    skill, another question than calibration, have a higher one. `benchmarks/validity/claims.py` counts how often all
+    claims of a page are true. A claim without a level is a description: it reports what was seen in these rows and says
+    nothing about others.
     """
 
     kind: ClaimKind
