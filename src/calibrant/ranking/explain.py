@@ -234,13 +234,13 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
     few = ranks.n < MIN_ROWS_IN_WORDS
-    alone = all(column.passes for column in columns)
+    passes = [column.passes for column in columns]
     level = columns[0].level
-    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, alone)
+    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, passes)
     claims: list[Claim] = []
     if not few:
         claims += [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
-        claims += together_claims(together, ranks, level)
+        claims += together_claims(together, ranks, level, passes)
     return Explanation(
         sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
         failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
