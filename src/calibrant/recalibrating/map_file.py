@@ -226,6 +226,8 @@ def _map(tree: Any, at: str) -> Recalibration:
     tree = _object(tree, at.rstrip(".") or "the file")
     _check_format(tree, at)
     _check_keys(tree, KEYS, at)
+    if not _is_text(tree["library"]):
+        raise _refused(f"{at}library", f"must be a text; got {shown(tree['library'])}")
     kind = _choice(tree["kind"], METHODS, f"{at}kind")
     method = _choice(tree["method"], METHODS[kind], f"{at}method")
     rule = METHODS[kind][method]
