@@ -122,6 +122,15 @@ def read_binary(
     return _binary(y, p, weights=weights, classes=classes, pos_label=pos_label)
 
 
+def read_unlabelled(prediction: Any) -> FloatArray:
+    """Return probabilities without outcomes, (n,) or (n, K), as float64; refuse illegal ones as with outcomes."""
+    P = _read_floats(prediction)
+    _check_unit_interval(P, None)
+    if P.ndim == 2:
+        _check_simplex(P, None)
+    return P.astype(np.float64, copy=False)
+
+
 def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: Any) -> Binary:
     outcomes, p, w, rows = _read_rows(y, p, weights)
     return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w)
