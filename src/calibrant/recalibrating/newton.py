@@ -65,7 +65,7 @@ def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS)
         size = float((np.abs(step) / np.maximum(1.0, np.abs(point))).max())
         largest = float(np.abs(here.gradient).max())
         if largest <= GRADIENT and (size <= STEP or before / 2 < size <= SMALL_STEP):
-            return Optimum(point, here.value, largest, evaluations)
+            return Optimum(point, float(here.value), largest, evaluations)
         point, here, tried = _damped(objective, point, here, step)
         evaluations, before = evaluations + tried, size
     largest = float(np.abs(here.gradient).max())
