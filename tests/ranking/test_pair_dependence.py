@@ -65,7 +65,7 @@ def test_a_shift_of_two_coordinates_is_not_dependence():
 def test_pairs_of_wrong_coordinates_are_not_named():
     """Correlations of their ranks do not tell their dependence alone."""
     rng = np.random.default_rng(4)
-    y, draws = correlated(0.8, (300,), rng), rng.normal(size=(300, 19, 2)) + [0.0, 1.0]
+    y, draws = correlated(0.8, (300,), rng), rng.normal(size=(300, 19, 2)) + np.array([0.0, 1.0])
     assert pairs(y, draws).pvalue[0] < 0.01
     found = explain(y, Samples(draws))
     assert not [claim for claim in found.claims if claim.quantity == "dependence"]
