@@ -9,6 +9,7 @@ from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
 from calibrant.recalibrating.method import IDENTITY, Method
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
 from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
+from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
     "binary": {
@@ -17,6 +18,9 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "logistic": LOGISTIC,
         "beta": BETA,
         "quadratic": QUADRATIC,
+        "isotonic": ISOTONIC,
+        "centred-isotonic": CENTRED_ISOTONIC,
+        "venn-abers": VENN_ABERS,
     },
     "classes": {
         "identity": IDENTITY,
