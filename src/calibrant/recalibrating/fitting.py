@@ -38,16 +38,38 @@ class CalibrationRows:
     classes: tuple[Any, ...] | None = None
     groups: tuple[Label, ...] | None = None
     group: Any = None  # the number of each row's group
+    count: Any = None  # how many rows each entry stands for, if the rows come from a summary
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.rows.n)
+        return int(self.rows.n if self.count is None else round(float(self.count.sum())))
+
+    @property
+    def columns(self) -> int:
+        """Number of classes or levels; 1 if predictions have neither."""
+        if self.classes is not None:
+            return len(self.classes)
+        return int(np.size(getattr(getattr(self.rows, "prediction", None), "levels", 1.0)))
+
+    @property
+    def prediction(self) -> Any:
+        """The predictions: an array of float64 for probabilities, and the typed prediction for other kinds."""
+        if isinstance(self.rows, Binary):
+            return self.rows.p.astype(np.float64, copy=False)
+        if isinstance(self.rows, Classes):
+            return self.rows.P.astype(np.float64, copy=False)
+        return self.rows.distribution if isinstance(self.rows, DistributionRows) else self.rows.prediction
 
     def take(self, chosen: Any) -> CalibrationRows:
         """Return these rows alone."""
-        group = None if self.group is None else self.group[chosen]
-        return replace(self, rows=self.rows.take(chosen), group=group)
+        group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
+        return replace(self, rows=self.rows.take(chosen), group=group, count=count)
+
+    def predicting(self, prediction: Any) -> CalibrationRows:
+        """Return the same outcomes with other predictions."""
+        field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
+        return replace(self, rows=replace(self.rows, **{field.get(self.kind, "prediction"): prediction}))
 
 
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
@@ -123,7 +145,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
             option="method",
         )
-    used = {"groups"} & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
+    shared = {"groups", "clip"}  # by the methods that auto compares
+    used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
     given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
     for name in given:
         if name not in used:
