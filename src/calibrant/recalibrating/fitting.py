@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.errors import InputError, shown
 from calibrant.inputs.groups import Label, read_row_labels
@@ -19,6 +22,7 @@ from calibrant.recalibrating.method import Fit, FitOptions
 from calibrant.recalibrating.methods import METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
+EMPTY = 1e-12  # share of the weight of a cell that is rounding
 KIND_OF_ROWS = {
     Binary: "binary",
     Classes: "classes",
@@ -126,6 +130,26 @@ def read_calibration(
         return CalibrationRows(rows, kind, names)
     labels = read_row_labels(groups, rows.n, keep=getattr(rows, "keep", None))
     return CalibrationRows(rows, kind, names, labels.values, labels.code)
+
+
+def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
+    """Return the cells of grids as entries, events and others apart, and the number of each entry's grid.
+
+    An entry has the mean score of its cell, and the weight and the number of rows that it stands for.
+    """
+    columns = []
+    for number, part in enumerate(parts):
+        table = part.cells()
+        used = table.count > 0
+        n, w, wp, wy = (column[used] for column in (table.count, table.w, table.wp, table.wy))
+        for outcome, weight in ((1, wy), (0, w - wy)):
+            there = weight > w * EMPTY
+            size = there.sum()
+            p = np.minimum(wp / w, 1.0)[there]
+            columns.append((np.full(size, outcome), p, weight[there], (n * weight / w)[there], np.full(size, number)))
+    y, p, w, count, part_number = (np.concatenate(column) for column in zip(*columns, strict=True))
+    rows = Binary(y.astype(np.uint8), p, w.astype(np.float64))
+    return CalibrationRows(rows, "binary", count=count), part_number.astype(np.intp)
 
 
 def _kind_of(rows: AnyRows) -> str:
