@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from calibrant.recalibrating.method import IDENTITY, Method
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
+from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
     "binary": {
@@ -14,6 +15,9 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "logistic": LOGISTIC,
         "beta": BETA,
         "quadratic": QUADRATIC,
+        "isotonic": ISOTONIC,
+        "centred-isotonic": CENTRED_ISOTONIC,
+        "venn-abers": VENN_ABERS,
     },
     "classes": {"identity": IDENTITY},
     "intervals": {"identity": IDENTITY},
