@@ -114,7 +114,8 @@ def cross_fit(
         found.gain[fold.test] = before[fold.test] - scores_after(fitted_map, test, options)
         if found.if_missed is not None:
             other = _other_outcomes(test)
-            found.if_missed[fold.test] = scores_before(other, options) - scores_after(fitted_map, other, options)
+            with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
+                found.if_missed[fold.test] = scores_before(other, options) - scores_after(fitted_map, other, options)
             found.rounded += _rounded(fitted_map, test)
     return found
 

@@ -115,7 +115,8 @@ def read_dealing(
     belongs = None if clusters is None else read_row_labels(clusters, n, name="clusters", keep=keep).code
     when = None if time is None else read_times(time, n, keep=keep)
     if not isinstance(folds, (Integral, bool, np.bool_)) and folds is not None and not np.isscalar(folds):
-        return _given(read_row_labels(folds, n, name="folds", keep=keep).code, belongs, when)
+        rows = np.arange(n) if keep is None else np.flatnonzero(keep)
+        return _given(read_row_labels(folds, n, name="folds", keep=keep).code, belongs, when, rows)
     number = check_count("folds", folds, least=2)
     units, needed, noun = n, number, "rows"
     if belongs is not None:
@@ -134,8 +135,8 @@ def read_dealing(
     return found
 
 
-def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None) -> Dealing:
-    """Return the caller's own folds; refuse folds that divide a cluster."""
+def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None, rows: Numbers) -> Dealing:
+    """Return the caller's own folds; refuse folds that divide a cluster. `rows` are the caller's row numbers."""
     number = int(labels.max()) + 1
     if time is not None:
         raise InputError("folds is a number where time is given, which decides what each block is predicted by")
@@ -147,11 +148,10 @@ def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None) -> D
         np.maximum.at(highest, clusters, labels)
         divided = (lowest != highest)[clusters]
         if divided.any():
-            row = int(np.argmax(divided))
             raise InputError(
                 "folds must not divide a cluster: {row} and other rows of its cluster have different folds. Leave "
                 "folds out to deal whole clusters",
-                row=row,
+                row=int(rows[np.argmax(divided)]),
                 option="folds",
             )
     return Dealing(len(labels), number, clusters, None, labels)

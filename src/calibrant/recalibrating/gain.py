@@ -193,22 +193,17 @@ def recalibration_gain(
     """
     options = FitOptions(score, smoothing, ridge, clip, inner)  # type: ignore[arg-type]
     keep: NDArray[np.bool_] | None = None
+    dealing: Dealing | None = None
     if _is_summary(y):
         data, dealing = _read_summaries(y, prediction, folds, weights, clusters, time)
     else:
-        data = read_calibration(
-            y,
-            prediction,
-            weights=weights,
-            classes=classes,
-            pos_label=pos_label,
-            groups=groups,
-            verb="recalibration_gain",
-        )
+        given = {"weights": weights, "classes": classes, "pos_label": pos_label, "groups": groups}
+        data = read_calibration(y, prediction, **given, verb="recalibration_gain")
         keep = kept_mask(weights)
-        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
     options = check_method(data, method, options)
     _check_scored(data, method, options)
+    if dealing is None:
+        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
     plan = Plan(method, dealing, _repeats(repeats, dealing, data.n), check_level(level), generator(rng))
     return measured_gain(data, options, plan, keep).gain
 
@@ -361,6 +356,8 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
             "probabilities or distributions that they were made from"
         )
+    if method == "venn-abers" and data.count is not None:
+        raise NotApplicableError("venn-abers counts rows and cannot be fitted on cells; pass the rows")
     stepped = method in STEPPED or (method == "one-vs-rest" and options.inner in STEPPED)
     if stepped and options.score == "log":
         name = f"method={method!r}" if method in STEPPED else f"inner={options.inner!r}"
