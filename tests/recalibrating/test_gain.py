@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import skew, t
 
-from calibrant import Quantiles, Sets, recalibration_gain, summarize
+from calibrant import Sets, recalibration_gain, summarize
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.recalibrating.cross_fitting import cross_fit, scores_before
 from calibrant.recalibrating.fitting import fit, read_calibration
@@ -464,13 +464,3 @@ class TestAuto:
         found = recalibrate(y, p, clip=1e-3)
         assert found.method == "temperature"
         assert found.options.clip == 1e-3
-
-    def test_quantiles(self):
-        rng = np.random.default_rng(0)
-        centre = rng.normal(size=200)
-        y = centre + rng.normal(size=200)
-        off = Quantiles(np.stack([centre - 3, centre - 2.3], axis=1), [0.25, 0.5])
-        assert recalibrate(y, off).method == "shift"
-        found = recalibration_gain(y, off)
-        assert found.low > 0
-        assert found.score == "quantile"
