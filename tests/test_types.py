@@ -35,7 +35,8 @@ def program():
         returns = inspect.signature(entry.verb).return_annotation
         for alias, meaning in NAMES.items():
             returns = returns.replace(alias, meaning)
-        space = next((f"{ns}." for ns in ("ranking", "regions") if name in getattr(calibrant, ns).__all__), "")
+        spaces = ("kernel_errors", "ranking", "regions")
+        space = next((f"{ns}." for ns in spaces if name in getattr(calibrant, ns).__all__), "")
         given = "data, data" if entry.outcome else "data"
         lines.append(f"assert_type(cb.{space}{name}({given}), {returns})")
         lines.append(f"cb.{space}{name}({given}, binz=3)")

@@ -140,7 +140,7 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if isinstance(prediction, Distribution):
         raise InputError(
             f"prediction must be probabilities here; got a predictive distribution, {type(prediction).__name__}. "
-            "skce, ucme, skce_test and cme_test take distributions"
+            "skce and skce_test take distributions"
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):

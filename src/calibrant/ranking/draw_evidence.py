@@ -13,7 +13,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import as_compared
-from calibrant.ranking.draw_dependence import DrawLags, dependence_of
+from calibrant.ranking.draw_lags import DrawLags, dependence_of
 
 DEPENDENT_P, DEPENDENT_TAU = 0.001, 1.2  # p-value below which, and τ above which, draws are called dependent
 MAX_DRAWS_COMPARED = 150_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats

@@ -35,6 +35,14 @@ class FitOptions:
                 option="clip",
                 value=self.clip,
             )
+        if self.ridge is not None:
+            parts = self.ridge if isinstance(self.ridge, tuple) and len(self.ridge) == 2 else (self.ridge,)
+            if not all(0 < as_number(part) < math.inf for part in parts):
+                raise InputError(
+                    "ridge must be a number above 0, such as 1.0, or for dirichlet a pair of them; got {value}",
+                    option="ridge",
+                    value=self.ridge,
+                )
 
     @property
     def given(self) -> dict[str, Any]:
@@ -78,14 +86,18 @@ class Parameter:
     Attributes
     ----------
     axes
-        One letter for each axis: "" for a number, "K" for classes, "L" for levels, "m" for a table whose columns all
-        have the same length.
+        One letter for each axis: "" for a number, "K" for classes, "L" for levels, any other letter for a length that
+        all parameters with this letter share, such as "m" for the columns of a table.
     low, high
         The range; both ends are legal.
     infinite
         Whether the parameter may be infinite.
     order
         "rising" or "not falling" along a table; empty for any order.
+    whole
+        Whether the parameter is a whole number.
+    maps
+        The kind of the maps, for a parameter that is a tuple of maps; empty for numbers.
     """
 
     axes: str = ""
@@ -93,6 +105,8 @@ class Parameter:
     high: float = math.inf
     infinite: bool = False
     order: Literal["", "rising", "not falling"] = ""
+    whole: bool = False
+    maps: str = ""
 
 
 @dataclass(frozen=True)

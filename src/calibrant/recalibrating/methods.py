@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from calibrant.recalibrating.method import IDENTITY, Method
+from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
-    "binary": {"identity": IDENTITY},
+    "binary": {
+        "identity": IDENTITY,
+        "temperature": TEMPERATURE,
+        "logistic": LOGISTIC,
+        "beta": BETA,
+        "quadratic": QUADRATIC,
+    },
     "classes": {"identity": IDENTITY},
     "intervals": {"identity": IDENTITY},
     "sets": {"identity": IDENTITY},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from calibrant.inputs.options import DIGITS
 from calibrant.inputs.probabilities import read_unlabelled
 from calibrant.recalibrating.method import USUAL, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS
+from calibrant.report.files import replace_text
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,42 @@ class Recalibration:
         number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
         per_row = _rows_of_groups(self.parameters["groups"], number)
         return self.rule.apply(per_row, prediction, self.options)
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> Path: ...
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+        """Return the map as JSON text, or write it to a file and return the path.
+
+        The text has everything that `apply` needs, the certificate, and the library's version; `compared` and
+        `warnings` are not in it. The map that `from_json` returns gives the same bits.
+
+        Parameters
+        ----------
+        path
+            The file, which is written completely or not at all; None returns the text.
+        """
+        from calibrant.recalibrating.map_file import map_text
+
+        text = map_text(self)
+        if path is None:
+            return text
+        replace_text(path, text + "\n")
+        return Path(path)
+
+    @staticmethod
+    def from_json(path_or_text: str | os.PathLike[str]) -> Recalibration:
+        """Return the map in a JSON file, or in a JSON text.
+
+        Nothing in the file is evaluated, imported by name or unpickled. A file that is not a map, or whose parameters
+        are illegal, is refused with the key.
+        """
+        from calibrant.recalibrating.map_file import read_map
+
+        return read_map(path_or_text)
 
     def bounds(self, p: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two probabilities of Venn-Abers for each score: if the row did not, and if it did happen."""
