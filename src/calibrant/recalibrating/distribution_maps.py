@@ -1,7 +1,7 @@
 """`location-scale`: predictive distributions are moved by one shift and stretched about their means by one scale.
 
-With m the mean of a row, the outcome X of the row becomes m + a + s(X - m). The mean log score has its minimum in closed
-form for `Normal` and `Laplace`. The mean CRPS, E|X' - y| - ½ E|X' - X''|, is jointly convex in a and s for every
+With m the mean of a row, the outcome X of the row becomes m + a + s(X - m). The mean log score has its minimum in
+closed form for `Normal` and `Laplace`. The mean CRPS, E|X' - y| - ½ E|X' - X''|, is jointly convex in a and s for every
 distribution: the first term is a mean of absolute values of linear functions of (a, s), the second is linear in s.
 """
 
@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import FloatArray, locked
+from calibrant.inputs.arrays import FloatArray, refuse_not_finite
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, LocationScale, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
-from calibrant.recalibrating.newton import Local, NoOptimum, minimise
+from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
 from calibrant.scores.crps import between
 
 EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
+SAMPLE = 20_000  # values from which the place of a median is guessed
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 ELSEWHERE = (
     "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
@@ -86,9 +88,11 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     if rows.n < 2:
         raise NotApplicableError("location-scale has 2 parameters and needs at least 2 rows; got 1. Pass more rows")
     share = rows.w / rows.w.sum()
-    spread = np.sqrt(sum(part.weight * (part.offset**2 + _variance(part)) for part in parts))
-    unit = float(share @ spread)  # gradients are those of a problem without units
-    r = (rows.y - mean) / unit
+    spread = _standard_deviation(parts)
+    unit = float(share @ spread)  # the fit is done without units
+    with np.errstate(over="ignore"):
+        r = (rows.y - mean) / unit
+    refuse_not_finite(r, "the distance of y from its mean, in standard deviations,")
     if np.ptp(r) <= EQUAL * (np.abs(rows.y).max() + np.abs(mean).max()) / unit:
         raise NotApplicableError(
             "every outcome lies at the same distance from the mean of its distribution, so the best scale is 0. Pass "
@@ -96,15 +100,20 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
         )
     parts = [part._replace(offset=part.offset / unit, spread=part.spread / unit) for part in parts]
     if options.score == "crps":
-        a, s, value, gradient = _by_crps(parts, share, r, _half_mean_difference(rows.distribution, parts), spread / unit)
+        a, s, value, gradient = _by_crps(parts, share, r, spread / unit)
         return Fit({"shift": a * unit, "scale": s}, value * unit, gradient)
     by_log = _normal_by_log if parts[0].family is Normal else _laplace_by_log
     a, s, value, slope = by_log(share, r, parts[0].spread)
     return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
 
 
-def _variance(part: Part) -> FloatArray:
-    return np.asarray(part.spread**2 if part.family is Normal else 2 * part.spread**2)
+def _standard_deviation(parts: list[Part]) -> FloatArray:
+    largest = max(float(np.maximum(np.abs(part.offset), part.spread).max()) for part in parts)  # squares stay finite
+    variance = np.zeros(len(parts[0].weight))
+    for part in parts:
+        own = (part.spread / largest) ** 2 * (1 if part.family is Normal else 2)
+        variance += part.weight * ((part.offset / largest) ** 2 + own)
+    return np.asarray(largest * np.sqrt(variance))
 
 
 def _normal_by_log(share: FloatArray, r: FloatArray, sigma: FloatArray) -> tuple[float, float, float, float | None]:
@@ -134,25 +143,41 @@ def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]
     >>> median_range(np.array([3.0, 1.0, 2.0]), np.array([1.0, 3.0, 1.0]))
     (1.0, 1.0)
     """
+    total = float(weights.sum())
+    half, rounding = total / 2, 1e-13 * total
+    below = 0.0
+    if values.size > SAMPLE:  # sort only values near the middle, if these are enough
+        near, lighter = _near_middle(values, weights)
+        if lighter < half - rounding and half + rounding < lighter + float(weights[near].sum()):
+            values, weights, below = values[near], weights[near], lighter
     order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    half, rounding = reached[-1] / 2, 1e-13 * reached[-1]
+    reached = below + np.cumsum(weights[order])
     low = int(np.searchsorted(reached, half - rounding))
     high = int(np.searchsorted(reached, half + rounding, side="right"))
     return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
 
 
+def _near_middle(values: FloatArray, weights: FloatArray) -> tuple[NDArray[np.bool_], float]:
+    """Return which values lie where the median of a sample says that it could be, and the weight of those below."""
+    step = values.size // SAMPLE
+    order = np.argsort(values[::step], kind="stable")
+    reached = np.cumsum(weights[::step][order])
+    ends = order[np.searchsorted(reached, reached[-1] * np.array([0.45, 0.55]))]
+    low, high = values[::step][ends]
+    return (values >= low) & (values <= high), float(weights[values < low].sum())
+
+
 def _by_crps(
-    parts: list[Part], share: FloatArray, r: FloatArray, half_difference: FloatArray, spread: FloatArray
+    parts: list[Part], share: FloatArray, r: FloatArray, spread: FloatArray
 ) -> tuple[float, float, float, float]:
     """Return shift, scale, mean CRPS and largest component of its gradient, by Newton's method from the log score."""
-    gini = float(share @ half_difference)
+    half_difference = float(share @ _half_mean_difference(parts))
 
     def crps(point: FloatArray) -> Local:
         a, s = point
         if s <= 0:
             return Local(math.inf, np.zeros(2), np.eye(2))
-        value, gradient, hessian = -s * gini, np.array([0.0, -gini]), np.zeros((2, 2))
+        value, gradient, hessian = -s * half_difference, np.array([0.0, -half_difference]), np.zeros((2, 2))
         for part in parts:
             z = (a + s * part.offset - r) / (s * part.spread)
             distance, by_centre, by_spread, density = _absolute(part.family, z)
@@ -167,7 +192,7 @@ def _by_crps(
     start = np.array(_normal_by_log(share, r, spread)[:2])
     try:
         found = minimise(crps, start)
-    except NoOptimum:
+    except NoOptimumError:
         raise NotApplicableError(
             "the mean CRPS has no minimum with a positive scale on these rows: too many outcomes lie at the same "
             "distance from the mean of their distribution. Pass more rows"
@@ -176,7 +201,7 @@ def _by_crps(
 
 
 def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return E|z + Z| of a standard distribution, its derivative by z, E|z + Z| less z times that, and twice the density."""
+    """Return A(z) = E|z + Z| of a standard distribution, A'(z), A(z) - z A'(z), and twice the density at z."""
     if family is Normal:
         from scipy.special import erf
 
@@ -189,10 +214,10 @@ def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, F
     return size + decay, by_centre, decay * (1 + size), decay
 
 
-def _half_mean_difference(distribution: Distribution, parts: list[Part]) -> FloatArray:
-    """Return ½ E|X - X'| of each row, in the units of the parts."""
-    total = np.zeros(distribution.n)
-    built = [_built(part) for part in parts]
+def _half_mean_difference(parts: list[Part]) -> FloatArray:
+    """Return ½ E|X - X'| of each row."""
+    total = np.zeros(len(parts[0].weight))
+    built = [_built(part.family, part.offset, part.spread) for part in parts]
     for k, (one, part) in enumerate(zip(built, parts, strict=True)):
         total += 0.5 * part.weight**2 * between(one, one)
         for other, earlier in zip(built[:k], parts[:k], strict=True):
@@ -200,21 +225,16 @@ def _half_mean_difference(distribution: Distribution, parts: list[Part]) -> Floa
     return total
 
 
-def _built(part: Part) -> Normal | Laplace:
-    return Normal(part.offset, part.spread) if part.family is Normal else Laplace(part.offset, part.spread)
+def _built(family: type[LocationScale], location: FloatArray, spread: FloatArray) -> Normal | Laplace:
+    return Normal(location, spread) if family is Normal else Laplace(location, spread)
 
 
 def apply_location_scale(parameters: Parameters, prediction: Distribution, options: FitOptions) -> Distribution:
     """Return distributions of the same class, moved and stretched about the mean of each row."""
     a, s = float(parameters["shift"]), float(parameters["scale"])
     mean, parts = _parts(prediction)
-    moved = [_placed(part, mean + (a + s * part.offset), s * part.spread) for part in parts]
-    return prediction._with(components=tuple(moved)) if isinstance(prediction, Mixture) else moved[0]
-
-
-def _placed(part: Part, location: FloatArray, spread: FloatArray) -> LocationScale:
-    """Return the component at another place; like every distribution it must be finite and have a spread."""
-    return part.family(location, spread)
+    moved = tuple(_built(part.family, mean + (a + s * part.offset), s * part.spread) for part in parts)
+    return prediction._with(components=moved) if isinstance(prediction, Mixture) else moved[0]
 
 
 LOCATION_SCALE = Method(

@@ -11,12 +11,13 @@ from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.errors import InputError, shown
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
+from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions
-from calibrant.recalibrating.methods import METHODS, SCORES
+from calibrant.recalibrating.methods import INSTEAD, METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
 KIND_OF_ROWS = {
@@ -120,7 +121,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     known = METHODS[data.kind]
     if not isinstance(method, str) or (method != "auto" and method not in known):
         raise InputError(
-            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
+            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}"
+            f"{INSTEAD.get((data.kind, str(method)), '')}",
             option="method",
         )
     used = {"groups"} & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
@@ -130,8 +132,11 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             takers = [other for other, one in known.items() if name in one.uses]
             where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
-    scores = SCORES[data.kind]
+    scores = list(SCORES[data.kind])
     if options.score is None:
-        return replace(options, score=next(iter(scores), None))
+        convex = isinstance(getattr(data.rows, "distribution", None), Mixture)  # its log score is not
+        return replace(options, score="crps" if convex else next(iter(scores), None))
+    if not scores:
+        raise InputError(f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score")
     check_choice("score", options.score, *scores)
     return options
