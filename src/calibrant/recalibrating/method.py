@@ -132,6 +132,8 @@ class Method:
         logarithm of the applied map; None if it is not.
     check
         Refuses parameters that do not belong together, such as a lower bound above its upper bound.
+    bounds
+        From parameters, scores and options to a lower and an upper probability; None for maps that have no bounds.
     """
 
     fit: Callable[[Any, FitOptions], Fit]
@@ -141,6 +143,7 @@ class Method:
     count: Callable[[int], int] = lambda columns: 0
     log_scores: Callable[[Parameters, Any, FitOptions], FloatArray] | None = None
     check: Callable[[Parameters], None] | None = None
+    bounds: Callable[[Parameters, FloatArray, FitOptions], tuple[FloatArray, FloatArray]] | None = None
 
 
 def _fit_identity(rows: Any, options: FitOptions) -> Fit:

@@ -10,6 +10,7 @@ from calibrant.recalibrating.pit_maps import CDF_PIT, QUANTILE_PIT, SAMPLE_PIT
 from calibrant.recalibrating.region_maps import QUANTILE_SHIFT, RELEVEL, SCALE, SHIFT, SHIFT_EACH_END
 from calibrant.recalibrating.sample_maps import SAMPLE_LOCATION_SCALE
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
+from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
     "binary": {
@@ -18,6 +19,9 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "logistic": LOGISTIC,
         "beta": BETA,
         "quadratic": QUADRATIC,
+        "isotonic": ISOTONIC,
+        "centred-isotonic": CENTRED_ISOTONIC,
+        "venn-abers": VENN_ABERS,
     },
     "classes": {"identity": IDENTITY},
     "intervals": {"identity": IDENTITY, "shift": SHIFT, "shift-each-end": SHIFT_EACH_END, "scale": SCALE},

@@ -198,7 +198,9 @@ class Recalibration:
 
     def bounds(self, p: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two probabilities of Venn-Abers for each score: if the row did not, and if it did happen."""
-        raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
+        if self.rule.bounds is None:
+            raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
+        return self.rule.bounds(self.parameters, self._checked(p), self.options)
 
 
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
