@@ -55,7 +55,11 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     """Fit one method on checked rows."""
     rule = METHODS[data.kind][method]
     levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
-    found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    kept = getattr(data.rows, "keep", None)
+    try:
+        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    except InputError as problem:  # rows are named by their number among those of the caller
+        raise _among(problem, None if kept is None else np.flatnonzero(kept)) from None
     return Recalibration(
         data.kind,
         method,
@@ -72,10 +76,21 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     )
 
 
+def _among(problem: InputError, rows: Any) -> InputError:
+    """Return an error on one of some rows with the number of that row among all of them."""
+    return problem if problem.row is None or rows is None else problem.within(row=int(rows[problem.row]))
+
+
 def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
     """Fit one map for each group."""
     rule = METHODS[data.kind][method]
-    fits = [rule.fit(data.rows.take(np.flatnonzero(data.group == g)), options) for g in range(len(data.groups or ()))]
+    fits = []
+    for g in range(len(data.groups or ())):
+        rows = np.flatnonzero(data.group == g)
+        try:
+            fits.append(rule.fit(data.rows.take(rows), options))
+        except InputError as problem:
+            raise _among(problem, rows) from None
     said = [
         f"group {label}: {sentence}"
         for label, one in zip(data.groups or (), fits, strict=True)
@@ -137,6 +152,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
         convex = isinstance(getattr(data.rows, "distribution", None), Mixture)  # its log score is not
         return replace(options, score="crps" if convex else next(iter(scores), None))
     if not scores:
-        raise InputError(f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score")
+        raise InputError(
+            f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
+        )
     check_choice("score", options.score, *scores)
     return options

@@ -70,6 +70,8 @@ def pit_table(u: FloatArray, below: int = 0, above: int = 0, ends: tuple[float, 
     if ends is not None and ends[1] not in knots[-1:]:
         knots, values = np.r_[knots, ends[1]], np.r_[values, (n + 1 - above) / (n + 1)]
     inside = (knots > 0) & (knots < 1)
+    if not inside.any():
+        raise NotApplicableError("every PIT is 0 or 1, so there is nothing between them to recalibrate")
     return Table(knots[inside], values[inside])
 
 

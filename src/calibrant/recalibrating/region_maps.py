@@ -59,10 +59,11 @@ def rows_needed(level: float) -> int:
 
 def _too_few(level: float, w: FloatArray, what: str, nominal: float | None = None) -> str:
     """Say that there are too few rows for a finite quantile at `level`, which the level `nominal` takes."""
-    rows = f"{w.size} row{'' if w.size == 1 else 's'}" + ("" if (w == w[0]).all() else " of unequal weight")
+    rows = f"are {w.size} rows" if w.size > 1 else "is 1 row"
+    unequal = "" if (w == w[0]).all() else " of unequal weight"
     return (
         f"level {level if nominal is None else nominal:.10g} takes at least {rows_needed(level)} rows of equal weight; "
-        f"there are {rows}, so {what}"
+        f"there {rows}{unequal}, so {what}"
     )
 
 
@@ -194,7 +195,7 @@ def _nested(prediction: Intervals, lower: FloatArray, upper: FloatArray) -> Inte
     return prediction._with(lower=locked(low), upper=locked(high))
 
 
-_SHIFT = Parameter("L", low=-LARGEST, infinite=True)
+_SHIFT = Parameter("L", low=-LARGEST, infinite=True, single=True)
 
 SHIFT = Method(fit_shift, apply_shift, {"shift": _SHIFT}, ("groups",), lambda levels: levels)
 SHIFT_EACH_END = Method(
@@ -205,7 +206,11 @@ SHIFT_EACH_END = Method(
     lambda levels: 2 * levels,
 )
 SCALE = Method(
-    fit_scale, apply_scale, {"scale": Parameter("L", low=0.0, infinite=True)}, ("groups",), lambda levels: levels
+    fit_scale,
+    apply_scale,
+    {"scale": Parameter("L", low=0.0, infinite=True, single=True)},
+    ("groups",),
+    lambda levels: levels,
 )
 
 
@@ -266,14 +271,17 @@ def apply_relevel(parameters: Parameters, prediction: Sets, options: FitOptions)
 
 def _check_columns(parameters: Parameters) -> None:
     column = np.atleast_1d(parameters["column"])
-    if (column != np.round(column)).any() or (column > column.size).any():
-        raise InputError(
-            f"column must contain whole numbers from 0 to {column.size}, one for each level; got {column.tolist()}"
-        )
+    if (column > column.size).any():
+        raise InputError(f"column must be at most {column.size}, the number of levels; got {column.tolist()}")
 
 
 RELEVEL = Method(
-    fit_relevel, apply_relevel, {"column": Parameter("L", low=0.0)}, (), lambda levels: levels, check=_check_columns
+    fit_relevel,
+    apply_relevel,
+    {"column": Parameter("L", low=0.0, whole=True, single=True)},
+    (),
+    lambda levels: levels,
+    check=_check_columns,
 )
 
 
@@ -310,7 +318,7 @@ def apply_quantile_shift(parameters: Parameters, prediction: Quantiles, options:
 QUANTILE_SHIFT = Method(
     fit_quantile_shift,
     apply_quantile_shift,
-    {"shift": Parameter("L", infinite=True)},
+    {"shift": Parameter("L", infinite=True, single=True)},
     (),
     lambda levels: levels,
 )

@@ -21,7 +21,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_finite, locked, refuse_not_finite
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.recalibrating.distribution_maps import median_range
+from calibrant.recalibrating.distribution_maps import EQUAL, median_range
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
 
 FLAT = 1e-12  # slope that is taken for 0, in units of the mean distance of draws from their mean
@@ -121,20 +121,26 @@ def _fit_column(
     where = "" if coordinate is None else f" (coordinate {coordinate})"
     M = draws.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = draws.mean(axis=1)
+        mean = _row_means(draws)[:, 0]
         d, r = draws - mean[:, None], y - mean
     refuse_not_finite(d, "the distance of draws from their mean", axes=("row", "draw"))
     refuse_not_finite(r, "the distance of y from the mean of its draws")
     spread, width = float(share @ np.abs(d).mean(axis=1)), float(share @ np.abs(r - np.average(r, weights=share)))
     if spread == 0:
         raise NotApplicableError(f"the draws of each row are all equal{where}; no scale can spread them")
-    if width == 0:
+    if np.ptp(r) <= EQUAL * (np.abs(y).max() + np.abs(mean).max()):
         raise NotApplicableError(_no_scale(where))
     d, r = d / spread, r / width
     place = 2 * np.arange(1, M + 1) - M - 1
     g = float(share @ (np.sort(d, axis=1) @ place)) / (M * (M - 1))
     best = _lowest(Residuals(d, r, share, g), where)
     return (best.low / 2 + best.high / 2) * width, best.s * (width / spread), best.value * width
+
+
+def _row_means(draws: FloatArray) -> FloatArray:
+    """Return the mean of each row's draws, (n, 1, ...); that of equal draws is their value, without rounding."""
+    mean = draws.mean(axis=1, keepdims=True)
+    return np.asarray(np.clip(mean, draws.min(axis=1, keepdims=True), draws.max(axis=1, keepdims=True)))
 
 
 def _no_scale(where: str) -> str:
@@ -211,7 +217,7 @@ def apply_location_scale(parameters: Parameters, prediction: Samples, options: F
     if prediction.log_densities is not None:
         warn_log_density(stacklevel=4)
     draws = prediction.draws
-    mean = draws.mean(axis=1, keepdims=True)
+    mean = _row_means(draws)
     moved = locked((mean + shift) + scale * (draws - mean))
     return prediction._with(held=moved, log_densities=None, finite=is_finite(moved))
 
@@ -231,10 +237,16 @@ def _draws_shape(shape: tuple[int, ...]) -> str:
     return f"(n, M, {shape[0]})" if shape else "(n, M)"
 
 
+def _check_shapes(parameters: Parameters) -> None:
+    if np.shape(parameters["shift"]) != np.shape(parameters["scale"]):
+        raise InputError("shift and scale must both be numbers, or lists with one number for each coordinate")
+
+
 SAMPLE_LOCATION_SCALE = Method(
     fit_location_scale,
     apply_location_scale,
-    {"shift": Parameter("D"), "scale": Parameter("D", low=0.0)},
+    {"shift": Parameter("D", single=True), "scale": Parameter("D", low=0.0, single=True)},
     ("score",),
     lambda columns: 2,
+    check=_check_shapes,
 )
