@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from calibrant.recalibrating.class_maps import ONE_VS_REST
+from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
 from calibrant.recalibrating.distribution_maps import LOCATION_SCALE
 from calibrant.recalibrating.method import IDENTITY, Method
 from calibrant.recalibrating.pit_maps import CDF_PIT, QUANTILE_PIT, SAMPLE_PIT
 from calibrant.recalibrating.region_maps import QUANTILE_SHIFT, RELEVEL, SCALE, SHIFT, SHIFT_EACH_END
 from calibrant.recalibrating.sample_maps import SAMPLE_LOCATION_SCALE
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
+from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
 from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
@@ -23,7 +26,14 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "centred-isotonic": CENTRED_ISOTONIC,
         "venn-abers": VENN_ABERS,
     },
-    "classes": {"identity": IDENTITY},
+    "classes": {
+        "identity": IDENTITY,
+        "temperature": CLASS_TEMPERATURE,
+        "vector": VECTOR,
+        "matrix": MATRIX,
+        "dirichlet": DIRICHLET,
+        "one-vs-rest": ONE_VS_REST,
+    },
     "intervals": {"identity": IDENTITY, "shift": SHIFT, "shift-each-end": SHIFT_EACH_END, "scale": SCALE},
     "sets": {"identity": IDENTITY, "relevel": RELEVEL},
     "quantiles": {"identity": IDENTITY, "shift": QUANTILE_SHIFT, "pit": QUANTILE_PIT},
