@@ -3,8 +3,8 @@
     python -m benchmarks.validity.ranks_power [--quick] [--state FILE] [--processes 2]
 
 All tests see the same draws. Other packages are measured if they are installed: `pip install sbi arviz`, and a
-matplotlib before 3.11, without which arviz cannot be imported. A run can be interrupted and resumed. `--quick` makes few
-repeats to see that everything runs; nothing of it is kept.
+matplotlib before 3.11, without which arviz cannot be imported. A run can be interrupted and resumed. `--quick` makes
+few repeats to see that everything runs; nothing of it is kept.
 """
 
 from __future__ import annotations
