@@ -176,7 +176,7 @@ PEERS: dict[str, tuple[str, RankTest]] = {
 }
 
 
-def tests() -> dict[str, RankTest]:
+def available_tests() -> dict[str, RankTest]:
     """Return the tests that can be made here."""
     return {**TESTS, **{name: test for name, (package, test) in PEERS.items() if find_spec(package)}}
 
@@ -189,7 +189,7 @@ def of_ranks(cell: Cell, rng: Rng) -> Counts:
     M = draws_of(cell)
     y, draws, _ = drawn(rng, cell.design, cell.n, M)
     ranks = (draws < y[:, None]).sum(axis=1)
-    return {name: int(test(ranks, M, rng)) for name, test in tests().items()}
+    return {name: int(test(ranks, M, rng)) for name, test in available_tests().items()}
 
 
 def of_vectors(cell: Cell, rng: Rng) -> Counts:
@@ -367,9 +367,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     show_table(report, ordered, RANKS, f"One quantity, {REPEATS[RANKS]:,} sets")
     report.say()
     report.say(f"chi-square of SBC: bins of at least {ROWS_PER_BIN} rows that divide the ranks evenly. The band of")
-    report.say(
-        "uniformity_test is that of Säilynoja et al. (2022) with an exact level; arviz simulates or optimises it."
-    )
+    report.say("uniformity_test is that of Säilynoja et al. (2022) with an exact level. plot_ecdf of arviz finds it by")
+    report.say("optimisation if it is told that ranks are whole numbers; plot_ecdf_pit takes ranks for PITs r/M.")
     show_table(report, ordered, JOINT, f"Two coordinates, {REPEATS[JOINT]} sets")
     show_table(report, ordered, PLACE, f"Ranks against two covariates, {REPEATS[PLACE]} sets")
     show_classifier(report, ordered)
