@@ -23,6 +23,7 @@ from benchmarks.runner import SORT, SORTS, Report, added_memory, best_fresh_seco
 import calibrant as cb
 from calibrant import Intervals, Quantiles, Samples
 from calibrant.core import dispatch
+from calibrant.core.catalogue import find
 
 LEVEL = 0.9
 TAUS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -100,15 +101,15 @@ def hide_numba() -> None:
 
 
 def fixed_hsic(y: Any, intervals: Any) -> float:
-    return cb.coverage_hsic(y, intervals, scale=SCALES[0], coverage_scale=SCALES[1], root=True)
+    return cb.regions.coverage_hsic(y, intervals, scale=SCALES[0], coverage_scale=SCALES[1], root=True)
 
 
 def median_hsic(y: Any, intervals: Any) -> float:
-    return cb.coverage_hsic(y, intervals)
+    return cb.regions.coverage_hsic(y, intervals)
 
 
 def exponential_hsic(y: Any, intervals: Any) -> float:
-    return cb.coverage_hsic(y, intervals, kernel="exponential")
+    return cb.regions.coverage_hsic(y, intervals, kernel="exponential")
 
 
 def mapie_hsic(y: Any, intervals: Any) -> float:
@@ -119,7 +120,7 @@ def mapie_hsic(y: Any, intervals: Any) -> float:
 
 
 def stratified(y: Any, intervals: Any) -> float:
-    return cb.size_stratified_coverage(y, intervals)
+    return cb.regions.size_stratified_coverage(y, intervals)
 
 
 # A mean of row scores, and the arrays that it has to read: those are what one pass is a pass over.
@@ -127,7 +128,7 @@ MEANS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "coverage": ("intervals", cb.coverage),
     "width": ("bounds", lambda y, p: cb.width(p)),
     "interval_score": ("intervals", cb.interval_score),
-    "coverage_width_criterion": ("intervals", cb.coverage_width_criterion),
+    "coverage_width_criterion": ("intervals", cb.regions.coverage_width_criterion),
     "coverage, quantiles": ("quantiles", cb.coverage),
     "quantile_score": ("quantiles", cb.quantile_score),
     "weighted_interval_score": ("quantiles", cb.weighted_interval_score),
@@ -223,7 +224,7 @@ def memory_of_means(report: Report, n: int) -> None:
     calls = {
         "coverage": (cb.coverage, interval_rows),
         "interval_score": (cb.interval_score, interval_rows),
-        "coverage_width_criterion": (cb.coverage_width_criterion, interval_rows),
+        "coverage_width_criterion": (cb.regions.coverage_width_criterion, interval_rows),
         "size_stratified_coverage": (stratified, interval_rows),
         "quantile_score": (cb.quantile_score, quantile_rows),
         "weighted_interval_score": (cb.weighted_interval_score, quantile_rows),
@@ -239,7 +240,7 @@ def _called(name: str, y: Any, prediction: Any) -> Any:
     if name == "stratified":
         return stratified(y, prediction)
     with numba_body():
-        return getattr(cb, name)(y, prediction)
+        return find(name).verb(y, prediction)
 
 
 def time_stratified(report: Report, n: int, rounds: int) -> None:
@@ -335,7 +336,7 @@ def time_others(report: Report, n: int) -> None:
 
 def _slab(y: Any, p: Any) -> Any:
     features = np.random.default_rng(1).normal(size=(len(y), 5))
-    return cb.worst_slab_coverage(y, p, features=features, rng=0)
+    return cb.regions.worst_slab_coverage(y, p, features=features, rng=0)
 
 
 def time_first_calls(report: Report, rounds: int) -> None:
@@ -343,10 +344,10 @@ def time_first_calls(report: Report, rounds: int) -> None:
     calls = [
         *(f"coverage({given})" for given in ("y, one", "y, several", "k, sets", "y, q")),
         *("width(one)", "width(sets)", "width(one, statistic='median')"),
-        *("interval_score(y, one)", "interval_score(y, several)", "coverage_width_criterion(y, one)"),
+        *("interval_score(y, one)", "interval_score(y, several)", "regions.coverage_width_criterion(y, one)"),
         *("quantile_score(y, q)", "weighted_interval_score(y, q)", "weighted_interval_score(y, several)"),
-        *("coverage_hsic(y, one)", "coverage_hsic(k, sets)"),
-        *("size_stratified_coverage(y, one)", "size_stratified_coverage(k, sets)"),
+        *("regions.coverage_hsic(y, one)", "regions.coverage_hsic(k, sets)"),
+        *("regions.size_stratified_coverage(y, one)", "regions.size_stratified_coverage(k, sets)"),
         *("coverage_gap(y, one, groups=g)", "coverage_gap(k, sets)"),
         *("interval('coverage', y, one)", "interval('crps', y, law)"),
         *("coverage_curve(y, several)", "coverage_curve(y, one, groups=g)", "coverage_curve(y, one, groups='size')"),
@@ -358,7 +359,7 @@ def time_first_calls(report: Report, rounds: int) -> None:
         *("sharpness(law)", "sharpness(draws)", "pit(y, law)", "pit(y, draws, rng=0)", "pit(y, q, rng=0)"),
         *("pit_histogram(y, draws)", "pit_histogram(y, q)", "reliability_curve(y, q)"),
         *("decompose(y, q)", "decompose(y, draws)", "decompose(y, law)", "decompose(y, draws, method='hersbach')"),
-        "worst_slab_coverage(y, one, features=v, directions=20, rng=0)",
+        "regions.worst_slab_coverage(y, one, features=v, directions=20, rng=0)",
     ]
     longer = {"regions.coverage_hsic_test(y, one)": "999 permutations"}
     statements = {call: (SMALL_ROWS, f"cb.{call}\nassert 'numba' not in sys.modules") for call in calls}

@@ -301,12 +301,12 @@ def time_first_calls(report: Report) -> None:
     cases = (  # verb, options, kinds of prediction, whether it has no replicates
         ("skce", "", tuple(kinds), True),
         ("mmce", "", ("binary", "classes"), True),
-        ("ucme", "locations=10", tuple(kinds), True),
+        ("kernel_errors.ucme", "locations=10", tuple(kinds), True),
         ("ece", "notion='canonical'", ("classes",), True),
         ("skce_test", "method='block'", tuple(kinds), True),
         ("skce_test", "method='bootstrap'", tuple(kinds), False),
         ("skce_test", "method='resample'", ("binary", "classes"), False),
-        ("cme_test", "locations=10", tuple(kinds), False),
+        ("kernel_errors.cme_test", "locations=10", tuple(kinds), False),
     )
     calls, judged = {}, set()
     for verb, options, fitting, at_once in cases:

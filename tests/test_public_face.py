@@ -4,6 +4,7 @@ import inspect
 import re
 import subprocess
 import sys
+from pathlib import Path
 from types import FunctionType, ModuleType
 
 import pytest
@@ -14,7 +15,9 @@ from calibrant.core.catalogue import entries, find
 ENTRIES = entries()
 SHARED = ("weights", "classes", "pos_label")
 EXPORTED = {name: getattr(calibrant, name) for name in calibrant.__all__}
-SUBJECTS = (calibrant.probabilities, calibrant.ranking, calibrant.regions)  # with verbs that are not typed every day
+# with verbs that are not typed every day
+SUBJECTS = (calibrant.probabilities, calibrant.kernel_errors, calibrant.ranking, calibrant.regions)
+LAZY = (calibrant.points, calibrant.kernels, calibrant.results, calibrant.summaries, *SUBJECTS)
 VERBS = EXPORTED | {name: getattr(subject, name) for subject in SUBJECTS for name in subject.__all__}
 FUNCTIONS = {name: value for name, value in VERBS.items() if isinstance(value, FunctionType)}
 
@@ -28,14 +31,34 @@ class TestNames:
             if not name.startswith("_") and not isinstance(value, ModuleType)
         }
         assert public | modules == {name for name in calibrant.__all__ if not name.startswith("_")}
-        spaces = "errors examples kernels points probabilities ranking regions results summaries"
+        spaces = "errors examples kernel_errors kernels points probabilities ranking regions results summaries"
         assert modules == set(spaces.split())
 
     def test_completion_lists_public_names_only(self):
-        for package in (calibrant, calibrant.points, *SUBJECTS):
+        for package in (calibrant, *LAZY):
             assert {name for name in dir(package) if not name.startswith("__")} == {
                 name for name in package.__all__ if not name.startswith("__")
             }
+
+    def test_names_of_other_namespaces_are_refused_with_a_pointer(self, for_each):
+        def check(space):
+            for name in space.__all__:
+                with pytest.raises(AttributeError, match=rf"'{name}'; it is {space.__name__}\.{name}$"):
+                    getattr(calibrant, name)
+
+        for_each(list(LAZY), check)
+        with pytest.raises(
+            AttributeError, match=r"module 'calibrant.points' has no attribute 'ece'; it is calibrant\.ece$"
+        ):
+            _ = calibrant.points.ece
+        with pytest.raises(AttributeError, match=r"module 'calibrant' has no attribute 'ecce'$"):
+            _ = calibrant.ecce
+
+    def test_no_module_stands_where_a_verb_is_exported(self):
+        for package in (calibrant, calibrant.points, calibrant.kernels, *SUBJECTS):
+            inside = {path.stem for path in Path(package.__file__).parent.iterdir()}
+            modules = {name for name in package.__all__ if isinstance(getattr(package, name), ModuleType)}
+            assert not inside & (set(package.__all__) - modules)
 
     def test_a_name_stands_in_one_place(self):
         assert len(VERBS) == len(EXPORTED) + sum(len(subject.__all__) for subject in SUBJECTS)

@@ -28,8 +28,9 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import norm, poisson
 
-from calibrant import Intervals, Normal, Quantiles, Samples, Sets, joint_ranks
+from calibrant import Intervals, Normal, Quantiles, Samples, Sets
 from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.ranking import joint_ranks
 
 Rng = np.random.Generator
 Labels = NDArray[np.int64]

@@ -291,7 +291,7 @@ def of_case(case: str, n: int, rng: Rng) -> tuple[str, Any, float]:
 def slab(data: Data, rng: Rng) -> Counts:
     options = {"features": data.further["features"], "directions": DIRECTIONS, "rng": rng}
     found = cb.interval("worst_slab_coverage", data.y, data.prediction, level=1 - LEVEL, **options)
-    within = cb.worst_slab_coverage(data.y, data.prediction, search=None, **options)
+    within = cb.regions.worst_slab_coverage(data.y, data.prediction, search=None, **options)
     values = {"split": found.estimate, "in-sample": within}
     squared = {f"{name}, squared": value * value for name, value in values.items()}
     return {SLAB: int(not found.low <= 0.9 <= found.high), **values, **squared}

@@ -35,8 +35,9 @@ from benchmarks.validity.kernel_designs import (
 from scipy.stats import binom
 from scipy.stats import f as f_distribution
 
-from calibrant import cme_test, consistency_test, ece, skce, skce_test
+from calibrant import consistency_test, ece, skce, skce_test
 from calibrant.errors import InputError, NotApplicableError
+from calibrant.kernel_errors import cme_test
 
 LEVEL = 0.05
 RANGE = 0.999  # of the binomial distribution around the level

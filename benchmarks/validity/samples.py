@@ -257,15 +257,15 @@ def summaries(data: Vectors, rng: Rng, verbs: tuple[str, ...]) -> Iterator[tuple
         if name == MARGINALS:
             yield name, summarize(cb.ranks, y, samples)
         elif name == ENERGY:
-            yield name, summarize(cb.energy_ranks, y, samples, log_density_y=log_density_y)
+            yield name, summarize(cb.ranking.energy_ranks, y, samples, log_density_y=log_density_y)
         elif name == OTHER:
-            yield name, summarize(cb.tarp_ranks, y, samples, references="other", rng=rng)
+            yield name, summarize(cb.ranking.tarp_ranks, y, samples, references="other", rng=rng)
         elif name == FITTED:
-            yield name, summarize(cb.tarp_ranks, y, samples, covariates=x, rng=rng)
+            yield name, summarize(cb.ranking.tarp_ranks, y, samples, covariates=x, rng=rng)
         elif name == LIKELIHOOD:
             yield name, summarize(cb.ranks, y, samples, quantity=designs.likelihood, covariates=x)
         else:
-            yield name, summarize(cb.joint_ranks, y, samples, method=name, rng=rng)
+            yield name, summarize(cb.ranking.joint_ranks, y, samples, method=name, rng=rng)
 
 
 def rejections(data: Vectors, rng: Rng, verbs: tuple[str, ...]) -> Counts:
@@ -301,7 +301,7 @@ def references(cell: Cell, rng: Rng) -> Counts:
     quoted, spread = REFERENCES[cell.design]
     y, samples, _, x = designs.vectors(rng, cell.n, POWER_DRAWS, 3, cell.truth, spread=spread)
     points = "other" if quoted == OTHER else x + rng.standard_normal(x.shape)
-    ranks = summarize(cb.tarp_ranks, y, samples, references=points, rng=rng)
+    ranks = summarize(cb.ranking.tarp_ranks, y, samples, references=points, rng=rng)
     return {f"{quoted}, {method}": rejects(ranks, method=method) for method in JUDGED_BY}
 
 
@@ -311,7 +311,7 @@ def few_rows(cell: Cell, rng: Rng) -> Counts:
     y, samples, _, x = designs.vectors(rng, cell.n, FEW_DRAWS, 3, CALIBRATED)
     x = np.column_stack([x, rng.standard_normal((cell.n, more))])
     given = {OTHER: {"references": "other"}, FITTED: {"covariates": x}}
-    found = {name: summarize(cb.tarp_ranks, y, samples, rng=rng, **options) for name, options in given.items()}
+    found = {name: summarize(cb.ranking.tarp_ranks, y, samples, rng=rng, **options) for name, options in given.items()}
     return {
         f"{name}, {method}": rejects(ranks, method=method, rng=rng)
         for name, ranks in found.items()

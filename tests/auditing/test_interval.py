@@ -29,8 +29,8 @@ from calibrant.auditing.no_interval import no_interval
 from calibrant.core.catalogue import NoOptions, entries
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels.kernel import Exponential
+from calibrant.regions.slabs import worst_slab_coverage
 from calibrant.regions.width import width
-from calibrant.regions.worst_slab_coverage import worst_slab_coverage
 from calibrant.scores.crps import crps
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 from calibrant.summaries import Summary

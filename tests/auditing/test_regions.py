@@ -11,9 +11,9 @@ from calibrant.auditing.interval import interval
 from calibrant.core.findings import Setting
 from calibrant.inputs.rows import QuantileRows
 from calibrant.regions.claims import smallest_seen
-from calibrant.regions.coverage_hsic import coverage_hsic_test
 from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
+from calibrant.regions.hsic import coverage_hsic_test
 from calibrant.regions.lines import Rule, central_table, level_lines, line_pvalues
 from calibrant.regions.sizes import size_stratified_coverage
 from calibrant.regions.width import width
@@ -119,7 +119,7 @@ class TestMeasurements:
         assert coverage.columns["nominal"] == table.columns["nominal"] == tuple(levels)
         assert table.columns["mean width"] == pytest.approx(tuple(width(predicted)), rel=1e-12)
         assert table.columns["interval score"] == pytest.approx(interval_score(Y, predicted))
-        assert table.columns["HSIC"] == pytest.approx(cb.coverage_hsic(Y, predicted))
+        assert table.columns["HSIC"] == pytest.approx(cb.regions.coverage_hsic(Y, predicted))
 
     def test_infinite_widths(self):
         lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)

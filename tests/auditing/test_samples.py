@@ -99,7 +99,7 @@ class TestNumbers:
         assert found["explain.spread"].interval == pytest.approx((errors.spread_low, errors.spread_high), rel=1e-11)
         assert found["explain.shift"].value == pytest.approx(said.shift, rel=1e-11)
         assert found["crps"].value == pytest.approx(cb.crps(Y, draws, fair=True), rel=1e-12)
-        assert found["contraction"].value == pytest.approx(cb.contraction(Y, draws), rel=1e-11)
+        assert found["contraction"].value == pytest.approx(cb.ranking.contraction(Y, draws), rel=1e-11)
         held = np.mean(np.abs(2 * cb.ranks(Y, draws) - M) <= M - 2 * 2)  # ranks 2 to 47 of 49
         assert found["coverage.0.92"].value == pytest.approx(held)
 

@@ -18,7 +18,6 @@ from calibrant import (
     Samples,
     ScipyDistribution,
     Sets,
-    cme_test,
     decompose,
     skce,
     skce_test,
@@ -30,6 +29,7 @@ from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.kernel_errors import cme_test
 from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)

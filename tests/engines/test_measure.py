@@ -191,10 +191,10 @@ def test_groups_of_different_names_do_not_merge():
 
 def test_one_batch_has_the_locations_of_all_rows():
     """`rng` draws the locations of ucme, not the batch; rows of several batches have no locations in common."""
-    assert cb.measure("ucme", [(Y, P)])["ucme"].value == cb.ucme(Y, P)
+    assert cb.measure("ucme", [(Y, P)])["ucme"].value == cb.kernel_errors.ucme(Y, P)
     with pytest.raises(SummaryError, match=r"Pass the same options to all batches, .*such as locations="):
         cb.measure("ucme", [(Y[:500], P[:500]), (Y[500:], P[500:])])
-    given = partial(cb.ucme, locations=([0.2, 0.7], [1, 0]), kernel=cb.kernels.Exponential(0.5))
+    given = partial(cb.kernel_errors.ucme, locations=([0.2, 0.7], [1, 0]), kernel=cb.kernels.Exponential(0.5))
     (found,) = cb.measure(given, [(Y[:500], P[:500]), (Y[500:], P[500:])]).values()
     assert found.value == pytest.approx(given(Y, P), rel=1e-12)
 

@@ -92,12 +92,12 @@ class TestUnequalNumbers:
         rng = np.random.default_rng(3)
         y = rng.normal(size=(60, 2))
         samples = cb.Samples([rng.normal(size=(m, 2)) for m in rng.integers(9, 20, 60)])
-        assert cb.joint_ranks(y, samples, rng=0).max() <= 9
+        assert cb.ranking.joint_ranks(y, samples, rng=0).max() <= 9
         found = cb.audit(y, samples, resamples=19)
         assert found.verdict.status != "miscalibrated"
         assert any("of 9 draws each" in caveat for caveat in found.findings.caveats)
 
-    @pytest.mark.parametrize("verb", [cb.crps, cb.z_scores, cb.energy_score, cb.contraction])
+    @pytest.mark.parametrize("verb", [cb.crps, cb.ranking.z_scores, cb.energy_score, cb.ranking.contraction])
     def test_scores_need_equal_numbers(self, verb, refusal):
         y, draws = unequal(30)
         assert "samples.thin(rng=0)" in refusal(verb, y, cb.Samples(draws), error=NotApplicableError)
@@ -151,7 +151,8 @@ class TestUnequalNumbers:
 
 class TestWeights:
     @pytest.mark.parametrize(
-        "verb", [cb.ranks, cb.ecdf_difference, cb.explain, cb.audit, cb.crps, cb.joint_ranks, cb.energy_ranks]
+        "verb",
+        [cb.ranks, cb.ecdf_difference, cb.explain, cb.audit, cb.crps, cb.ranking.joint_ranks, cb.ranking.energy_ranks],
     )
     def test_other_verbs_point_to_pit(self, verb, refusal):
         weighted = cb.Samples([[1.0, 2.0]] * 30, draw_weights=[[1.0, 3.0]] * 30)
@@ -324,14 +325,14 @@ class TestQuantities:
     def test_mean_distance_is_that_of_joint_ranks(self):
         samples = cb.Samples(self.draws)
         found = cb.ranks(self.y, samples, quantity="mean_distance")
-        np.testing.assert_array_equal(found, cb.joint_ranks(self.y, samples))
+        np.testing.assert_array_equal(found, cb.ranking.joint_ranks(self.y, samples))
         assert cb.summarize(cb.ranks, self.y, samples, quantity="mean_distance").outward
 
     def test_log_density_is_energy_ranks(self):
         q = -(self.draws**2).sum(axis=2)
         samples, of_y = cb.Samples(self.draws, log_density=q), -(self.y**2).sum(axis=1)
         found = cb.ranks(self.y, samples, quantity="log_density", log_density_y=of_y)
-        np.testing.assert_array_equal(found, cb.energy_ranks(self.y, samples, log_density_y=of_y))
+        np.testing.assert_array_equal(found, cb.ranking.energy_ranks(self.y, samples, log_density_y=of_y))
         curve = cb.expected_coverage(self.y, samples, quantity="log_density", log_density_y=of_y)
         assert curve.details["region"] == "hpd"
 

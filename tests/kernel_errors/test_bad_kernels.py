@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from calibrant import (
-    Distribution,
-    Intervals,
-    Normal,
-    Samples,
-    cme_test,
-    consistency_test,
-    skce,
-    skce_test,
-    summarize,
-    ucme,
-)
+from calibrant import Distribution, Intervals, Normal, Samples, consistency_test, skce, skce_test, summarize
 from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, RationalQuadratic
 from calibrant.testing import check_kernel
 from calibrant.testing.data import numbers

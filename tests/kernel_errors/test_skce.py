@@ -406,7 +406,7 @@ class TestInputs:
         assert skce(Y3, P3, rng=np.random.default_rng(0)) == skce(Y3, P3, rng=0)
 
     @pytest.mark.parametrize("distance", ["l1", "euclidean", lambda a, b: np.abs(a - b)])
-    @pytest.mark.parametrize("verb", [skce, cb.skce_test, cb.cme_test])
+    @pytest.mark.parametrize("verb", [skce, cb.skce_test, cb.kernel_errors.cme_test])
     def test_a_summary_whose_distance_is_another(self, verb, distance, refusal):
         # |p - p'| is the distance of one probability; that of (1 - p, p) is 2 or √2 times as long, but for "tv".
         two, one = summarize(skce, Y1, columns(P1)), summarize(skce, Y1, P1, kernel=Alike())

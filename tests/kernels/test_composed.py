@@ -47,7 +47,7 @@ class TestOption:
         assert "Exponential(0.2) * Delta()" in message
         assert repr(kernel)[:20] in message
 
-    @pytest.mark.parametrize("verb", [cb.skce, cb.ucme, cb.skce_test, cb.cme_test])
+    @pytest.mark.parametrize("verb", [cb.skce, cb.kernel_errors.ucme, cb.skce_test, cb.kernel_errors.cme_test])
     @pytest.mark.parametrize("kernel", ["exponential", Exponential])
     def test_verbs_refuse_them(self, verb, kernel, refusal):
         assert "kernel must be a kernel" in refusal(verb, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], kernel=kernel)

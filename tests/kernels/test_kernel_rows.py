@@ -18,16 +18,15 @@ from calibrant import (
     Samples,
     ScipyDistribution,
     Sets,
-    cme_test,
     consistency_test,
     skce,
     skce_test,
-    ucme,
 )
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.kernel_rows import CoverageRows, canonical_order
 

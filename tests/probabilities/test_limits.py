@@ -145,7 +145,7 @@ class TestRefusals:
         assert "reads a summary of kind" in refusal(cb.interval, "mmce", summary, error=SummaryError)
 
     def test_one_side_of_an_interval_that_has_two(self, refusal):
-        for metric in ("brier_score", cb.points.mmd, cb.worst_slab_coverage):
+        for metric in ("brier_score", cb.points.mmd, cb.regions.worst_slab_coverage):
             message = refusal(cb.interval, metric, happened(220), HALF, side="upper", error=NotApplicableError)
             assert "leave it at 'both'" in message
 

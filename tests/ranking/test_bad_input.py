@@ -6,23 +6,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from calibrant import (
-    Normal,
-    Samples,
-    audit,
-    contraction,
-    energy_ranks,
-    joint_ranks,
-    pit,
-    rank_histogram,
-    ranks,
-    summarize,
-    tarp_ranks,
-    uniformity_test,
-    z_scores,
-)
+from calibrant import Normal, Samples, audit, pit, rank_histogram, ranks, summarize, uniformity_test
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, NotApplicableError, SummaryError
+from calibrant.ranking import contraction, energy_ranks, joint_ranks, tarp_ranks, z_scores
 from calibrant.ranking.conditional_test import conditional_test
 from calibrant.ranking.covariates import rank_score_test
 from calibrant.ranking.exchange_test import rank_exchange_test

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from calibrant import MvNormal, Normal, Samples, contraction, z_scores
+from calibrant import MvNormal, Normal, Samples
 from calibrant.core import pictures as plots
 from calibrant.errors import NotApplicableError
-from calibrant.ranking import recovery, z_score_contraction
+from calibrant.ranking import contraction, recovery, z_score_contraction, z_scores
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(60, 3)) * [1, 10, 100]

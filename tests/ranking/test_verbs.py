@@ -11,11 +11,11 @@ from calibrant import Samples, ece, summarize
 from calibrant.core.catalogue import RANKINGS, find
 from calibrant.inputs.arrays import unit_weights
 from calibrant.ranking.counting import Ranked
-from calibrant.ranking.energy_ranks import energy_ranks
-from calibrant.ranking.joint_ranks import joint_ranks
+from calibrant.ranking.density_ranks import energy_ranks
+from calibrant.ranking.distance_ranks import tarp_ranks
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.summary import Ranks
-from calibrant.ranking.tarp_ranks import tarp_ranks
+from calibrant.ranking.vector_ranks import joint_ranks
 from calibrant.ranking.verbs import enter_ranks, public_ranks
 
 Y, SAMPLES = [0.5, 2.5, 9.0], Samples([[1.0, 2.0, 3.0]] * 3)

@@ -11,11 +11,11 @@ from scipy.special import fdtrc, ndtr, ndtri, stdtr
 import calibrant as cb
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors.blocks import outcome_variance
-from calibrant.kernel_errors.cme_test import statistic
 from calibrant.kernel_errors.fitted import Randomness, form_of, wasserstein
+from calibrant.kernel_errors.mean_embedding import Locations, location_scores
+from calibrant.kernel_errors.mean_embedding_test import statistic
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, replicates_of, unbiased_pvalue
 from calibrant.kernel_errors.sums import kernel_sum
-from calibrant.kernel_errors.ucme import Locations, location_scores
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import median_lengthscale
 
@@ -123,7 +123,7 @@ def test_ucme(vector):
     y, prediction = rows_of(vector)
     places = vector["inputs"]["locations"]
     locations = (prediction_of(places["prediction"]), places["y"])
-    assert cb.ucme(y, prediction, locations=locations, kernel=kernel_of(vector)) == close(vector)
+    assert cb.kernel_errors.ucme(y, prediction, locations=locations, kernel=kernel_of(vector)) == close(vector)
 
 
 @vectors("ucme-mixture")
@@ -134,7 +134,7 @@ def test_ucme_of_a_mixture(vector):
     )
     kernel = cb.kernels.Exponential(1.0) * cb.kernels.Gaussian(vector["call"]["kernel"]["target_lengthscale"])
     # The location has the prediction of the row, so that the kernel of both is 1 and the value a square.
-    found = cb.ucme([given["y"]], distribution, locations=(distribution, [given["t"]]), kernel=kernel)
+    found = cb.kernel_errors.ucme([given["y"]], distribution, locations=(distribution, [given["t"]]), kernel=kernel)
     assert math.sqrt(found) == close(vector)
 
 
@@ -258,7 +258,7 @@ def test_wasserstein(vector):
 def test_cme(vector):
     y, prediction = rows_of(vector)
     places = vector["inputs"]["locations"]
-    result = cb.cme_test(
+    result = cb.kernel_errors.cme_test(
         y, prediction, locations=(places["prediction"], places["y"]), kernel=kernel_of(vector), resamples=19
     )
     expected, n = vector["expected"], len(y)

@@ -14,11 +14,11 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.options import check_count, check_level, read_levels
 from calibrant.regions.christoffersen import christoffersen_test
 from calibrant.regions.coverage import coverage_width_criterion
-from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test
 from calibrant.regions.coverage_test import conformal_beta, coverage_test
+from calibrant.regions.hsic import coverage_hsic, coverage_hsic_test
 from calibrant.regions.sizes import size_stratified_coverage
+from calibrant.regions.slabs import worst_slab_coverage
 from calibrant.regions.width import width
-from calibrant.regions.worst_slab_coverage import worst_slab_coverage
 from calibrant.scores.energy_score import energy_score
 from calibrant.scores.interval_scores import weighted_interval_score
 

@@ -11,7 +11,7 @@ from calibrant import Intervals, Normal, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
 from calibrant.core.moments import Moments
 from calibrant.errors import SummaryError
-from calibrant.regions.coverage_hsic import coverage_hsic
+from calibrant.regions.hsic import coverage_hsic
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.width import Statistic, width
 from calibrant.summaries import Summary

@@ -144,7 +144,7 @@ CELLS = {
     "consistency_test": Cell(binary(cb.consistency_test, few, metric="ece", resamples=19), 400),
     "skce_test, binary": Cell(binary(cb.skce_test, uniform, method="resample", resamples=REDRAWS), 1000),
     "skce_test, classes": Cell(classes, 800),
-    "cme_test": Cell(binary(cb.cme_test, few, resamples=REDRAWS), 300),
+    "cme_test": Cell(binary(cb.kernel_errors.cme_test, few, resamples=REDRAWS), 300),
     "multinomial_coverage_test": Cell(nested, 2000),
     "coverage_hsic_test": Cell(hsic, 500),
     "christoffersen_test": Cell(christoffersen, 300),

@@ -30,7 +30,7 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.counting import equal_rows
-from calibrant.ranking.energy_ranks import read_log_density_y
+from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import judged_by_ranks
 from calibrant.regions.audit_tables import sized_groups

@@ -42,7 +42,7 @@ from calibrant.kernel_errors.skce import SkceOptions, check_made_with
 from calibrant.kernel_errors.skce_test import skce_test
 from calibrant.points.discrepancy import SERVED as SERVED_POINTS
 from calibrant.points.discrepancy import interval_of_points, serves
-from calibrant.regions.worst_slab_coverage import worst_slab_coverage, worst_slabs
+from calibrant.regions.slabs import worst_slab_coverage, worst_slabs
 from calibrant.scores.skill import skill_interval
 from calibrant.scores.skill_rows import SkillOptions, SkillRows
 

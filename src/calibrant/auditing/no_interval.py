@@ -33,7 +33,7 @@ REFUSALS = {
     "size_stratified_coverage": WORST_OF_GROUPS,
     "coverage_hsic": NoInterval(
         "near independence it has no normal distribution, and no limits are known that cover",
-        "coverage_hsic_test says whether a value is more than chance",
+        "regions.coverage_hsic_test says whether a value is more than chance",
     ),
     "coverage_width_criterion": NoInterval(
         "its penalty jumps where coverage falls below the level", "take the interval of coverage, and width"
@@ -48,7 +48,7 @@ REFUSALS = {
     ),
     "ucme": NoInterval(
         "it depends on the test locations, and a calibrated model has a value above 0 of unknown size",
-        "take the interval of skce, or test with cme_test",
+        "take the interval of skce, or test with kernel_errors.cme_test",
     ),
     "skce_test": NoInterval("a test has a p-value in place of an interval", "take the interval of skce"),
     "cme_test": NoInterval("a test has a p-value in place of an interval", "take the interval of skce"),

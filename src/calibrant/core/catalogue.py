@@ -328,7 +328,8 @@ def summarize(
 
     Summaries of batches add up: ``ece(summarize(ece, y1, p1) + summarize(ece, y2, p2))`` is the value of all rows,
     and no batch needs to be kept. Pass the same options to the verb. The summary of a verb that returns ranks are their
-    counts, `Ranks`, which every test and curve of ranks takes: ``uniformity_test(summarize(joint_ranks, y, samples))``.
+    counts, `Ranks`, which every test and curve of ranks takes:
+    ``uniformity_test(summarize("joint_ranks", y, samples))``.
 
     Parameters
     ----------

@@ -122,6 +122,15 @@ def read_binary(
     return _binary(y, p, weights=weights, classes=classes, pos_label=pos_label)
 
 
+def read_unlabelled(prediction: Any) -> FloatArray:
+    """Return probabilities without outcomes, (n,) or (n, K), as float64; refuse illegal ones as with outcomes."""
+    P = _read_floats(prediction)
+    _check_unit_interval(P, None)
+    if P.ndim == 2:
+        _check_simplex(P, None)
+    return P.astype(np.float64, copy=False)
+
+
 def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: Any) -> Binary:
     outcomes, p, w, rows = _read_rows(y, p, weights)
     return Binary(read_events(outcomes, rows, classes=classes, pos_label=pos_label), p, w)
@@ -131,7 +140,7 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if isinstance(prediction, Distribution):
         raise InputError(
             f"prediction must be probabilities here; got a predictive distribution, {type(prediction).__name__}. "
-            "skce, ucme, skce_test and cme_test take distributions"
+            "skce and skce_test take distributions"
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):

@@ -1,25 +1,5 @@
 """Kernels that a user composes: a shape, a distance, a length scale, and products of predictions and targets."""
 
-from calibrant.kernels.kernel import (
-    Delta,
-    Exponential,
-    Gaussian,
-    JointKernel,
-    Kernel,
-    Matern32,
-    Matern52,
-    Product,
-    RationalQuadratic,
-)
+from calibrant.lazy import lazy as _lazy
 
-__all__ = [
-    "Delta",
-    "Exponential",
-    "Gaussian",
-    "JointKernel",
-    "Kernel",
-    "Matern32",
-    "Matern52",
-    "Product",
-    "RationalQuadratic",
-]
+__getattr__, __dir__, __all__ = _lazy(__name__, __file__)

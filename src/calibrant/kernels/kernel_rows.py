@@ -48,7 +48,7 @@ class CoverageRows:
             row = int(np.argwhere(bad)[0][0])
             raise InputError(
                 "a kernel on {kind} measures distances between them, so they must be finite; {row} of those with "
-                "a weight is infinite. Leave such rows out, or use coverage_hsic",
+                "a weight is infinite. Leave such rows out, or use regions.coverage_hsic",
                 kind=type(prediction).__name__,
                 row=row,
             )

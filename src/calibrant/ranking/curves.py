@@ -69,7 +69,7 @@ def ecdf_difference(
     ----------
     y
         Outcomes, (n,) or (n, D); None for `CdfValues`. Or a `Ranks` summary of any verb of ranks, such as
-        ``summarize(energy_ranks, y, samples)``, alone.
+        ``summarize("energy_ranks", y, samples)``, alone.
     prediction
         `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
         `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
@@ -420,5 +420,5 @@ def rank_places(points: Any, M: int) -> NDArray[np.int64]:
 def check_multiplicity(multiplicity: object) -> None:
     """Refuse ways of joining columns that a curve does not have."""
     if isinstance(multiplicity, str) and multiplicity == "exchange":
-        raise InputError('multiplicity="exchange" is for tests: use rank_exchange_test(y, samples)')
+        raise InputError('multiplicity="exchange" is for tests: use ranking.rank_exchange_test(y, samples)')
     check_choice("multiplicity", multiplicity, "bonferroni", "none")

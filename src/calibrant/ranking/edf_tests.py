@@ -93,7 +93,7 @@ def _continuous_found(verb: str, test: ContinuousTest, words: str, ranks: Ranks,
     if rng is None:
         raise InputError(
             f"{verb} is made for continuous values and spreads each rank over its cell at random; pass rng=, a numpy "
-            "Generator or a whole number. uniformity_test, rank_smooth_test and rank_chi2_test need none"
+            "Generator or a whole number. uniformity_test needs none"
         )
     T, p = zip(*(test(u) for u in randomised(ranks.counts, stream_after_ties(rng))), strict=True)
     return ColumnTests(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})

@@ -112,7 +112,7 @@ def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
     if not ranks.has_equal_weights:
         raise InputError(
             f"{verb} refuses unequal weights: weighted counts of ranks have no known null distribution; leave weights "
-            "out, or use rank_smooth_test"
+            "out, or use ranking.rank_smooth_test"
         )
 
 

@@ -68,7 +68,7 @@ def expected_coverage(
         As in `ecdf_difference`; outcomes and predictions for central intervals, a summary for all.
     region
         ``"central"``, of ranks along a line, or ``"hpd"``, of energy ranks: ``quantity="log_density"``, or a summary,
-        ``expected_coverage(summarize(energy_ranks, y, prediction))``. None: ``"hpd"`` if high ranks are outlying
+        ``expected_coverage(summarize("energy_ranks", y, prediction))``. None: ``"hpd"`` if high ranks are outlying
         outcomes, else ``"central"``.
     levels
         Nominal levels in (0, 1). Each is moved to the nearest level that M draws attain, the higher of two, which is

@@ -24,6 +24,7 @@ from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
+from calibrant.ranking.density_ranks import ENERGY_RANKS
 from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
 from calibrant.ranking.effects import (
     MIN_ROWS_IN_WORDS,
@@ -32,7 +33,6 @@ from calibrant.ranking.effects import (
     refuse_one_row,
     stream_after_ties,
 )
-from calibrant.ranking.energy_ranks import ENERGY_RANKS
 from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
 from calibrant.ranking.failures import (
     NONE,
@@ -43,11 +43,11 @@ from calibrant.ranking.failures import (
     outward_failure,
     smallest_effects,
 )
-from calibrant.ranking.joint_ranks import JOINT_RANKS, JointOptions
 from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
 from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
+from calibrant.ranking.vector_ranks import JOINT_RANKS, JointOptions
 
 LEVELS = (0.5, 0.9)
 TOO_FEW = "too few rows"
@@ -100,7 +100,7 @@ def explain(
         `joint_ranks` do.
     joint
         A `Ranks` summary of one column, of all coordinates together: are single variables right and their dependence
-        wrong? `explain` itself makes ``summarize(joint_ranks, y, samples, method="average")`` of up to ten million
+        wrong? `explain` itself makes ``summarize("joint_ranks", y, samples, method="average")`` of up to ten million
         numbers among draws of vectors, and energy ranks for `MvNormal`; with these given, pairs are not compared.
     quantity, covariates, log_likelihood, log_density_y, draws
         What is ranked in place of the coordinates, and among how many draws: as in `ranks`.
@@ -312,7 +312,7 @@ def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, Distributio
 def _one_column(joint: Any) -> Ranks:
     if not isinstance(joint, Ranks) or joint.C != 1 or joint.n == 0:
         raise InputError(
-            "joint must be a Ranks summary of one column, such as summarize(joint_ranks, y, samples); "
+            "joint must be a Ranks summary of one column, such as summarize('joint_ranks', y, samples); "
             f"got {shown(joint)}"
         )
     if not joint.has_equal_weights:

@@ -19,11 +19,11 @@ from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, as_compared, equal_rows, marginal_ranks, rank_counts
 from calibrant.ranking.covariates import read_covariates
+from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.effects import check_rng
-from calibrant.ranking.energy_ranks import read_log_density_y
-from calibrant.ranking.joint_ranks import pre_rank
 from calibrant.ranking.members import Members, coordinate_scale, tie_broken
 from calibrant.ranking.summary import Ranks
+from calibrant.ranking.vector_ranks import pre_rank
 
 Quantity = Callable[..., Any]
 Named: TypeAlias = Quantity | str

@@ -34,7 +34,7 @@ COVARIATE_POLYNOMIALS = 2  # a shift and a spread that depend on covariates
 class Ranks(Summary):
     """How often each rank 0 to M occurs, in one column or several; with weights also Σw and Σw².
 
-    Made from ranks by `Ranks.of`, or by ``summarize(energy_ranks, y, samples)``, which also counts ties. Curves and
+    Made from ranks by `Ranks.of`, or by ``summarize("energy_ranks", y, samples)``, which also counts ties. Curves and
     tests of ranks take it in place of outcomes and predictions. Three parts are optional: the ranks of each group
     (``groups=``, for `uniformity_test`), their co-moments with covariates (``covariates=``, for `rank_score_test`),
     and the counts of exchanged outcomes (made by ``summarize(rank_exchange_test, ...)``).

@@ -70,8 +70,8 @@ def uniformity_test(
     ----------
     y, prediction
         Outcomes and `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles`
-        or `CdfValues` (with y = None). Or `Ranks` in place of both, made by ``summarize(energy_ranks, y, samples)`` or
-        by ``Ranks.of(ranks, M)``. Without draws the ranks are those of F(y) among 1,000 cells.
+        or `CdfValues` (with y = None). Or `Ranks` in place of both, made by ``summarize("energy_ranks", y, samples)``
+        or by ``Ranks.of(ranks, M)``. Without draws the ranks are those of F(y) among 1,000 cells.
     multiplicity
         How the p-values of several columns are adjusted: ``"holm"``, ``"bonferroni"`` or ``"none"``.
     groups

@@ -18,9 +18,9 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions.claims import INTERVALS, Beside, Phrase, PhrasedLines, Plan
-from calibrant.regions.coverage_hsic import coverage_hsic, hsic_permutations
 from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
 from calibrant.regions.hits import ALL, HitTable
+from calibrant.regions.hsic import coverage_hsic, hsic_permutations
 from calibrant.regions.lines import (
     Line,
     Lines,

@@ -184,8 +184,8 @@ COVERAGE_TEST = enter(
 )
 POINTERS["coverage_test", "method"] = (
     "Each test has its own verb: coverage_test is the exact binomial test, with groups= the test of groups; "
-    "kupiec_test; christoffersen_test (independence, conditional coverage); multinomial_coverage_test (several levels "
-    "at once); coverage_hsic_test (dependence on size)"
+    "in regions: kupiec_test; christoffersen_test (independence, conditional coverage); multinomial_coverage_test "
+    "(several levels at once); coverage_hsic_test (dependence on size)"
 )
 
 

@@ -225,5 +225,5 @@ def check_one_level(verb: str, L: int) -> None:
     if L > 1:
         raise InputError(
             f"{verb} tests one level at a time; got {L}. Choose one with prediction.at(level), or test all of "
-            "them with coverage_test or multinomial_coverage_test"
+            "them with coverage_test or regions.multinomial_coverage_test"
         )

@@ -8,7 +8,7 @@ from scipy import stats
 
 from calibrant import Normal, Samples, summarize
 from calibrant.errors import NotApplicableError
-from calibrant.ranking.tarp_ranks import fitted_outcomes, other_outcomes, tarp_ranks
+from calibrant.ranking.distance_ranks import fitted_outcomes, other_outcomes, tarp_ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 CASES = [("y", "tarp_references", name) for name in ("calibrated", "overdispersed", "biased")]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.rows import read_regions
-from calibrant.regions import coverage_hsic as module
-from calibrant.regions.coverage_hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
+from calibrant.regions import hsic as module
+from calibrant.regions.hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
 from calibrant.regions.sizes import Sizes
 from calibrant.summaries import Summary
 

@@ -23,8 +23,8 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, has_median_target, resolved
+from calibrant.kernel_errors.mean_embedding import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernel_errors.skce import check_distance
-from calibrant.kernel_errors.ucme import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernels.kernel import Product
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import MvNormal, Normal, Samples, cme_test, ucme
-from calibrant.kernel_errors.cme_test import statistic
+from calibrant import MvNormal, Normal, Samples
+from calibrant.kernel_errors import cme_test, ucme
+from calibrant.kernel_errors.mean_embedding_test import statistic
 from calibrant.kernels import Exponential, Gaussian
 
 RNG = np.random.default_rng(0)

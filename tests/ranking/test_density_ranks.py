@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
-from calibrant.ranking.energy_ranks import density_level, energy_ranks
+from calibrant.ranking.density_ranks import density_level, energy_ranks
 from calibrant.ranking.ranks import ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")

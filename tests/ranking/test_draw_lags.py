@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Samples, draw_dependence, summarize
+from calibrant import Samples, summarize
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.ranking.draw_dependence import DrawLags
+from calibrant.ranking import draw_dependence
+from calibrant.ranking.draw_lags import DrawLags
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 

@@ -12,11 +12,12 @@ from scipy.spatial.distance import cdist
 
 from calibrant import MvNormal, Samples, summarize
 from calibrant.errors import NotApplicableError
-from calibrant.ranking import joint_ranks as module
-from calibrant.ranking.joint_ranks import (
+from calibrant.ranking import vector_ranks as module
+from calibrant.ranking.members import Members
+from calibrant.ranking.vector_ranks import (
     METHODS as METHOD_NAMES,
 )
-from calibrant.ranking.joint_ranks import (
+from calibrant.ranking.vector_ranks import (
     average,
     band_depth,
     distance_sums,
@@ -29,7 +30,6 @@ from calibrant.ranking.joint_ranks import (
     unit_cube,
     unit_of,
 )
-from calibrant.ranking.members import Members
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 METHODS = list(METHOD_NAMES)

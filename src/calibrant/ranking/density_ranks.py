@@ -66,7 +66,7 @@ def energy_ranks(
     -----
     r/M is the level of the smallest region of highest density that contains the outcome, and the distribution function
     of the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
-    ``summarize(energy_ranks, y, prediction)`` makes the counts that tests and curves of ranks take.
+    ``summarize("energy_ranks", y, prediction)`` makes the counts that tests and curves of ranks take.
 
     `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
     and the chi-square distribution function at the squared Mahalanobis distance. They need no random numbers, and the
@@ -141,7 +141,7 @@ def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOp
     if distribution.log_densities is None or options.log_density_y is None:
         raise InputError(
             "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
-            "{log_density_y=}; {which} is missing. joint_ranks needs none",
+            "{log_density_y=}; {which} is missing. ranking.joint_ranks needs no densities",
             which="the first" if distribution.log_densities is None else "the second",
             option="log_density_y",
         )

@@ -9,7 +9,7 @@ import pytest
 
 from calibrant import Intervals, Sets
 from calibrant.errors import NotApplicableError
-from calibrant.regions.worst_slab_coverage import projected, worst_slab, worst_slab_coverage, worst_slabs
+from calibrant.regions.slabs import projected, worst_slab, worst_slab_coverage, worst_slabs
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}

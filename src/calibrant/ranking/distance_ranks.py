@@ -79,7 +79,7 @@ def tarp_ranks(
     Notes
     -----
     These ranks over M are the credibility levels of TARP, tests of accuracy with random points (Lemos et al. 2023), and
-    the curve of expected coverage is their distribution function. ``summarize(tarp_ranks, y, samples, rng=0)`` makes
+    the curve of expected coverage is their distribution function. ``summarize("tarp_ranks", y, samples, rng=0)`` makes
     the counts that `ecdf_difference` and `uniformity_test` take, with exact bands and p-values. Do not test the values
     of a curve, and do not bootstrap it.
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, summarize, ucme
+from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, summarize
 from calibrant.core.kept_rows import distribution_columns
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
+from calibrant.kernel_errors import ucme
 from calibrant.kernel_errors.fitted import Randomness
-from calibrant.kernel_errors.ucme import UCME, Locations, located, location_scores
+from calibrant.kernel_errors.mean_embedding import UCME, Locations, located, location_scores
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel
 from calibrant.kernels.expectations import target_means
 

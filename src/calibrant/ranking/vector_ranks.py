@@ -81,7 +81,7 @@ def joint_ranks(
 
     Notes
     -----
-    Ranks of single coordinates do not see whether their dependence is right; these do. ``summarize(joint_ranks, y,
+    Ranks of single coordinates do not see whether their dependence is right; these do. ``summarize("joint_ranks", y,
     samples)`` makes the counts that `uniformity_test`, `ecdf_difference` and `rank_histogram` take. Outward scores
     (``mean_distance``, ``band_depth``, ``spanning_tree``): ranks that are mostly high mean draws that are too close
     together or in the wrong place, mostly low ones draws that are too far apart. They are nearly blind to a small bias.

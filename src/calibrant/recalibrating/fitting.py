@@ -1,0 +1,184 @@
+"""Calibration rows of every kind, and fitting one method on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.grid import Grid
+from calibrant.core.kinds import KINDS, AnyRows, read
+from calibrant.errors import InputError, shown
+from calibrant.inputs.groups import Label, read_row_labels
+from calibrant.inputs.labels import read_classes
+from calibrant.inputs.options import check_choice
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.samples import Samples
+from calibrant.recalibrating.method import Fit, FitOptions
+from calibrant.recalibrating.methods import METHODS, SCORES
+from calibrant.recalibrating.recalibration import Recalibration
+
+EMPTY = 1e-12  # share of the weight of a cell that is rounding
+KIND_OF_ROWS = {
+    Binary: "binary",
+    Classes: "classes",
+    IntervalRows: "intervals",
+    SetRows: "sets",
+    QuantileRows: "quantiles",
+    CdfRows: "cdf",
+}
+
+
+@dataclass(frozen=True)
+class CalibrationRows:
+    """Checked calibration rows, their kind, and what a map must know about them besides."""
+
+    rows: Any
+    kind: str
+    classes: tuple[Any, ...] | None = None
+    groups: tuple[Label, ...] | None = None
+    group: Any = None  # the number of each row's group
+    count: Any = None  # how many rows each entry stands for, if the rows come from a summary
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.rows.n if self.count is None else round(float(self.count.sum())))
+
+    @property
+    def columns(self) -> int:
+        """Number of classes or levels; 1 if predictions have neither."""
+        if self.classes is not None:
+            return len(self.classes)
+        return int(np.size(getattr(getattr(self.rows, "prediction", None), "levels", 1.0)))
+
+    @property
+    def prediction(self) -> Any:
+        """The predictions: an array of float64 for probabilities, and the typed prediction for other kinds."""
+        if isinstance(self.rows, Binary):
+            return self.rows.p.astype(np.float64, copy=False)
+        if isinstance(self.rows, Classes):
+            return self.rows.P.astype(np.float64, copy=False)
+        return self.rows.distribution if isinstance(self.rows, DistributionRows) else self.rows.prediction
+
+    def take(self, chosen: Any) -> CalibrationRows:
+        """Return these rows alone."""
+        group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
+        return replace(self, rows=self.rows.take(chosen), group=group, count=count)
+
+    def predicting(self, prediction: Any) -> CalibrationRows:
+        """Return the same outcomes with other predictions."""
+        field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
+        return replace(self, rows=replace(self.rows, **{field.get(self.kind, "prediction"): prediction}))
+
+
+def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
+    """Fit one method on checked rows."""
+    rule = METHODS[data.kind][method]
+    levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
+    found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    return Recalibration(
+        data.kind,
+        method,
+        found.parameters,
+        data.n,
+        options,
+        data.classes,
+        levels,
+        data.groups,
+        found.objective,
+        found.gradient,
+        found.boundary,
+        warnings=found.warnings,
+    )
+
+
+def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
+    """Fit one map for each group."""
+    rule = METHODS[data.kind][method]
+    fits = [rule.fit(data.rows.take(np.flatnonzero(data.group == g)), options) for g in range(len(data.groups or ()))]
+    said = [
+        f"group {label}: {sentence}"
+        for label, one in zip(data.groups or (), fits, strict=True)
+        for sentence in one.warnings
+    ]
+    return Fit({"groups": tuple(one.parameters for one in fits)}, warnings=tuple(said))
+
+
+def read_calibration(
+    y: Any,
+    prediction: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    groups: Any = None,
+    verb: str = "recalibrate",
+) -> CalibrationRows:
+    """Take calibration rows through the boundary."""
+    rows = read(verb, tuple(KINDS), y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+    kind = _kind_of(rows)
+    names: tuple[Any, ...] | None = None
+    if isinstance(rows, Classes):
+        given = range(rows.K) if classes is None else read_classes(classes, expected=rows.K, given_by="columns")
+        names = tuple(given)
+    if groups is None:
+        return CalibrationRows(rows, kind, names)
+    labels = read_row_labels(groups, rows.n, keep=getattr(rows, "keep", None))
+    return CalibrationRows(rows, kind, names, labels.values, labels.code)
+
+
+def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
+    """Return the cells of grids as entries, events and others apart, and the number of each entry's grid.
+
+    An entry has the mean score of its cell, and the weight and the number of rows that it stands for.
+    """
+    columns = []
+    for number, part in enumerate(parts):
+        table = part.cells()
+        used = table.count > 0
+        n, w, wp, wy = (column[used] for column in (table.count, table.w, table.wp, table.wy))
+        for outcome, weight in ((1, wy), (0, w - wy)):
+            there = weight > w * EMPTY
+            size = there.sum()
+            p = np.minimum(wp / w, 1.0)[there]
+            columns.append((np.full(size, outcome), p, weight[there], (n * weight / w)[there], np.full(size, number)))
+    y, p, w, count, part_number = (np.concatenate(column) for column in zip(*columns, strict=True))
+    rows = Binary(y.astype(np.uint8), p, w.astype(np.float64))
+    return CalibrationRows(rows, "binary", count=count), part_number.astype(np.intp)
+
+
+def _kind_of(rows: AnyRows) -> str:
+    if isinstance(rows, DistributionRows):
+        return "samples" if isinstance(rows.distribution, Samples) else "distributions"
+    return KIND_OF_ROWS[type(rows)]
+
+
+def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> FitOptions:
+    """Refuse a method that this kind of prediction does not have, and options that the method does not use.
+
+    Returns the options with the score that is minimised or compared.
+    """
+    known = METHODS[data.kind]
+    if not isinstance(method, str) or (method != "auto" and method not in known):
+        raise InputError(
+            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
+            option="method",
+        )
+    shared = {"groups", "clip"}  # by the methods that auto compares
+    used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
+    given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
+    for name in given:
+        if name not in used:
+            takers = [other for other, one in known.items() if name in one.uses]
+            where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
+            raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
+    scores = SCORES[data.kind]
+    if options.score is None:
+        return replace(options, score=next(iter(scores), None))
+    check_choice("score", options.score, *scores)
+    return options

@@ -1,0 +1,51 @@
+"""The methods of each kind of prediction, simplest first. A new method is one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from calibrant.recalibrating.class_maps import ONE_VS_REST
+from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
+from calibrant.recalibrating.method import IDENTITY, Method
+from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
+from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
+from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
+
+METHODS: Mapping[str, Mapping[str, Method]] = {
+    "binary": {
+        "identity": IDENTITY,
+        "temperature": TEMPERATURE,
+        "logistic": LOGISTIC,
+        "beta": BETA,
+        "quadratic": QUADRATIC,
+        "isotonic": ISOTONIC,
+        "centred-isotonic": CENTRED_ISOTONIC,
+        "venn-abers": VENN_ABERS,
+    },
+    "classes": {
+        "identity": IDENTITY,
+        "temperature": CLASS_TEMPERATURE,
+        "vector": VECTOR,
+        "matrix": MATRIX,
+        "dirichlet": DIRICHLET,
+        "one-vs-rest": ONE_VS_REST,
+    },
+    "intervals": {"identity": IDENTITY},
+    "sets": {"identity": IDENTITY},
+    "quantiles": {"identity": IDENTITY},
+    "samples": {"identity": IDENTITY},
+    "distributions": {"identity": IDENTITY},
+    "cdf": {"identity": IDENTITY},
+}
+
+SCORES: Mapping[str, Mapping[str, str]] = {
+    "binary": {"log": "log_score", "brier": "brier_score"},
+    "classes": {"log": "log_score", "brier": "brier_score"},
+    "intervals": {"interval": "interval_score"},
+    "quantiles": {"quantile": "quantile_score"},
+    "samples": {"crps": "crps"},
+    "distributions": {"log": "log_score", "crps": "crps"},
+    "sets": {},
+    "cdf": {},
+}
+"""The scores by which a gain is measured for each kind of prediction, the default first, and their verbs."""

@@ -1,0 +1,241 @@
+"""`Recalibration`: a fitted map, which is applied to new predictions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, overload
+
+import numpy as np
+
+from calibrant.core.kinds import KINDS, kind_of
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.arrays import FloatArray, locked
+from calibrant.inputs.groups import Label, read_row_labels
+from calibrant.inputs.options import DIGITS
+from calibrant.inputs.probabilities import read_unlabelled
+from calibrant.recalibrating.method import USUAL, FitOptions, Method
+from calibrant.recalibrating.methods import METHODS
+from calibrant.report.files import replace_text
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that `auto` compared: its cross-fitted score, its gain over doing nothing, and the standard error."""
+
+    method: str
+    parameters: int
+    score: float
+    gain: float
+    se: float
+    eligible: bool
+    chosen: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recalibration:
+    """A map that was fitted on calibration rows.
+
+    Attributes
+    ----------
+    kind
+        The kind of prediction: "binary", "classes", "intervals", "sets", "quantiles", "distributions", "samples" or
+        "cdf".
+    method
+        The method that was fitted; the one that was chosen if it was "auto".
+    parameters
+        The parameters by name; of a map with groups, one mapping of parameters for each of `groups` under "groups".
+    n
+        Number of calibration rows.
+    classes
+        The labels of the columns of class probabilities.
+    levels
+        The levels of intervals, sets and quantiles.
+    groups
+        The groups that have a map each; None without groups.
+    objective, gradient, boundary
+        The certificate of an optimum: the minimised mean, the largest absolute component of its gradient (components
+        at an active bound left out), and the names of the parameters that lie on a bound. None and an empty tuple for
+        maps that are not an optimum of a smooth function.
+    compared
+        What `auto` compared, one row per candidate; empty without.
+    warnings
+        What was said about the fit.
+    """
+
+    kind: str
+    method: str
+    parameters: Mapping[str, Any]
+    n: int
+    options: FitOptions = USUAL
+    classes: tuple[Any, ...] | None = None
+    levels: FloatArray | None = None
+    groups: tuple[Label, ...] | None = None
+    objective: float | None = None
+    gradient: float | None = None
+    boundary: tuple[str, ...] = ()
+    compared: tuple[Candidate, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", _frozen(self.parameters))
+        if self.levels is not None:
+            object.__setattr__(self, "levels", locked(np.asarray(self.levels, dtype=np.float64)))
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={_brief(value)}" for name, value in self.parameters.items())
+        return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; n={self.n})"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
+        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return _rebuilt, ({**state, "parameters": _thawed(self.parameters)},)
+
+    @property
+    def rule(self) -> Method:
+        """How the map is fitted and applied."""
+        return METHODS[self.kind][self.method]
+
+    def apply(self, prediction: Any, *, groups: Any = None) -> Any:
+        """Return recalibrated predictions of the same kind, shape, levels and classes.
+
+        Nothing is fitted and no outcome is seen; every row is mapped on its own.
+
+        Parameters
+        ----------
+        prediction
+            New predictions of the kind that the map was fitted on. Probabilities come back as float64.
+        groups
+            The group of each row, if the map was fitted with groups.
+        """
+        checked = self._checked(prediction)
+        if self.groups is None:
+            if groups is not None:
+                raise InputError("groups= is for maps that were fitted with groups; this one was not", option="groups")
+            return self.rule.apply(self.parameters, checked, self.options)
+        return self._by_group(checked, groups)
+
+    def _checked(self, prediction: Any) -> Any:
+        """Return a prediction of the map's own kind, levels and number of classes; refuse any other."""
+        kind = kind_of(prediction)
+        if kind is None:
+            prediction = read_unlabelled(prediction)
+            kind = "binary" if prediction.ndim == 1 else "classes"
+        if kind != self.kind:
+            raise InputError(
+                f"this map was fitted on {KINDS[self.kind].words}; got {KINDS[kind].words}. Apply it to predictions "
+                "of the kind it was fitted on"
+            )
+        if kind == "classes" and self.classes is not None and prediction.shape[1] != len(self.classes):
+            raise InputError(
+                f"this map was fitted on {len(self.classes)} classes; got {prediction.shape[1]} columns. Pass the "
+                f"probabilities of {shown(list(self.classes))} in this order"
+            )
+        if self.levels is not None:
+            found = np.asarray(prediction.levels)
+            if found.shape != self.levels.shape or (found.round(DIGITS) != self.levels.round(DIGITS)).any():
+                raise InputError(
+                    f"this map was fitted on the levels {shown(self.levels.tolist())}; got {shown(found.tolist())}"
+                )
+        return prediction
+
+    def _by_group(self, prediction: Any, groups: Any) -> Any:
+        """Return the prediction with the map of its group applied to each row."""
+        if groups is None:
+            raise InputError(
+                f"this map was fitted with groups ({shown(list(self.groups or ()))}); pass groups= with one label per "
+                "row",
+                option="groups",
+            )
+        labels = read_row_labels(groups, prediction.n)
+        known = {label: number for number, label in enumerate(self.groups or ())}
+        unknown = [label for label in labels.values if label not in known]
+        if unknown:
+            raise InputError(
+                f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
+            )
+        number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
+        return self.rule.apply(self.of_rows(number), prediction, self.options)
+
+    def of_rows(self, group: Any) -> Mapping[str, Any]:
+        """Return the parameters, of a map with groups those of each row's group, by the numbers of the groups."""
+        return self.parameters if self.groups is None else _rows_of_groups(self.parameters["groups"], group)
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> Path: ...
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+        """Return the map as JSON text, or write it to a file and return the path.
+
+        The text has everything that `apply` needs, the certificate, and the library's version; `compared` and
+        `warnings` are not in it. The map that `from_json` returns gives the same bits.
+
+        Parameters
+        ----------
+        path
+            The file, which is written completely or not at all; None returns the text.
+        """
+        from calibrant.recalibrating.map_file import map_text
+
+        text = map_text(self)
+        if path is None:
+            return text
+        replace_text(path, text + "\n")
+        return Path(path)
+
+    @staticmethod
+    def from_json(path_or_text: str | os.PathLike[str]) -> Recalibration:
+        """Return the map in a JSON file, or in a JSON text.
+
+        Nothing in the file is evaluated, imported by name or unpickled. A file that is not a map, or whose parameters
+        are illegal, is refused with the key.
+        """
+        from calibrant.recalibrating.map_file import read_map
+
+        return read_map(path_or_text)
+
+    def bounds(self, p: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the two probabilities of Venn-Abers for each score: if the row did not, and if it did happen."""
+        if self.rule.bounds is None:
+            raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
+        return self.rule.bounds(self.parameters, self._checked(p), self.options)
+
+
+def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
+    """Return the parameters of each row's group, (n, L)."""
+    return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[number] for name in maps[0]}
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: _frozen(part) for name, part in value.items()})
+    if isinstance(value, (list, tuple)) and any(isinstance(part, (Mapping, Recalibration)) for part in value):
+        return tuple(_frozen(part) for part in value)
+    if isinstance(value, np.ndarray):
+        return locked(value.copy() if value.flags.writeable else value)
+    return value
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _thawed(part) for name, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_thawed(part) for part in value)
+    return value
+
+
+def _rebuilt(state: dict[str, Any]) -> Recalibration:
+    return Recalibration(**state)
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    if isinstance(value, tuple):
+        return f"{len(value)} maps"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
