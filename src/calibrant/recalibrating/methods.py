@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from calibrant.recalibrating.class_maps import ONE_VS_REST
+from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
 from calibrant.recalibrating.method import IDENTITY, Method
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
+from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
 from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
@@ -19,7 +22,14 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "centred-isotonic": CENTRED_ISOTONIC,
         "venn-abers": VENN_ABERS,
     },
-    "classes": {"identity": IDENTITY},
+    "classes": {
+        "identity": IDENTITY,
+        "temperature": CLASS_TEMPERATURE,
+        "vector": VECTOR,
+        "matrix": MATRIX,
+        "dirichlet": DIRICHLET,
+        "one-vs-rest": ONE_VS_REST,
+    },
     "intervals": {"identity": IDENTITY},
     "sets": {"identity": IDENTITY},
     "quantiles": {"identity": IDENTITY},
