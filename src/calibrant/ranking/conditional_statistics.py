@@ -178,8 +178,8 @@ class ConditionalStatistics:
     def visible(self, redrawn: NDArray[Any], level: float) -> float:
         """Return the bias of half of the rows, in predictive sd, that would have been found four times in five.
 
-        The clearest interval must then exceed what chance exceeds with a quarter of the error rate, which is enough for
-        the smallest p-value of four statistics.
+        The half is an interval of one covariate, or what it leaves. The clearest interval must then exceed what chance
+        exceeds with a quarter of the error rate, which is enough for the smallest p-value of four statistics.
         """
         if "intervals" not in self.names:
             return math.nan

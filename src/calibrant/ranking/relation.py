@@ -85,7 +85,8 @@ class Relation(NamedTuple):
         if math.isnan(visible):
             return ""
         up = math.ceil(round(100 * visible, 6)) / 100
-        return f"; a bias of {up:.2f} predictive sd in half of the rows would have been found at least 4 times in 5"
+        half = "in half of the rows, set apart by one covariate,"
+        return f"; a bias of {up:.2f} predictive sd {half} would have been found at least 4 times in 5"
 
 
 def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relation:
