@@ -78,7 +78,7 @@ class Relation(NamedTuple):
 
     def _visible(self) -> str:
         visible = float(self.found.details["visible"])
-        if math.isnan(visible):
+        if not math.isfinite(visible):
             return ""
         up = math.ceil(round(100 * visible, 6)) / 100
         half = "in half of the rows, set apart by one covariate,"
