@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,7 @@ def skilled(cell: Cell) -> Counts:
     return {**counts, "truth": truth * cell.repeats}
 
 
+@cache
 def _true_skill(draw: Callable[[Rng, int], tuple[Any, ...]]) -> float:
     rng = np.random.default_rng(1)
     values = []
