@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.errors import InputError, shown
 from calibrant.inputs.groups import Label, read_row_labels
@@ -19,6 +22,7 @@ from calibrant.recalibrating.method import Fit, FitOptions
 from calibrant.recalibrating.methods import METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
+EMPTY = 1e-12  # share of the weight of a cell that is rounding
 KIND_OF_ROWS = {
     Binary: "binary",
     Classes: "classes",
@@ -38,16 +42,38 @@ class CalibrationRows:
     classes: tuple[Any, ...] | None = None
     groups: tuple[Label, ...] | None = None
     group: Any = None  # the number of each row's group
+    count: Any = None  # how many rows each entry stands for, if the rows come from a summary
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.rows.n)
+        return int(self.rows.n if self.count is None else round(float(self.count.sum())))
+
+    @property
+    def columns(self) -> int:
+        """Number of classes or levels; 1 if predictions have neither."""
+        if self.classes is not None:
+            return len(self.classes)
+        return int(np.size(getattr(getattr(self.rows, "prediction", None), "levels", 1.0)))
+
+    @property
+    def prediction(self) -> Any:
+        """The predictions: an array of float64 for probabilities, and the typed prediction for other kinds."""
+        if isinstance(self.rows, Binary):
+            return self.rows.p.astype(np.float64, copy=False)
+        if isinstance(self.rows, Classes):
+            return self.rows.P.astype(np.float64, copy=False)
+        return self.rows.distribution if isinstance(self.rows, DistributionRows) else self.rows.prediction
 
     def take(self, chosen: Any) -> CalibrationRows:
         """Return these rows alone."""
-        group = None if self.group is None else self.group[chosen]
-        return replace(self, rows=self.rows.take(chosen), group=group)
+        group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
+        return replace(self, rows=self.rows.take(chosen), group=group, count=count)
+
+    def predicting(self, prediction: Any) -> CalibrationRows:
+        """Return the same outcomes with other predictions."""
+        field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
+        return replace(self, rows=replace(self.rows, **{field.get(self.kind, "prediction"): prediction}))
 
 
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
@@ -106,6 +132,26 @@ def read_calibration(
     return CalibrationRows(rows, kind, names, labels.values, labels.code)
 
 
+def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
+    """Return the cells of grids as entries, events and others apart, and the number of each entry's grid.
+
+    An entry has the mean score of its cell, and the weight and the number of rows that it stands for.
+    """
+    columns = []
+    for number, part in enumerate(parts):
+        table = part.cells()
+        used = table.count > 0
+        n, w, wp, wy = (column[used] for column in (table.count, table.w, table.wp, table.wy))
+        for outcome, weight in ((1, wy), (0, w - wy)):
+            there = weight > w * EMPTY
+            size = there.sum()
+            p = np.minimum(wp / w, 1.0)[there]
+            columns.append((np.full(size, outcome), p, weight[there], (n * weight / w)[there], np.full(size, number)))
+    y, p, w, count, part_number = (np.concatenate(column) for column in zip(*columns, strict=True))
+    rows = Binary(y.astype(np.uint8), p, w.astype(np.float64))
+    return CalibrationRows(rows, "binary", count=count), part_number.astype(np.intp)
+
+
 def _kind_of(rows: AnyRows) -> str:
     if isinstance(rows, DistributionRows):
         return "samples" if isinstance(rows.distribution, Samples) else "distributions"
@@ -123,7 +169,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
             option="method",
         )
-    used = {"groups"} & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
+    shared = {"groups", "clip"}  # by the methods that auto compares
+    used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
     given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
     for name in given:
         if name not in used:

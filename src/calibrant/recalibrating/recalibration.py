@@ -157,8 +157,11 @@ class Recalibration:
                 f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
             )
         number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
-        per_row = _rows_of_groups(self.parameters["groups"], number)
-        return self.rule.apply(per_row, prediction, self.options)
+        return self.rule.apply(self.of_rows(number), prediction, self.options)
+
+    def of_rows(self, group: Any) -> Mapping[str, Any]:
+        """Return the parameters, of a map with groups those of each row's group, by the numbers of the groups."""
+        return self.parameters if self.groups is None else _rows_of_groups(self.parameters["groups"], group)
 
     @overload
     def to_json(self, path: None = None) -> str: ...
