@@ -5,6 +5,7 @@ Import them from `calibrant.integrations.sklearn`, which loads this module when 
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
-from calibrant.inputs.probabilities import normalised, two_columns
+from calibrant.inputs.probabilities import SUM_TOLERANCE, normalised, read_unlabelled, two_columns
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -115,8 +116,10 @@ class ProbabilityRecalibrator(OneToOneFeatureMixin, TransformerMixin, _Recalibra
         self.classes_ = np.unique(labels)
         expected = max(2, P.shape[1])
         if self.classes_.size != expected:
+            columns = "1 column" if P.shape[1] == 1 else f"{P.shape[1]} columns"
+            found = "1 class" if self.classes_.size == 1 else f"{self.classes_.size} classes"
             raise InputError(
-                f"{P.shape[1]} columns of probabilities belong to {expected} classes; y has {self.classes_.size}: "
+                f"{columns} of probabilities belong to {expected} classes; y has {found}: "
                 f"{shown(self.classes_.tolist())}. Pass one column per class, in ascending order of the labels"
             )
         self.recalibration_ = self._fit_map(labels, _two_or_more(P), _read_sample_weight(sample_weight, labels.size))
@@ -128,10 +131,10 @@ class ProbabilityRecalibrator(OneToOneFeatureMixin, TransformerMixin, _Recalibra
         P = self._columns(X, reset=False)
         found = self._mapped(_two_or_more(P))
         found = found[:, 1:] if P.shape[1] == 1 else found
-        return found[:, 0] if np.ndim(X) == 1 else found
+        return found[:, 0] if _is_one_column(X) else found
 
     def _columns(self, X: Any, *, reset: bool) -> FloatArray:
-        given = as_array(X, name="X")[:, None] if np.ndim(X) == 1 else X
+        given = as_array(X, name="X")[:, None] if _is_one_column(X) else X
         return np.asarray(validate_data(self, given, dtype=np.float64, reset=reset))
 
     def __sklearn_tags__(self) -> Any:
@@ -140,6 +143,17 @@ class ProbabilityRecalibrator(OneToOneFeatureMixin, TransformerMixin, _Recalibra
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False  # not any table of numbers, as for scikit-learn's calibrators
         return tags
+
+
+def _summing_to_1(P: NDArray[Any]) -> FloatArray:
+    """Return probabilities of a classifier, divided by their sums if rounding in lower precision takes them off 1."""
+    near = np.abs(P.sum(axis=1, dtype=np.float64) - 1).max() <= SUM_TOLERANCE
+    return P.astype(np.float64, copy=False) if near else normalised(P)
+
+
+def _is_one_column(X: Any) -> bool:
+    """Tell whether X is 1-D, whatever container it is."""
+    return (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1
 
 
 def _read_sample_weight(sample_weight: Any, n: int) -> FloatArray | None:
@@ -152,7 +166,8 @@ def _read_sample_weight(sample_weight: Any, n: int) -> FloatArray | None:
 
 
 def _two_or_more(P: FloatArray) -> FloatArray:
-    return two_columns(P[:, 0]) if P.shape[1] == 1 else P
+    """Return one column as two, and more columns checked: two of them are reduced to one later."""
+    return two_columns(P[:, 0]) if P.shape[1] == 1 else read_unlabelled(P)
 
 
 class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating):  # type: ignore[misc]
@@ -228,6 +243,11 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
                 f"{shown(rarest)}. Pass more rows, or cv='prefit' with a classifier that was fitted on other rows"
             )
         takes_weights = weights is not None and has_fit_parameter(self.estimator, "sample_weight")
+        if weights is not None and not takes_weights:
+            warnings.warn(
+                f"{type(self.estimator).__name__} takes no sample_weight; the weights are used for the map only",
+                stacklevel=3,
+            )
         params = {"sample_weight": weights} if takes_weights else {}
         P = cross_val_predict(
             clone(self.estimator),
@@ -239,7 +259,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
             params=params,
         )
         self.estimator_ = clone(self.estimator).fit(X, y, **params)
-        return normalised(P)
+        return _summing_to_1(P)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return recalibrated probabilities (n, K) in the order of `classes_`."""
@@ -253,10 +273,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
 
     @staticmethod
     def _probabilities(estimator: Any, X: Any) -> FloatArray:
-        """Return the classifier's probabilities, whose sums may differ from 1 by rounding in lower precision."""
         from calibrant.integrations.sklearn import probabilities_of
 
-        return normalised(probabilities_of(estimator, X))
+        return _summing_to_1(probabilities_of(estimator, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
