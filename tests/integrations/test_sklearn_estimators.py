@@ -70,7 +70,7 @@ class TestChecks:
     def test_classifier(self, sk, ours):
         passed = checked(
             sk,
-            ours.RecalibratedClassifier(sk.linear_model.LogisticRegression()),
+            ours.RecalibratedClassifier(sk.linear_model.LogisticRegression(), cv=3),
             check_sample_weight_equivalence_on_dense_data=REPEATED_ROWS,
             check_sample_weight_equivalence_on_sparse_data=REPEATED_ROWS,
         )
