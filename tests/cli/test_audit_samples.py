@@ -146,6 +146,39 @@ def test_covariates(run, folder, frame):
     assert found(done)["names"]["covariates"] == "b,member_0"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_categories_as_covariates(run, folder, frame, require, ending):
+    pl = require("polars")
+    late = LEAD == "week"
+    flat = frame.select("a", "b", "lead", pl.col("lead").cast(pl.Categorical).alias("kind"))
+    draws = pl.DataFrame(DRAWS[..., 0], schema=[f"d{k}" for k in range(DRAWS.shape[1])])
+    flat = pl.concat([flat, draws, pl.DataFrame({"late": late})], how="horizontal")
+    flat.write_csv(folder / "a.csv") if ending == "csv" else flat.write_parquet(folder / "a.parquet")
+    options = ("--y", "a", "--draw-cols", "d?*", "--covariates", "kind,b,late", "--json")
+    x = {"kind": LEAD, "b": Y[:, 1], "late": late}
+    expected = cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), covariates=x)
+    assert same(found(run("audit", f"a.{ending}", *options)), expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        (lambda n: [f"row {i}" for i in range(n)], "covariates (x) has 100 different categories in 100 rows, such as"),
+        (
+            lambda n: [*map(str, range(n - 1)), "n/a"],
+            "column 'x' of a.csv must contain numbers; row 99 (counted from 0)",
+        ),
+        (lambda n: [*["a", "b"] * (n // 2 - 1), "a", None], "column 'x' of a.csv has no value in 1 of 100 rows"),
+    ],
+)
+def test_texts_that_are_no_categories(refused, folder, require, column, sentence):
+    pl, n = require("polars"), 100
+    rng = np.random.default_rng(0)
+    draws = {f"d{k}": rng.normal(size=n) for k in range(5)}
+    pl.DataFrame({"y": rng.normal(size=n), "x": column(n), **draws}).write_csv(folder / "a.csv")
+    assert sentence in refused("audit", "a.csv", "--y", "y", "--draw-cols", "d*", "--covariates", "x")
+
+
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 def test_log_densities(run, folder, require, ending):
     log_density, log_density_y = -(DRAWS**2).sum(axis=2), -(Y**2).sum(axis=1)
