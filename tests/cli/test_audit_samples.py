@@ -149,14 +149,13 @@ def test_covariates(run, folder, frame):
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_categories_as_covariates(run, folder, frame, require, ending):
     pl = require("polars")
-    late = LEAD == "week"
-    flat = frame.select("a", "b", "lead", pl.col("lead").cast(pl.Categorical).alias("kind"))
-    draws = pl.DataFrame(DRAWS[..., 0], schema=[f"d{k}" for k in range(DRAWS.shape[1])])
-    flat = pl.concat([flat, draws, pl.DataFrame({"late": late})], how="horizontal")
+    late, y, drawn = LEAD == "week", Y.astype(np.float64), DRAWS[..., 0].astype(np.float64)
+    columns = {"a": y[:, 0], "b": y[:, 1], "late": late, **{f"d{k}": drawn[:, k] for k in range(drawn.shape[1])}}
+    flat = pl.DataFrame(columns).with_columns(frame["lead"].cast(pl.Categorical).alias("kind"))
     flat.write_csv(folder / "a.csv") if ending == "csv" else flat.write_parquet(folder / "a.parquet")
     options = ("--y", "a", "--draw-cols", "d?*", "--covariates", "kind,b,late", "--json")
-    x = {"kind": LEAD, "b": Y[:, 1], "late": late}
-    expected = cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), covariates=x)
+    x = {"kind": LEAD, "b": y[:, 1], "late": late}
+    expected = cb.audit(y[:, 0], cb.Samples(drawn), covariates=x)
     assert same(found(run("audit", f"a.{ending}", *options)), expected)
 
 
