@@ -74,6 +74,7 @@ class Section:
     measurements: tuple[Measurement, ...]
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    code: str = ""  # lines of Python that do what the section is about, to copy
 
 
 @dataclass(frozen=True)
