@@ -1,6 +1,7 @@
-"""Intervals of a frequency against SciPy and by hand."""
+"""Intervals of a frequency against SciPy and by hand, and the memory of the checks of a mean."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -8,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core.binned import bin_table
-from calibrant.core.mean_interval import clopper_pearson, wilson
+from calibrant.core.catalogue import find
+from calibrant.core.mean_interval import check_deciding, check_rare, clopper_pearson, wilson
 from calibrant.core.ordered import Ordered
-from calibrant.inputs.probabilities import read_binary
+from calibrant.inputs.arrays import unit_weights
+from calibrant.inputs.probabilities import Binary, read_binary
+from calibrant.probabilities.mistakes import questions_on_event
+from calibrant.probabilities.power import _of_size
 
 
 def table(y, weights=None, p=None):
@@ -86,3 +91,39 @@ class TestWeightedWilson:
         low, high = limits(wilson, [1, 1], weights=[3, 1])
         assert low == pytest.approx(wilson_by_formula(1.0, 1.6, self.z)[0])
         assert high == 1.0
+
+
+class TestMemory:
+    """Audits of ten million rows on a laptop: no step may keep many arrays as long as the rows."""
+
+    N = 1_000_000
+
+    def arrays(self, work):
+        """Return the peak memory of a call, in arrays of one double per row."""
+        rng = np.random.default_rng(0)
+        p = rng.random(self.N)
+        y = (rng.random(self.N) < p).astype(np.uint8)
+        rows = Binary(y, p, unit_weights(self.N))
+        ordered = Ordered.of(rows)
+        tracemalloc.start()
+        try:
+            work(rows, ordered)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        return peak / p.nbytes
+
+    @pytest.mark.parametrize("name", ["brier_score", "log_score"])
+    def test_checks_of_a_mean_keep_its_scores_only(self, name):
+        entry = find(name)
+
+        def checked(rows, ordered):
+            check_rare(entry, rows, entry.usual)
+            check_deciding(entry, rows, entry.usual, 0.95)
+
+        assert self.arrays(checked) < 2.5
+
+    def test_questions_and_power_of_an_audit(self):
+        assert self.arrays(lambda rows, ordered: questions_on_event(ordered)) < 1
+        assert self.arrays(lambda rows, ordered: _of_size(ordered, ordered.n)) < 4
+        assert self.arrays(lambda rows, ordered: ordered.mean_score) < 1

@@ -27,8 +27,8 @@ from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, as_array, is_unit, read_numbers, read_weights
-from calibrant.inputs.groups import read_row_labels
+from calibrant.inputs.arrays import FloatArray, is_unit, kept_mask
+from calibrant.inputs.groups import read_row_labels, read_times
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import RegionRows
@@ -88,8 +88,9 @@ def compare_predictions(
         and Mariano 1995). Rows of the same time may depend on each other in any way.
     clusters
         Labels of rows that may depend on each other, such as a customer with several rows; rows of different clusters
-        are independent. Differences of scores are summed over each cluster, and `ece` is compared by a jackknife over
-        clusters. At least 20 clusters of similar size are needed.
+        are independent. Differences of scores are summed over each cluster, `ece` is compared by a jackknife over
+        clusters, and `cutoff_error` by draws with the covariance of cluster sums. At least 20 clusters of similar size
+        are needed.
     names
         Names shown in the report, such as ``{"source": "run 7"}``.
     **options
@@ -242,10 +243,10 @@ def _read(
     w = np.asarray(one.w)
     equal = is_unit(w) or bool(w.min() == w.max())
     time, clusters = dependence
-    if clusters is not None and entry.row_scores is None and entry.name != "ece":
+    if clusters is not None and entry.row_scores is None and entry.name not in ("ece", "cutoff_error"):
         raise NotApplicableError(
             f"differences of {entry.name} are compared for independent rows only; leave clusters out, or compare "
-            "metric='ece' or a score such as brier_score"
+            "metric='cutoff_error', metric='ece' or a score such as brier_score"
         )
     if time is not None and entry.row_scores is None:
         raise NotApplicableError(f"differences of {entry.name} are compared for independent rows only; leave time out")
@@ -263,8 +264,7 @@ def _read(
 
 def _clusters(clusters: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
     """Return the number of each row's cluster; rows of weight 0 have been left out."""
-    keep = None if weights is None else read_weights(weights, len(as_array(weights, name="weights"))) > 0
-    code = read_row_labels(clusters, w.size, name="clusters", keep=keep).code
+    code = read_row_labels(clusters, w.size, name="clusters", keep=kept_mask(weights)).code
     check_clusters(w, code)
     return code
 
@@ -301,8 +301,8 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
             words += ", long-run variance" + (f" of {moments:,} times" if moments < models.n else "")
         return MeanDifferences(terms, models.w, models.time, words)
     if entry.name == "cutoff_error":
-        walks = {name: Walk.of(part.top_label() if isinstance(part, Classes) else part) for name, part in rows.items()}
-        return CutoffDifferences(walks)
+        binary = {name: part.top_label() if isinstance(part, Classes) else part for name, part in rows.items()}
+        return CutoffDifferences({name: Walk.of(part, models.clusters) for name, part in binary.items()})
     if entry.limits is not None:
         return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
     raise NotApplicableError(
@@ -370,21 +370,13 @@ def _check_alike(rows: Mapping[str, Any]) -> None:
 
 def _times(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
     """Return the number of each row's time, in ascending order; rows of weight 0 have been left out."""
-    when = as_array(time, name="time")
-    when = when.astype(np.int64).astype(np.float64) if when.dtype.kind in "mM" else read_numbers(time, "time")
-    keep = None if weights is None else read_weights(weights, len(when)) > 0
-    when = when if keep is None or when.ndim != 1 else when[keep]
-    if when.shape != (n,):
-        raise InputError(f"time must have one number for each of the {n} rows; got shape {when.shape}")
-    if not np.isfinite(when).all():
-        row = int(np.flatnonzero(~np.isfinite(when))[0])
-        raise InputError("time must be finite numbers; {row} is {value}", row=row, value=float(when[row]))
-    different, code = np.unique(when, return_inverse=True)
-    if different.size < MIN_SERIES_ROWS:
+    code = read_times(time, n, keep=kept_mask(weights))
+    different = int(code.max()) + 1
+    if different < MIN_SERIES_ROWS:
         raise NotApplicableError(
-            f"a comparison in time needs rows of {MIN_SERIES_ROWS} different times; got {different.size}"
+            f"a comparison in time needs rows of {MIN_SERIES_ROWS} different times; got {different}"
         )
-    return code.astype(np.intp)
+    return code
 
 
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:

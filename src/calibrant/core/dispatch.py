@@ -21,6 +21,7 @@ _expected: ContextVar[int] = ContextVar("rows expected", default=0)
 _alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 
 FAST_ROWS = 2_000_000  # with fewer rows NumPy is done before the compiler is
+FAST_LOOP_STEPS = 200_000  # with fewer steps a loop in Python is done before the compiler is
 CHUNK_ROWS = 1 << 17  # the columns of a chunk fit into the cache
 TRANSFORM_TERMS = 250_000  # products in a convolution from which Fourier transforms are quicker
 FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done before the compiler is
@@ -48,6 +49,11 @@ def expecting(rows: int) -> Iterator[None]:
 def takes_fast_body(n: int) -> bool:
     """Tell whether the compiled body is worth its start-up time for n rows, or for the expected number of rows."""
     return max(n, _expected.get()) >= FAST_ROWS and has_numba()
+
+
+def takes_fast_loop(steps: int) -> bool:
+    """Tell whether a loop of so many steps, which NumPy cannot do, is worth compiling."""
+    return steps >= FAST_LOOP_STEPS and has_numba()
 
 
 def widest_band(points: int, lines: int) -> int:

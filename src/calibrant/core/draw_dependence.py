@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import chunks
 from calibrant.core.pvalues import normal_sf
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.autocorrelation import centred
 
 MAX_DRAWS_AT_ONCE = 1 << 20
 
@@ -98,8 +99,7 @@ def _of_rows(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ρ (n, D) of draws (n, M, D), NaN where all are equal, and its variance under exchangeable draws."""
     M = x.shape[1]
     varies = x.max(axis=1) > x.min(axis=1)
-    x = x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares stay in range
-    z = x - x.mean(axis=1, keepdims=True)
+    z = centred(x)
     square = (z * z).sum(axis=1)
     varies &= square > 0
     scale = np.where(varies, square, 1.0)

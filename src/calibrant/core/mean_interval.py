@@ -6,7 +6,7 @@ Student's interval is refused unless enough rows show how much the scores vary.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
+from calibrant.core.dispatch import chunks
 from calibrant.core.kinds import AnyRows, part_of
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
@@ -30,6 +31,8 @@ MIN_DECIDING_ROWS = 25
 weights grow with the scores, a few rows decide: without this an interval of level 0.95 may cover half of the time."""
 
 FEW_MISSES = 10  # below which the number of misses is not nearly normal
+
+MAX_LOSS = -math.log(np.finfo(np.float64).tiny)  # of a miss
 
 
 class Guard(NamedTuple):
@@ -77,27 +80,30 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
     """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
-    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    w = np.asarray(rows.w)
-    if not np.isfinite(scores).all() or w.sum() ** 2 < MIN_ROWS * (w**2).sum():
+    pieces = [(rows.w[part, None], _columns(entry.row_scores(part_of(rows, part), options))) for part in chunks(rows.n)]
+    heaviest = float(rows.w.max())
+    total_weight, square = (_total(lambda w, s: (w / heaviest) ** k, pieces) for k in (1, 2))  # noqa: B023
+    if total_weight**2 < MIN_ROWS * square or not all(np.isfinite(s).all() for _, s in pieces):
         return  # `student_interval` refuses infinite scores and too few rows
-    w = (w / w.max())[:, None]
-    largest = max(float(np.abs(scores).max()), np.finfo(np.float64).tiny)
-    relative = scores / largest  # fourth powers stay in the range of float64
-    spread = w * (relative - (w * relative).sum(axis=0) / w.sum())
-    total, square = (spread**2).sum(axis=0), (spread**4).sum(axis=0)
+    largest = max(np.finfo(np.float64).tiny, *(float(np.abs(s).max()) for _, s in pieces))
+    mean = _total(lambda w, s: w / heaviest * (s / largest), pieces) / total_weight
+
+    def squares(w: FloatArray, s: FloatArray) -> FloatArray:  # their squares stay in the range of float64
+        return np.asarray((w / heaviest * (s / largest - mean)) ** 2)
+
+    total, square = _total(squares, pieces), _total(lambda w, s: squares(w, s) ** 2, pieces)
     few = np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0)
     if few.min() < MIN_DECIDING_ROWS:
         column = int(few.argmin())
-        row = int(np.argmax(np.abs(spread[:, column])))
+        row = int(np.argmax(np.concatenate([squares(w, s)[:, column] for w, s in pieces])))
+        score = np.concatenate([s[:, column] for _, s in pieces])[row]
         raise NotApplicableError(
             f"the mean of {entry.name} depends on {few.min():.3g} effective rows, and an interval that covers needs "
-            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {scores[row, column]:.4g}. Use more rows, less "
+            f"{MIN_DECIDING_ROWS}: the score of row {row} alone is {score:.4g}. Use more rows, less "
             "unequal weights, or a bounded score"
         )
     if entry.name == "log_score":
-        half = 2 * largest * float(np.sqrt(total[0])) / float(w.sum())
+        half = 2 * largest * float(np.sqrt(total[0])) / float(total_weight[0])
         check_unseen_losses(rows, level, half, clip=options.clip)
 
 
@@ -109,11 +115,15 @@ def check_unseen_losses(rows: AnyRows, level: float, half: float, *, clip: float
     """
     if not isinstance(rows, Binary):
         return
-    t = np.minimum(rows.p, 1 - rows.p.astype(np.float64))
-    loss = -np.log(np.maximum(t, clip or np.finfo(np.float64).tiny))
-    missed = np.where(rows.p > 0.5, rows.y == 0, rows.y == 1)
-    stratum = np.floor(loss).astype(np.int64)
-    m, k, total = (np.bincount(stratum, column) for column in (None, missed, loss))
+    strata = math.floor(MAX_LOSS) + 1
+    m, k, total = np.zeros(strata, np.int64), np.zeros(strata), np.zeros(strata)
+    for part in chunks(rows.n):
+        p, y = rows.p[part], rows.y[part]
+        loss = -np.log(np.maximum(np.minimum(p, 1 - p.astype(np.float64)), clip or np.finfo(np.float64).tiny))
+        stratum = np.floor(loss).astype(np.int64)
+        m += np.bincount(stratum, minlength=strata)
+        k += np.bincount(stratum, np.where(p > 0.5, y == 0, y == 1), minlength=strata)
+        total += np.bincount(stratum, loss, minlength=strata)
     filled = (m > 0) & (k < FEW_MISSES)
     if not filled.any():
         return
@@ -128,6 +138,17 @@ def check_unseen_losses(rows: AnyRows, level: float, half: float, *, clip: float
         )
 
 
+def _total(
+    column: Callable[[Any, Any], NDArray[Any]], pieces: Iterable[tuple[NDArray[Any], NDArray[Any]]]
+) -> FloatArray:
+    """Return the sums of a function of weights and scores over pieces of the rows: nothing else is as long as these."""
+    return np.asarray(np.sum([column(w, s).sum(axis=0) for w, s in pieces], axis=0))
+
+
+def _columns(scores: NDArray[np.float64]) -> FloatArray:
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
 def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     """Refuse rows with too few of the kind that makes up the mean score."""
     guard = GUARDS.get(entry.name)
@@ -136,8 +157,7 @@ def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
     marked = guard.marks(rows, options)
     if marked is None:
         return
-    w = np.asarray(rows.w)[:, None]
-    few = min(float(_effective(side, w).min()) for side in ((marked, ~marked) if guard.both else (marked,)))
+    few = min(float(_effective(side, rows.w).min()) for side in ((marked, ~marked) if guard.both else (marked,)))
     if few < MIN_ROWS * (1 - 1e-12):
         others = f" and {MIN_ROWS} others" if guard.both else ""
         raise NotApplicableError(
@@ -162,7 +182,8 @@ def has_equal_weights(summary: Moments) -> bool:
 
 def _effective(side: NDArray[np.bool_], w: FloatArray) -> FloatArray:
     """Return (Σw)²/Σw² over the marked rows of each column, 0 if there are none."""
-    total, square = (w * side).sum(axis=0), (w * w * side).sum(axis=0)
+    pieces = [(w[part, None], side[part]) for part in chunks(w.size)]
+    total, square = _total(lambda w, s: w * s, pieces), _total(lambda w, s: w * w * s, pieces)
     return np.asarray(np.divide(total**2, square, out=np.zeros_like(total), where=square > 0))
 
 

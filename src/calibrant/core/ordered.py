@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined_edges, mass_edges, rounded, width_edges
-from calibrant.core.dispatch import chunks
 from calibrant.core.pool import CountArray, Pool, WalkRange, pool_entries, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
@@ -123,7 +122,7 @@ class Ordered(Summary):
     @property
     def mean_score(self) -> float:
         """Mean of the scores."""
-        return float((self.weight * self.count * self.score).sum()) / self.total_weight
+        return sum(float((w * rows * p).sum()) for p, w, rows, _ in self.pool.pieces()) / self.total_weight
 
     def rows_at(self, numbers: NDArray[np.intp]) -> Binary:
         """Return rows by their number in the order of (score, weight); events come first among equal rows."""
@@ -174,9 +173,8 @@ class Ordered(Summary):
         """Return the table of the bins between these edges, in chunks: no column is as long as the data."""
         seen, m = rounded(edges, self.dtype), edges.size - 1
         sums = np.zeros((len(COLUMNS), m))
-        for part in chunks(self.score.size):
-            number = bin_of(self.score[part], seen)
-            piece = Pool(self.score[part], self.weight[part], self.count[part], self.events[part])
+        for piece in self.pool.pieces():
+            number = bin_of(piece.score, seen)
             for row, column in enumerate(cell_columns(piece)):
                 sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)

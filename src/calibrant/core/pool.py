@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,11 @@ class Pool(NamedTuple):
     weight: FloatArray
     rows: CountArray
     events: CountArray
+
+    def pieces(self) -> Iterator[Pool]:
+        """Yield consecutive entries: for sums without a temporary array as long as the data."""
+        for part in chunks(self.score.size):
+            yield Pool(self.score[part], self.weight[part], self.rows[part], self.events[part])
 
 
 def pool_rows(y: NDArray[Any], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:

@@ -222,6 +222,18 @@ def read_weights(weights: Any, n: int) -> FloatArray:
     return unit_weights(n) if (w == 1).all() else w
 
 
+def kept_mask(weights: Any) -> NDArray[np.bool_] | None:
+    """Return which of the caller's rows have positive weight; None if all of them do.
+
+    >>> kept_mask([1, 0, 2]).tolist(), kept_mask(None)
+    ([True, False, True], None)
+    """
+    if weights is None:
+        return None
+    w = read_weights(weights, len(as_array(weights, name="weights")))
+    return None if kept_rows(w) is None else w > 0
+
+
 def read_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return `values`, a container or a single number, as an array of real numbers; it may share memory."""
     if isinstance(values, (bool, np.bool_)):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, refuse_where
+from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, read_numbers, refuse_where
 from calibrant.inputs.labels import moment_texts, plain_label
 
 MISSING = "(missing)"
@@ -163,6 +163,27 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
         return _of_objects(column, rows, name)
     values, code = np.unique(column + 0.0 if column.dtype.kind == "f" else column, return_inverse=True)  # -0.0 is 0.0
     return RowLabels(code.astype(np.intp), tuple(values.tolist()))
+
+
+def read_times(time: Any, n: int, *, keep: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Return the number of each row's time 0, 1, ... in ascending order; equal times have equal numbers.
+
+    `n` is the number of rows that are left and `keep` their mask among the caller's. Times are numbers or dates.
+
+    >>> read_times([2.5, 1.0, 2.5], 3).tolist()
+    [1, 0, 1]
+    """
+    when = as_array(time, name="time")
+    dates = when.dtype.kind in "mM"
+    when = when if dates else read_numbers(time, "time")
+    expected = n if keep is None else keep.size
+    if when.shape != (expected,):
+        raise InputError(f"time must have one number for each of the {expected} rows; got shape {when.shape}")
+    rows = np.arange(n) if keep is None else np.flatnonzero(keep)
+    when = when[rows]
+    bad = np.isnat(when) if dates else ~np.isfinite(when)
+    refuse_where(bad, when, "time must be finite numbers or dates", "Drop or repair such rows", rows=rows)
+    return np.unique(when, return_inverse=True)[1].astype(np.intp)
 
 
 def _column(labels: Any, name: str) -> NDArray[Any]:

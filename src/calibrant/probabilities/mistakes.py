@@ -22,24 +22,22 @@ def questions_on_event(summary: Ordered) -> list[str]:
     """Ask whether these are labels, or probabilities of the other outcome."""
     if summary.n < MIN_ROWS_ASKED:
         return []
-    p = summary.score
-    if bool(((p == 0) | (p == 1)).all()):
+    if bool(((summary.score == 0) | (summary.score == 1)).all()):
         return [
             f"Are these predicted labels? All {summary.n:,} predictions are 0 or 1. Pass probabilities, such as those "
             "of predict_proba."
         ]
-    w, events, misses = summary.weight, summary.events, summary.count - summary.events
-    as_given, swapped = ((x - p) ** 2 for x in (1.0, 0.0))  # squared error of an event; of p and of 1 - p
-    # Brier score of p less that of 1 - p, row by row: (1 - 2p) for an event, 2p - 1 for none.
-    difference = float((w * (events - misses) * (1 - 2 * p)).sum())
-    spread = float((w**2 * summary.count * (1 - 2 * p) ** 2).sum()) ** 0.5
-    if difference <= SURE * spread:
+    brier = difference = variance = 0.0
+    for p, w, rows, events in summary.pool.pieces():
+        misses = rows - events
+        brier += float((w * (events * (1 - p) ** 2 + misses * p**2)).sum())
+        # Brier score of p less that of 1 - p, row by row: (1 - 2p) for an event, 2p - 1 for none.
+        difference += float((w * (events - misses) * (1 - 2 * p)).sum())
+        variance += float((w**2 * rows * (1 - 2 * p) ** 2).sum())
+    if difference <= SURE * math.sqrt(variance):
         return []
-    total = summary.total_weight
-    brier, other = (
-        float((w * (events * happened + misses * not_happened)).sum()) / total
-        for happened, not_happened in ((as_given, swapped), (swapped, as_given))
-    )
+    other = (brier - difference) / summary.total_weight
+    brier /= summary.total_weight
     return [
         f"Are these probabilities of the other outcome? The Brier score of p is {number(brier)}, that of 1 - p is "
         f"{number(other)}."

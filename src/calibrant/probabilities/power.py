@@ -262,8 +262,10 @@ def _of_size(rows: Ordered, n: int) -> Ordered:
     """
     pooled = rows
     if rows.score.size > MAX_SCORES_SIMULATED:
-        weight, v = rows.weight * rows.count, rows.weight**2 * rows.count * rows.score * (1 - rows.score)
-        share = weight / weight.sum() + v / (v.sum() or 1.0)
+        information = sum(float((w * w * c * p * (1 - p)).sum()) for p, w, c, _ in rows.pool.pieces()) or 1.0
+        share = np.concatenate(
+            [w * c / rows.total_weight + w * w * c * p * (1 - p) / information for p, w, c, _ in rows.pool.pieces()]
+        )
         edges = mass_edges(rows.unique_scores, rows.by_score(share), MAX_SCORES_SIMULATED)
         pooled = Ordered.of_bins(rows.bins(edges), weight=1.0 if is_unit(rows.weight) else None)
     count = np.diff(np.rint(np.cumsum(pooled.count) * (n / rows.n)).astype(np.int64), prepend=0)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.draw_dependence import lag_sums, standardised
-from calibrant.core.pvalues import binomial_tails, holm, normal_sf
+from calibrant.core.draw_dependence import lag_one
+from calibrant.core.pvalues import binomial_tails, holm
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import as_compared
-from calibrant.ranking.draw_lags import DrawLags, dependence_of
+from calibrant.ranking.draw_lags import MIN_ROWS
 
 DEPENDENT_P, DEPENDENT_TAU = 0.001, 1.2  # p-value below which, and τ above which, draws are called dependent
 MAX_DRAWS_COMPARED = 150_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats
+LEAST_REACH = 1 - 1e-9  # M numbers from low to high have a standard deviation of at least (high - low)/√(2 (M - 1))
 FAR = 6.0  # standard deviations of the other members beyond which a member is far from all of them
 
 
@@ -90,18 +93,12 @@ def evidence_of(given: RankedDraws) -> list[DrawEvidence]:
 def _dependence(draws: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
     """Return τ and p-values, adjusted for the number of coordinates; τ is 1 where the first lag shows nothing."""
     M, D = draws.shape[1:]
-    nothing = np.ones(D), np.ones(D)
-    x = draws.astype(np.float64)
-    if M < 3 or bool((x[:, 1:] >= x[:, :-1]).all()):
-        return nothing
-    sums = lag_sums(x)
-    z = standardised(sums.total, sums.variance, sums.weight, M)[0]
-    known = (sums.rows >= 5) & ~np.isnan(z)
-    p = np.array([normal_sf(value) if ok else np.nan for value, ok in zip(z, known, strict=True)])
-    adjusted = np.nan_to_num(holm(p), nan=1.0)
-    if adjusted.min() >= DEPENDENT_P:
-        return np.ones(D), adjusted
-    return dependence_of(DrawLags.of(x)).tau, adjusted
+    found = lag_one(draws)
+    if M < 3 or found.ordered:
+        return np.ones(D), np.ones(D)
+    known = (found.rows >= MIN_ROWS) & ~np.isnan(found.z)
+    adjusted = np.nan_to_num(holm(np.where(known, found.pvalue, np.nan)), nan=1.0)
+    return (autocorrelation_time(draws) if adjusted.min() < DEPENDENT_P else np.ones(D)), adjusted
 
 
 def _repeats(y: NDArray[Any], draws: NDArray[Any]) -> FloatArray:
@@ -156,14 +153,16 @@ def far_outcomes(y: FloatArray, draws: NDArray[Any], rank: NDArray[np.int64], nu
 
 def _far_draws(y: FloatArray, draws: NDArray[Any]) -> int:
     """Return how many draws lie beyond all other members of their row by more than 6 standard deviations of these."""
-    x = np.sort(np.concatenate([y[:, None], draws.astype(np.float64)], axis=1), axis=1)
+    M = draws.shape[1]
+    x = np.partition(np.concatenate([y[:, None], draws.astype(np.float64)], axis=1), (0, 1, M - 1, M), axis=1)
     count = 0
-    for last, gap, others in (
-        (x[:, -1], x[:, -1] - x[:, -2], x[:, :-1]),
-        (x[:, 0], x[:, 1] - x[:, 0], x[:, 1:]),
+    for last, gap, reach, others in (
+        (x[:, -1], x[:, -1] - x[:, -2], x[:, -2] - x[:, 0], x[:, :-1]),
+        (x[:, 0], x[:, 1] - x[:, 0], x[:, -1] - x[:, 1], x[:, 1:]),
     ):
         with np.errstate(over="ignore", invalid="ignore"):
-            far = (gap > 0) & (gap > FAR * others.std(axis=1, ddof=1))
+            near = np.flatnonzero((gap > 0) & (gap >= LEAST_REACH * FAR * reach / sqrt(2 * (M - 1))))  # <= FAR sd
+            far = near[gap[near] > FAR * others[near].std(axis=1, ddof=1)]
         count += int((last[far] != y[far]).sum())
     return count
 

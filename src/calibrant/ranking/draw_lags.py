@@ -16,13 +16,12 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.autocorrelation import MAX_DRAWS_TRANSFORMED, lag_coefficients, time_of_sums
 from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.effects import SMALLEST_PVALUE, shaped
 
 MIN_ROWS = 5  # for the normal tail of the statistic
-BLOCK = 1 << 17  # draws whose spectra are taken together
-SMALL_LAG = 0.02  # coefficient, less what is expected, at which the sum of τ ends
 
 
 @public
@@ -125,12 +124,12 @@ class DrawLags(Summary):
         n, M, D = columns.shape
         ordered, rows, lags, variance, weight = 0, np.zeros(D, np.int64), np.zeros((M, D)), np.zeros(D), np.zeros(D)
         w = np.ones(n) if weights is None else weights
-        for part in chunks(n, max(1, BLOCK // (M * D))):
+        for part in chunks(n, max(1, MAX_DRAWS_TRANSFORMED // (M * D))):
             x = columns[part].astype(np.float64)
             ordered += int((x[:, 1:] >= x[:, :-1]).all(axis=(1, 2)).sum())
             sums = lag_sums(x, w[part])
             rows, variance, weight = rows + sums.rows, variance + sums.variance, weight + sums.weight
-            lags += _lags(x, w[part])
+            lags += lag_coefficients(x, w[part])
         return cls(n, ordered, rows, lags, variance, weight, draws.ndim == 2)
 
     def merged(self, other: Self) -> Self:
@@ -149,17 +148,6 @@ class DrawLags(Summary):
             self.weight + other.weight,
             self.single,
         )
-
-
-def _lags(x: FloatArray, w: FloatArray) -> FloatArray:
-    """Return the weighted sums over rows of the coefficients at all lags, (M, D), of draws (n, M, D)."""
-    M = x.shape[1]
-    x = x / np.maximum(np.abs(x).max(axis=1, keepdims=True), np.finfo(np.float64).tiny)  # squares stay in range
-    z = x - x.mean(axis=1, keepdims=True)
-    z /= np.maximum(np.sqrt((z * z).sum(axis=1, keepdims=True)), np.finfo(np.float64).tiny)
-    spectrum = np.fft.rfft(z, 2 * M, axis=1)
-    power = np.tensordot(w, spectrum.real**2 + spectrum.imag**2, axes=1)
-    return np.asarray(np.fft.irfft(power, 2 * M, axis=0)[:M])
 
 
 class OrderOfDraws(NamedTuple):
@@ -182,9 +170,7 @@ def dependence_of(lags: DrawLags) -> OrderOfDraws:
     pvalue = np.array(
         [max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)]
     )
-    excess = lags.lags[1:] / np.where(lags.rows > 0, lags.weight, 1.0) + 1 / M
-    used = np.logical_and.accumulate(excess > SMALL_LAG, axis=0)
-    return OrderOfDraws(rho, z, pvalue, 1 + 2 * np.where(used, excess, 0.0).sum(axis=0))
+    return OrderOfDraws(rho, z, pvalue, time_of_sums(lags.lags))
 
 
 def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:

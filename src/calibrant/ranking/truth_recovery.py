@@ -1,4 +1,8 @@
-"""Do predictions recover the truth: estimates against outcomes, and z-scores against contraction, row by row."""
+"""Do predictions recover the truth: estimates against outcomes, and z-scores against contraction, row by row.
+
+Like `pit` and `z_scores` these verbs have one entry per row, in the order of the rows: no summary is smaller than the
+rows, so they are not in the catalogue, and batches, files and engines do not run them.
+"""
 
 from __future__ import annotations
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.errors import InputError, shown
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
+from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions
-from calibrant.recalibrating.methods import METHODS, SCORES
+from calibrant.recalibrating.methods import INSTEAD, METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
+EMPTY = 1e-12  # share of the weight of a cell that is rounding
 KIND_OF_ROWS = {
     Binary: "binary",
     Classes: "classes",
@@ -38,23 +43,49 @@ class CalibrationRows:
     classes: tuple[Any, ...] | None = None
     groups: tuple[Label, ...] | None = None
     group: Any = None  # the number of each row's group
+    count: Any = None  # how many rows each entry stands for, if the rows come from a summary
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.rows.n)
+        return int(self.rows.n if self.count is None else round(float(self.count.sum())))
+
+    @property
+    def columns(self) -> int:
+        """Number of classes or levels; 1 if predictions have neither."""
+        if self.classes is not None:
+            return len(self.classes)
+        return int(np.size(getattr(getattr(self.rows, "prediction", None), "levels", 1.0)))
+
+    @property
+    def prediction(self) -> Any:
+        """The predictions: an array of float64 for probabilities, and the typed prediction for other kinds."""
+        if isinstance(self.rows, Binary):
+            return self.rows.p.astype(np.float64, copy=False)
+        if isinstance(self.rows, Classes):
+            return self.rows.P.astype(np.float64, copy=False)
+        return self.rows.distribution if isinstance(self.rows, DistributionRows) else self.rows.prediction
 
     def take(self, chosen: Any) -> CalibrationRows:
         """Return these rows alone."""
-        group = None if self.group is None else self.group[chosen]
-        return replace(self, rows=self.rows.take(chosen), group=group)
+        group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
+        return replace(self, rows=self.rows.take(chosen), group=group, count=count)
+
+    def predicting(self, prediction: Any) -> CalibrationRows:
+        """Return the same outcomes with other predictions."""
+        field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
+        return replace(self, rows=replace(self.rows, **{field.get(self.kind, "prediction"): prediction}))
 
 
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
     """Fit one method on checked rows."""
     rule = METHODS[data.kind][method]
     levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
-    found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    kept = getattr(data.rows, "keep", None)
+    try:
+        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    except InputError as problem:  # rows are named by their number among those of the caller
+        raise _among(problem, None if kept is None else np.flatnonzero(kept)) from None
     return Recalibration(
         data.kind,
         method,
@@ -71,10 +102,21 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     )
 
 
+def _among(problem: InputError, rows: Any) -> InputError:
+    """Return an error on one of some rows with the number of that row among all of them."""
+    return problem if problem.row is None or rows is None else problem.within(row=int(rows[problem.row]))
+
+
 def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
     """Fit one map for each group."""
     rule = METHODS[data.kind][method]
-    fits = [rule.fit(data.rows.take(np.flatnonzero(data.group == g)), options) for g in range(len(data.groups or ()))]
+    fits = []
+    for g in range(len(data.groups or ())):
+        rows = np.flatnonzero(data.group == g)
+        try:
+            fits.append(rule.fit(data.rows.take(rows), options))
+        except InputError as problem:
+            raise _among(problem, rows) from None
     said = [
         f"group {label}: {sentence}"
         for label, one in zip(data.groups or (), fits, strict=True)
@@ -106,6 +148,26 @@ def read_calibration(
     return CalibrationRows(rows, kind, names, labels.values, labels.code)
 
 
+def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
+    """Return the cells of grids as entries, events and others apart, and the number of each entry's grid.
+
+    An entry has the mean score of its cell, and the weight and the number of rows that it stands for.
+    """
+    columns = []
+    for number, part in enumerate(parts):
+        table = part.cells()
+        used = table.count > 0
+        n, w, wp, wy = (column[used] for column in (table.count, table.w, table.wp, table.wy))
+        for outcome, weight in ((1, wy), (0, w - wy)):
+            there = weight > w * EMPTY
+            size = there.sum()
+            p = np.minimum(wp / w, 1.0)[there]
+            columns.append((np.full(size, outcome), p, weight[there], (n * weight / w)[there], np.full(size, number)))
+    y, p, w, count, part_number = (np.concatenate(column) for column in zip(*columns, strict=True))
+    rows = Binary(y.astype(np.uint8), p, w.astype(np.float64))
+    return CalibrationRows(rows, "binary", count=count), part_number.astype(np.intp)
+
+
 def _kind_of(rows: AnyRows) -> str:
     if isinstance(rows, DistributionRows):
         return "samples" if isinstance(rows.distribution, Samples) else "distributions"
@@ -120,18 +182,25 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     known = METHODS[data.kind]
     if not isinstance(method, str) or (method != "auto" and method not in known):
         raise InputError(
-            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
+            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}"
+            f"{INSTEAD.get((data.kind, str(method)), '')}",
             option="method",
         )
-    used = {"groups"} & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
+    shared = {"groups", "clip"}  # by the methods that auto compares
+    used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
     given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
     for name in given:
         if name not in used:
             takers = [other for other, one in known.items() if name in one.uses]
             where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
-    scores = SCORES[data.kind]
+    scores = list(SCORES[data.kind])
     if options.score is None:
-        return replace(options, score=next(iter(scores), None))
+        convex = isinstance(getattr(data.rows, "distribution", None), Mixture)  # its log score is not
+        return replace(options, score="crps" if convex else next(iter(scores), None))
+    if not scores:
+        raise InputError(
+            f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
+        )
     check_choice("score", options.score, *scores)
     return options

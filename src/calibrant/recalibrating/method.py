@@ -87,7 +87,7 @@ class Parameter:
     ----------
     axes
         One letter for each axis: "" for a number, "K" for classes, "L" for levels, any other letter for a length that
-        all parameters with this letter share, such as "m" for the columns of a table.
+        all parameters with this letter share, such as "m" for the columns of a table and "D" for coordinates.
     low, high
         The range; both ends are legal.
     infinite
@@ -96,6 +96,8 @@ class Parameter:
         "rising" or "not falling" along a table; empty for any order.
     whole
         Whether the parameter is a whole number.
+    single
+        Whether a number stands for an array of length 1: one level, or outcomes that are numbers.
     maps
         The kind of the maps, for a parameter that is a tuple of maps; empty for numbers.
     """
@@ -106,6 +108,7 @@ class Parameter:
     infinite: bool = False
     order: Literal["", "rising", "not falling"] = ""
     whole: bool = False
+    single: bool = False
     maps: str = ""
 
 
@@ -132,6 +135,8 @@ class Method:
         logarithm of the applied map; None if it is not.
     check
         Refuses parameters that do not belong together, such as a lower bound above its upper bound.
+    bounds
+        From parameters, scores and options to a lower and an upper probability; None for maps that have no bounds.
     """
 
     fit: Callable[[Any, FitOptions], Fit]
@@ -141,6 +146,7 @@ class Method:
     count: Callable[[int], int] = lambda columns: 0
     log_scores: Callable[[Parameters, Any, FitOptions], FloatArray] | None = None
     check: Callable[[Parameters], None] | None = None
+    bounds: Callable[[Parameters, FloatArray, FitOptions], tuple[FloatArray, FloatArray]] | None = None
 
 
 def _fit_identity(rows: Any, options: FitOptions) -> Fit:

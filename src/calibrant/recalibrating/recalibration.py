@@ -157,8 +157,11 @@ class Recalibration:
                 f"this map has no group {shown(unknown[0])}; it was fitted on {shown(list(known))}", option="groups"
             )
         number = np.array([known[label] for label in labels.values], dtype=np.intp)[labels.code]
-        per_row = _rows_of_groups(self.parameters["groups"], number)
-        return self.rule.apply(per_row, prediction, self.options)
+        return self.rule.apply(self.of_rows(number), prediction, self.options)
+
+    def of_rows(self, group: Any) -> Mapping[str, Any]:
+        """Return the parameters, of a map with groups those of each row's group, by the numbers of the groups."""
+        return self.parameters if self.groups is None else _rows_of_groups(self.parameters["groups"], group)
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -198,7 +201,9 @@ class Recalibration:
 
     def bounds(self, p: Any) -> tuple[FloatArray, FloatArray]:
         """Return the two probabilities of Venn-Abers for each score: if the row did not, and if it did happen."""
-        raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
+        if self.rule.bounds is None:
+            raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
+        return self.rule.bounds(self.parameters, self._checked(p), self.options)
 
 
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:

@@ -1,0 +1,167 @@
+"""Scores of rows before and after a map, and maps that are judged by rows they were not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from calibrant.core.catalogue import find
+from calibrant.core.kinds import part_of
+from calibrant.errors import CalibrantError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.probabilities import Binary
+from calibrant.recalibrating.fitting import CalibrationRows
+from calibrant.recalibrating.folds import Dealing, Fold, Numbers
+from calibrant.recalibrating.gain_limits import Units
+from calibrant.recalibrating.method import FitOptions
+from calibrant.recalibrating.methods import METHODS, SCORES
+from calibrant.recalibrating.recalibration import Recalibration
+
+IDENTITY = "identity"
+
+
+def scores_before(data: CalibrationRows, options: FitOptions) -> FloatArray:
+    """Return the score of each row as it was predicted; probabilities are limited by clip= first, as in the map."""
+    c = options.clip
+    if c is None:
+        return _row_scores(data, options)
+    P = data.prediction
+    mixed = np.clip(P, c, 1 - c) if data.kind == "binary" else (1 - P.shape[1] * c) * P + c
+    return _row_scores(data.predicting(mixed), options)
+
+
+def scores_after(found: Recalibration, data: CalibrationRows, options: FitOptions) -> FloatArray:
+    """Return the score of each row after the map; log scores of smooth maps do not pass through rounded values."""
+    if found.method == IDENTITY:
+        return scores_before(data, options)
+    parameters = found.of_rows(data.group)
+    if options.score == "log" and found.rule.log_scores is not None:
+        return np.asarray(found.rule.log_scores(parameters, data.rows, found.options))
+    return _row_scores(data.predicting(found.rule.apply(parameters, data.prediction, found.options)), options)
+
+
+def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
+    """Return one score per row, (n,): the mean over levels, quantiles or coordinates."""
+    assert options.score is not None
+    entry = find(SCORES[data.kind][options.score])
+    assert entry.row_scores is not None
+    given = {"fair": True} if data.kind == "samples" else {}
+    scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.parse(given)), dtype=np.float64)
+    return scores if scores.ndim == 1 else scores.mean(axis=1)
+
+
+def used_by(method: str, data: CalibrationRows, options: FitOptions) -> FitOptions:
+    """Return the options with clip= only if the method uses it: some of the methods that `auto` compares do not."""
+    return options if "clip" in METHODS[data.kind][method].uses else replace(options, clip=None)
+
+
+Fitter = Callable[[CalibrationRows, Numbers], Recalibration]
+"""From training rows, and their numbers among all rows, to a map."""
+
+
+@dataclass(eq=False)
+class CrossFitted:
+    """Gains of rows under maps that were not fitted on them.
+
+    Attributes
+    ----------
+    gain
+        Score before less score after, (n,); NaN where no map predicts the row.
+    if_missed
+        The same if the other outcome had happened, for one probability per row; None if it was not asked for.
+    chosen
+        The method of each fold; the identity where the fit was refused.
+    refusals
+        What was said where the fit was refused.
+    rounded
+        Number of rows inside (0, 1) that a map sends to exactly 0 or 1.
+    """
+
+    gain: FloatArray
+    if_missed: FloatArray | None = None
+    chosen: list[str] = field(default_factory=list)
+    refusals: list[CalibrantError] = field(default_factory=list)
+    rounded: int = 0
+
+
+def cross_fit(
+    data: CalibrationRows,
+    options: FitOptions,
+    folds: Sequence[Fold],
+    fitted: Fitter,
+    before: FloatArray,
+    *,
+    misses: bool = False,
+) -> CrossFitted:
+    """Fit a map on the training rows of each fold and judge it by the others.
+
+    A fold in which the fit is refused keeps its predictions: its gains are 0.
+    """
+    found = CrossFitted(np.full(before.size, np.nan), np.zeros(before.size) if misses else None)
+    for fold in folds:
+        test = data.take(fold.test)
+        try:
+            fitted_map = fitted(data.take(fold.train), fold.train)
+        except CalibrantError as refused:
+            found.refusals.append(refused)
+            found.chosen.append(IDENTITY)
+            found.gain[fold.test] = 0.0
+            continue
+        found.chosen.append(fitted_map.method)
+        found.gain[fold.test] = before[fold.test] - scores_after(fitted_map, test, options)
+        if found.if_missed is not None:
+            other = _other_outcomes(test)
+            with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
+                found.if_missed[fold.test] = scores_before(other, options) - scores_after(fitted_map, other, options)
+            found.rounded += _rounded(fitted_map, test)
+    return found
+
+
+def _other_outcomes(data: CalibrationRows) -> CalibrationRows:
+    rows: Binary = data.rows
+    return replace(data, rows=replace(rows, y=1 - rows.y))
+
+
+def _rounded(found: Recalibration, data: CalibrationRows) -> int:
+    """Count rows inside (0, 1) that a map sends to 0 or 1."""
+    p = data.prediction
+    q = found.rule.apply(found.of_rows(data.group), p, found.options)
+    return int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
+
+
+def check_finite(scores: FloatArray, what: str, rows: Any = None) -> None:
+    """Refuse infinite scores: their mean is infinite, whatever the other rows are."""
+    infinite = ~np.isfinite(scores)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise NotApplicableError(
+            f"the score of {{row}} {what} is infinite, so no gain can be measured. Limit probabilities with clip=, "
+            "choose another score or method, or pass more rows",
+            row=row if rows is None else int(rows[row]),
+        )
+
+
+def units_of(data: CalibrationRows, dealing: Dealing, rows: Numbers | slice = slice(None)) -> Units:
+    """Return the units over which gains of these rows are averaged: rows, clusters, or different times."""
+    heaviest = float(np.max(data.rows.w))
+    w = np.array(data.rows.w[rows], dtype=np.float64) / heaviest
+    count: FloatArray | None = None
+    if data.count is not None:
+        count = np.asarray(data.count[rows], dtype=np.float64)
+        w = w / count
+    if dealing.clusters is None and dealing.time is None:
+        return Units(w, count)
+    if dealing.clusters is None:
+        assert dealing.time is not None
+        return Units(w, count, np.unique(dealing.time[rows], return_inverse=True)[1].astype(np.intp), ordered=True)
+    _, unit = np.unique(dealing.clusters[rows], return_inverse=True)
+    if dealing.time is None:
+        return Units(w, count, unit.astype(np.intp))
+    earliest = np.full(int(unit.max()) + 1, np.iinfo(np.intp).max)
+    np.minimum.at(earliest, unit, dealing.time[rows])
+    place = np.empty(earliest.size, np.intp)
+    place[np.argsort(earliest, kind="stable")] = np.arange(earliest.size)
+    return Units(w, count, place[unit], ordered=True)

@@ -1,0 +1,466 @@
+"""The gain of a map: reference values, hand-worked cases, what no fold may see, limits, and refusals."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+from scipy.stats import skew, t
+
+from calibrant import Sets, recalibration_gain, summarize
+from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.recalibrating.cross_fitting import cross_fit, scores_before
+from calibrant.recalibrating.fitting import fit, read_calibration
+from calibrant.recalibrating.folds import read_dealing
+from calibrant.recalibrating.gain_limits import Units, gain_limits, unseen_misses
+from calibrant.recalibrating.method import FitOptions
+from calibrant.recalibrating.recalibrate import recalibrate
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+GAINS = [case for case in BOOK["cases"] if case["id"].startswith("gain")]
+
+
+def simulated(n, slope=0.6, seed=0, spread=1.5):
+    """Return outcomes of overconfident probabilities."""
+    rng = np.random.default_rng(seed)
+    p = expit(spread * rng.normal(size=n))
+    return (rng.random(n) < expit(slope * logit(p))).astype(int), p
+
+
+@pytest.mark.parametrize("case", GAINS, ids=lambda case: case["id"])
+def test_reference_values(case):
+    data, value = BOOK["data"][case["data"]], case["value"]
+    options = {**case["options"], "folds": data["folds"]}
+    found = recalibration_gain(data["y"], data.get("p", data.get("P")), **options)
+    names = ["before", "after", "estimate", "in_sample", "share"]
+    if value["issued"]:
+        names += ["low", "high"]
+        assert found.note == ""
+    else:
+        assert (found.low, found.high) == (-math.inf, math.inf)
+        assert found.note.startswith("No limits: ")
+    for name in names:
+        assert getattr(found, name) == pytest.approx(value[name], rel=case["rtol"], abs=0)
+    assert found.n == len(data["y"])
+    assert found.chosen == (case["options"]["method"],) * len(set(data["folds"]))
+
+
+class TestByHand:
+    def test_the_map_of_each_fold_is_that_of_the_other(self):
+        """Fold 0 has 3 events of 4 rows at 0.5 + 1/4, fold 1 has 2 of 4; temperature gives the frequency elsewhere."""
+        y, folds = [1, 1, 1, 0, 1, 1, 0, 0], [0] * 4 + [1] * 4
+        found = recalibration_gain(y, [0.9] * 8, method="temperature", folds=folds, score="brier")
+        before = (5 * 0.01 + 3 * 0.81) / 8
+        after = (4 * 0.25 + 2 * 0.25**2 + 2 * 0.75**2) / 8
+        assert (found.before, found.after) == pytest.approx((before, after), rel=1e-9)
+        np.testing.assert_allclose(found.row_gain[:4], [0.01 - 0.25] * 3 + [0.81 - 0.25], rtol=1e-9)
+        q = 5 / 8
+        assert found.in_sample == pytest.approx(before - (5 * (1 - q) ** 2 + 3 * q**2) / 8, rel=1e-9)
+
+    def test_limits_of_one_repeat(self):
+        rng = np.random.default_rng(1)
+        d = rng.gamma(2.0, size=(1, 50)) - 1.5
+        found = gain_limits(d, 0.7, Units(np.ones(50)), 0.9, chosen=False)
+        q, V = t.ppf(0.95, 49), d.var(ddof=1) / 50
+        h = (1 + 2 * q * q) / 6 * skew(d[0]) * d.std() / 50
+        assert h > 0
+        c = min(q * q * V / (2 * max(0.7, V**0.5)), q * V**0.5 / 4)
+        high = d.mean() + q * math.sqrt(V + ((0.7 - d.mean()) / 2) ** 2) + h + c
+        assert (found.low, found.high) == pytest.approx((d.mean() - q * V**0.5, max(high, 0.7)), rel=1e-12)
+        mirrored = gain_limits(-d, -0.9, Units(np.ones(50)), 0.9, chosen=False)
+        assert mirrored.low == pytest.approx(-d.mean() - q * V**0.5 - h, rel=1e-12)
+
+    def test_a_choice_widens_the_upper_limit_only(self):
+        d = np.random.default_rng(2).normal(0.2, 1.0, size=(3, 80))
+        one, other = (gain_limits(d, 0.01, Units(np.ones(80)), 0.95, chosen=chosen) for chosen in (False, True))
+        assert one.low == other.low
+        assert one.high < other.high
+
+    def test_the_in_sample_gain_is_never_above_the_upper_limit(self):
+        d = np.random.default_rng(2).normal(0.0, 1e-3, size=(1, 80))
+        assert gain_limits(d, 0.5, Units(np.ones(80)), 0.95, chosen=False).high == pytest.approx(0.5, rel=0.1)
+
+    def test_variance_of_repeats_is_their_mean(self):
+        d = np.random.default_rng(3).normal(size=(4, 60))
+        units = Units(np.ones(60))
+        V = np.mean(d.var(axis=1, ddof=1)) / 60
+        found = gain_limits(d, 0.0, units, 0.95, chosen=False)
+        h = units.skew_term(d.mean(axis=0), t.ppf(0.975, 59))
+        assert found.low == pytest.approx(d.mean() - t.ppf(0.975, 59) * math.sqrt(V) + min(h, 0), rel=1e-12)
+
+    def test_unseen_misses(self):
+        """Of 10 rows with |x| in [2, 3) none missed: the upper limit of their number is 10 (1 - 0.025^0.1)."""
+        x = np.array([2.5] * 10 + [0.1] * 4)
+        missed = np.array([False] * 10 + [True, False] * 2)
+        loss = np.array([-3.0] * 10 + [0.0] * 4)
+        expected = 10 * (1 - 0.025**0.1) * 3 / 14
+        assert unseen_misses(x, missed, loss, np.ones(14)) == pytest.approx(expected, rel=1e-9)
+
+
+class TestUnits:
+    def test_equal_weights_are_no_weights(self):
+        d = np.random.default_rng(0).normal(size=40)
+        one, other = Units(np.ones(40)), Units(np.full(40, 7.0))
+        for name in ("mean", "variance", "deciding"):
+            assert getattr(one, name)(d) == pytest.approx(getattr(other, name)(d), rel=1e-12)
+        assert one.variance(d) == pytest.approx(d.var(ddof=1) / 40, rel=1e-12)
+
+    def test_weights(self):
+        d, w = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0])
+        units, nu = Units(w), 16 / 6
+        assert units.mean(d) == pytest.approx(9 / 4)
+        square = (1.25**2 + 4 * 0.25**2 + 1.75**2) / 16
+        assert units.variance(d) == pytest.approx(square * nu / (nu - 1), rel=1e-12)
+
+    def test_counts_stand_for_rows(self):
+        d, count = np.array([0.5, -1.0, 2.0]), np.array([3.0, 1.0, 2.0])
+        cells, rows = Units(np.ones(3), count), Units(np.ones(6))
+        repeated = np.repeat(d, [3, 1, 2])
+        for name in ("mean", "variance", "deciding"):
+            assert getattr(cells, name)(d) == pytest.approx(getattr(rows, name)(repeated), rel=1e-12)
+        assert cells.skew_term(d, 2.0) == pytest.approx(rows.skew_term(repeated, 2.0), rel=1e-12)
+
+    def test_clusters_of_one_row_are_rows(self):
+        d = np.random.default_rng(0).normal(size=40)
+        one, other = Units(np.ones(40)), Units(np.ones(40), unit=np.arange(40))
+        for name in ("mean", "variance", "deciding"):
+            assert getattr(one, name)(d) == pytest.approx(getattr(other, name)(d), rel=1e-12)
+        assert one.skew_term(d, 2.0) == pytest.approx(other.skew_term(d, 2.0), rel=1e-12)
+
+    def test_clusters(self):
+        d, unit = np.array([1.0, 3.0, -1.0, 1.0]), np.array([0, 0, 1, 2])
+        sums = np.array([2.0, -2.0, 0.0])  # of d - 1
+        found = Units(np.ones(4), unit=unit)
+        assert found.variance(d) == pytest.approx((sums**2).sum() / 16 * 3 / 2, rel=1e-12)
+        D = 3 / 4 * np.array([4.0, -1.0, 1.0]) - 1
+        assert found.deciding(d) == pytest.approx((D**2).sum() ** 2 / (D**4).sum(), rel=1e-12)
+
+    def test_series_have_bartletts_variance(self):
+        d = np.random.default_rng(4).normal(size=37).cumsum()
+        e, lags = d - d.mean(), int(1.3 * math.sqrt(37))
+        square = sum(
+            (1 - abs(i - j) / (lags + 1)) * e[i] * e[j] for i in range(37) for j in range(37) if abs(i - j) <= lags
+        )
+        found = Units(np.ones(37), unit=np.arange(37), ordered=True).variance(d)
+        assert found == pytest.approx(square / 37**2 * 37 / 36, rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["temperature", "logistic", "beta", "venn-abers"])
+def test_no_fold_sees_its_rows(method):
+    y, p = simulated(120)
+    labels = np.arange(120) % 4
+    changed = np.where(labels == 2, 1 - y, y)
+    options = FitOptions(score="log")
+
+    def maps(outcomes):
+        data = read_calibration(outcomes, p)
+        found = []
+
+        def fitted(train, rows):
+            found.append(fit(train, method, options))
+            return found[-1]
+
+        cross_fit(data, options, read_dealing(120, labels).partition(np.random.default_rng(0)), fitted, np.zeros(120))
+        return [one.apply([0.2, 0.6, 0.9]) for one in found]
+
+    before, after = maps(y), maps(changed)
+    np.testing.assert_array_equal(before[2], after[2])
+    assert all(not np.array_equal(before[k], after[k]) for k in (0, 1, 3))
+
+
+def test_auto_sees_no_row_of_its_fold(monkeypatch):
+    """Outcomes of a fold decide neither the method nor the map that predicts it."""
+    y, p = simulated(200)
+    labels = np.arange(200) % 4
+    found = recalibration_gain(y, p, folds=labels)
+    rows = labels == 1
+    other = recalibration_gain(np.where(rows, 1 - y, y), p, folds=labels)
+    assert found.chosen[1] == other.chosen[1]
+    data = read_calibration(y, p)
+    flipped = scores_before(read_calibration(1 - y, p), FitOptions(score="log"))
+    after = scores_before(data, FitOptions(score="log")) - found.row_gain
+    # Log scores of the two outcomes after one map are those of q and 1 - q.
+    np.testing.assert_allclose(np.exp(-after[rows]) + np.exp(-(flipped - other.row_gain)[rows]), 1.0, rtol=1e-9)
+
+
+def test_the_future_never_leaks():
+    y, p = simulated(300)
+    time = np.arange(300)
+    one = recalibration_gain(y, p, method="logistic", time=time)
+    late = time >= 250
+    other = recalibration_gain(np.where(late, 1 - y, y), p, method="logistic", time=time)
+    np.testing.assert_array_equal(one.row_gain[~late], other.row_gain[~late])
+    assert np.isnan(one.row_gain[:50]).all()
+    assert not np.isnan(one.row_gain[50:]).any()
+    assert one.estimate == pytest.approx(np.nanmean(one.row_gain), rel=1e-9)
+
+
+def test_rows_of_a_cluster_never_predict_each_other():
+    """A score that is the name of its cluster predicts its rows well only if others of the cluster were seen."""
+    rng = np.random.default_rng(5)
+    cluster = np.repeat(np.arange(60), 10)
+    score = rng.permutation(np.linspace(0.2, 0.8, 60))[cluster]
+    happens = rng.random(60) < score[::10]
+    y = np.where(rng.random(600) < 0.95, happens[cluster], ~happens[cluster]).astype(int)
+    apart = recalibration_gain(y, score, method="venn-abers")
+    together = recalibration_gain(y, score, method="venn-abers", clusters=cluster)
+    assert apart.low > 0
+    assert together.estimate < 0
+
+
+class TestOrderAndWeights:
+    @settings(max_examples=20, deadline=None)
+    @given(st.integers(0, 1000))
+    def test_row_order_does_not_matter_with_given_folds(self, seed):
+        y, p = simulated(80)
+        labels, order = np.arange(80) % 5, np.random.default_rng(seed).permutation(80)
+        one = recalibration_gain(y, p, method="logistic", folds=labels)
+        other = recalibration_gain(y[order], p[order], method="logistic", folds=labels[order])
+        assert (one.estimate, one.in_sample) == pytest.approx((other.estimate, other.in_sample), rel=1e-9)
+        np.testing.assert_allclose(one.row_gain[order], other.row_gain, rtol=1e-7, atol=1e-12)
+
+    def test_time_with_equal_times(self):
+        y, p = simulated(600)
+        time, order = np.arange(600) // 4, np.random.default_rng(0).permutation(600)
+        one = recalibration_gain(y, p, method="logistic", time=time, score="brier")
+        other = recalibration_gain(y[order], p[order], method="logistic", time=time[order], score="brier")
+        assert math.isfinite(one.low)
+        assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), rel=1e-9)
+
+    def test_a_common_factor_changes_nothing(self):
+        y, p = simulated(400)
+        w = np.random.default_rng(1).gamma(2.0, size=400)
+        one, other = (recalibration_gain(y, p, method="logistic", weights=c * w, score="brier") for c in (1.0, 1e-5))
+        assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), rel=1e-7)
+
+    def test_rows_of_weight_zero_are_dropped(self):
+        y, p = simulated(300)
+        labels, w = np.arange(300) % 5, np.ones(300)
+        w[10:40] = 0
+        kept = w > 0
+        one = recalibration_gain(y, p, method="logistic", folds=labels, weights=w)
+        other = recalibration_gain(y[kept], p[kept], method="logistic", folds=labels[kept])
+        assert (one.estimate, one.low, one.n) == (other.estimate, other.low, other.n)
+        np.testing.assert_array_equal(one.row_gain[kept], other.row_gain)
+        assert np.isnan(one.row_gain[~kept]).all()
+
+    def test_inputs_are_not_modified(self):
+        y, p = simulated(100)
+        copies = y.copy(), p.copy()
+        recalibration_gain(y, p, clip=1e-3)
+        assert np.array_equal(y, copies[0])
+        assert np.array_equal(p, copies[1])
+
+    def test_a_call_repeats_itself_and_seeds_differ(self):
+        y, p = simulated(150)
+        one, again, other = (recalibration_gain(y, p, method="logistic", rng=seed) for seed in (3, 3, 4))
+        assert one.estimate == again.estimate
+        assert one.estimate != other.estimate
+
+    def test_repeats(self):
+        y, p = simulated(150)
+        assert len(recalibration_gain(y, p, method="logistic").chosen) == 20
+        assert len(recalibration_gain(y, p, method="logistic", repeats=2, folds=3).chosen) == 6
+
+
+class TestLimits:
+    def test_the_log_score_needs_scores_inside(self):
+        y, p = simulated(600)
+        p[:3], y[:3] = 0.0, 0
+        found = recalibration_gain(y, p, method="logistic")
+        assert found.low == -math.inf
+        assert "pass clip=" in found.note
+        assert math.isfinite(recalibration_gain(y, p, method="logistic", clip=1e-3).low)
+        assert math.isfinite(recalibration_gain(y, p, method="logistic", score="brier").low)
+
+    def test_confident_rows_whose_misses_were_not_seen(self):
+        y, p = simulated(600)
+        p, y = np.append(p, np.full(60, 1e-9)), np.append(y, np.zeros(60, int))
+        found = recalibration_gain(y, p, method="temperature")
+        assert found.low == -math.inf
+        assert "misses of confident predictions" in found.note
+
+    def test_few_rows_that_carry_the_mean_are_named(self):
+        y, p = simulated(600, slope=1.0)
+        p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
+        found = recalibration_gain(y, p, method="temperature")
+        assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
+        assert "clip=" in found.note
+
+    def test_too_few_clusters(self):
+        y, p = simulated(600)
+        found = recalibration_gain(y, p, method="logistic", score="brier", clusters=np.arange(600) % 20)
+        assert found.low == -math.inf
+        assert "limits need at least 30 clusters; got 20" in found.note
+
+    def test_rows_that_become_exactly_1_are_counted(self):
+        y, p = simulated(400, slope=1.6)
+        p[0], y[0] = 1 - 1e-13, 1
+        assert "1 rows inside (0, 1) become exactly 0 or 1" in recalibration_gain(y, p, method="temperature").note
+
+    def test_identity_gains_nothing(self):
+        y, p = simulated(100)
+        found = recalibration_gain(y, p, method="identity")
+        assert (found.estimate, found.low, found.high, found.in_sample) == (0, 0, 0, 0)
+
+    def test_folds_that_cannot_be_fitted_keep_their_predictions(self):
+        y, p = np.array([0, 1] * 20), np.tile([0.4, 0.6, 0.45, 0.55], 10)
+        y[1::4] = 0
+        labels = np.arange(40) % 5
+        y[labels == 3] = 0
+        found = recalibration_gain(y, p, method="logistic", folds=labels)
+        assert found.chosen.count("identity") == 0
+        alone = np.where(labels == 2, y, 0)  # all events are in fold 2: without it there is one class
+        alone[labels == 2] = [0, 1, 1, 0, 1, 0, 1, 0]
+        found = recalibration_gain(alone, p, method="logistic", folds=labels)
+        assert found.chosen == ("logistic", "logistic", "identity", "logistic", "logistic")
+        assert "1 of 5 folds keep their predictions" in found.note
+        assert (found.row_gain[labels == 2] == 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_calibrated_data_do_not_gain(seed):
+    """Of 40 calibrated data sets none is said to gain; simulations of 400 sets a cell find none either."""
+    claims = 0
+    for k in range(40):
+        y, p = simulated(300, slope=1.0, seed=1000 * seed + k)
+        claims += recalibration_gain(y, p, method=["temperature", "logistic", "beta"][k % 3]).low > 0
+    assert claims <= 1
+
+
+def test_a_real_gain_is_found():
+    y, p = simulated(2000, slope=0.5)
+    found = recalibration_gain(y, p)
+    assert 0 < found.low < found.estimate < found.high
+    assert found.share == pytest.approx(found.estimate / found.before)
+    assert found.after == pytest.approx(found.before - found.estimate)
+
+
+class TestSummaries:
+    def parts(self, y, p, number):
+        return [summarize("ece", y[k::number], p[k::number]) for k in range(number)]
+
+    def test_of_scores_that_cells_keep_equal_the_rows(self):
+        rng = np.random.default_rng(7)
+        p = rng.choice([0.105, 0.255, 0.405, 0.605, 0.805], 1000)
+        y = (rng.random(1000) < expit(0.5 * logit(p))).astype(int)
+        rows = recalibration_gain(y, p, method="logistic", folds=np.arange(1000) % 5)
+        cells = recalibration_gain(self.parts(y, p, 5), method="logistic")
+        for name in ("before", "after", "estimate", "low", "high", "in_sample", "n"):
+            assert getattr(cells, name) == pytest.approx(getattr(rows, name), rel=1e-8)
+        assert "counted in cells" in cells.note
+        assert cells.row_gain.size == 0
+        merged = recalibration_gain(self.parts(y, p, 10), method="logistic", folds=5)
+        assert merged.estimate == pytest.approx(cells.estimate, rel=1e-8)
+
+    def test_auto(self):
+        y, p = simulated(2000)
+        assert recalibration_gain(self.parts(y, p, 5)).low > 0
+
+    def test_refusals(self, refusal):
+        y, p = simulated(200)
+        parts = self.parts(y, p, 5)
+        assert "one gives a map" in refusal(recalibration_gain, parts[0], error=SummaryError)
+        assert "needs at least 5 summaries" in refusal(recalibration_gain, parts[:4], folds=2, error=SummaryError)
+        assert "replace the rows" in refusal(recalibration_gain, parts, p)
+        other = summarize("kuiper_test", y, p)
+        assert "of kind Grid; got Ordered" in refusal(recalibration_gain, [*parts, other], error=SummaryError)
+        message = refusal(recalibration_gain, parts, method="venn-abers", error=NotApplicableError)
+        assert "venn-abers counts rows" in message
+
+
+class TestRefusals:
+    def test_isotonic_with_the_log_score(self, refusal):
+        y, p = simulated(60)
+        for method in ("isotonic", "centred-isotonic"):
+            message = refusal(recalibration_gain, y, p, method=method)
+            assert "venn-abers" in message
+            assert "score='brier'" in message
+            assert math.isfinite(recalibration_gain(y, p, method=method, score="brier").estimate)
+
+    def test_an_event_at_0(self, refusal):
+        y, p = simulated(60)
+        p[5], y[5] = 0.0, 1
+        message = refusal(recalibration_gain, y, p, method="logistic", error=NotApplicableError)
+        assert "the score of row 5 as predicted is infinite" in message
+
+    def test_more_than_half_of_the_folds(self, refusal):
+        y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)
+        data = (y, np.tile([0.4, 0.6, 0.5], 20))
+        options = {"method": "logistic", "time": np.arange(60), "error": NotApplicableError}
+        message = refusal(recalibration_gain, *data, **options)
+        assert "the fit is refused in 4 of 5 folds" in message
+        assert "only one class occurs" in message
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"score": "crps"}, "score must be"),
+            ({"method": "platt"}, "can be recalibrated by"),
+            ({"level": 95}, "level must lie strictly between 0 and 1"),
+            ({"repeats": 0}, "repeats must be at least 1"),
+            ({"repeats": 2, "folds": [0, 1] * 30}, "repeats must be 1 with given folds"),
+            ({"repeats": 2, "time": range(60)}, "repeats must be 1 with time"),
+            ({"method": "logistic", "ridge": 0.01}, "does not use ridge="),
+            ({"rng": -1}, "rng must be"),
+            ({"binz": 3}, "recalibration_gain has no option binz"),
+        ],
+    )
+    def test_options(self, options, words, refusal):
+        assert words in refusal(recalibration_gain, *simulated(60), **options)
+
+    def test_sets_have_no_score(self, refusal):
+        sets = Sets(np.ones((4, 3), bool), 0.9)
+        assert "Sets have none" in refusal(recalibration_gain, [0, 1, 2, 0], sets)
+
+
+class TestAuto:
+    def test_chooses_the_simplest_that_helps(self):
+        found = recalibrate(*simulated(2000, slope=0.5))
+        assert found.method == "temperature"
+        assert [one.method for one in found.compared] == ["identity", "temperature", "logistic", "beta", "venn-abers"]
+        assert [one.chosen for one in found.compared] == [False, True, False, False, False]
+        assert found.compared[1].gain == pytest.approx(found.compared[0].score - found.compared[1].score)
+        assert found.compared[1].gain > found.compared[1].se > 0
+
+    def test_a_shift_needs_an_intercept(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(3000)
+        y = (rng.random(3000) < expit(logit(p) - 1)).astype(int)
+        assert recalibrate(y, p).method == "logistic"
+
+    def test_leaves_calibrated_predictions_alone_and_says_so(self):
+        y, p = simulated(1000, slope=1.0, seed=3)
+        with pytest.warns(UserWarning, match="auto leaves predictions as they are: no candidate is better"):
+            found = recalibrate(y, p)
+        assert found.method == "identity"
+        np.testing.assert_array_equal(found.apply(p), p)
+
+    @pytest.mark.parametrize(
+        ("n", "events", "words"), [(29, 15, "needs 30 rows, got 29"), (60, 4, "rarer outcome, got 4")]
+    )
+    def test_few_rows(self, n, events, words):
+        y = np.arange(n) < events
+        with pytest.warns(UserWarning, match=words):
+            assert recalibrate(y.astype(int), np.linspace(0.1, 0.9, n)).method == "identity"
+
+    def test_venn_abers_from_100_rows_of_the_rarer_outcome(self):
+        y, p = simulated(150)
+        assert 50 < y.sum() < 100
+        assert "venn-abers" not in [one.method for one in recalibrate(y, p, clip=0.01).compared]
+
+    def test_separated_rows(self):
+        y = np.array([0] * 20 + [1] * 20)
+        with pytest.warns(UserWarning, match="separated"):
+            assert recalibrate(y, np.linspace(0.01, 0.99, 40)).method == "identity"
+
+    def test_clip_goes_to_the_methods_that_use_it(self):
+        y, p = simulated(1000, slope=0.4)
+        p[0], y[0] = 0.0, 1
+        found = recalibrate(y, p, clip=1e-3)
+        assert found.method == "temperature"
+        assert found.options.clip == 1e-3
