@@ -234,6 +234,12 @@ class TestRefusals:
         assert found.warnings[0].startswith("the ranking is inverted")
         assert found.apply([0.0])[0] == 1.0
 
+    def test_scores_without_information_are_reported(self):
+        """One of two happened at either score: the gradient is 0 at the slope 0."""
+        with pytest.warns(UserWarning, match="the scores carry no information: the slope is 0"):
+            found = recalibrate([0, 1, 0, 1], [0.2, 0.2, 0.6, 0.6], method="logistic")
+        np.testing.assert_array_equal(found.apply([0.0, 0.4, 1.0]), 0.5)
+
     def test_a_quadratic_map_is_not_applied_to_zero(self):
         found = recalibrate(self.Y, self.P, method="quadratic")
         with pytest.raises(InputError, match=r"needs scores inside \(0, 1\); row 1 is 1\.0"):

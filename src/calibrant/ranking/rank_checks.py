@@ -186,7 +186,7 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
         missing.append(f"Ranks are not compared with covariates: {reason}.")
     if is_finite:
         try:
-            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.numbers))
+            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.pooled.numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing

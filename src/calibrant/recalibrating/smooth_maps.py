@@ -261,8 +261,10 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     intercept, slope = map(float, found.point)
     _refuse_flat_ends("logistic", "slope", slope, inside.zeros + inside.ones, "at 0 or 1")
     said: tuple[str, ...] = ()
-    if slope <= 0:
+    if slope < 0:
         said = (f"the ranking is inverted: the slope is {slope:.3g}, so higher scores become lower probabilities",)
+    elif slope == 0:
+        said = ("the scores carry no information: the slope is 0 and every result is the same",)
     return Fit({"intercept": intercept, "slope": slope}, found.value, found.gradient, (), said)
 
 
