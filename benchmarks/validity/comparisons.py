@@ -54,38 +54,64 @@ PAIRS: dict[str, tuple[str, Callable[[FloatArray], FloatArray], str, Callable[[F
     "both slope 0.6": ("u", _slope(0.6), "v", _slope(0.6)),
     "nearly equal": ("uv", _slope(0.6), "uv", _slope(0.6, 0.02)),
     "opposite shifts": ("uv", _slope(1.0, 0.4), "uv", _slope(1.0, -0.4)),
+    "small opposite shifts": ("uv", _slope(1.0, 0.15), "uv", _slope(1.0, -0.15)),
     "slopes 0.7, 1.4": ("uv", _slope(0.7), "uv", _slope(1.4)),
     "waves": ("uv", _wave(0.2, 4), "uv", _wave(0.2, 6)),
 }
 """What each model knows, and what it makes of the probability of the event given that."""
+
+CLUSTERED = {
+    "200 of 10, alike": (200, 10, 0.5, 0.5),
+    "40 of 50, alike": (40, 50, 0.5, 0.5),
+    "40 of 10, alike": (40, 10, 0.5, 0.5),
+    "200 of 10, nearly equal": (200, 10, 0.99, 0.9),
+}
+"""Number and size of clusters, and the correlation of scores and of outcomes within them, on a normal scale."""
+CLUSTERED_PAIRS = (
+    "calibrated",
+    "calibrated, slope 0.8",
+    "nearly equal",
+    "opposite shifts",
+    "small opposite shifts",
+    "waves",
+)
 
 
 def plan(*, quick: bool) -> list[Cell]:
     """Return all cells."""
     few = 100 if quick else 1
     pairs = [Cell("pair", design, n, pair, REPEATS // few) for n in (2000, 200) for design in POWERS for pair in PAIRS]
+    clustered = [
+        Cell("clusters", design, count * size, pair, REPEATS // few)
+        for design, (count, size, *_) in CLUSTERED.items()
+        for pair in CLUSTERED_PAIRS
+    ]
     kernel = [Cell("skce", design, n, "", REPEATS // few) for n in (400, 100) for design in KERNEL]
-    return pairs + kernel
+    return pairs + clustered + kernel
 
 
 def measure(cell: Cell) -> Counts:
     """Simulate one cell."""
-    return paired(cell) if cell.procedure == "pair" else kernel_limits(cell)
+    return kernel_limits(cell) if cell.procedure == "skce" else paired(cell)
 
 
 def paired(cell: Cell) -> Counts:
     """Count how often limits of a difference of cutoff errors miss, and how often they show a difference."""
     cutoff_differences.MIN_DRAWS, cutoff_differences.BEYOND = 600, 15
-    rng, total, power = cell.rng(), Counter(), POWERS[cell.design]
+    rng, total, power = cell.rng(), Counter(), POWERS.get(cell.design, 1.0)
+    count, size, of_scores, of_outcomes = CLUSTERED.get(cell.design, (cell.n, 1, 0.0, 0.0))
+    code = np.repeat(np.arange(count), size)
     for _ in range(cell.repeats):
-        u, v = rng.random((2, cell.n)) ** power
+        u, v, chance = (_uniform(rng, code, share) for share in (of_scores, of_scores, of_outcomes))
+        u, v = u**power, v**power
         q, mean = (u + v) / 2, 1 / (1 + power)
         given = {"u": (u + mean) / 2, "v": (v + mean) / 2, "uv": q}  # P(y = 1) given what a model knows
-        y = (rng.random(cell.n) < q).astype(np.uint8)
+        y = (chance < q).astype(np.uint8)
         knows_a, make_a, knows_b, make_b = PAIRS[cell.truth]
         models = {"a": (make_a(given[knows_a]), given[knows_a]), "b": (make_b(given[knows_b]), given[knows_b])}
+        clusters = code if cell.procedure == "clusters" else None
         try:
-            walks = {name: Walk.of(Binary(y, p, np.ones(cell.n))) for name, (p, _) in models.items()}
+            walks = {name: Walk.of(Binary(y, p, np.ones(cell.n)), clusters) for name, (p, _) in models.items()}
         except NotApplicableError:
             continue
         found = CutoffDifferences(walks).pair("cutoff_error", "a", "b", RATE)
@@ -95,6 +121,12 @@ def paired(cell: Cell) -> Counts:
             {"issued": 1, "missed": int(missed), "shown": int(shown), "length": found.high - found.low, "true": true}
         )
     return dict(total)
+
+
+def _uniform(rng: np.random.Generator, code: np.ndarray[Any, Any], share: float) -> FloatArray:
+    """Return uniform variables whose normal scores have this correlation within a cluster."""
+    own, common = rng.normal(size=code.size), rng.normal(size=int(code.max()) + 1)
+    return ndtr(math.sqrt(1 - share) * own + math.sqrt(share) * common[code])
 
 
 def _cutoff(p: FloatArray, q: FloatArray) -> float:
@@ -185,16 +217,29 @@ def _rate(report: Report, counts: Counts, name: str, repeats: int) -> str:
     return f"{rate:.3f}{' FAIL' if failed else ''}"
 
 
-def show_pairs(report: Report, found: dict[Cell, Counts]) -> None:
-    report.section(f"Differences of cutoff errors: share of 95 % limits that miss; at most {1 - LEAST:.2f} is asked")
+def show_pairs(report: Report, found: dict[Cell, Counts], procedure: str, about: str) -> None:
+    report.section(
+        f"Differences of cutoff errors, {about}: share of 95 % limits that miss; at most {1 - LEAST:.2f} is asked"
+    )
     lines = []
     for cell, counts in found.items():
-        if cell.procedure == "pair":
+        if cell.procedure == procedure:
             k = counts.get("issued", 0)
             sizes = [f"{counts[name] / k:.3f}" for name in ("true", "length", "shown")] if k else ["", "refused", ""]
             missed = _rate(report, counts, "missed", cell.repeats) if k else ""
             lines.append([cell.design, str(cell.n), cell.truth, missed, *sizes])
-    report.table(["scores", "n", "models", "missed", "true difference", "length", "share that shows one"], lines)
+    report.table(
+        [
+            "scores" if procedure == "pair" else "clusters",
+            "n",
+            "models",
+            "missed",
+            "true difference",
+            "length",
+            "share that shows one",
+        ],
+        lines,
+    )
 
 
 def show_kernel(report: Report, found: dict[Cell, Counts]) -> None:
@@ -217,8 +262,10 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     report.say(
         "The event has the probability (u + v)/2, of powers of uniform variables: uniform 1, rare 12. A model knows"
     )
-    report.say("u, v or both, and distorts the probability given what it knows.")
-    show_pairs(report, found)
+    report.say("u, v or both, and distorts the probability given what it knows. Within clusters u, v and outcomes are")
+    report.say("correlated by 0.5 on a normal scale (alike), or scores by 0.99 and outcomes by 0.9 (nearly equal).")
+    show_pairs(report, found, "pair", "independent rows")
+    show_pairs(report, found, "clusters", "rows in clusters")
     show_kernel(report, found)
     report.say()
     report.say(f"{report.failures} limits do not cover")

@@ -39,8 +39,8 @@ RATE = 0.05
 LEAST = 0.93  # coverage that is asked for at the nominal 0.95
 ROUNDING = 1e-12
 ISSUED = 0.5  # share of data sets from which on a cell is judged; below it, issued and wrong counts
-ROWS = (50, 200, 1000, 5000)
-REPEATS = 500
+REPEATS = {50: 300, 200: 300, 1000: 200, 5000: 200}  # data sets for each number of rows: limits fail where rows are few
+GROUP_REPEATS, MANY_GROUP_REPEATS = 160, 80  # with up to 10 groups or classes, and with more
 AGAIN = 4
 BINS = 15
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -109,20 +109,22 @@ MODELS = {
 
 
 def plan(*, quick: bool) -> list[Cell]:
-    """Return all cells, the long ones first."""
-    repeats = REPEATS // (100 if quick else 1)
-    pairs = [Cell(COMPARED, design, n, truth, repeats) for n in (1000, 200) for design in POWERS for truth in MODELS]
-    groups = [Cell(GROUPED, name, 0, "known", max(2, repeats * 4 // 5)) for name in GROUP_DESIGNS]
+    """Return all cells, those with few rows first."""
+    sets = {n: 2 if quick else repeats for n, repeats in REPEATS.items()}
+    pairs = [Cell(COMPARED, design, n, truth, sets[n]) for n in (1000, 200) for design in POWERS for truth in MODELS]
     several = [
-        Cell(OF_CLASSES, f"{K} classes", n, truth, repeats)
+        Cell(OF_CLASSES, f"{K} classes", n, truth, sets[n])
         for K, rows in CLASS_ROWS.items()
         for n in rows
         for truth in CLASS_TRUTHS
     ]
-    limits = [
-        Cell("limits", design, n, truth, repeats) for n in reversed(ROWS) for design in DESIGNS for truth in TRUTHS
-    ]
-    return [*pairs, *several, *groups, *limits]
+    limits = [Cell("limits", design, n, truth, sets[n]) for n in REPEATS for design in DESIGNS for truth in TRUTHS]
+    groups = [Cell(GROUPED, name, 0, "known", 2 if quick else _group_repeats(name)) for name in GROUP_DESIGNS]
+    return [*several, *limits, *pairs, *groups]
+
+
+def _group_repeats(design: str) -> int:
+    return MANY_GROUP_REPEATS if int(design.split(maxsplit=1)[0]) > 10 else GROUP_REPEATS
 
 
 def measure(cell: Cell) -> Counts:
@@ -204,7 +206,7 @@ def _value(found: Any) -> float:
 def of_classes(cell: Cell) -> Counts:
     """Count the same for notions of class probabilities."""
     rng, total = cell.rng(), Counter()
-    draw = classes(int(cell.design.split()[0]), cell.truth)
+    draw = classes(int(cell.design.split(maxsplit=1)[0]), cell.truth)
     for _ in range(cell.repeats):
         data = draw(rng, cell.n)
         for name, (verb, options) in NOTIONS.items():
@@ -372,7 +374,9 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
         report.say(f"{design + ':':<19}{words}")
     report.say("Truth: expit(slope logit p + shift), slope 1, 0.9, 0.6, shift 0, 0.3; or p + 0.3 p(1 - p) cos(4πp).")
     report.say("Of classes: calibrated; class 0 happens half as often, class 1 instead; 0.8 P + 0.2/K.")
-    report.say(f"Limits at the level 0.95; n = {', '.join(map(str, ROWS))}; {cells[0].repeats} sets a cell.")
+    sets = ", ".join(f"{repeats} with n = {n}" for n, repeats in REPEATS.items())
+    report.say(f"Limits at the level 0.95. Data sets a cell: {sets};")
+    report.say(f"{GROUP_REPEATS} with up to 10 groups, {MANY_GROUP_REPEATS} with more.")
     report.say(f"What failed was measured again with {AGAIN} times as many, which is shown: {len(longer)} cells.")
     report.say("Where limits are refused for more than half of the sets, the share is that of issued and wrong.")
     report.say("equivalence_test with a tolerance just below the true error passes exactly when the upper limit fails.")

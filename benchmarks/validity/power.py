@@ -4,8 +4,9 @@
 
 Every competitor holds its level on these scores (`levels`). For each alternative the power of `calibration_test` should
 be within 10 points of the best of them, although nobody knows beforehand which one that is. `power` states the smallest
-error that is found 4 times in 5; outcomes with this error are drawn, and the share that is found is counted. A run can
-be interrupted and resumed. `--quick` makes few repeats to see that everything runs; nothing of it is kept.
+error that is found 4 times in 5; outcomes with this error are drawn, and the share that is found is counted. What no
+test can reach is shown by one that knows the alternatives (`Oracle`). A run can be interrupted and resumed. `--quick`
+makes few repeats to see that everything runs; nothing of it is kept.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ ALTERNATIVES = {
     **{name: TRUTHS[name] for name in ("slope .8", "slope 1.3", "shift .3", "wave", "one region")},
     "fast wave": lambda p: p + 0.4 * p * (1 - p) * np.cos(6 * np.pi * p),
 }
+ONE_SIDED = ("shift .3", "wave", "one region", "fast wave")  # alternatives without one of the other sign
+ORACLE_SETS, ORACLE_ROUNDS, ORACLE_RATE = 4000, 200, 1.5
+TINY = 1e-12
 ITS_PARTS = ("kuiper", "spiegelhalter", "cox", "smooth")
 OTHERS = ("kolmogorov_smirnov", "skce", "ece")
 BINS = 15  # of the expected calibration error
@@ -202,6 +206,72 @@ def table(found: Mapping[Cell, Counts]) -> str:
     return file.getvalue()
 
 
+class Oracle:
+    """The most powerful test against alternatives that it knows: which they are, how large, and how likely each is.
+
+    It rejects for large Σ w_i L_i, where L_i is the likelihood ratio of alternative i (Neyman and Pearson). No test of
+    the same level has a larger Σ w_i power_i. So for any weights w, Σ w_i (power_i - target_i) bounds the smallest
+    margin that any test has over the targets of all alternatives. Errors of the other sign are alternatives too, with
+    the same targets: a test does not know the sign. Alternatives with impossible outcomes are found anyway, and left
+    out.
+    """
+
+    def __init__(self, p: FloatArray, targets: Mapping[str, float], rng: np.random.Generator) -> None:
+        truths = {name: ALTERNATIVES[name](p) for name in targets}
+        truths |= {f"{name}, reversed": 2 * p - truths[name] for name in ONE_SIDED if name in targets}
+        certain = p * (1 - p) < TINY
+        clear = {name: q[~certain] for name, q in truths.items() if np.allclose(q[certain], p[certain])}
+        self.names = list(clear)
+        self.targets = np.array([targets[name.removesuffix(", reversed")] for name in self.names])
+        p, q = p[~certain], np.clip(list(clear.values()), TINY, 1 - TINY)
+        of_event, of_none = np.log(q / p), np.log((1 - q) / (1 - p))
+        drawn = [rng.random((ORACLE_SETS, p.size)) < each for each in (p, *q)]
+        self.null, *self.data = (y @ (of_event - of_none).T + of_none.sum(axis=1) for y in drawn)
+
+    def powers(self, weights: FloatArray) -> FloatArray:
+        """Return the power against each alternative at 5 %."""
+        critical = np.quantile(np.exp(self.null) @ weights, 1 - LEVEL)
+        return np.array([(np.exp(ratios) @ weights > critical).mean() for ratios in self.data])
+
+    def best(self) -> tuple[float, FloatArray]:
+        """Return the smallest bound on the margin over all targets that was found, and the powers of its test."""
+        weights = np.full(len(self.names), 1 / len(self.names))
+        found = []
+        for _ in range(ORACLE_ROUNDS):
+            powers = self.powers(weights)
+            margin = powers - self.targets
+            found.append((float(weights @ margin), powers))
+            weights = weights * np.exp(-ORACLE_RATE * margin)
+            weights /= weights.sum()
+        return min(found, key=lambda each: each[0])
+
+
+def show_oracle(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("The most powerful test that knows these alternatives, their sizes and both signs, beside ours")
+    lines, margins = [], []
+    for design, n in SIZES.items():
+        cells = {
+            cell.truth: (cell, counts)
+            for cell, counts in found.items()
+            if (cell.procedure, cell.design) == (TESTS, design)
+        }
+        best = {truth: max(rates(cell, counts).values()) for truth, (cell, counts) in cells.items()}
+        rng = np.random.default_rng(7)
+        p = np.sort({**SCORES, **HARD_SCORES}[design](rng, n))
+        oracle = Oracle(p, {truth: rate - LOST for truth, rate in best.items()}, rng)
+        margin, powers = oracle.best()
+        margins.append([design, f"{margin:+.3f}"])
+        for name, power_of in zip(oracle.names, powers, strict=True):
+            if name in cells:
+                cell, counts = cells[name]
+                shown = (best[name], counts[VERDICT] / cell.repeats, power_of)
+                lines.append([design, name, *(f"{rate:.2f}" for rate in shown)])
+    report.table(["scores", "truth", "best other", "ours", "knows all"], lines)
+    report.table(["scores", f"no test exceeds all of (best other - {LOST:.2f}) by more than"], margins)
+    report.say("A margin near 0: only a test that knows the alternatives and their sizes could reach all targets.")
+    report.say(f"{ORACLE_SETS} data sets each; standard errors up to {0.5 / math.sqrt(ORACLE_SETS):.3f}.")
+
+
 def show_sentence(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section("power: the smallest constant error found 4 times in 5, and how often it was found")
     rows = []
@@ -233,6 +303,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     if len(finished) < len(parts):
         report.say(f"Not finished: {len(finished):,} of {len(parts):,} parts of {PART} data sets.")
     show_power(report, found)
+    if len(finished) == len(parts):
+        show_oracle(report, found)
     show_sentence(report, found)
     report.say()
     report.say(f"{report.failures} targets missed")

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
+from calibrant.auditing.cutoff_differences import Walk
 from calibrant.auditing.paired_differences import squared_error
 from calibrant.core.binned import bin_table
 from calibrant.core.catalogue import find
@@ -227,6 +228,15 @@ class TestCutoffErrors:
         found = cb.compare_predictions(y, {"sharp": P, "timid": 0.5 * P + 0.5 / P.shape[1]}, metric="cutoff_error")
         assert found.pairs[0].low < found.pairs[0].difference < found.pairs[0].high
         assert found.reliability is not None
+
+    @pytest.mark.parametrize(("scale", "signs"), [(0.05, 2), (0.001, 1)])
+    def test_the_worst_stretch_has_each_sign_that_it_may_have(self, scale, signs):
+        """A walk rises by 0.05 and falls by 0.09: the fall is the worst, or the rise, if noise is as large as 0.04."""
+        p, places = np.full(3, 0.5), np.arange(3)
+        walk = Walk(p, np.zeros(3), places, places, np.array([0.0, 0.05, -0.04]), scale, np.inf)
+        noise = np.array([[0.0], [0.01], [0.03]])
+        found = np.concatenate(walk.over_the_worst(noise))
+        np.testing.assert_allclose(found, [0.01, -0.02][-signs:])
 
     def test_limits_cover_where_the_plain_ones_miss(self, monkeypatch):
         """A calibrated model and one of the same order with slope 0.8; the plain limits ± z s miss 4 times in 10."""
@@ -484,13 +494,54 @@ class TestClusters:
         assert wrong <= 19
         assert without >= 60
 
+    def test_cutoff_errors_of_single_rows_are_those_of_rows(self, models):
+        """The covariance is the same; draws of Student's t with 499 degrees of freedom are a little wider."""
+        y, p = models
+        one = cb.compare_predictions(y, p, metric="cutoff_error").pairs[0]
+        found = cb.compare_predictions(y, p, metric="cutoff_error", clusters=np.arange(500))
+        other = found.pairs[0]
+        assert other.difference == one.difference
+        assert one.high - one.low < other.high - other.low < 1.1 * (one.high - one.low)
+        assert "clusters" in found.methods["cutoff_error"]
+
+    def test_cutoff_errors_of_equal_rows(self, models):
+        """Each row ten times: the limits are those of one of them, and without clusters far too narrow."""
+        y, p = models
+        often = {name: np.repeat(each, 10) for name, each in p.items()}
+        call = {"y": np.repeat(y, 10), "predictions": often, "metric": "cutoff_error"}
+        alone = cb.compare_predictions(y, p, metric="cutoff_error", clusters=np.arange(500)).pairs[0]
+        found = cb.compare_predictions(**call, clusters=np.repeat(np.arange(500), 10)).pairs[0]
+        without = cb.compare_predictions(**call).pairs[0]
+        assert found.difference == pytest.approx(alone.difference)
+        assert found.high - found.low == pytest.approx(alone.high - alone.low, rel=0.05)
+        assert without.high - without.low < 0.5 * (found.high - found.low)
+
+    def test_limits_of_cutoff_errors_of_clusters_cover(self, monkeypatch):
+        """Small shifts up and down, 10 equal rows a cluster: which sign the worst stretch has is not certain.
+
+        80 repeats, 3 standard errors; without clusters a third of the limits miss.
+        """
+        for name, number in {"MIN_DRAWS": 400, "BEYOND": 10}.items():
+            monkeypatch.setattr(f"calibrant.auditing.cutoff_differences.{name}", number)
+        rng, wrong, without = np.random.default_rng(8), 0, 0
+        for _ in range(80):
+            code, q = np.repeat(np.arange(300), 10), rng.uniform(0.2, 0.8, 300)
+            models = [np.repeat(q + shift, 10) for shift in (0.05, -0.05)]
+            y = np.repeat(rng.random(300) < q, 10).astype(int)
+            call = {"y": y, "predictions": models, "metric": "cutoff_error"}
+            pair, plain = (cb.compare_predictions(**call, **more).pairs[0] for more in ({"clusters": code}, {}))
+            wrong += not pair.low <= 0 <= pair.high
+            without += not plain.low <= 0 <= plain.high
+        assert wrong <= 10
+        assert without >= 20
+
     @pytest.mark.parametrize(
         ("options", "error", "words"),
         [
             ({"clusters": np.arange(500) // 50}, NotApplicableError, "needs 20 clusters of equal size .* got 10"),
             ({"clusters": np.arange(5)}, InputError, "one label per row"),
             ({"clusters": np.arange(500), "time": np.arange(500)}, InputError, "leave one of them out"),
-            ({"clusters": np.arange(500), "metric": "cutoff_error"}, NotApplicableError, "independent rows only"),
+            ({"clusters": np.arange(500), "metric": "mce"}, NotApplicableError, "independent rows only.*cutoff_error"),
         ],
     )
     def test_refusals(self, models, options, error, words):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant.core.limits import Limits, Noise, half_normal_sum_quantile
+from calibrant.core.limits import Limits, Noise, mean_sizes, sum_of_sizes_quantile
 from calibrant.errors import NotApplicableError
 
 
@@ -71,19 +71,40 @@ class TestNoise:
         Noise(0.01, 25.0).check("ece")
 
 
-class TestHalfNormals:
+MANY = 1e9  # information of sums that are as good as normal
+
+
+class TestSumsOfSizes:
     @pytest.mark.parametrize("rate", [0.05, 0.025, 0.005])
     def test_one_is_nearly_exact(self, rate):
-        assert half_normal_sum_quantile(np.array([2.0]), rate) == pytest.approx(2 * stats.norm.isf(rate / 2), rel=0.06)
+        found = sum_of_sizes_quantile(np.array([2.0]), np.array([MANY]), rate)
+        assert found == pytest.approx(2 * stats.norm.isf(rate / 2), rel=0.06)
 
     def test_many_against_simulation(self):
         sigma = np.array([0.5, 1.0, 1.5, 2.0, 0.1])
         drawn = np.abs(np.random.default_rng(0).normal(size=(200_000, 5)) * sigma).sum(axis=1)
         for rate in (0.1, 0.05, 0.01):
-            assert half_normal_sum_quantile(sigma, rate) == pytest.approx(np.quantile(drawn, 1 - rate), rel=0.01)
+            found = sum_of_sizes_quantile(sigma, np.full(5, MANY), rate)
+            assert found == pytest.approx(np.quantile(drawn, 1 - rate), rel=0.01)
 
     def test_no_noise(self):
-        assert half_normal_sum_quantile(np.zeros(3), 0.05) == 0.0
+        assert sum_of_sizes_quantile(np.zeros(3), np.zeros(3), 0.05) == 0.0
+
+    @pytest.mark.parametrize("p", [0.02, 0.1, 0.25, 0.4, 0.5])
+    def test_the_mean_size_of_few_rows_is_bounded(self, p):
+        """E|k - mp| of a binomial k, from its probabilities, is at most the bound and never half of it."""
+        for m in (1, 2, 3, 5, 8, 20, 60):
+            k, v = np.arange(m + 1), m * p * (1 - p)
+            exact = float((stats.binom.pmf(k, m, p) * np.abs(k - m * p)).sum())
+            bound = float(mean_sizes(np.array([math.sqrt(v)]), np.array([v]))[0])
+            assert exact <= bound * (1 + 1e-12)
+            assert v < 0.25 or exact > bound / 2
+
+    def test_many_bins_of_one_row(self):
+        """1,000 calibrated rows of p = 0.5 in bins of their own: their sum of sizes is 500, which is no evidence."""
+        sigma, information = np.full(1000, 0.5), np.full(1000, 0.25)
+        assert sum_of_sizes_quantile(sigma, information, 0.05) > 500
+        assert sum_of_sizes_quantile(sigma, np.full(1000, MANY), 0.05) < 420
 
 
 def test_any_pair_of_functions_is_limits():

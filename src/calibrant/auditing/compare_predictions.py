@@ -88,8 +88,9 @@ def compare_predictions(
         and Mariano 1995). Rows of the same time may depend on each other in any way.
     clusters
         Labels of rows that may depend on each other, such as a customer with several rows; rows of different clusters
-        are independent. Differences of scores are summed over each cluster, and `ece` is compared by a jackknife over
-        clusters. At least 20 clusters of similar size are needed.
+        are independent. Differences of scores are summed over each cluster, `ece` is compared by a jackknife over
+        clusters, and `cutoff_error` by draws with the covariance of cluster sums. At least 20 clusters of similar size
+        are needed.
     names
         Names shown in the report, such as ``{"source": "run 7"}``.
     **options
@@ -242,10 +243,10 @@ def _read(
     w = np.asarray(one.w)
     equal = is_unit(w) or bool(w.min() == w.max())
     time, clusters = dependence
-    if clusters is not None and entry.row_scores is None and entry.name != "ece":
+    if clusters is not None and entry.row_scores is None and entry.name not in ("ece", "cutoff_error"):
         raise NotApplicableError(
             f"differences of {entry.name} are compared for independent rows only; leave clusters out, or compare "
-            "metric='ece' or a score such as brier_score"
+            "metric='cutoff_error', metric='ece' or a score such as brier_score"
         )
     if time is not None and entry.row_scores is None:
         raise NotApplicableError(f"differences of {entry.name} are compared for independent rows only; leave time out")
@@ -300,8 +301,8 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
             words += ", long-run variance" + (f" of {moments:,} times" if moments < models.n else "")
         return MeanDifferences(terms, models.w, models.time, words)
     if entry.name == "cutoff_error":
-        walks = {name: Walk.of(part.top_label() if isinstance(part, Classes) else part) for name, part in rows.items()}
-        return CutoffDifferences(walks)
+        binary = {name: part.top_label() if isinstance(part, Classes) else part for name, part in rows.items()}
+        return CutoffDifferences({name: Walk.of(part, models.clusters) for name, part in binary.items()})
     if entry.limits is not None:
         return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
     raise NotApplicableError(

@@ -5,18 +5,22 @@ The cutoff error T is the supremum over stretches f of scores of the noise N(f) 
     T_a - T_b <= estimate_a - estimate_b + sup_f N_b(f) - N_a(f*),
 
 where f* is the true worst stretch of the first model, and the supremum is over stretches of the second. It may be taken
-over those whose observed deviation is near the largest. The noises of both models come from the same outcomes and are
-drawn together, so models that err alike are told apart by fewer rows than separate limits would need.
+over those whose observed deviation is near the largest. f* is not known, and its sign matters: the noises of errors of
+opposite sign add up. Where stretches of both signs are near the largest, the limits allow for both. The noises of both
+models come from the same outcomes and are drawn together, so models that err alike are told apart by fewer rows than
+separate limits would need.
 
 The plain form, the difference of the two estimates ± z s, is not offered: near 0 an estimate is biased upwards, and
 such limits miss up to 3 times in 4 (`docs/decisions/0013-comparing-models.md`).
+
+Rows of one cluster may depend on each other. The covariance of the noise is then that of cluster sums, enlarged as in
+the tests with clusters (`probabilities/clusters.py`), and the draws are those of Student's t.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +32,7 @@ from calibrant.core.results import Pair
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
+from calibrant.probabilities.clusters import Clusters
 
 PLACES = 64  # along the walk of cumulative differences, at which the noise is drawn
 NEAR = 2.5  # standard deviations below the largest deviation: stretches that may be the worst
@@ -44,12 +49,17 @@ class Walk:
     p: FloatArray
     deviation: FloatArray  # (n,), w (y - p)/W, scaled up if outcomes vary less than the scores say
     stretch: NDArray[np.intp]  # (n,), the number of the place before which the row stands
+    unit: NDArray[np.intp]  # (n,), the number of the cluster, or of the row
     at: FloatArray  # (places + 1,), from 0 on
-    scale: float  # standard deviation of the noise of all rows
+    scale: float  # standard deviation of the noise over the stretch where it varies most
+    freedom: float  # degrees of freedom of the draws
 
     @classmethod
-    def of(cls, rows: Binary) -> Walk:
-        """Return the walk of these rows, with places at ends of ties: even ones, and those of both extremes."""
+    def of(cls, rows: Binary, clusters: NDArray[np.intp] | None = None) -> Walk:
+        """Return the walk of these rows, with places at ends of ties: even ones, and those of both extremes.
+
+        Rows with the same number in `clusters` may depend on each other.
+        """
         p, w = rows.p.astype(np.float64), np.asarray(rows.w, dtype=np.float64)
         summary = Ordered.of(rows)
         noise = Noise.of_table(summary.bins(width_edges(1)), summary.weight_max)
@@ -61,17 +71,30 @@ class Walk:
         chosen = np.unique(np.append(even, [whole.argmax(), whole.argmin()]))
         stretch = np.empty(p.size, dtype=np.intp)
         stretch[order] = np.searchsorted(ends[chosen], np.arange(p.size))
-        grown = noise.scale / math.sqrt(float((r * r).sum()))
-        return cls(p, r * max(1.0, grown), stretch, np.append(0.0, whole[chosen]), noise.scale)
+        at = np.append(0.0, whole[chosen])
+        if clusters is None:
+            grown = max(1.0, noise.scale / math.sqrt(float((r * r).sum())))
+            return cls(p, r * grown, stretch, np.arange(p.size), at, noise.scale, math.inf)
+        found = Clusters.of(rows, clusters)
+        found.check()
+        grown = found.inflation * max(1.0, noise.scale / found.scale)
+        return cls(p, r * grown, stretch, clusters, at, found.scale * grown, found.effective - 1)
 
     @property
     def error(self) -> float:
         """The cutoff error."""
         return float(np.ptp(self.at))
 
-    def over_the_worst(self, noise: FloatArray) -> FloatArray:
-        """Return the noise (places, draws) over the stretch with the largest deviation, (draws,)."""
-        return np.asarray(noise[self.at.argmax()] - noise[self.at.argmin()])
+    def over_the_worst(self, noise: FloatArray) -> list[FloatArray]:
+        """Return the noise (places, draws) over the true worst stretch, (draws,), for each sign that it may have.
+
+        It is the one of this sign with the largest deviation that was seen.
+        """
+        rise, fall = self.at - np.minimum.accumulate(self.at), np.maximum.accumulate(self.at) - self.at
+        up, down = int(rise.argmax()), int(fall.argmax())
+        ends = [(up, int(self.at[: up + 1].argmin())), (int(self.at[: down + 1].argmax()), down)]
+        least = self.error - NEAR * self.scale
+        return [noise[high] - noise[low] for high, low in ends if self.at[high] - self.at[low] >= least]
 
     def most_near_the_worst(self, noise: FloatArray) -> FloatArray:
         """Return the largest noise over stretches that may be the worst, (draws,)."""
@@ -85,7 +108,12 @@ class CutoffDifferences:
     """Differences of cutoff errors, with limits from joint draws of the noise of both models."""
 
     walks: dict[str, Walk]
-    method: str = "difference of the estimates; normal draws of the noise of both models over stretches near the worst"
+
+    @property
+    def method(self) -> str:
+        """How limits are found."""
+        draws = "normal draws" if math.isinf(next(iter(self.walks.values())).freedom) else "draws by clusters"
+        return f"difference of the estimates; {draws} of the noise of both models over stretches near the worst"
 
     def value(self, name: str) -> float:
         """Return the cutoff error of a model."""
@@ -99,8 +127,8 @@ class CutoffDifferences:
         draws = _number_of_draws(rate)
         down, up = _excesses(a, b, draws)
         difference = a.error - b.error
-        low, high = (float(np.quantile(each, 1 - rate / 2, method="higher")) for each in (down, up))
-        beyond = 1 + min(int((down >= difference).sum()), int((up >= -difference).sum()))
+        low, high = (float(np.quantile(each, 1 - rate / 2, axis=1, method="higher").max()) for each in (down, up))
+        beyond = 1 + min(int((each >= d).sum(axis=1).max()) for each, d in ((down, difference), (up, -difference)))
         pvalue = min(1.0, 2 * beyond / (draws + 1))
         return Pair(metric, first, second, difference, difference - low, difference + high, pvalue)
 
@@ -116,23 +144,31 @@ def _number_of_draws(rate: float) -> int:
 
 
 def _excesses(a: Walk, b: Walk, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Draw by how much the difference of the estimates can exceed the true one, and the reverse."""
-    root = _covariance_root(a, b)
-    steps = root @ np.random.default_rng(SEED).normal(size=(len(root), draws))
+    """Draw by how much the difference of the estimates can exceed the true one, and the reverse: (signs, draws).
+
+    A draw has one value for each sign that the worst stretch of the subtracted model may have.
+    """
+    root, rng = _covariance_root(a, b), np.random.default_rng(SEED)
+    steps = root @ rng.normal(size=(len(root), draws))
+    freedom = min(a.freedom, b.freedom)
+    if math.isfinite(freedom):
+        steps *= np.sqrt(freedom / rng.chisquare(freedom, draws))
     of_a, of_b = (np.cumsum(part, axis=0) for part in np.split(steps, [a.at.size - 1]))
     of_a, of_b = (np.concatenate([np.zeros((1, draws)), noise]) for noise in (of_a, of_b))
-    down = a.most_near_the_worst(of_a) - b.over_the_worst(of_b)
-    up = b.most_near_the_worst(of_b) - a.over_the_worst(of_a)
+    down = a.most_near_the_worst(of_a) - np.stack(b.over_the_worst(of_b))
+    up = b.most_near_the_worst(of_b) - np.stack(a.over_the_worst(of_a))
     return down, up
 
 
 def _covariance_root(a: Walk, b: Walk) -> FloatArray:
     """Return the matrix F whose square is the covariance of the steps of both walks, from products of deviations."""
-    sizes = (a.at.size - 1, b.at.size - 1)
-    own = [np.bincount(each.stretch, each.deviation**2, minlength=n) for each, n in zip((a, b), sizes, strict=True)]
-    both = a.stretch * sizes[1] + b.stretch
-    cross = np.bincount(both, a.deviation * b.deviation, minlength=sizes[0] * sizes[1]).reshape(sizes)
-    covariance: Any = np.block([[np.diag(own[0]), cross], [cross.T, np.diag(own[1])]])
-    values, vectors = np.linalg.eigh(covariance)
+    from scipy.sparse import coo_array
+
+    first = a.at.size - 1
+    step = np.concatenate([a.stretch, first + b.stretch])
+    unit = np.concatenate([a.unit, b.unit])
+    shape = (first + b.at.size - 1, int(unit.max()) + 1)
+    sums = coo_array((np.concatenate([a.deviation, b.deviation]), (step, unit)), shape=shape).tocsr()
+    values, vectors = np.linalg.eigh((sums @ sums.T).toarray())
     # The symmetric root is continuous in the covariance: the order of the rows does not change the draws.
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

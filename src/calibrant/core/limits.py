@@ -17,6 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+import numpy as np
+
 from calibrant.core.bins import BinTable
 from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.pvalues import normal_quantile
@@ -30,6 +32,7 @@ SMALLEST_EXPONENT = -300.0
 LARGEST_RATE = 1 - 2.0**-40
 HALVINGS = 50
 MEAN_OF_HALF_NORMAL = math.sqrt(2 / math.pi)
+FEW_ROWS = 1 / 15  # relative excess of the mean size of a sum of residuals, times its information
 
 
 @dataclass(frozen=True)
@@ -132,17 +135,33 @@ class Noise:
         return Limits(estimate, low, high, method, largest)
 
 
-def half_normal_sum_quantile(sigma: FloatArray, rate: float) -> float:
-    """Return the value that Σ|N_b| exceeds with this probability, for independent N_b with these standard deviations.
+def mean_sizes(sigma: FloatArray, information: FloatArray) -> FloatArray:
+    """Return bounds of E|N_b| for sums of residuals with these standard deviations, each of few rows or many.
 
-    Cornish and Fisher's expansion with the mean, the variance and the third cumulant of half-normal variables.
+    It is σ √(2/π) for many rows. That of one row with p = 0.5, whose information p(1 - p) is 0.25, is σ. For any number
+    of equal rows it is at most σ √(2/π) (1 + 1/(15 Σp(1 - p))), and at most σ.
 
     >>> import numpy as np
-    >>> round(half_normal_sum_quantile(np.array([1.0]), 0.025), 2)  # exactly 2.24
+    >>> mean_sizes(np.array([0.5, 0.5]), np.array([0.25, 1e9])).round(4)
+    array([0.5   , 0.3989])
+    """
+    with np.errstate(divide="ignore", over="ignore"):
+        factor = MEAN_OF_HALF_NORMAL * (1 + FEW_ROWS / np.maximum(information, 0.0))
+    return np.asarray(sigma * np.minimum(1.0, factor))
+
+
+def sum_of_sizes_quantile(sigma: FloatArray, information: FloatArray, rate: float) -> float:
+    """Return the value that Σ|N_b| exceeds with this probability, for independent N_b with these standard deviations.
+
+    Cornish and Fisher's expansion with the mean of `mean_sizes`, and the variance and the third cumulant of half-normal
+    variables.
+
+    >>> import numpy as np
+    >>> round(sum_of_sizes_quantile(np.array([1.0]), np.array([1e9]), 0.025), 2)  # exactly 2.24
     2.26
     """
     z = -normal_quantile(rate)
-    mean = MEAN_OF_HALF_NORMAL * float(sigma.sum())
+    mean = float(mean_sizes(sigma, information).sum())
     deviation = math.sqrt((1 - 2 / math.pi) * float((sigma**2).sum()))
     if deviation == 0:
         return mean

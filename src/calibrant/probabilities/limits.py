@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import BinTable
-from calibrant.core.limits import MEAN_OF_HALF_NORMAL, Limits, Noise, half_normal_sum_quantile
+from calibrant.core.limits import Limits, Noise, mean_sizes, sum_of_sizes_quantile
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
@@ -121,8 +121,8 @@ def l1_limits(table: BinTable, estimate: float, heaviest: float) -> Limits:
     """Return limits of Σ_b f_b |gap_b|, a supremum over signs of the bins."""
     noise = Noise.of_table(table, heaviest)
     noise.check("ece")
-    sigma = _deviations(table) * table.share
-    return noise.limits(estimate, lambda rate: half_normal_sum_quantile(sigma, rate), BINNED)
+    sigma, information = _deviations(table) * table.share, table.w2v / heaviest**2
+    return noise.limits(estimate, lambda rate: sum_of_sizes_quantile(sigma, information, rate), BINNED)
 
 
 def mean_l1_limits(
@@ -138,12 +138,13 @@ def mean_l1_limits(
     noise = Noise((2 if overlap else 1) * float(variance), _joint_information(tables, share, heaviest))
     noise.check("ece")
     sigma = np.concatenate([a * _deviations(table) * table.share for a, table in zip(share, tables, strict=True)])
+    information = np.concatenate([table.w2v for table in tables]) / heaviest**2
 
     def most(rate: float) -> float:
         if not overlap:
-            return half_normal_sum_quantile(sigma, rate)
+            return sum_of_sizes_quantile(sigma, information, rate)
         # The supremum of dependent normal noises exceeds its mean by z s at most (Gaussian isoperimetry).
-        return MEAN_OF_HALF_NORMAL * float(sigma.sum()) - normal_quantile(rate) * noise.scale
+        return float(mean_sizes(sigma, information).sum()) - normal_quantile(rate) * noise.scale
 
     return noise.limits(estimate, most, BINNED, largest=float(share.sum()))
 
