@@ -33,9 +33,9 @@ class Cell:
     repeats: int
     part: int = 0  # of a cell that is measured in several parts, each with its own stream
 
-    def rng(self) -> np.random.Generator:
+    def rng(self, seed: int = SEED) -> np.random.Generator:
         """Return the cell's own stream, which does not depend on which cells ran before."""
-        return np.random.default_rng([SEED, zlib.crc32(repr(self).encode())])
+        return np.random.default_rng([seed, zlib.crc32(repr(self).encode())])
 
 
 Counts = dict[str, int | float]  # how often something was seen, or the sum of a value

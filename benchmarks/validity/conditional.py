@@ -2,135 +2,47 @@
 
     python -m benchmarks.validity.conditional [--quick] [--state FILE] [--processes 2]
 
-Levels are counted for one and several coordinates, numbers and categories, weights; power for errors of known place.
-A run can be interrupted and resumed. Tests have 199 redraws.
+Levels are counted for one and several coordinates, numbers and categories, weights; power for errors of known place;
+how often two places are named, and how often errors are found that are said to be visible. A run can be interrupted and
+resumed. Tests have 199 redraws. Trees need scikit-learn.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.conditional_designs import (
+    BOXES_ONLY,
+    LEVELS,
+    MAPS,
+    POWERS,
+    SEVERAL,
+    SKILLS,
+    VISIBLE,
+    FloatArray,
+    Rng,
+    draws_with,
+    halves,
+)
 
-from calibrant import Normal, Samples, conditional_map, conditional_test, skill, skill_test
+from calibrant import Samples, conditional_map, conditional_test, explain, skill, skill_test
 from calibrant.ranking.counting import legendre, shrinkage
 from calibrant.ranking.effects import SHIFT, SPREAD
 
-Rng = np.random.Generator
-FloatArray = np.ndarray[Any, Any]
 REDRAWS = 199
 MOST_AT_5, MOST_AT_1 = 0.065, 0.016  # what is asked of levels, before the noise of the simulation
 LEAST_POWER, LEAST_COVERAGE = 0.9, 0.95
+PROMISED = 0.8  # "would have been found 4 times in 5"
+MIN_OVERLAP = 0.5  # of a region with the true one, to be that one
 NOISE = 2.6  # standard errors
 PART = 25
-
-
-class Drawn(NamedTuple):
-    """Outcomes, their predictions, and what was known of them."""
-
-    y: FloatArray
-    prediction: Any
-    options: Mapping[str, Any]
-    wrong: Any = None  # mask of the rows with an error, or (covariates that matter)
-    names: tuple[str, ...] = ()  # of the covariates that matter
-
-
-def _draws(rng: Rng, n: int, M: int = 99, *, bias: Any = 0.0, spread: Any = 1.0, D: int = 0) -> tuple[Any, Any]:
-    """Return outcomes and draws that are too high by `bias` predictive sd, of a spread that is `spread` too small."""
-    shape = (n, D) if D else (n,)
-    column = (n, 1) if D else (n,)
-    y = np.reshape(np.broadcast_to(spread, n), column) * rng.normal(size=shape)
-    y = y - np.reshape(np.broadcast_to(bias, n), column)
-    return y, Samples(rng.normal(size=(n, M, D) if D else (n, M)))
-
-
-def _plain(q: int, **error: Any) -> Callable[[Rng, int], Drawn]:
-    def draw(rng: Rng, n: int) -> Drawn:
-        return Drawn(*_draws(rng, n, **error), {"covariates": rng.normal(size=(n, q))})
-
-    return draw
-
-
-def _mixed(rng: Rng, n: int) -> Drawn:
-    x = {
-        "binary": rng.random(n) < 0.3,
-        "four": rng.choice(["a", "b", "c", "d"], n, p=[0.5, 0.3, 0.15, 0.05]),
-        "cauchy": rng.standard_cauchy(n),
-        "whole": rng.poisson(2, n),
-    }
-    return Drawn(*_draws(rng, n, M=9), {"covariates": x})
-
-
-def _weighted(rng: Rng, n: int) -> Drawn:
-    x = rng.normal(size=(n, 3))
-    return Drawn(*_draws(rng, n), {"covariates": x, "weights": np.exp(0.8 * x[:, 0]), "null": "uniform"})
-
-
-def _uniform(q: int, D: int = 0) -> Callable[[Rng, int], Drawn]:
-    def draw(rng: Rng, n: int) -> Drawn:
-        return Drawn(*_draws(rng, n, D=D), {"covariates": rng.normal(size=(n, q)), "null": "uniform"})
-
-    return draw
-
-
-LEVELS: dict[str, tuple[Callable[[Rng, int], Drawn], dict[int, int]]] = {
-    "calibrated, q = 3": (_plain(3), {800: 500, 100: 400}),
-    "all x .7, q = 3": (_plain(3, spread=1 / 0.7), {800: 400}),
-    "all + .4 sd, q = 3": (_plain(3, bias=0.4), {800: 400}),
-    "q = 10": (_plain(10), {300: 400}),
-    "D = 5, q = 3": (_plain(3, D=5), {200: 400}),
-    "numbers and categories, M = 9": (_mixed, {100: 400, 400: 400}),
-    "uniform null, q = 3": (_uniform(3), {300: 400}),
-    "uniform null, D = 5, q = 3": (_uniform(3, 5), {300: 400}),
-    "uniform null, weights": (_weighted, {300: 400}),
-}
-
-
-def _by(name: str, q: int) -> Callable[[Rng, int], Drawn]:
-    def draw(rng: Rng, n: int) -> Drawn:
-        x = rng.normal(size=(n, q))
-        inside, names = _inside(name, x)
-        given = {"covariates": x}
-        if name.startswith("spread"):
-            return Drawn(*_draws(rng, n, spread=np.where(inside, 0.8, 1.25)), given, inside, names)
-        size = 0.3 if ".3" in name else 0.5
-        bias = np.where(inside, 1.0, 0.0) if "5 %" in name else np.where(inside, size, -size)
-        return Drawn(*_draws(rng, n, bias=bias), given, inside, names)
-
-    return draw
-
-
-def _inside(name: str, x: FloatArray) -> tuple[FloatArray, tuple[str, ...]]:
-    if "|x2|" in name:
-        return np.abs(x[:, 1]) > 0.6745, ("x1",)
-    if "x1 x2" in name:
-        return x[:, 0] * x[:, 1] > 0, ("x0", "x1")
-    if "tail" in name:
-        return x[:, 0] > 1.645, ("x0",)
-    return x[:, 0] > 0, ("x0",)
-
-
-def _category(rng: Rng, n: int) -> Drawn:
-    city = rng.choice(["Rome", "Oslo", "Lima", "Bonn", "Kyiv"], n)
-    x = {"age": rng.normal(size=n), "city": city, "sex": rng.random(n) < 0.5}
-    wrong = city == "Oslo"
-    return Drawn(*_draws(rng, n, bias=np.where(wrong, 0.5, 0.0)), {"covariates": x}, wrong, ("city",))
-
-
-POWERS: dict[str, tuple[Callable[[Rng, int], Drawn], dict[int, int], bool]] = {
-    **{f"bias +-.5 sd by |x2|, q = {q}": (_by("|x2|", q), {800: 60 if q < 20 else 40}, True) for q in (2, 10, 20)},
-    "bias +-.3 sd by |x2|, q = 3": (_by("|x2| .3", 3), {800: 60}, False),
-    "spread x .8, x 1.25 by x1, q = 3": (_by("spread", 3), {800: 60}, False),
-    "bias +-.5 sd by sign of x1 x2, q = 3": (_by("x1 x2", 3), {800: 60}, False),
-    "+ 1 sd in the 5 % tail of x1, q = 3": (_by("tail 5 %", 3), {800: 60}, False),
-    "+ .5 sd in one of 5 categories": (_category, {800: 60}, False),
-}
-"""Designs, numbers of data sets, and whether a power of 0.9 is asked."""
 
 
 def tested(cell: Cell) -> Counts:
@@ -141,25 +53,66 @@ def tested(cell: Cell) -> Counts:
         data = draw(rng, cell.n)
         found = conditional_test(data.y, data.prediction, resamples=REDRAWS, rng=rng, **data.options)
         counts.update({"5 %": int(found.pvalue <= 0.05), "1 %": int(found.pvalue <= 0.01)})
-        regions = found.details["regions"]
+        regions = found.details.get("regions", ())
         counts["stated"] += bool(regions)
-        if regions and data.wrong is not None:
-            rows, wrong = regions[0].rows, data.wrong
-            sides = [(rows & side).sum() / (rows | side).sum() for side in (wrong, ~wrong)]
-            counts["named"] += set(regions[0].names) == set(data.names)
-            counts["overlap"] += float(max(sides))
+        if regions and data.wrong:
+            rows, wrong = regions[0].rows, data.wrong[0]
+            counts["named"] += set(regions[0].names) == set(wrong.names)
+            counts["overlap"] += max(_overlap(rows, side) for side in (wrong.rows, ~wrong.rows))
     return dict(counts)
 
 
-def _of_spread(x: FloatArray) -> FloatArray:
-    return np.where(x[:, 0] > 0, 0.8, 1.25)
+def _overlap(rows: FloatArray, other: FloatArray) -> float:
+    return float((rows & other).sum() / (rows | other).sum())
 
 
-MAPS: dict[str, tuple[int, Callable[[FloatArray], Any]]] = {
-    **{f"calibrated, M = {M}": (M, lambda x: 1.0) for M in (7, 49)},
-    "all x .6": (49, lambda x: 1 / 0.6),
-    "spread by x": (49, _of_spread),
-}
+def placed(cell: Cell) -> Counts:
+    """Count how often both of two places are named, and regions of rows that are right."""
+    rng, counts = cell.rng(), Counter[str]()
+    for _ in range(cell.repeats):
+        data = SEVERAL[cell.design](rng, cell.n)
+        found = conditional_test(data.y, data.prediction, resamples=REDRAWS, rng=rng, null=cell.truth, **data.options)
+        regions = found.details["regions"]
+        named = [
+            [set(place.names) <= set(r.names) and _overlap(r.rows, place.rows) >= MIN_OVERLAP for place in data.wrong]
+            for r in regions
+        ]
+        wrong = np.any([place.rows for place in data.wrong], axis=0)
+        counts["first"] += bool(named and any(named[0]))
+        counts["both"] += bool(named and np.any(named, axis=0).all())
+        counts["mostly right"] += any((r.rows & wrong).sum() < r.n / 2 for r in regions)
+        counts["all right"] += any(not (r.rows & wrong).any() for r in regions)
+        counts["regions"] += len(regions)
+    return dict(counts)
+
+
+def seen(cell: Cell) -> Counts:
+    """Count how often the bias of half of the rows is found that `conditional_test` calls visible."""
+    rng, counts = cell.rng(), Counter[str]()
+    M = int(cell.truth.removeprefix("M = "))
+    for _ in range(cell.repeats):
+        x, half = halves(rng, cell.design, cell.n)
+        y, prediction = draws_with(rng, cell.n, M)
+        options = {"covariates": x, "resamples": REDRAWS, "rng": rng}
+        visible = conditional_test(y, prediction, **options).details["visible"]
+        found = conditional_test(y - visible * half, prediction, **options)
+        counts["visible"] += visible
+        counts["found"] += found.pvalue <= 0.05
+    return dict(counts)
+
+
+def explained(cell: Cell) -> Counts:
+    """Count how often the smallest shift and spread are found that `explain` calls visible."""
+    rng, counts = cell.rng(), Counter[str]()
+    M = int(cell.truth.removeprefix("M = "))
+    for _ in range(cell.repeats):
+        y, draws = rng.normal(size=cell.n), rng.normal(size=(cell.n, M))
+        said = explain(y, Samples(draws))
+        shift, factor = said.smallest_shift, said.smallest_spread
+        counts.update({"shift": shift, "factor": factor})
+        for name, wrong in (("shift found", y + shift), ("narrow found", y * factor), ("wide found", y / factor)):
+            counts[name] += bool(explain(wrong, Samples(draws)).claims)
+    return dict(counts)
 
 
 def mapped(cell: Cell) -> Counts:
@@ -170,7 +123,7 @@ def mapped(cell: Cell) -> Counts:
     for _ in range(cell.repeats):
         x = rng.normal(size=(cell.n, 3))
         s = np.broadcast_to(spread(x), cell.n)
-        y, prediction = _draws(rng, cell.n, M, spread=s)
+        y, prediction = draws_with(rng, cell.n, M, spread=s)
         found = conditional_map(y, prediction, covariates=x, resamples=REDRAWS, rng=rng)
         counts["covered"] += _covers(found, x, np.array([truth[value] for value in s.tolist()]))
         counts["length"] += float(np.mean(found.shift_high - found.shift_low))
@@ -205,52 +158,6 @@ def _covers(found: Any, x: FloatArray, truth: FloatArray) -> bool:
     return True
 
 
-def _skill_log(rng: Rng, n: int) -> tuple[Any, ...]:
-    x = rng.normal(size=n)
-    y = rng.normal(x, 1.0)
-    return y, Normal(x, 1.1), {"score": "log", "climatology": Normal(np.zeros(n), np.sqrt(2))}
-
-
-def _skill_log_heavy(rng: Rng, n: int) -> tuple[Any, ...]:
-    x = rng.normal(size=n)
-    y = x + rng.standard_t(5, size=n)
-    return y, Normal(x, 1.2), {"score": "log", "climatology": Normal(np.zeros(n), 1.6)}
-
-
-def _skill_energy(rng: Rng, n: int) -> tuple[Any, ...]:
-    x = rng.normal(size=(n, 3))
-    y = x + rng.normal(size=(n, 3))
-    return y, Samples(x[:, None] + rng.normal(size=(n, 20, 3))), {"score": "energy"}
-
-
-def _skill_energy_none(rng: Rng, n: int) -> tuple[Any, ...]:
-    y = rng.normal(size=(n, 3))
-    return y, Samples(rng.normal(size=(n, 20, 3))), {"score": "energy"}
-
-
-def _skill_seed(rng: Rng, n: int) -> tuple[Any, ...]:
-    x = rng.normal(size=n)
-    return rng.normal(x, 1.0), Samples(x[:, None] + rng.normal(size=(n, 49))), {}
-
-
-def _skill_none(rng: Rng, n: int) -> tuple[Any, ...]:
-    return rng.normal(size=n), Samples(rng.normal(size=(n, 49))), {}
-
-
-def _skill_constant(rng: Rng, n: int) -> tuple[Any, ...]:
-    return rng.normal(size=n), Normal(np.zeros(n), 1.0), {}
-
-
-SKILLS: dict[str, tuple[Callable[[Rng, int], tuple[Any, ...]], float | None]] = {
-    "crps, draws": (_skill_seed, None),
-    "crps, climatology drawn": (_skill_none, 0.0),
-    "crps, constant marginal": (_skill_constant, 0.0),
-    "energy, D = 3": (_skill_energy, None),
-    "energy, climatology drawn": (_skill_energy_none, 0.0),
-    "log, normal": (_skill_log, None),
-    "log, outcomes t5": (_skill_log_heavy, None),
-}
-"""How data are drawn, and their true skill where it is known without a simulation."""
 LARGE = 40_000
 
 
@@ -269,6 +176,7 @@ def skilled(cell: Cell) -> Counts:
     return {**counts, "truth": truth * cell.repeats}
 
 
+@cache
 def _true_skill(draw: Callable[[Rng, int], tuple[Any, ...]]) -> float:
     rng = np.random.default_rng(1)
     values = []
@@ -292,10 +200,28 @@ def plan(*, quick: bool) -> list[Cell]:
     ]
     maps = [Cell("map", name, n, "", repeats(200)) for name in MAPS for n in (400, 1600)]
     skills = [Cell("skill", name, n, "", repeats(400)) for name in SKILLS for n in (50, 200)]
-    return in_parts([*powers, *skills, *levels, *maps], PART)
+    several = [
+        Cell("several", name, n, null, repeats(150))
+        for name in SEVERAL
+        for n in (800, 2000)
+        for null in ("permutation", "uniform")
+    ]
+    visible = [
+        Cell("visible", name, n, f"M = {M}", repeats(200)) for name in VISIBLE for n in (200, 800) for M in (9, 99)
+    ]
+    smallest = [Cell("explain", "smallest", n, f"M = {M}", repeats(300)) for n in (100, 1000) for M in (9, 19, 99)]
+    return in_parts([*powers, *several, *visible, *smallest, *skills, *levels, *maps], PART)
 
 
-MEASURES = {"level": tested, "power": tested, "map": mapped, "skill": skilled}
+MEASURES = {
+    "level": tested,
+    "power": tested,
+    "several": placed,
+    "visible": seen,
+    "explain": explained,
+    "map": mapped,
+    "skill": skilled,
+}
 
 
 def measure(cell: Cell) -> Counts:
@@ -311,56 +237,112 @@ def _below(rate: float, least: float, repeats: int) -> bool:
     return rate < least - NOISE * np.sqrt(least * (1 - least) / repeats)
 
 
-def show(report: Report, found: Mapping[Cell, Counts]) -> None:
-    """Show the tables."""
-    of = {name: [(c, k) for c, k in found.items() if c.procedure == name] for name in MEASURES}
+def of(found: Mapping[Cell, Counts], procedure: str) -> list[tuple[Cell, Callable[[str], float]]]:
+    """Return the cells of a procedure, each with the share of its sets of which something was counted."""
+    return [
+        (cell, lambda name, cell=cell, counts=counts: counts.get(name, 0) / cell.repeats)
+        for cell, counts in found.items()
+        if cell.procedure == procedure
+    ]
+
+
+def show_levels(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section(f"Level of conditional_test; at most {MOST_AT_5:g} at 5 % and {MOST_AT_1:g} at 1 % is asked")
     lines = []
-    for cell, counts in of["level"]:
-        rates = [counts.get(name, 0) / cell.repeats for name in ("5 %", "1 %")]
+    for cell, share in of(found, "level"):
+        rates = [share(name) for name in ("5 %", "1 %")]
         good = not any(_above(*pair, cell.repeats) for pair in zip(rates, (MOST_AT_5, MOST_AT_1), strict=True))
-        stated = f"{counts.get('stated', 0) / cell.repeats:.3f}"
-        lines.append(
-            [cell.design, str(cell.n), str(cell.repeats), *(f"{r:.3f}" for r in rates), stated, report.mark(good)]
-        )
+        stated = "" if cell.design.startswith("trees") else f"{share('stated'):.3f}"
+        row = [cell.design, str(cell.n), str(cell.repeats), *(f"{r:.3f}" for r in rates), stated]
+        lines.append([*row, report.mark(good)])
     report.table(["design", "n", "sets", "5 %", "1 %", "a region stated", ""], lines)
+
+
+def show_powers(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section(f"Power at 5 %, and the first region; {LEAST_POWER:g} is asked where marked")
     lines = []
-    for cell, counts in of["power"]:
-        rate, stated = counts.get("5 %", 0) / cell.repeats, counts.get("stated", 0)
-        named, overlap = (f"{counts.get(name, 0) / stated:.2f}" if stated else "" for name in ("named", "overlap"))
+    for cell, share in of(found, "power"):
+        rate, stated = share("5 %"), share("stated")
+        each = (
+            [f"{stated:.2f}", *(f"{share(name) / stated:.2f}" for name in ("named", "overlap"))] if stated else [""] * 3
+        )
         asked = POWERS[cell.design][2]
         mark = report.mark(not _below(rate, LEAST_POWER, cell.repeats)) if asked else ""
-        row = [
-            cell.design,
-            str(cell.n),
-            str(cell.repeats),
-            f"{rate:.2f}",
-            f"{stated / cell.repeats:.2f}",
-            named,
-            overlap,
-        ]
-        lines.append([*row, mark])
+        lines.append([cell.design, str(cell.n), str(cell.repeats), f"{rate:.2f}", *each, mark])
     report.table(["error", "n", "sets", "found", "region stated", "right names", "mean overlap", ""], lines)
+    report.say("Trees name no region.")
+
+
+def show_several(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section("Two errors in two places: what the regions name")
+    names = ("first", "both", "mostly right", "all right")
+    lines = []
+    for cell, share in of(found, "several"):
+        promised = "all right" if cell.truth == "uniform" else ""  # which regions are claims
+        mark = report.mark(not _above(share(promised), 0.05, cell.repeats)) if promised else ""
+        row = [f"{cell.design}, {cell.truth}", str(cell.n), str(cell.repeats), f"{share('regions'):.2f}"]
+        lines.append([*row, *(f"{share(name):.3f}" for name in names), mark])
+    head = [
+        "errors, null",
+        "n",
+        "sets",
+        "regions",
+        "first is one",
+        "both named",
+        "one mostly right",
+        "one all right",
+        "",
+    ]
+    report.table(head, lines)
+    report.say(
+        f"A place is named if a region has its covariates and an overlap of {MIN_OVERLAP:g} (Jaccard). Mostly, all"
+    )
+    report.say(
+        "right: most, all rows of a stated region are right; with uniform redraws the latter is promised at most 0.05."
+    )
+
+
+def show_visible(report: Report, found: Mapping[Cell, Counts]) -> None:
+    report.section(f"Errors that are said to be visible, and how often they are found; {PROMISED:g} is promised")
+    lines = []
+    for cell, share in of(found, "visible"):
+        rate = share("found")
+        asked = cell.design != BOXES_ONLY
+        mark = report.mark(not _below(rate, PROMISED, cell.repeats)) if asked else ""
+        row = [cell.design, str(cell.n), cell.truth.removeprefix("M = "), str(cell.repeats)]
+        lines.append([*row, f"{share('visible'):.2f}", f"{rate:.3f}", mark])
+    report.table(["conditional_test, half of the rows", "n", "M", "sets", "bias, sd", "found", ""], lines)
+    report.say()
+    lines = []
+    for cell, share in of(found, "explain"):
+        rates = [share(f"{name} found") for name in ("shift", "narrow", "wide")]
+        mark = report.mark(not any(_below(rate, PROMISED, cell.repeats) for rate in rates))
+        row = [str(cell.n), cell.truth.removeprefix("M = "), str(cell.repeats), f"{share('shift'):.2f}"]
+        lines.append(["explain", *row, f"{share('factor'):.2f}", *(f"{rate:.3f}" for rate in rates), mark])
+    head = ["", "n", "M", "sets", "shift, sd", "factor", "shift found", "too narrow found", "too wide found", ""]
+    report.table(head, lines)
+
+
+def show_maps(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section(f"conditional_map: all limits contain the truth; {LEAST_COVERAGE:g} is asked")
     lines = []
-    for cell, counts in of["map"]:
-        rate = counts.get("covered", 0) / cell.repeats
-        good = report.mark(not _below(rate, LEAST_COVERAGE, cell.repeats))
-        lines.append(
-            [cell.design, str(cell.n), str(cell.repeats), f"{rate:.3f}", f"{counts['length'] / cell.repeats:.2f}", good]
-        )
+    for cell, share in of(found, "map"):
+        good = report.mark(not _below(share("covered"), LEAST_COVERAGE, cell.repeats))
+        shares = [f"{share('covered'):.3f}", f"{share('length'):.2f}"]
+        lines.append([cell.design, str(cell.n), str(cell.repeats), *shares, good])
     report.table(["design", "n", "sets", "covered", "length, sd", ""], lines)
+
+
+def show_skill(report: Report, found: Mapping[Cell, Counts]) -> None:
     report.section("Limits of skill that contain the truth, where they are issued, and claims")
     lines = []
-    for cell, counts in of["skill"]:
-        issued = counts.get("issued", 0)
-        rate = counts.get("covered", 0) / max(1, issued)
-        claims = [counts.get(name, 0) / cell.repeats for name in ("informative", "no better", "worse", "cannot tell")]
-        good = report.mark(not _below(rate, 0.93, int(max(1, issued))))
-        truth = f"{counts['truth'] / cell.repeats:.3f}"
-        shares = [f"{issued / cell.repeats:.2f}", f"{rate:.3f}", *(f"{c:.3f}" for c in claims)]
-        lines.append([cell.design, str(cell.n), str(cell.repeats), truth, *shares, good])
+    for cell, share in of(found, "skill"):
+        issued = share("issued")
+        rate = share("covered") / issued if issued else 0.0
+        claims = [share(name) for name in ("informative", "no better", "worse", "cannot tell")]
+        good = report.mark(not _below(rate, 0.93, max(1, round(issued * cell.repeats))))
+        shares = [f"{share('truth'):.3f}", f"{issued:.2f}", f"{rate:.3f}", *(f"{c:.3f}" for c in claims)]
+        lines.append([cell.design, str(cell.n), str(cell.repeats), *shares, good])
     head = ["design", "n", "sets", "truth", "issued", "covered", "informative", "no better", "worse", "cannot tell", ""]
     report.table(head, lines)
 
@@ -369,7 +351,8 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     """Measure all cells and return the report."""
     found = together(run(measure, cells, state, processes=processes))
     report = Report("Skill, and ranks against covariates", packages=["numpy", "scipy"])
-    show(report, found)
+    for show in (show_levels, show_powers, show_several, show_visible, show_maps, show_skill):
+        show(report, found)
     report.say()
     report.say(f"{report.failures} targets missed")
     return report

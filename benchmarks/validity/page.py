@@ -30,7 +30,8 @@ def rows_of(name: str) -> list[Row]:
 
 def markdown(header: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """Return a table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *lines))
+    escaped = ([cell.replace("|", "\\|") for cell in line] for line in (header, ["---"] * len(header), *lines))
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
 
 
 def largest(rows: Iterable[Row], column: str) -> float:
@@ -89,9 +90,50 @@ def power_table(rows: list[Row]) -> str:
     return markdown(["truth", *(f"{name}, n = {int(n):,}" for name, n in scores)], lines)
 
 
+def rank_power_table(rows: list[Row], n: int, M: int) -> str:
+    """Return one line per error: the share of sets that each test of ranks rejects, in italics without a level."""
+    cells = [row for row in rows if row["of"] == "ranks" and (row["n"], row["M"]) == (str(n), str(M))]
+    tests = list(dict.fromkeys(row["test"] for row in cells))
+    lines = []
+    for error in dict.fromkeys(row["error"] for row in cells):
+        of = {row["test"]: row for row in cells if row["error"] == error}
+        lines.append([error, *(_share(of[test]) for test in tests)])
+    return markdown(["error", *map(_code, tests)], lines)
+
+
+def rank_level_table(rows: list[Row]) -> str:
+    """Return one line per test of ranks: the share of calibrated sets that it rejects at each size."""
+    cells = [row for row in rows if row["of"] == "ranks" and row["error"] == "calibrated"]
+    sizes = list(dict.fromkeys((row["n"], row["M"]) for row in cells))
+    lines = []
+    for test in dict.fromkeys(row["test"] for row in cells):
+        of = {(row["n"], row["M"]): row for row in cells if row["test"] == test}
+        lines.append([_code(test), *(_share(of[size]) for size in sizes)])
+    return markdown(["test", *(f"n = {int(n):,}, M = {M}" for n, M in sizes)], lines)
+
+
+def joint_power_table(rows: list[Row]) -> str:
+    """Return one line per test of vectors, or against covariates: the shares of right and of wrong sets it rejects."""
+    cells = [row for row in rows if row["of"] in ("joint", "place")]
+    sizes = list(dict.fromkeys((row["n"], row["M"]) for row in cells))
+    lines = []
+    for of, test in dict.fromkeys((row["of"], row["test"]) for row in cells):
+        own = {(row["n"], row["M"], row["error"]): row for row in cells if (row["of"], row["test"]) == (of, test)}
+        wrong = next(error for _, _, error in own if error != "calibrated")
+        pairs = [" / ".join(_share(own[(*size, error)]) for error in ("calibrated", wrong)) for size in sizes]
+        lines.append([wrong, _code(test), *pairs])
+    return markdown(["error", "test", *(f"n = {int(n):,}, M = {M}" for n, M in sizes)], lines)
+
+
+def _share(row: Row) -> str:
+    rate = f"{float(row['rejected']):.2f}"
+    return rate if row["holds level"] == "True" else f"*{rate}*"
+
+
 def tables() -> dict[str, str]:
     """Return the tables of the page by name."""
     levels, claims = rows_of("validity_levels.csv"), rows_of("validity_claims.csv")
+    ranks = rows_of("validity_ranks_power.csv")
     return {
         "claims": claim_table(claims),
         "limits": limit_table(rows_of("validity_limits.csv")),
@@ -99,6 +141,9 @@ def tables() -> dict[str, str]:
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),
         "power": power_table(rows_of("validity_power.csv")),
+        "rank-levels": rank_level_table(ranks),
+        "rank-power": rank_power_table(ranks, 200, 99),
+        "joint-power": joint_power_table(ranks),
     }
 
 

@@ -50,6 +50,20 @@ class TestFound:
         assert region.function == "shift"
         assert region.pvalue == 0.01
 
+    @pytest.mark.parametrize("null", ["permutation", "uniform"])
+    def test_one_place_is_one_region(self, null):
+        y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.5)
+        assert len(conditional_test(y, draws, covariates=x, null=null, resamples=99).details["regions"]) == 1
+
+    @pytest.mark.parametrize("null", ["permutation", "uniform"])
+    def test_two_places_are_two_regions_with_rows_of_their_own(self, null):
+        y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.5)
+        y = y + np.where(x[:, 1] < -1, 1.5, 0.0)
+        first, second = conditional_test(y, draws, covariates=x, null=null, resamples=99).details["regions"]
+        assert {*first.names, *second.names} == {"x0", "x1"}
+        assert not (first.rows & second.rows).any()
+        assert f"({second.n} other rows)" in second.text
+
     def test_region_in_words_and_rows(self):
         y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.0)
         (region, *_) = conditional_test(y, draws, covariates={"age": x[:, 0], "b": x[:, 1]}, resamples=99).details[
@@ -68,8 +82,10 @@ class TestFound:
     def test_box(self):
         y, draws, x = drawn(lambda x: (x[:, 0] > 0.5) & (x[:, 1] > 0.5), bias=1.0, other=0.0)
         region = conditional_test(y, draws, covariates=x, resamples=99).details["regions"][0]
+        corner = (x[:, 0] > 0.5) & (x[:, 1] > 0.5)
         assert region.names == ("x0", "x1")
         assert " and x1 > " in region.text
+        assert (region.rows & corner).sum() / (region.rows | corner).sum() > 0.5  # and not rows that are right
 
     def test_spread(self):
         rng = np.random.default_rng(1)

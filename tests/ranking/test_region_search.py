@@ -41,7 +41,7 @@ def test_largest(null, contrast, F):
 
 def test_best_region():
     scan, best = RegionSearch(TABLE, None, Standardisation(True, ONES)), VALUES["best region"]
-    z, place = scan.ranked_intervals(STANDARD[:, best["function"]])[0]
+    z, place, _ = scan.clearest_interval(STANDARD[:, [best["function"]]])
     assert abs(z) == pytest.approx(VALUES["intervals, contrast"], rel=1e-9)
     assert list(place.covariates) == best["covariates"]
     assert int(scan.rows(place).sum()) in best["rows"]
@@ -87,6 +87,30 @@ def test_every_region_is_looked_at(seed, contrast, weighted):
     wF = F * w[:, None]
     found = scan.largest_over_intervals(wF).max(), scan.largest_over_boxes(wF).max()
     assert found == pytest.approx(one_by_one(table, F, contrast, w), rel=1e-9)
+
+
+def test_among_some_rows_the_others_do_not_count():
+    rng = np.random.default_rng(3)
+    table = read_covariate_table({"x": rng.normal(size=120), "k": rng.integers(0, 4, 120)}, 120, None)
+    left = table.x[:, 0] < np.quantile(table.x[:, 0], 0.75)
+    f = np.where(left, rng.normal(size=120), 0.0)
+    scan = RegionSearch(table, None, Standardisation(False, np.ones(120))).among(left)
+    z, place, _ = scan.clearest_interval(f[:, None])
+    rows = scan.rows(place) & left
+    assert z == pytest.approx(f[rows].sum() / np.sqrt(rows.sum()), rel=1e-9)
+    assert abs(z) == pytest.approx(scan.largest_over_intervals(f[:, None])[0], rel=1e-9)
+    assert rows.sum() >= MIN_REGION_ROWS
+
+
+def test_of_regions_with_the_same_rows_left_the_smallest_is_named():
+    x = np.arange(160.0)  # 16 cells of ten rows
+    left, f = x >= 40, np.where((x >= 40) & (x < 80), 1.0, 0.0)
+    for contrast in (False, True):
+        table = read_covariate_table(x, 160, None)
+        scan = RegionSearch(table, None, Standardisation(contrast, np.ones(160))).among(left)
+        centred = np.where(left, f - contrast * f[left].mean(), 0.0)
+        _, place, _ = scan.clearest_interval(centred[:, None])
+        assert set(np.flatnonzero(scan.rows(place))) == set(range(40, 80))
 
 
 def test_categories_are_single_cells():

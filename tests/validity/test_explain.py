@@ -23,4 +23,4 @@ def test_calibrated_draws_are_seldom_accused():
 def test_every_error_is_planned_at_every_size():
     cells = plan(quick=False)
     assert {cell.design for cell in cells} == set(ERRORS)
-    assert sum(cell.repeats for cell in cells) == 50 * 3 * len(ERRORS)
+    assert sum(cell.repeats for cell in cells) == 100 * 3 * len(ERRORS)

@@ -218,7 +218,11 @@ OPTIONS = (
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
     CLUSTERS,
-    column_option("--covariates", metavar="COLUMNS", help="Numbers known beforehand, against which ranks are tested."),
+    column_option(
+        "--covariates",
+        metavar="COLUMNS",
+        help="Numbers or categories known beforehand, against which ranks are tested.",
+    ),
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),

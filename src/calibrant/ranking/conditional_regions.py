@@ -13,13 +13,12 @@ from calibrant.core.words import listed
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.ranking.failures import normal_errors
-from calibrant.ranking.region_search import Axis, RegionCells, RegionSearch
+from calibrant.ranking.region_search import Axis, ClearestRegion, RegionCells, RegionSearch
 
 FUNCTIONS = ("shift", "spread")
 MAX_REGIONS = 3
 BOX_LEAD = 6.0  # by which Z² of a box must exceed that of the best interval to be named
-MAX_OVERLAP = 0.5  # Jaccard overlap with the regions before
-MAX_TRIED = 300  # regions that are looked at, clearest first, for one that does not overlap
+MIN_ROWS_LEFT = 60  # that no region has, to look for another one
 CORRELATED = 0.8  # beyond which another covariate may be meant as well
 MAX_DIGITS = 15
 
@@ -40,7 +39,7 @@ class Region:
     bounds
         For each covariate the intervals of its values, or the categories, that belong to the region.
     n
-        Number of rows in it.
+        Number of rows in it; of a second or third region those that no region before has.
     rows
         Which rows these are, (n,).
     column
@@ -91,42 +90,66 @@ class Region:
 
 
 class Searched(NamedTuple):
-    """What was searched: all regions, F (n, C, K), the ranks (n, C) and weights of the rows."""
+    """What was searched: all regions, F (n, C, K), the ranks (n, C) of the rows, and which rows are left."""
 
     scan: RegionSearch
     F: FloatArray
     rank: NDArray[np.int64]
-    w: FloatArray
     phi: FloatArray  # (K, M + 1)
     with_boxes: bool
     columns: tuple[str, ...] = ()
     cells: bool = False  # whether ranks are cells of distribution functions
 
+    def among(self, left: NDArray[np.bool_]) -> Searched:
+        """Return the search of the rows that are left, F standardised over them where regions are contrasts."""
+        F = self.F
+        if self.scan.rule.contrast:
+            F = F - F[left].mean(axis=0)
+            spread = F[left].std(axis=0)
+            F = F / np.where(spread > 0, spread, 1.0)
+        return self._replace(scan=self.scan.among(left), F=np.where(left[:, None, None], F, 0.0))
 
-class RegionCandidate(NamedTuple):
-    """A region with its Z, and the coordinate and polynomial it was found in."""
+    @property
+    def left(self) -> NDArray[np.bool_]:
+        """The rows that are searched."""
+        return np.asarray(self.scan.rule.w > 0)
 
-    z: float
-    place: RegionCells
-    c: int
-    k: int
+    def rows(self, place: RegionCells) -> NDArray[np.bool_]:
+        """Return the rows of a region, of those that are left."""
+        return np.asarray(self.scan.rows(place) & self.left)
+
+    @property
+    def offset(self) -> FloatArray:
+        """Means of the polynomials of all coordinates over the rows that are left, in standard deviations, (C K,)."""
+        f = self.phi[:, self.rank[self.left]]  # (K, rows, C)
+        spread = f.std(axis=1)
+        return np.asarray((f.mean(axis=1) / np.where(spread > 0, spread, 1.0)).T.ravel())
+
+    def coordinate(self, found: ClearestRegion) -> tuple[int, int]:
+        """Return the coordinate and the polynomial that a region was found in."""
+        c, k = divmod(found.column, int(self.F.shape[2]))
+        return c, k
 
 
 def found_regions(searched: Searched, redrawn: FloatArray, level: float, *, copies: int) -> tuple[Region, ...]:
-    """Return up to three regions that deviate more than chance, clearest first, and none that overlap much.
+    """Return up to three regions that deviate more than chance, each the clearest among the rows of none before.
 
-    `redrawn` are the largest |Z| of redraws in ascending order; p-values are multiplied by `copies`.
+    Rows of a region are set aside before the next is looked for: parts of it, and larger regions around it, deviate
+    because it does. `redrawn` are the largest |Z| of redraws in ascending order; p-values are multiplied by `copies`.
     """
-    intervals, boxes = _candidates(searched)
     found: list[Region] = []
     while len(found) < MAX_REGIONS:
-        best = _chosen(searched, intervals, boxes, [region.rows for region in found])
+        best = _clearest(searched)
         if best is None:
             break
         p = min(1.0, copies * _pvalue(best.z, redrawn))
         if p > 1 - level:
             break
-        found.append(_region(searched, best, p))
+        found.append(_region(searched, best, p, is_first=not found))
+        left = searched.left & ~found[-1].rows
+        if left.sum() < MIN_ROWS_LEFT:
+            break
+        searched = searched.among(left)
     return tuple(found)
 
 
@@ -137,70 +160,45 @@ def _pvalue(z: float, redrawn: FloatArray) -> float:
     return (1 + reached) / (redrawn.size + 1)
 
 
-def _candidates(searched: Searched) -> tuple[list[RegionCandidate], list[RegionCandidate]]:
-    """Return the intervals and the boxes of all coordinates and polynomials, clearest first."""
-    intervals: list[RegionCandidate] = []
-    boxes: list[RegionCandidate] = []
-    _, C, K = searched.F.shape
-    for c in range(C):
-        for k in range(K):
-            f = searched.F[:, c, k]
-            f = f if searched.scan.rule.contrast else f * searched.w
-            intervals += [RegionCandidate(*found, c, k) for found in searched.scan.ranked_intervals(f)[:MAX_TRIED]]
-            if searched.with_boxes:
-                boxes += [RegionCandidate(*found, c, k) for found in searched.scan.ranked_boxes(f, MAX_TRIED)]
-    return tuple(  # type: ignore[return-value]
-        sorted(each, key=lambda found: -abs(found.z))[:MAX_TRIED] for each in (intervals, boxes)
-    )
-
-
-def _chosen(
-    searched: Searched, intervals: list[RegionCandidate], boxes: list[RegionCandidate], before: list[NDArray[np.bool_]]
-) -> RegionCandidate | None:
-    """Return the best interval, or the best box if it is clearly better, among those that overlap little."""
-    interval, box = (_first_apart(searched, each, before) for each in (intervals, boxes))
+def _clearest(searched: Searched) -> ClearestRegion | None:
+    """Return the best interval of all coordinates and polynomials, or the best box if it is clearly better."""
+    scan, F = searched.scan, searched.F.reshape(len(searched.F), -1)
+    F = F if scan.rule.contrast else F * scan.rule.w[:, None]
+    interval = scan.clearest_interval(F)
+    box = scan.clearest_box(F, searched.offset) if searched.with_boxes else None
     if box is None or (interval is not None and box.z**2 <= interval.z**2 + BOX_LEAD):
-        return interval
+        return None if interval is None else _side(searched, interval)
     return box
 
 
-def _first_apart(
-    searched: Searched, candidates: list[RegionCandidate], before: list[NDArray[np.bool_]]
-) -> RegionCandidate | None:
-    for candidate in candidates:
-        side = _side(searched, candidate)
-        rows = searched.scan.rows(side.place)
-        if all((rows & other).sum() < MAX_OVERLAP * (rows | other).sum() for other in before):
-            return side
-    return None
-
-
-def _side(searched: Searched, found: RegionCandidate) -> RegionCandidate:
+def _side(searched: Searched, found: ClearestRegion) -> ClearestRegion:
     """Return the side of an interval, inside or outside, whose ranks are further from uniform ones.
 
-    A contrast has the same |Z| on both sides. Of a box only the inside is named.
+    A contrast has the same |Z| on both sides.
     """
-    if not searched.scan.rule.contrast or len(found.place.covariates) > 1:
+    if not searched.scan.rule.contrast:
         return found
-    rows = searched.scan.rows(found.place)
-    f = searched.phi[found.k, searched.rank[:, found.c]]
-    if abs(f[rows].mean()) >= abs(f[~rows].mean()):
+    rows, (c, k) = searched.rows(found.place), searched.coordinate(found)
+    f = searched.phi[k, searched.rank[:, c]]
+    if abs(f[rows].mean()) >= abs(f[searched.left & ~rows].mean()):
         return found
     return found._replace(z=-found.z, place=found.place._replace(outside=not found.place.outside))
 
 
-def _region(searched: Searched, found: RegionCandidate, p: float) -> Region:
-    rows = searched.scan.rows(found.place)
+def _region(searched: Searched, found: ClearestRegion, p: float, *, is_first: bool) -> Region:
+    rows = searched.rows(found.place)
+    c, k = searched.coordinate(found)
     table = searched.scan.covariates
     M = searched.phi.shape[1] - 1
-    errors = normal_errors(np.bincount(searched.rank[rows, found.c], minlength=M + 1), 0.95, cells=searched.cells)
+    errors = normal_errors(np.bincount(searched.rank[rows, c], minlength=M + 1), 0.95, cells=searched.cells)
     names = tuple(table.names[j] for j in found.place.covariates)
-    column = searched.columns[found.c] if searched.columns else ""
-    function = FUNCTIONS[found.k]
+    column = searched.columns[c] if searched.columns else ""
+    function = FUNCTIONS[k]
     n = int(rows.sum())
     where, bounds = _in_words(searched.scan, found.place)
     of = f"of {column} " if column else ""
-    text = f"for {where} ({n:,} rows) predictions {of}{_deviation(function, errors.shift, errors.spread)}"
+    rows_of = "rows" if is_first else "other rows"
+    text = f"for {where} ({n:,} {rows_of}) predictions {of}{_deviation(function, errors.shift, errors.spread)}"
     also = _going_along(table, found.place.covariates)
     return Region(
         found.place.covariates,

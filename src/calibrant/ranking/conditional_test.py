@@ -107,16 +107,17 @@ def conditional_test(
         `pvalue` is that of all coordinates together, `statistic` the smallest p-value of a statistic, and `estimate`
         shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), the p-value of
         each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard deviations that
-        would have been found 4 times in 5 if half of the rows had it), `direction` (what the score statistic found,
-        where it is the clearest), and `regions`: up to three records with `names`, `bounds`, `n`, `rows`, `function`
-        ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
+        would have been found 4 times in 5 if half of the rows had it, set apart by one covariate), `direction` (what
+        the score statistic found, where it is the clearest), and `regions`: up to three records with `names`, `bounds`,
+        `n`, `rows`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
 
     Notes
     -----
     The p-value of a region is adjusted for every region that was looked at. With ``null="uniform"`` the probability
     that any region of right rows is stated is at most 1 - `level`, whatever happens elsewhere. With
     ``null="permutation"`` nothing is stated with probability `level` if there is no relation; if there is one, only the
-    first region is a claim. Shift and spread of a region describe its rows: it was chosen after looking.
+    first region is a claim. Shift and spread of a region describe its rows: it was chosen after looking. The rows of a
+    region are set aside before the next one is looked for, so the second and third are about other rows.
 
     A contrast does not tell a region from its complement; the side that is further from uniform ranks is named. A
     box is named only if it is clearly better than the best interval. Covariates that go together cannot be told apart.
@@ -228,7 +229,7 @@ def _where(
     if scanned and tests.scan is not None:
         largest = np.sort(T.redrawn[scanned].max(axis=(0, 2)).astype(np.float64))  # (B,)
         data, boxes = tests.data, "boxes" in tests.names
-        searched = Searched(tests.scan, tests.F, data.rank, data.w, tests.phi, boxes, tests.columns, data.cells)
+        searched = Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
         regions = found_regions(searched, largest, options.level, copies=len(p) if T.is_shared else 1)
     c = int(p.argmin())
     clearest = tests.names[int(upper_counts(T.sets(c))[:, 0].argmin())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 
 INTERVAL_CELLS, BOX_CELLS = 16, 8
+SAME = 1e-9  # share by which sums of the same numbers differ
 MIN_REGION_ROWS = 20  # in a region, and outside it where it is compared with the rest
 
 
@@ -67,15 +69,21 @@ class Standardisation(NamedTuple):
     """How sums over a region become Z.
 
     With `contrast`, for ranks that are permuted, Z = Σ_R F / √(n_R (1 - n_R/n)), of regions with 20 rows inside and
-    outside. Otherwise Z = Σ_R wF / √(Σ_R w²) of regions of 20 rows, and the complements of intervals count too.
+    outside. Otherwise Z = Σ_R wF / √(Σ_R w²) of regions of 20 rows, and the complements of intervals count too. Rows
+    of weight 0 do not count.
     """
 
     contrast: bool
     w: FloatArray  # (n,)
 
+    @property
+    def n(self) -> int:
+        """Number of rows that count."""
+        return int(np.count_nonzero(self.w))
+
     def scale(self, count: FloatArray, square: FloatArray) -> FloatArray:
         """Return what sums are multiplied by, 0 for regions that are too small; `square` is Σ_R w²."""
-        n = len(self.w)
+        n = self.n
         legal = count >= MIN_REGION_ROWS
         if self.contrast:
             legal &= n - count >= MIN_REGION_ROWS
@@ -90,7 +98,7 @@ class CovariateIntervals:
         self.axis, self.rule = axis, rule
         count, square = (axis.indicator @ _summed(axis.code, axis.cells, values) for values in _measures(rule))
         self.scale = rule.scale(count, square)
-        n, total = len(rule.w), float((rule.w**2).sum())
+        n, total = rule.n, float((rule.w**2).sum())
         self.outside = None if rule.contrast else rule.scale(n - count, total - square)
 
     def of(self, F: NDArray[Any]) -> NDArray[Any]:
@@ -114,6 +122,7 @@ class CovariateBoxes:
         self.code = first.code.astype(np.int32) * second.cells + second.code
         count, square = (self._boxed(_summed(self.code, self.cells, values)[:, None]) for values in _measures(rule))
         self.scale = rule.scale(count, square)  # (boxes, boxes, 1)
+        self.count, self.rule = count, rule
 
     @property
     def is_empty(self) -> bool:
@@ -134,9 +143,18 @@ class CovariateBoxes:
         found *= self.scale.astype(F.dtype)
         return found
 
+    def further_inside(self, Z: FloatArray, offset: FloatArray) -> NDArray[np.bool_]:
+        """Return whether ranks are further from uniform ones inside a box than outside, given contrasts Z.
+
+        `offset` (columns,) are the means of F before it was centred, in its standard deviations.
+        """
+        n, count = self.rule.n, np.maximum(self.count, 1)
+        total = Z * np.sqrt(count * (1 - count / n))
+        return np.asarray(np.abs(offset + total / count) >= np.abs(offset - total / np.maximum(n - count, 1)))
+
 
 def _measures(rule: Standardisation) -> tuple[FloatArray, FloatArray]:
-    return np.ones(len(rule.w)), rule.w**2
+    return (rule.w > 0).astype(np.float64), rule.w**2
 
 
 def _summed(code: NDArray[Any], cells: int, values: FloatArray) -> FloatArray:
@@ -152,6 +170,12 @@ def sums_over_cells(order: NDArray[np.intp], code: NDArray[Any], cells: int, F: 
     return np.asarray(csr_array((ones, order, starts), shape=(cells, len(order))) @ F)
 
 
+def _largest(Z: NDArray[Any]) -> list[tuple[int, int, int]]:
+    """Return the places of the largest |Z|, of three indices; none if all are 0."""
+    most = float(np.abs(Z).max(initial=0.0))
+    return [(a, b, c) for a, b, c in np.argwhere(np.abs(Z) >= most * (1 - SAME)).tolist()] if most else []
+
+
 class RegionCells(NamedTuple):
     """A region: which covariates, which ranges of their cells, and whether it is what an interval leaves."""
 
@@ -160,18 +184,35 @@ class RegionCells(NamedTuple):
     outside: bool = False
 
 
+class ClearestRegion(NamedTuple):
+    """A region with its Z, and the column that it was found in."""
+
+    z: float
+    place: RegionCells
+    column: int
+
+
 class RegionSearch:
     """All regions of some covariates."""
 
     def __init__(self, covariates: Covariates, pairs: list[tuple[int, int]] | None, rule: Standardisation) -> None:
-        self.covariates, self.rule = covariates, rule
+        self.covariates = covariates
         x, known = covariates.x, [len(labels) for labels in covariates.labels]
         self.fine = [Axis(x[:, j], known[j], INTERVAL_CELLS) for j in range(covariates.q)]
         self.coarse = [Axis(x[:, j], known[j], BOX_CELLS) for j in range(covariates.q)]
+        self._prepare(list(combinations(range(covariates.q), 2)) if pairs is None else pairs, rule)
+
+    def _prepare(self, pairs: list[tuple[int, int]], rule: Standardisation) -> None:
+        self.rule = rule
         self.intervals = [CovariateIntervals(axis, rule) for axis in self.fine]
-        chosen = list(combinations(range(covariates.q), 2)) if pairs is None else pairs
-        boxes = {(a, b): CovariateBoxes(self.coarse[a], self.coarse[b], rule) for a, b in chosen}
+        boxes = {(a, b): CovariateBoxes(self.coarse[a], self.coarse[b], rule) for a, b in pairs}
         self.boxes = {pair: found for pair, found in boxes.items() if not found.is_empty}
+
+    def among(self, rows: NDArray[np.bool_]) -> RegionSearch:
+        """Return the search of the same regions among some rows only."""
+        found = copy(self)
+        found._prepare(list(self.boxes), self.rule._replace(w=np.where(rows, self.rule.w, 0.0)))
+        return found
 
     def largest_over_intervals(self, F: NDArray[Any]) -> NDArray[Any]:
         """Return the largest |Z| over all intervals, for each column of F."""
@@ -186,26 +227,39 @@ class RegionSearch:
             np.maximum(most, -Z.min(axis=(0, 1)), out=most)
         return most
 
-    def ranked_intervals(self, f: FloatArray) -> list[tuple[float, RegionCells]]:
-        """Return Z and place of every interval, the largest |Z| first, for one column f (n,)."""
+    def clearest_interval(self, F: FloatArray) -> ClearestRegion | None:
+        """Return the interval with the largest |Z| in a column of F (n, columns); None if all are too small."""
         found = []
         for j, intervals in enumerate(self.intervals):
-            Z = intervals.of(f[:, None])[:, :, 0]
+            Z = intervals.of(F)
             found += [
-                (float(Z[side, r]), RegionCells((j,), (r,), side == 1)) for side, r in np.argwhere(Z != 0).tolist()
+                ClearestRegion(float(Z[at]), RegionCells((j,), (at[1],), at[0] == 1), at[2]) for at in _largest(Z)
             ]
-        return sorted(found, key=lambda each: -abs(each[0]))
+        return self._clearest(found)
 
-    def ranked_boxes(self, f: FloatArray, most: int) -> list[tuple[float, RegionCells]]:
-        """Return Z and place of the `most` boxes with the largest |Z|."""
+    def clearest_box(self, F: FloatArray, offset: FloatArray) -> ClearestRegion | None:
+        """Return the box with the largest |Z| in a column of F (n, columns); None if there is none.
+
+        A contrast is the same inside and outside. What a box leaves has no short name, so it must be further inside;
+        `offset` (columns,) are the means of F before it was centred, in its standard deviations.
+        """
         found = []
-        for (a, b), boxes in self.boxes.items():
-            Z = boxes.of(f[:, None])[:, :, 0]
-            flat = np.argsort(-np.abs(Z), axis=None, kind="stable")[:most]
-            for r, s in zip(*np.unravel_index(flat, Z.shape), strict=True):
-                ranges = int(boxes.chosen[0][r]), int(boxes.chosen[1][s])
-                found.append((float(Z[r, s]), RegionCells((a, b), ranges)))
-        return sorted(found, key=lambda each: -abs(each[0]))[:most]
+        for pair, boxes in self.boxes.items():
+            Z = boxes.of(F)
+            if self.rule.contrast:
+                Z = np.where(boxes.further_inside(Z, offset), Z, 0.0)
+            for at in _largest(Z):
+                ranges = int(boxes.chosen[0][at[0]]), int(boxes.chosen[1][at[1]])
+                found.append(ClearestRegion(float(Z[at]), RegionCells(pair, ranges), at[2]))
+        return self._clearest(found)
+
+    def _clearest(self, found: list[ClearestRegion]) -> ClearestRegion | None:
+        """Return the region with the largest |Z|; of regions with the same rows among those that count the smallest."""
+        if not found:
+            return None
+        most = max(abs(region.z) for region in found)
+        best = [region for region in found if abs(region.z) >= most * (1 - SAME)]
+        return min(best, key=lambda region: int(self.rows(region.place).sum()))
 
     def axes(self, place: RegionCells) -> list[Axis]:
         """Return the axes that a region is cut from."""

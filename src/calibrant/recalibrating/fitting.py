@@ -14,12 +14,13 @@ from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.errors import InputError, shown
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
+from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions
-from calibrant.recalibrating.methods import METHODS, SCORES
+from calibrant.recalibrating.methods import INSTEAD, METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
 EMPTY = 1e-12  # share of the weight of a cell that is rounding
@@ -80,7 +81,11 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     """Fit one method on checked rows."""
     rule = METHODS[data.kind][method]
     levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
-    found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    kept = getattr(data.rows, "keep", None)
+    try:
+        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
+    except InputError as problem:  # rows are named by their number among those of the caller
+        raise _among(problem, None if kept is None else np.flatnonzero(kept)) from None
     return Recalibration(
         data.kind,
         method,
@@ -97,10 +102,21 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     )
 
 
+def _among(problem: InputError, rows: Any) -> InputError:
+    """Return an error on one of some rows with the number of that row among all of them."""
+    return problem if problem.row is None or rows is None else problem.within(row=int(rows[problem.row]))
+
+
 def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
     """Fit one map for each group."""
     rule = METHODS[data.kind][method]
-    fits = [rule.fit(data.rows.take(np.flatnonzero(data.group == g)), options) for g in range(len(data.groups or ()))]
+    fits = []
+    for g in range(len(data.groups or ())):
+        rows = np.flatnonzero(data.group == g)
+        try:
+            fits.append(rule.fit(data.rows.take(rows), options))
+        except InputError as problem:
+            raise _among(problem, rows) from None
     said = [
         f"group {label}: {sentence}"
         for label, one in zip(data.groups or (), fits, strict=True)
@@ -166,7 +182,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     known = METHODS[data.kind]
     if not isinstance(method, str) or (method != "auto" and method not in known):
         raise InputError(
-            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}",
+            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}"
+            f"{INSTEAD.get((data.kind, str(method)), '')}",
             option="method",
         )
     shared = {"groups", "clip"}  # by the methods that auto compares
@@ -177,8 +194,13 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             takers = [other for other, one in known.items() if name in one.uses]
             where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
-    scores = SCORES[data.kind]
+    scores = list(SCORES[data.kind])
     if options.score is None:
-        return replace(options, score=next(iter(scores), None))
+        convex = isinstance(getattr(data.rows, "distribution", None), Mixture)  # its log score is not
+        return replace(options, score="crps" if convex else next(iter(scores), None))
+    if not scores:
+        raise InputError(
+            f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
+        )
     check_choice("score", options.score, *scores)
     return options

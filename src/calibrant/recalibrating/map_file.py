@@ -398,7 +398,7 @@ def _parameters(
         at = f"{key}.{name}"
         if spec.maps:
             found[name] = _maps(tree[name], spec, options, lengths, at)
-        elif spec.axes:
+        elif spec.axes and not (spec.single and lengths.get(spec.axes, 1) == 1 and not isinstance(tree[name], list)):
             found[name] = _array(tree[name], spec.axes, spec, lengths, at)
         else:
             found[name] = _number(tree[name], spec, at)

@@ -87,7 +87,7 @@ class Parameter:
     ----------
     axes
         One letter for each axis: "" for a number, "K" for classes, "L" for levels, any other letter for a length that
-        all parameters with this letter share, such as "m" for the columns of a table.
+        all parameters with this letter share, such as "m" for the columns of a table and "D" for coordinates.
     low, high
         The range; both ends are legal.
     infinite
@@ -96,6 +96,8 @@ class Parameter:
         "rising" or "not falling" along a table; empty for any order.
     whole
         Whether the parameter is a whole number.
+    single
+        Whether a number stands for an array of length 1: one level, or outcomes that are numbers.
     maps
         The kind of the maps, for a parameter that is a tuple of maps; empty for numbers.
     """
@@ -106,6 +108,7 @@ class Parameter:
     infinite: bool = False
     order: Literal["", "rising", "not falling"] = ""
     whole: bool = False
+    single: bool = False
     maps: str = ""
 
 

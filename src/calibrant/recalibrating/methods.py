@@ -6,7 +6,11 @@ from collections.abc import Mapping
 
 from calibrant.recalibrating.class_maps import ONE_VS_REST
 from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
+from calibrant.recalibrating.distribution_maps import LOCATION_SCALE
 from calibrant.recalibrating.method import IDENTITY, Method
+from calibrant.recalibrating.pit_maps import CDF_PIT, QUANTILE_PIT, SAMPLE_PIT
+from calibrant.recalibrating.region_maps import QUANTILE_SHIFT, RELEVEL, SCALE, SHIFT, SHIFT_EACH_END
+from calibrant.recalibrating.sample_maps import SAMPLE_LOCATION_SCALE
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
 from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
 from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
@@ -30,13 +34,19 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "dirichlet": DIRICHLET,
         "one-vs-rest": ONE_VS_REST,
     },
-    "intervals": {"identity": IDENTITY},
-    "sets": {"identity": IDENTITY},
-    "quantiles": {"identity": IDENTITY},
-    "samples": {"identity": IDENTITY},
-    "distributions": {"identity": IDENTITY},
-    "cdf": {"identity": IDENTITY},
+    "intervals": {"identity": IDENTITY, "shift": SHIFT, "shift-each-end": SHIFT_EACH_END, "scale": SCALE},
+    "sets": {"identity": IDENTITY, "relevel": RELEVEL},
+    "quantiles": {"identity": IDENTITY, "shift": QUANTILE_SHIFT, "pit": QUANTILE_PIT},
+    "samples": {"identity": IDENTITY, "location-scale": SAMPLE_LOCATION_SCALE, "pit": SAMPLE_PIT},
+    "distributions": {"identity": IDENTITY, "location-scale": LOCATION_SCALE},
+    "cdf": {"identity": IDENTITY, "pit": CDF_PIT},
 }
+
+INSTEAD: Mapping[tuple[str, str], str] = {
+    ("distributions", "pit"): ". A recalibrated Normal is not a Normal: use location-scale, or pit on "
+    "distribution.quantiles(levels)",
+}
+"""What is advised for methods that a kind of prediction cannot have."""
 
 SCORES: Mapping[str, Mapping[str, str]] = {
     "binary": {"log": "log_score", "brier": "brier_score"},

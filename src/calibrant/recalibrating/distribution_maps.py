@@ -1,0 +1,246 @@
+"""`location-scale`: predictive distributions are moved by one shift and stretched about their means by one scale.
+
+With m the mean of a row, the outcome X of the row becomes m + a + s(X - m). The mean log score has its minimum in
+closed form for `Normal` and `Laplace`. The mean CRPS, E|X' - y| - ½ E|X' - X''|, is jointly convex in a and s for every
+distribution: the first term is a mean of absolute values of linear functions of (a, s), the second is linear in s.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray, refuse_not_finite
+from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.parametric import Laplace, LocationScale, Normal
+from calibrant.inputs.rows import DistributionRows
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
+from calibrant.scores.crps import between
+
+EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
+SAMPLE = 20_000  # values from which the place of a median is guessed
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+ELSEWHERE = (
+    "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
+    "which have the method 'shift'"
+)
+
+
+class Part(NamedTuple):
+    """A component of the predictive distributions: its weight, its distance from the row's mean, and its scale."""
+
+    family: type[LocationScale]
+    weight: FloatArray  # (n,)
+    offset: FloatArray  # (n,)
+    spread: FloatArray  # (n,)
+
+
+def _located(distribution: LocationScale) -> tuple[FloatArray, FloatArray]:
+    location, spread = (getattr(distribution, field.name) for field in fields(distribution))  # type: ignore[arg-type]
+    return location, spread
+
+
+def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
+    """Return the mean of each row and the components; refuse distributions that are not made of known families."""
+    components = distribution.components if isinstance(distribution, Mixture) else (distribution,)
+    known = [one for one in components if isinstance(one, (Normal, Laplace))]
+    if len(known) < len(components):
+        which = "a Mixture of " if isinstance(distribution, Mixture) else ""
+        other = next(one for one in components if not isinstance(one, (Normal, Laplace)))
+        remedy = (
+            "Describe it by draws, Samples(distribution.sample(1000, rng=0)): coordinates are recalibrated one by one"
+            if distribution.shape
+            else ELSEWHERE
+        )
+        raise NotApplicableError(
+            f"location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
+            f"{which}{type(other).__name__}. {remedy}"
+        )
+    if isinstance(distribution, Mixture):
+        weights = list((distribution.weights / distribution.weights.sum(axis=1, keepdims=True)).T)
+    else:
+        weights = [np.ones(distribution.n)]
+    located = [_located(one) for one in known]
+    mean = np.asarray(sum(p * location for p, (location, _) in zip(weights, located, strict=True)))
+    if len(known) == 1:
+        mean = located[0][0]
+    return mean, [
+        Part(type(one), p, location - mean, spread)
+        for one, p, (location, spread) in zip(known, weights, located, strict=True)
+    ]
+
+
+def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
+    """Fit shift and scale by the mean log score or the mean CRPS."""
+    mean, parts = _parts(rows.distribution)
+    if options.score != "crps" and isinstance(rows.distribution, Mixture):
+        raise NotApplicableError(
+            "the mean log score of a Mixture is not convex in shift and scale, so a minimum that is found may not be "
+            "the lowest. Use score='crps'"
+        )
+    if rows.n < 2:
+        raise NotApplicableError("location-scale has 2 parameters and needs at least 2 rows; got 1. Pass more rows")
+    share = rows.w / rows.w.sum()
+    spread = _standard_deviation(parts)
+    unit = float(share @ spread)  # the fit is done without units
+    with np.errstate(over="ignore"):
+        r = (rows.y - mean) / unit
+    refuse_not_finite(r, "the distance of y from its mean, in standard deviations,")
+    if np.ptp(r) <= EQUAL * (np.abs(rows.y).max() + np.abs(mean).max()) / unit:
+        raise NotApplicableError(
+            "every outcome lies at the same distance from the mean of its distribution, so the best scale is 0. Pass "
+            "rows whose outcomes vary about their predictions"
+        )
+    parts = [part._replace(offset=part.offset / unit, spread=part.spread / unit) for part in parts]
+    if options.score == "crps":
+        a, s, value, gradient = _by_crps(parts, share, r, spread / unit)
+        return Fit({"shift": a * unit, "scale": s}, value * unit, gradient)
+    by_log = _normal_by_log if parts[0].family is Normal else _laplace_by_log
+    a, s, value, slope = by_log(share, r, parts[0].spread)
+    return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
+
+
+def _standard_deviation(parts: list[Part]) -> FloatArray:
+    largest = max(float(np.maximum(np.abs(part.offset), part.spread).max()) for part in parts)  # squares stay finite
+    variance = np.zeros(len(parts[0].weight))
+    for part in parts:
+        own = (part.spread / largest) ** 2 * (1 if part.family is Normal else 2)
+        variance += part.weight * ((part.offset / largest) ** 2 + own)
+    return np.asarray(largest * np.sqrt(variance))
+
+
+def _normal_by_log(share: FloatArray, r: FloatArray, sigma: FloatArray) -> tuple[float, float, float, float | None]:
+    """Return the shift a = Σ w r/σ² / Σ w/σ², the scale s² = Σ w (r - a)²/σ² / W, the mean log score, its gradient."""
+    precision = share * (sigma.min() / sigma) ** 2
+    a = float(precision @ r / precision.sum())
+    z = (r - a) / sigma
+    largest = float(np.abs(z).max())
+    s = largest * math.sqrt(float(share @ (z / largest) ** 2))
+    slope = max(abs(float(share @ (z / s / sigma))) / s, abs(1 - float(share @ (z / s) ** 2)) / s)
+    return a, s, HALF_LOG_TWO_PI + math.log(s) + float(share @ np.log(sigma)) + 0.5, slope
+
+
+def _laplace_by_log(share: FloatArray, r: FloatArray, b: FloatArray) -> tuple[float, float, float, float | None]:
+    """Return the shift, the median of r with weights w/b, the scale, the mean of |r - a|/b, and the mean log score."""
+    low, high = median_range(r, share / b)
+    a = low / 2 + high / 2
+    s = float(share @ (np.abs(r - a) / b))
+    return a, s, math.log(2 * s) + float(share @ np.log(b)) + 1, None
+
+
+def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """Return the smallest and the largest weighted median.
+
+    >>> median_range(np.array([3.0, 1.0, 2.0, 9.0]), np.ones(4))
+    (2.0, 3.0)
+    >>> median_range(np.array([3.0, 1.0, 2.0]), np.array([1.0, 3.0, 1.0]))
+    (1.0, 1.0)
+    """
+    total = float(weights.sum())
+    half, rounding = total / 2, 1e-13 * total
+    below = 0.0
+    if values.size > SAMPLE:  # sort only values near the middle, if these are enough
+        near, lighter = _near_middle(values, weights)
+        if lighter < half - rounding and half + rounding < lighter + float(weights[near].sum()):
+            values, weights, below = values[near], weights[near], lighter
+    order = np.argsort(values, kind="stable")
+    reached = below + np.cumsum(weights[order])
+    low = int(np.searchsorted(reached, half - rounding))
+    high = int(np.searchsorted(reached, half + rounding, side="right"))
+    return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
+
+
+def _near_middle(values: FloatArray, weights: FloatArray) -> tuple[NDArray[np.bool_], float]:
+    """Return which values lie where the median of a sample says that it could be, and the weight of those below."""
+    step = values.size // SAMPLE
+    order = np.argsort(values[::step], kind="stable")
+    reached = np.cumsum(weights[::step][order])
+    ends = order[np.searchsorted(reached, reached[-1] * np.array([0.45, 0.55]))]
+    low, high = values[::step][ends]
+    return (values >= low) & (values <= high), float(weights[values < low].sum())
+
+
+def _by_crps(
+    parts: list[Part], share: FloatArray, r: FloatArray, spread: FloatArray
+) -> tuple[float, float, float, float]:
+    """Return shift, scale, mean CRPS and largest component of its gradient, by Newton's method from the log score."""
+    half_difference = float(share @ _half_mean_difference(parts))
+
+    def crps(point: FloatArray) -> Local:
+        a, s = point
+        if s <= 0:
+            return Local(math.inf, np.zeros(2), np.eye(2))
+        value, gradient, hessian = -s * half_difference, np.array([0.0, -half_difference]), np.zeros((2, 2))
+        for part in parts:
+            z = (a + s * part.offset - r) / (s * part.spread)
+            distance, by_centre, by_spread, density = _absolute(part.family, z)
+            c = share * part.weight
+            value += s * float(c @ (part.spread * distance))
+            gradient += [c @ by_centre, c @ (part.offset * by_centre + part.spread * by_spread)]
+            along = part.offset - z * part.spread  # the Hessian of a row has rank one, along (1, offset - z spread)
+            h = c * density / (s * part.spread)
+            hessian += [[h.sum(), h @ along], [h @ along, h @ along**2]]
+        return Local(value, gradient, hessian)
+
+    start = np.array(_normal_by_log(share, r, spread)[:2])
+    try:
+        found = minimise(crps, start)
+    except NoOptimumError:
+        raise NotApplicableError(
+            "the mean CRPS has no minimum with a positive scale on these rows: too many outcomes lie at the same "
+            "distance from the mean of their distribution. Pass more rows"
+        ) from None
+    return float(found.point[0]), float(found.point[1]), found.value, found.gradient
+
+
+def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return A(z) = E|z + Z| of a standard distribution, A'(z), A(z) - z A'(z), and twice the density at z."""
+    if family is Normal:
+        from scipy.special import erf
+
+        by_centre = erf(z * math.sqrt(0.5))
+        density = math.sqrt(2 / math.pi) * np.exp(-0.5 * z * z)
+        return z * by_centre + density, by_centre, density, density
+    size = np.abs(z)
+    decay = np.exp(-size)
+    by_centre = -np.sign(z) * np.expm1(-size)
+    return size + decay, by_centre, decay * (1 + size), decay
+
+
+def _half_mean_difference(parts: list[Part]) -> FloatArray:
+    """Return ½ E|X - X'| of each row."""
+    total = np.zeros(len(parts[0].weight))
+    built = [_built(part.family, part.offset, part.spread) for part in parts]
+    for k, (one, part) in enumerate(zip(built, parts, strict=True)):
+        total += 0.5 * part.weight**2 * between(one, one)
+        for other, earlier in zip(built[:k], parts[:k], strict=True):
+            total += part.weight * earlier.weight * between(one, other)
+    return total
+
+
+def _built(family: type[LocationScale], location: FloatArray, spread: FloatArray) -> Normal | Laplace:
+    return Normal(location, spread) if family is Normal else Laplace(location, spread)
+
+
+def apply_location_scale(parameters: Parameters, prediction: Distribution, options: FitOptions) -> Distribution:
+    """Return distributions of the same class, moved and stretched about the mean of each row."""
+    a, s = float(parameters["shift"]), float(parameters["scale"])
+    mean, parts = _parts(prediction)
+    moved = tuple(_built(part.family, mean + (a + s * part.offset), s * part.spread) for part in parts)
+    return prediction._with(components=moved) if isinstance(prediction, Mixture) else moved[0]
+
+
+LOCATION_SCALE = Method(
+    fit_location_scale,
+    apply_location_scale,
+    {"shift": Parameter(), "scale": Parameter(low=0.0)},
+    ("score",),
+    lambda columns: 2,
+)

@@ -1,0 +1,212 @@
+"""`location-scale` of draws: the reference, a linear programme as oracle, flat optima, vectors and refusals."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from calibrant import Samples, crps
+from calibrant.errors import InputError
+from calibrant.recalibrating.recalibrate import recalibrate
+
+BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+
+
+def fit(y, draws, **options):
+    return recalibrate(y, Samples(draws), method="location-scale", **options)
+
+
+def lowest_by_linear_programme(y, draws, w):
+    """Return the lowest mean fair CRPS over shifts and scales >= 0, by HiGHS."""
+    n, M = draws.shape
+    mean = draws.mean(axis=1)
+    d, r, N = draws - mean[:, None], y - mean, n * M
+    g = np.sort(d, axis=1) @ (2 * np.arange(1, M + 1) - M - 1) / (M * (M - 1))
+    cost = np.r_[0, -(w @ g) / w.sum(), np.repeat(w, M) / (w.sum() * M)]
+    line = np.c_[np.ones(N), d.ravel(), -np.eye(N)]
+    other = np.c_[-np.ones(N), -d.ravel(), -np.eye(N)]
+    limits = np.r_[np.repeat(r, M), -np.repeat(r, M)]
+    found = linprog(cost, np.r_[line, other], limits, bounds=[(None, None)] + [(0, None)] * (N + 1), method="highs")
+    assert found.status == 0
+    return found.fun
+
+
+def test_reference_values():
+    (case,) = (case for case in BOOK["cases"] if case["data"] == "E1")
+    data, value = BOOK["data"]["E1"], case["value"]
+    found = fit(data["y"], data["draws"], score="crps")
+    assert found.objective == pytest.approx(value["objective"], rel=1e-12)
+    for name, expected in value["parameters"].items():
+        assert found.parameters[name] == pytest.approx(expected, rel=case["rtol"])
+    np.testing.assert_allclose(found.apply(Samples(data["draws"])).draws, value["draws"], rtol=case["rtol"])
+    assert (found.gradient, found.boundary) == (None, ())
+
+
+class TestOptimum:
+    @given(
+        seed=st.integers(0, 10**6),
+        n=st.integers(3, 9),
+        M=st.integers(4, 7),
+        digits=st.sampled_from([0, 1, 12]),
+        weighted=st.booleans(),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_nothing_is_lower(self, seed, n, M, digits, weighted):
+        rng = np.random.default_rng(seed)
+        draws, y = (rng.normal(size=(n, M)) * 2).round(digits), (rng.normal(size=n) * 3).round(digits)
+        w = rng.uniform(0.2, 2.0, n) if weighted else np.ones(n)
+        lowest = lowest_by_linear_programme(y, draws, w)
+        r = y - draws.mean(axis=1)
+        without_spread = min(np.average(np.abs(r - a), weights=w) for a in r)
+        if lowest == pytest.approx(without_spread, rel=1e-9, abs=1e-9):  # scale 0 is no worse than any other
+            with pytest.raises(InputError, match=r"the best scale is 0|all equal"):
+                fit(y, draws, weights=w)
+            return
+        found = fit(y, draws, weights=w)
+        assert found.objective == pytest.approx(lowest, rel=1e-9, abs=1e-11)
+        assert found.objective == pytest.approx(
+            crps(y, found.apply(Samples(draws)), fair=True, weights=w), rel=1e-9, abs=1e-9
+        )
+
+    def test_a_vertex_by_hand(self):
+        # Outcomes ±1 and draws -2 to 2, whose half mean distance is 1: at s = 1 the mean distance from an outcome is
+        # (3 + 2 + 1 + 0 + 1)/5 = 1.4.
+        found = fit([-1.0, 1.0], np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], (2, 1)))
+        assert found.parameters["scale"] == pytest.approx(1.0, rel=1e-12)
+        assert found.parameters["shift"] == pytest.approx(0.0, abs=1e-12)
+        assert found.objective == pytest.approx(0.4, rel=1e-12)
+
+    def test_the_middle_of_a_flat_optimum(self):
+        # Draws -1, -1, 1, 1 (half mean distance 2/3): the score of a row is max(|r|, s) - 2s/3 without a shift. With
+        # four rows at |r| = 1 and two at 4 the mean is 4/3 for every s in [1, 4]; at s = 2.5 for every |a| <= 1.5.
+        y = np.array([1.0, -1.0, 1.0, -1.0, 4.0, -4.0])
+        found = fit(y, np.tile([-1.0, -1.0, 1.0, 1.0], (6, 1)))
+        assert found.objective == pytest.approx(4 / 3, rel=1e-12)
+        assert found.parameters["scale"] == pytest.approx(2.5, rel=1e-9)
+        assert found.parameters["shift"] == pytest.approx(0.0, abs=1e-9)
+
+    @given(seed=st.integers(0, 10**6), weighted=st.booleans())
+    @settings(max_examples=25, deadline=None)
+    def test_refitting_gives_the_identity(self, seed, weighted):
+        rng = np.random.default_rng(seed)
+        draws, y = rng.normal(size=(30, 8)), rng.normal(0.5, 2, 30)
+        w = rng.uniform(0.5, 2, 30) if weighted else None
+        found = fit(y, draws, weights=w)
+        again = recalibrate(y, found.apply(Samples(draws)), method="location-scale", weights=w)
+        assert again.objective == pytest.approx(found.objective, rel=1e-10)
+        assert again.parameters["scale"] == pytest.approx(1.0, abs=1e-6)
+        assert again.parameters["shift"] == pytest.approx(0.0, abs=1e-6)
+
+    def test_order_of_rows_and_draws_weights_and_units(self):
+        rng = np.random.default_rng(1)
+        draws, y, w = rng.normal(size=(20, 6)), rng.normal(0.5, 2, 20), rng.integers(1, 4, 20)
+        first = fit(y, draws, weights=w)
+        order, rows = rng.permutation(20), np.repeat(np.arange(20), w)
+        others = [
+            fit(y[order], draws[order][:, ::-1], weights=w[order]),
+            fit(y[rows], draws[rows]),
+            fit(y, draws, weights=w * 0.3),
+        ]
+        for other in others:
+            assert other.objective == pytest.approx(first.objective, rel=1e-11)
+            assert other.parameters["scale"] == pytest.approx(first.parameters["scale"], rel=1e-8)
+        for factor in (1e300, 1e-300):
+            far = fit(y * factor, draws * factor, weights=w)
+            assert far.parameters["scale"] == pytest.approx(first.parameters["scale"], rel=1e-8)
+            assert far.parameters["shift"] == pytest.approx(first.parameters["shift"] * factor, rel=1e-8)
+
+    def test_many_rows_with_weights(self):
+        rng = np.random.default_rng(2)
+        draws = rng.normal(size=(5000, 20))
+        y = 0.3 + 1.5 * rng.normal(size=5000)
+        w = rng.uniform(0.5, 2, 5000)
+        found = fit(y, draws, weights=w)
+        for a, s in ((0.0, 1e-4), (1e-4, 0.0), (0.0, -1e-4), (-1e-4, 0.0)):
+            shifted = {"shift": found.parameters["shift"] + a, "scale": found.parameters["scale"] + s}
+            moved = type(found)(found.kind, found.method, shifted, 5000, found.options).apply(Samples(draws))
+            assert crps(y, moved, fair=True, weights=w) > found.objective
+
+
+class TestVectors:
+    def test_coordinates_one_by_one(self):
+        rng = np.random.default_rng(3)
+        draws, y = rng.normal(size=(30, 7, 2)), rng.normal(0.5, [1.0, 3.0], (30, 2))
+        both = fit(y, draws)
+        for j in range(2):
+            alone = fit(y[:, j], draws[:, :, j])
+            assert both.parameters["shift"][j] == alone.parameters["shift"]
+            assert both.parameters["scale"][j] == alone.parameters["scale"]
+        after = both.apply(Samples(draws, names=["height", "mass"]))
+        assert after.names == Samples(draws, names=["height", "mass"]).names
+        np.testing.assert_allclose(crps(y, after, fair=True).mean(), both.objective, rtol=1e-12)
+        with pytest.raises(InputError, match=r"fitted on draws of shape \(n, M, 2\); got \(n, M\)"):
+            both.apply(Samples(draws[:, :, 0]))
+
+    def test_log_densities_are_dropped_and_the_mean_is_kept_apart_from_the_shift(self):
+        rng = np.random.default_rng(3)
+        draws, y = rng.normal(size=(30, 7)), rng.normal(0.5, 2.0, 30)
+        found = fit(y, draws)
+        with pytest.warns(UserWarning, match="log_density was dropped"):
+            after = found.apply(Samples(draws, log_density=draws))
+        assert after.log_densities is None
+        np.testing.assert_allclose(after.draws.mean(axis=1), draws.mean(axis=1) + found.parameters["shift"])
+        np.testing.assert_allclose(after.draws.std(axis=1), draws.std(axis=1) * found.parameters["scale"])
+
+
+class TestRefusals:
+    rng = np.random.default_rng(0)
+    draws, y = rng.normal(size=(10, 5)), rng.normal(size=10)
+
+    def test_too_few_draws_or_rows(self):
+        with pytest.raises(InputError, match="at least 2 draws per row; got 1"):
+            fit(self.y, self.draws[:, :1])
+        with pytest.raises(InputError, match="2 draws per row do not determine a scale"):
+            fit(self.y, self.draws[:, :2])
+        with pytest.raises(InputError, match="at least 2 rows; got 1"):
+            fit(self.y[:1], self.draws[:1])
+
+    def test_nothing_to_stretch(self):
+        with pytest.raises(InputError, match="draws of each row are all equal"):
+            fit(self.y, np.tile(self.y[:, None], (1, 5)))
+        with pytest.raises(InputError, match="the best scale is 0"):
+            fit(self.draws.mean(axis=1), self.draws)
+        vectors = np.stack([self.draws, np.ones_like(self.draws)], axis=2)
+        with pytest.raises(InputError, match=r"all equal \(coordinate 1\)"):
+            fit(np.stack([self.y, self.y], axis=1), vectors)
+
+    def test_draws_that_cannot_be_used(self):
+        found = fit(self.y, self.draws)
+        broken = self.draws.copy()
+        broken[3, 2] = np.inf
+        with pytest.raises(InputError, match=r"draws must be finite .* row 3, draw 2"):
+            fit(self.y, broken)
+        with pytest.raises(InputError, match="equal weight"):
+            found.apply(Samples(self.draws, draw_weights=np.ones((10, 5))))
+        with pytest.raises(InputError, match="same number of draws"):
+            recalibrate(self.y[:2], Samples([[1.0, 2.0], [3.0]]), method="location-scale")
+        with pytest.raises(InputError, match="score must be one of 'crps'"):
+            fit(self.y, self.draws, score="log")
+        with pytest.raises(InputError, match="must be finite; row 1"):
+            fit([0.0, 1.7e308, 0.0], np.array([[0.0, 1.0, 2.0], [-1.7e308, 0, 0], [1.0, 5.0, 2.0]]))
+
+    def test_float32_draws(self):
+        single = fit(self.y.astype(np.float32), self.draws.astype(np.float32))
+        double = fit(self.y.astype(np.float32).astype(float), self.draws.astype(np.float32).astype(float))
+        assert single.parameters == double.parameters
+
+
+@pytest.mark.parametrize("coordinates", [(), (2,)])
+def test_a_map_read_back_gives_the_same_bits(coordinates):
+    rng = np.random.default_rng(0)
+    draws, y = rng.normal(size=(12, 5, *coordinates)), rng.normal(size=(12, *coordinates))
+    found = fit(y, draws)
+    again = type(found).from_json(found.to_json())
+    np.testing.assert_array_equal(again.apply(Samples(draws)).draws, found.apply(Samples(draws)).draws)
+    tree = json.loads(found.to_json())
+    tree["parameters"]["scale"] = [1.0] if not coordinates else 1.0
+    with pytest.raises(InputError, match=r"shift and scale must both be numbers|must be a list"):
+        type(found).from_json(json.dumps(tree))
