@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import CHUNK_ROWS, on_threads
+from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where, take_weights
 from calibrant.inputs.probabilities import Binary
@@ -81,9 +81,9 @@ def _inside(rows: Binary, options: FitOptions, method: str, *, keeps_ends: bool 
     """Return the rows inside (0, 1); refuse rows at 0 and 1 that the method cannot fit."""
     p = clipped(rows.p, options)
     total = float(rows.n if is_unit(rows.w) else rows.w.sum())
-    zero, one = p == 0, p == 1
-    if not (zero.any() or one.any()):
+    if p.min() > 0 and p.max() < 1:
         return Inside(rows.y, p, rows.w, total, 0, 0)
+    zero, one = p == 0, p == 1
     if not keeps_ends:
         refuse_where(zero | one, p, f"{method} needs scores {INSIDE}", CLIP_REMEDY)
     bad = np.where(rows.y == 1, zero, one)
@@ -110,7 +110,8 @@ def _check_rows(rows: Inside, method: str, parameters: int) -> None:
             f"the scores{where} are constant: all are {low:g}, and rows of one score do not determine a slope. Pass "
             "rows with different scores"
         )
-    distinct = 3 if ((rows.p != low) & (rows.p != high)).any() else 2
+    between = any(((rows.p[part] != low) & (rows.p[part] != high)).any() for part in chunks(rows.p.size))
+    distinct = 3 if between else 2
     for found, what in ((rows.y.size, "rows"), (distinct, "different scores")):
         if found < parameters:
             raise NotApplicableError(
@@ -177,9 +178,10 @@ class LogScore:
         for slope, column in zip(slopes, columns, strict=True):
             eta += slope * column
         e = np.exp(-np.abs(eta))
-        high = np.where(eta >= 0, 1.0, e) / (1 + e)  # expit(η)
-        loss = np.maximum(eta, 0.0) - t * eta + np.log(1 + e)
-        residual, spread = high - t, e / (1 + e) ** 2
+        share = 1 / (1 + e)
+        spread = e * share * share
+        loss = np.maximum(eta, 0.0) - t * eta - np.log(share)
+        residual = np.where(eta >= 0, share, e * share) - t  # expit(η) - t
         if not is_unit(self.w):
             w = self.w[part]
             loss, residual, spread = w * loss, w * residual, w * spread
@@ -277,8 +279,16 @@ def _platt_targets(inside: Inside) -> FloatArray:
 
 def _separated(inside: Inside) -> tuple[bool, bool]:
     """Tell whether no event has a lower, and whether no event has a higher score than a non-event."""
-    events, others = inside.p[inside.y == 1], inside.p[inside.y == 0]
-    return bool(others.max() <= events.min()), bool(events.max() <= others.min())
+    low, high = [math.inf, math.inf], [-math.inf, -math.inf]
+    for part in chunks(inside.y.size):  # the first rows show nearly always that neither is so
+        y, p = inside.y[part], inside.p[part]
+        for k in (0, 1):
+            of_class = p[y == k]
+            low[k] = min(low[k], of_class.min(initial=math.inf))
+            high[k] = max(high[k], of_class.max(initial=-math.inf))
+        if low[1] < high[0] and low[0] < high[1]:
+            return False, False
+    return high[0] <= low[1], high[1] <= low[0]
 
 
 def _refuse_flat_ends(method: str, name: str, slope: float, count: int, where: str) -> None:
