@@ -232,8 +232,7 @@ def softmax_method(
     def apply(m: Parameters, P: FloatArray, options: FitOptions) -> FloatArray:
         found = np.empty(P.shape)
         for part in chunks(len(P), max(1, BLOCK // P.shape[1])):
-            eta = _logits(logits, m, P, part, options)
-            np.exp(eta - eta.max(axis=1, keepdims=True), out=found[part])
+            np.exp(_logits(logits, m, P, part, options), out=found[part])
             found[part] /= found[part].sum(axis=1, keepdims=True)
         return found
 
@@ -242,7 +241,6 @@ def softmax_method(
         found = np.empty(rows.n)
         for part in chunks(rows.n, max(1, BLOCK // rows.K)):
             eta = _logits(logits, m, rows.P, part, options)
-            eta -= eta.max(axis=1, keepdims=True)
             of_outcome = np.take_along_axis(eta, rows.y[part][:, None], axis=1)[:, 0]
             found[part] = np.log(np.exp(eta).sum(axis=1)) - of_outcome
         return found
@@ -251,8 +249,15 @@ def softmax_method(
 
 
 def _logits(logits: Logits, m: Parameters, P: NDArray[Any], part: slice, options: FitOptions) -> FloatArray:
+    """Return η minus its largest value in each row, for a block of rows."""
     try:
-        return logits(m, mixed(P[part], options))
+        with np.errstate(over="ignore", invalid="ignore"):
+            eta = logits(m, mixed(P[part], options))
+            largest = eta.max(axis=1, keepdims=True)
+        refuse_where(
+            ~np.isfinite(largest[:, 0]), largest[:, 0], "the map must be finite", "Its parameters are too large for it"
+        )
+        return np.asarray(eta - largest)
     except InputError as error:
         raise error if error.row is None else error.within(row=error.row + part.start) from None
 

@@ -172,8 +172,8 @@ def recalibrate(
             _refuse_dealing(method, clusters=clusters, time=time)
             found = fit(data, method, options)
     except InputError as problem:
-        if problem.row is None or keep is None:
-            raise
+        if problem.row is None or keep is None or getattr(data.rows, "keep", None) is not None:
+            raise  # regions know which rows were kept, and `fit` has named the caller's row
         raise problem.within(row=int(np.flatnonzero(keep)[problem.row])) from None
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
