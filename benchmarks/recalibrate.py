@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.runner import SORT, Report, added_memory, best_fresh_seconds, best_seconds, sort
 
 import calibrant as cb
+from calibrant.recalibrating.mean_log_score import LogScore
 from calibrant.recalibrating.methods import METHODS
-from calibrant.recalibrating.smooth_maps import LogScore
 
 ROWS, VENN_ABERS_ROWS = 10_000_000, 1_000_000
 SORTS = {"isotonic": 2.0, "venn-abers": 6.0}
