@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cb
-from calibrant.results import Calibration, Curve, RecalibrationGain, TestResult
+from calibrant.results import Calibration, Curve, Recalibration, RecalibrationGain, TestResult
 from calibrant.results import CrpsDecomposition, Decomposition, Direction, QuantileDecomposition
 
 data: Any = None
@@ -48,6 +48,7 @@ def program():
         "assert_type(cb.kuiper_test([0, 1], np.array([0.2, 0.7])), TestResult)",
         "assert_type(partial(cb.ece, bins=3)(data, data), float)",
         "assert_type(cb.simulate_calibration(data, data, data, n=20, draws=9), Calibration)",
+        "assert_type(cb.recalibrate([0, 1], [0.2, 0.7], method='isotonic'), Recalibration)",
         "assert_type(cb.recalibration_gain([0, 1], [0.2, 0.7], method='temperature'), RecalibrationGain)",
         "assert_type(cb.Samples([[1.0, 2.0], [3.0]]).thin(rng=0), cb.Samples)",
     ]
@@ -56,6 +57,7 @@ def program():
         'cb.ece(data, data, norm="l3")',
         "cb.nothing(data)",
         "cb.simulate_calibration(data, n=20)",
+        "cb.recalibrate(data, data, metod='beta')",
         "cb.recalibration_gain(data, data, fold=5)",
     ):
         lines.append(call)

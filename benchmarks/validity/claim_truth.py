@@ -340,6 +340,8 @@ class DrawsTruth:
         subject, wrong = claim.subject, (self.shift, self.spread)
         if subject.kind == "whole":
             return self.joint
+        if subject.kind == "pair":  # coordinates are independent, outcomes and draws
+            return 0.0
         if claim.quantity == "coverage_error":
             return max(interval_error(self.M, *wrong), self.joint)
         if subject.kind != ("all rows" if self.D == 1 else "coordinate"):

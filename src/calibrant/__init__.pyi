@@ -59,6 +59,7 @@ from calibrant.ranking.ranks import ranks as ranks
 from calibrant.ranking.sharpness import sharpness as sharpness
 from calibrant.ranking.uniformity_test import uniformity_test as uniformity_test
 from calibrant.recalibrating.gain import recalibration_gain as recalibration_gain
+from calibrant.recalibrating.recalibrate import recalibrate as recalibrate
 from calibrant.regions.coverage import coverage as coverage
 from calibrant.regions.coverage import coverage_gap as coverage_gap
 from calibrant.regions.coverage_curve import coverage_curve as coverage_curve

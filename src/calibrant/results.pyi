@@ -12,6 +12,8 @@ from calibrant.core.results import TestResult as TestResult
 from calibrant.engines.jobs import Measured as Measured
 from calibrant.ranking.explain_words import Explanation as Explanation
 from calibrant.recalibrating.gain import RecalibrationGain as RecalibrationGain
+from calibrant.recalibrating.recalibration import Candidate as Candidate
+from calibrant.recalibrating.recalibration import Recalibration as Recalibration
 from calibrant.report.audit import Audit as Audit
 from calibrant.report.comparison import Comparison as Comparison
 from calibrant.simulating.calibration import Calibration as Calibration

@@ -1,5 +1,6 @@
 """Audit of draws by their ranks."""
 
+import inspect
 import json
 
 import numpy as np
@@ -11,6 +12,8 @@ import calibrant as cb
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.failures import normal_errors
+from calibrant.ranking.pair_dependence import is_affordable
+from calibrant.report.claims import marked
 
 N, M, D = 400, 49, 3
 RNG = np.random.default_rng(5)
@@ -83,7 +86,7 @@ class TestNumbers:
     def test_what_the_verdict_rests_on_is_marked(self):
         audit = cb.audit(VECTORS, cb.Samples(RIGHT), covariates=MEANS, resamples=19)
         decides = {m.name for m in audit.findings.measurements if m.decides}
-        joint = {"joint_ranks.mean_distance", "joint_ranks.average"}
+        joint = {"joint_ranks.mean_distance", "joint_ranks.average", "pair_dependence"}
         assert decides == {"coverage_error", "uniformity_test", *joint, "conditional_test", "tarp_ranks"}
         smallest = min(table(audit)[name].pvalue for name in decides - {"coverage_error"})
         assert audit.verdict.claims[0].pvalue == smallest
@@ -366,3 +369,57 @@ def test_the_order_of_rows_changes_nothing(rounded, vectors):
         np.testing.assert_allclose(mine.value, theirs.value, rtol=1e-9, err_msg=mine.name)
         if mine.pvalue is not None:
             np.testing.assert_allclose(mine.pvalue, theirs.pvalue, rtol=1e-6, err_msg=mine.name)
+
+
+def test_climatology_is_said_in_terms_of_what_was_known():
+    """The marginal distribution as a forecast: ranks are even, and the covariate predicts them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = x + 0.5 * rng.normal(size=300)
+    found = cb.audit(y, cb.Samples(y[rng.integers(0, 300, (300, 19))]), covariates=x, resamples=99).verdict
+    assert found.headline.startswith("These draws are not calibrated")
+    assert "what was known of a row predicts where its outcome falls" in found.headline
+    assert any("distances from what the covariates predict" in sentence for sentence in found.sentences)
+
+
+class TestPairs:
+    def one_pair(self, D, rho, n=300, seed=0):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=(n, D))
+        y[:, 1] = rho * y[:, 0] + np.sqrt(1 - rho**2) * y[:, 1]
+        return y, cb.Samples(rng.normal(size=(n, 19, D)), names=[f"p{d}" for d in range(D)])
+
+    def test_the_pair_is_a_claim_a_sentence_and_a_line_of_the_table(self, tmp_path):
+        audit = cb.audit(*self.one_pair(3, 0.8), resamples=19)
+        (claim,) = [claim for claim in audit.verdict.claims if claim.subject.kind == "pair"]
+        assert (claim.kind, claim.subject.name, claim.level) == ("above", "p0 and p1", 0.95)
+        assert claim.estimate == pytest.approx(0.68, abs=0.08)  # 0.79 of the outcomes, times 19/21 among 19 draws
+        assert claim.pvalue == pytest.approx(4 * 0.001)
+        words = " ".join([audit.verdict.headline, *audit.verdict.sentences])
+        assert words.count("p0 and p1 go together more than stated (rank correlation 0.") == 1
+        assert "adjusted p at most 0.004" in words
+        (pairs,) = [found for section in audit.findings.sections for found in section.tables if found.name == "pairs"]
+        assert pairs.columns["pair"][0] == "p0 and p1"
+        assert marked(pairs, audit.verdict.claims) == ["bad", "", ""]
+        assert "p0 and p1 go together more than stated" in audit.to_html(tmp_path / "page.html").read_text(
+            encoding="utf-8"
+        )
+
+    def test_a_pair_that_only_its_own_test_shows_is_the_headline(self):
+        verdict = cb.audit(*self.one_pair(10, 0.4, seed=1), resamples=19).verdict
+        assert verdict.status == "miscalibrated"
+        assert verdict.claims[0].quantity == "dependence"
+        assert str(verdict.claims[0].subject) == "p0 and p1"
+        assert verdict.headline.startswith("These draws are not calibrated: p0 and p1 go together more than stated (")
+        assert verdict.sentences[1].startswith("Each coordinate is right alone, as far as these rows tell.")
+
+    def test_right_dependence_is_not_named(self):
+        y, draws = self.one_pair(3, 0.0)
+        verdict = cb.audit(y, draws, resamples=19).verdict
+        assert not [claim for claim in verdict.claims if claim.subject.kind == "pair"]
+        assert "go together" not in " ".join(verdict.sentences)
+
+    def test_too_many_rows_and_coordinates_are_said(self, monkeypatch):
+        monkeypatch.setattr(inspect.getmodule(is_affordable), "MAX_RANKS", 1)
+        audit = cb.audit(*self.one_pair(3, 0.0), resamples=19)
+        assert any("Pairs of coordinates are not compared" in caveat for caveat in audit.findings.caveats)

@@ -146,6 +146,38 @@ def test_covariates(run, folder, frame):
     assert found(done)["names"]["covariates"] == "b,member_0"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_categories_as_covariates(run, folder, frame, require, ending):
+    pl = require("polars")
+    late, y, drawn = LEAD == "week", Y.astype(np.float64), DRAWS[..., 0].astype(np.float64)
+    columns = {"a": y[:, 0], "b": y[:, 1], "late": late, **{f"d{k}": drawn[:, k] for k in range(drawn.shape[1])}}
+    flat = pl.DataFrame(columns).with_columns(frame["lead"].cast(pl.Categorical).alias("kind"))
+    flat.write_csv(folder / "a.csv") if ending == "csv" else flat.write_parquet(folder / "a.parquet")
+    options = ("--y", "a", "--draw-cols", "d?*", "--covariates", "kind,b,late", "--json")
+    x = {"kind": LEAD, "b": y[:, 1], "late": late}
+    expected = cb.audit(y[:, 0], cb.Samples(drawn), covariates=x)
+    assert same(found(run("audit", f"a.{ending}", *options)), expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        (lambda n: [f"row {i}" for i in range(n)], "covariates (x) has 100 different categories in 100 rows, such as"),
+        (
+            lambda n: [*map(str, range(n - 1)), "n/a"],
+            "column 'x' of a.csv must contain numbers; row 99 (counted from 0)",
+        ),
+        (lambda n: [*["a", "b"] * (n // 2 - 1), "a", None], "column 'x' of a.csv has no value in 1 of 100 rows"),
+    ],
+)
+def test_texts_that_are_no_categories(refused, folder, require, column, sentence):
+    pl, n = require("polars"), 100
+    rng = np.random.default_rng(0)
+    draws = {f"d{k}": rng.normal(size=n) for k in range(5)}
+    pl.DataFrame({"y": rng.normal(size=n), "x": column(n), **draws}).write_csv(folder / "a.csv")
+    assert sentence in refused("audit", "a.csv", "--y", "y", "--draw-cols", "d*", "--covariates", "x")
+
+
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
 def test_log_densities(run, folder, require, ending):
     log_density, log_density_y = -(DRAWS**2).sum(axis=2), -(Y**2).sum(axis=1)

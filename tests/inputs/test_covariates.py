@@ -73,3 +73,10 @@ def test_rare_categories_are_pooled():
 def test_refused(x, words):
     with pytest.raises(InputError, match=words):
         read_covariate_table(x, 3, None)
+
+
+def test_as_many_categories_as_rows_are_refused():
+    with pytest.raises(InputError, match=r"covariates \(x0\) has 40 different categories in 40 rows, such as 'r0' and"):
+        read_covariate_table(np.array([f"r{i}" for i in range(40)]), 40, None)
+    assert len(read_covariate_table(np.array([f"r{i}" for i in range(16)]), 16, None).labels[0]) == 16
+    assert len(read_covariate_table(np.array([f"r{i}" for i in range(20)] * 2), 40, None).labels[0]) == 20

@@ -256,7 +256,7 @@ class TestInputs:
 
     def test_what_takes_long_is_left_to_the_caller(self, monkeypatch):
         monkeypatch.setattr(inspect.getmodule(explain), "MAX_JOINT_NUMBERS", 300 * 19 * 2 - 1)
-        monkeypatch.setattr(inspect.getmodule(is_affordable), "MAX_PRODUCTS", 1)
+        monkeypatch.setattr(inspect.getmodule(is_affordable), "MAX_RANKS", 1)
         rng = np.random.default_rng(4)
         found = explain(rng.normal(size=(300, 2)), Samples(rng.normal(size=(300, 19, 2))))
         assert found.joint_pvalue is None

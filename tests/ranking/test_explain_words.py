@@ -179,23 +179,23 @@ class TestJoint:
     NAMES = ("a", "b")
 
     def test_dependence(self):
-        assert joint_sentence(Together(1e-9), self.NAMES, 0.95, alone=True) == (
+        assert joint_sentence(Together(1e-9), self.NAMES, 0.95, (True, True)) == (
             "dependence wrong",
             "No single variable is off beyond chance; together they are, as wrong dependence makes them (joint ranks, "
             "adjusted p < 0.001).",
         )
 
     def test_marginal_errors_come_first(self):
-        failure, words = joint_sentence(Together(1e-9), self.NAMES, 0.95, alone=False)
+        failure, words = joint_sentence(Together(1e-9), self.NAMES, 0.95, (True, False))
         assert failure == "other"
-        assert "correct these first" in words
+        assert "correct single variables first" in words
 
     def test_none(self):
-        assert joint_sentence(Together(0.2), self.NAMES, 0.95, alone=True) == (
+        assert joint_sentence(Together(0.2), self.NAMES, 0.95, (True, True)) == (
             "none",
             "The joint ranks show no departure beyond chance (adjusted p = 0.200).",
         )
-        assert joint_sentence(Together(), self.NAMES, 0.95, alone=True) == ("", "")
+        assert joint_sentence(Together(), self.NAMES, 0.95, (True, True)) == ("", "")
 
 
 class TestClaims:

@@ -7,7 +7,7 @@ from calibrant import Samples, explain
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.draw_evidence import RankedDraws
-from calibrant.ranking.pair_dependence import is_affordable, pair_dependence
+from calibrant.ranking.pair_dependence import PairDependence, is_affordable, pair_dependence
 
 
 def correlated(rho, shape, rng):
@@ -30,11 +30,88 @@ def test_correlation_that_is_not_stated():
 
 
 def test_by_hand():
-    # outcomes are the largest of three members in both coordinates: φ_1 = (2 - 1)/√(8/12) each
-    y, draws = np.array([[3.0, 3.0]]), np.array([[[1.0, 2.0], [2.0, 1.0]]])
+    # ranks of the outcomes (0, 0), (1, 2), (2, 1): less 1 their products are 1, 0, 0 and their squares add up to 2
+    y = np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]])
+    # products of all members: 1, 0, 1 in the first row, where they go together, and 0, 1, 0 in the others
+    draws = np.array([[[2.0, 2.0], [3.0, 3.0]], [[1.0, 1.0], [3.0, 2.0]], [[1.0, 1.0], [2.0, 3.0]]])
     found = pairs(y, draws)
-    assert found.outcomes[0] == pytest.approx(1.5)
-    assert found.members[0] == pytest.approx(0.5)  # (1.5 + 0 + 0)/3: the draws are at the middle in one coordinate
+    assert found.outcomes[0] == pytest.approx(1 / 2)
+    assert found.members[0] == pytest.approx(4 / 6)
+    assert found.difference[0] == pytest.approx(-1 / 6)
+
+
+def test_coordinates_that_do_not_vary():
+    y = np.stack([np.full(30, 9.0), np.arange(30.0)], axis=1)  # above all draws: every rank of the first is M
+    found = pairs(y, np.random.default_rng(0).normal(size=(30, 5, 2)))
+    assert found.outcomes[0] == 0
+
+
+def test_the_same_coordinate_twice():
+    rng = np.random.default_rng(0)
+    y, draws = rng.normal(size=(50, 1)), rng.normal(size=(50, 9, 1))
+    found = pairs(np.repeat(y, 2, axis=1), np.repeat(draws, 2, axis=2))
+    assert found.pvalue[0] == 1
+    assert found.outcomes[0] == pytest.approx(1)
+
+
+def test_a_shift_of_two_coordinates_is_not_dependence():
+    """The mean product of their ranks is far from 0; their correlation is not."""
+    rng = np.random.default_rng(3)
+    found = pairs(rng.normal(size=(1000, 2)) + 0.5, rng.normal(size=(1000, 19, 2)))
+    assert abs(found.difference[0]) < 0.1
+    assert found.pvalue[0] > 0.01
+
+
+def test_pairs_of_wrong_coordinates_are_not_named():
+    """Correlations of their ranks do not tell their dependence alone."""
+    rng = np.random.default_rng(4)
+    y, draws = correlated(0.8, (300,), rng), rng.normal(size=(300, 19, 2)) + np.array([0.0, 1.0])
+    assert pairs(y, draws).pvalue[0] < 0.01
+    found = explain(y, Samples(draws))
+    assert not [claim for claim in found.claims if claim.quantity == "dependence"]
+    assert "go together" not in found.joint
+    assert "as errors of single variables and wrong dependence make them" in found.joint
+
+
+def known(outcomes, members, pvalue=0.001):
+    each = np.array([outcomes]), np.array([members]), np.array([pvalue])
+    return PairDependence(np.array([0]), np.array([1]), *each)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "members", "words"),
+    [
+        (0.7, 0.1, "go together more than stated"),
+        (0.1, 0.7, "go together less than stated"),
+        (-0.7, -0.1, "go in opposite directions more than stated"),
+        (-0.1, -0.7, "go in opposite directions less than stated"),
+        (0.6, -0.2, "go together more than stated"),
+        (-0.6, 0.2, "go in opposite directions more than stated"),
+    ],
+)
+def test_words(outcomes, members, words):
+    assert known(outcomes, members).words(0, ("a", "b"), "p = 0.010") == (
+        f"a and b {words} (rank correlation {outcomes:.2f} of the outcomes, {members:.2f} of the draws; p = 0.010)"
+    )
+    claim = known(outcomes, members).claim(0, ("a", "b"), 0.95, 100, 0.004)
+    assert claim.kind == ("above" if outcomes > members else "below")
+    assert str(claim.subject) == "a and b"
+    assert claim.is_false(0.0)
+    assert not claim.is_false(outcomes - members)
+
+
+def test_the_clearest_pairs_come_first():
+    found = PairDependence(
+        np.array([0, 0, 1]),
+        np.array([1, 2, 2]),
+        np.array([0.2, 0.9, 0.5]),
+        np.zeros(3),
+        np.array([0.001, 0.03, 0.001]),
+    )
+    assert found.order.tolist() == [2, 0, 1]
+    assert found.wrong(0.05, (True, True, True)) == [2, 0, 1]
+    assert found.wrong(0.01, (True, True, True)) == [2, 0]
+    assert found.wrong(0.05, (True, True, False)) == [0]
 
 
 def test_level():
@@ -53,7 +130,8 @@ def test_the_sentence_names_the_pair():
     (claim,) = [claim for claim in found.claims if claim.quantity == "dependence"]
     assert (claim.kind, claim.subject.name) == ("above", "0 and 1")
     assert claim.estimate > 0.6
-    assert claim.expected < 0.1
+    assert claim.expected == 0
+    assert claim.pvalue <= 0.05
 
 
 def test_the_order_of_rows_changes_nothing():
@@ -67,3 +145,4 @@ def test_what_takes_long_is_left_out():
     assert is_affordable(1000, 99, 4)
     assert not is_affordable(10**6, 99, 4)
     assert not is_affordable(1000, 99, 1)
+    assert not is_affordable(20, 9, 1000)

@@ -72,7 +72,8 @@ def test_atoms_are_found():
     exact = 0.9 * mass(49, -0.2, 1.2)
     exact[-1] += 0.07
     exact[0] += 0.03
-    found = RankFamily(np.round(10**8 * exact).astype(np.int64)).fit(atoms=True)
+    family = RankFamily(np.round(10**8 * exact).astype(np.int64))
+    found = family.with_atoms(family.fit())
     assert (found.a, found.spread) == pytest.approx((-0.2, 1.2), abs=1e-3)
     assert (found.below, found.above) == pytest.approx((0.03, 0.07), abs=1e-4)
 
@@ -82,7 +83,7 @@ def test_the_likelihood_with_atoms_is_the_largest():
     r = rng.binomial(19, stats.norm.cdf(1.1 * rng.normal(size=400)))
     r[:30] = 19
     family = RankFamily(np.bincount(r, minlength=20))
-    found = family.fit(atoms=True)
+    found = family.with_atoms(family.fit())
 
     def loss(x):
         below, above = np.exp(x[2:]) / (1 + np.exp(x[2:]).sum())

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from calibrant.errors import InputError
+from calibrant.inputs.probabilities import read_probabilities
+from calibrant.recalibrating import smooth_maps
+from calibrant.recalibrating.method import FitOptions
+from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+BINARY = METHODS["binary"]
 SMOOTH = ("temperature", "logistic", "beta", "quadratic")
 
 
@@ -108,3 +113,167 @@ class TestByHand:
         assert (found.boundary, found.gradient) == (("slope",), 0.0)
         assert found.objective == pytest.approx(math.log(2))
         np.testing.assert_array_equal(found.apply([0.0, 0.3, 1.0]), 0.5)
+
+
+class TestScoresOfZeroAndOne:
+    """Rows at 0 that did not happen and at 1 that did count in the mean, and keep their scores."""
+
+    Y, P = [0, 1, 0, 1, 1, 0], [0.1, 0.2, 0.4, 0.7, 0.9, 0.8]
+
+    @pytest.mark.parametrize("method", ["temperature", "logistic", "beta"])
+    def test_they_add_nothing_but_their_weight(self, method):
+        inside = recalibrate(self.Y, self.P, method=method)
+        with_ends = recalibrate([0, *self.Y, 1], [0.0, *self.P, 1.0], method=method)
+        for name, value in inside.parameters.items():
+            assert with_ends.parameters[name] == pytest.approx(value, rel=1e-9)
+        assert with_ends.objective == pytest.approx(inside.objective * 6 / 8)
+        np.testing.assert_array_equal(with_ends.apply([0.0, 1.0]), [0.0, 1.0])
+        assert with_ends.n == 8
+
+    @pytest.mark.parametrize("clip", [1e-9, 0.01])
+    def test_clip_limits_them_in_fit_and_apply(self, clip):
+        y, p = [0, *self.Y, 1, 1], [0.0, *self.P, 1.0, 0.0]
+        found = recalibrate(y, p, method="logistic", clip=clip)
+        again = recalibrate(y, np.clip(p, clip, 1 - clip), method="logistic")
+        np.testing.assert_allclose(found.parameters["slope"], again.parameters["slope"])
+        np.testing.assert_allclose(found.apply([0.0, 1.0]), again.apply([clip, 1 - clip]))
+        assert found.options.clip == clip
+
+    def test_scores_that_round_to_one_keep_their_log_score(self):
+        """At p = 1 - 1e-13 and slope 1.3 η is 39, and q rounds to 1; the log score of a miss is still 39."""
+        rows = read_probabilities([0, 1], [1 - 1e-13, 1 - 1e-13])
+        m, options = {"intercept": 0.0, "slope": 1.3}, FitOptions()
+        rule = BINARY["logistic"]
+        assert rule.apply(m, rows.p, options)[0] == 1.0
+        eta = 1.3 * (math.log(1 - 1e-13) - math.log(1 - (1 - 1e-13)))
+        np.testing.assert_allclose(rule.log_scores(m, rows, options), [eta, math.exp(-eta)], rtol=1e-12)
+
+
+def refused(words, y, p, **options):
+    with pytest.raises(InputError) as problem:
+        recalibrate(y, p, **options)
+    assert words in str(problem.value)
+    return problem.value
+
+
+class TestRefusals:
+    Y, P = [0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.6, 0.7, 0.9]
+
+    @pytest.mark.parametrize("method", list(BINARY)[1:])
+    @pytest.mark.parametrize(("outcome", "words"), [(0, "every one did not happen"), (1, "every one happened")])
+    def test_one_class(self, method, outcome, words):
+        refused(f"only one class occurs: of 6 rows {words}", [outcome] * 6, self.P, method=method)
+
+    @pytest.mark.parametrize("method", ["temperature", "logistic", "beta"])
+    @pytest.mark.parametrize(("outcome", "score"), [(1, 0.0), (0, 1.0)])
+    def test_an_outcome_that_was_impossible(self, method, outcome, score):
+        problem = refused(
+            f"the score of row 2 is {score:g} and the outcome is {outcome}: no {method} map gives such a row a finite "
+            "log score. Limit the scores with clip=",
+            [*self.Y[:2], outcome, *self.Y[2:]],
+            [*self.P[:2], score, *self.P[2:]],
+            method=method,
+        )
+        assert problem.row == 2
+
+    @pytest.mark.parametrize("options", [{"method": "quadratic"}, {"method": "logistic", "smoothing": "platt"}])
+    def test_methods_that_need_scores_inside(self, options):
+        problem = refused("needs scores inside (0, 1); row 6 is 0.0", [*self.Y, 0], [*self.P, 0.0], **options)
+        assert problem.row == 6
+
+    @pytest.mark.parametrize(
+        "options", [{"method": m} for m in SMOOTH[1:]] + [{"method": "logistic", "smoothing": "platt"}]
+    )
+    def test_constant_scores(self, options):
+        refused("the scores are constant: all are 0.3", self.Y, [0.3] * 6, **options)
+
+    def test_constant_scores_inside(self):
+        refused("the scores inside (0, 1) are constant", [0, *self.Y], [0.0, *[0.3] * 6], method="logistic")
+
+    def test_temperature_of_one_half(self):
+        refused("the scores are constant: all are 0.5, and no temperature", self.Y, [0.5] * 6, method="temperature")
+
+    @pytest.mark.parametrize("method", ["temperature", "logistic", "beta", "quadratic"])
+    def test_separated(self, method):
+        y, p = [0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9]
+        refused("No finite map minimises the log score; pass more rows, or use method='logistic'", y, p, method=method)
+
+    @pytest.mark.parametrize("method", ["logistic", "beta"])
+    def test_separated_up_to_a_tied_score(self, method):
+        refused("separated", [0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.6, 0.8, 0.9], method=method)
+
+    def test_separated_the_wrong_way(self):
+        refused("no event has a higher score than a non-event", [1, 1, 0, 0], [0.1, 0.2, 0.6, 0.7], method="logistic")
+
+    def test_separated_by_a_parabola(self):
+        """Events in the middle: no line separates them, and a parabola does."""
+        y, p = [0, 0, 1, 1, 1, 0, 0], [0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9]
+        refused("a quadratic map puts all rows", y, p, method="quadratic")
+        recalibrate(y, p, method="beta")
+
+    def test_no_rows_inside(self):
+        refused("separated", [0, 1, 0], [0.0, 1.0, 0.0], method="temperature")
+        refused("only one class occurs: of 0 rows inside (0, 1)", [0, 1, 0], [0.0, 1.0, 0.0], method="logistic")
+
+    @pytest.mark.parametrize("method", ["beta", "quadratic"])
+    def test_fewer_scores_than_parameters(self, method):
+        words = f"{method} has 3 parameters and needs at least as many different scores; got 2"
+        refused(words, [0, 1, 0, 1], [0.2, 0.2, 0.6, 0.6], method=method)
+
+    def test_fewer_rows_than_parameters(self):
+        refused("beta has 3 parameters and needs at least as many rows; got 2", [1, 0], [0.2, 0.6], method="beta")
+
+    def test_rows_at_the_ends_of_a_map_that_does_not_rise(self):
+        y, p = [0, 1, 1, 0, 0, 1], [0.0, 0.1, 0.3, 0.6, 0.9, 0.7]
+        for method, words in (("temperature", "slope = 0"), ("logistic", "slope = -"), ("beta", "a = 0")):
+            refused(f"the best {method} map has {words}", y, p, method=method)
+
+    def test_an_inverted_ranking_is_reported(self):
+        with pytest.warns(UserWarning, match=r"the ranking is inverted: the slope is -1\.98"):
+            found = recalibrate([1, 0, 1, 0, 0], [0.2, 0.3, 0.4, 0.6, 0.9], method="logistic")
+        assert found.warnings[0].startswith("the ranking is inverted")
+        assert found.apply([0.0])[0] == 1.0
+
+    def test_scores_without_information_are_reported(self):
+        """One of two happened at either score: the gradient is 0 at the slope 0."""
+        with pytest.warns(UserWarning, match="the scores carry no information: the slope is 0"):
+            found = recalibrate([0, 1, 0, 1], [0.2, 0.2, 0.6, 0.6], method="logistic")
+        np.testing.assert_array_equal(found.apply([0.0, 0.4, 1.0]), 0.5)
+
+    def test_a_quadratic_map_is_not_applied_to_zero(self):
+        found = recalibrate(self.Y, self.P, method="quadratic")
+        with pytest.raises(InputError, match=r"needs scores inside \(0, 1\); row 1 is 1\.0"):
+            found.apply([0.5, 1.0])
+
+    def test_rows_are_the_callers(self):
+        """Rows of weight 0 are left out, and counted in the row of a message."""
+        problem = refused(
+            "the score of row 3", [0, *self.Y[:2], 1], [0.0, *self.P[:2], 0.0], weights=[0, 1, 1, 1], method="beta"
+        )
+        assert problem.row == 3
+
+
+def test_many_rows_start_at_the_optimum_of_a_sample(monkeypatch):
+    """A sample saves passes over all rows, and does not change the optimum; a separated sample is no harm."""
+    rng = np.random.default_rng(2)
+    p = rng.random(4000)
+    y = rng.random(4000) < expit(0.4 + 0.7 * logit(p))
+    y[::100] = p[::100] > 0.5
+    slow = {method: recalibrate(y, p, method=method) for method in SMOOTH}
+    for rows in (400, 40):
+        monkeypatch.setattr(smooth_maps, "SAMPLE_ROWS", rows)
+        for method, found in slow.items():
+            again = recalibrate(y, p, method=method)
+            assert again.gradient <= 1e-10
+            for name, value in found.parameters.items():
+                assert again.parameters[name] == pytest.approx(value, rel=1e-9)
+
+
+def test_parts_of_the_rows_are_summed(monkeypatch):
+    """Sums over chunks of rows are those of all rows."""
+    data = BOOK["data"]["B2"]
+    whole = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
+    monkeypatch.setattr(smooth_maps, "CHUNK_ROWS", 7)
+    parts = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
+    assert parts.parameters["a"] == pytest.approx(whole.parameters["a"], rel=1e-12)
+    assert parts.objective == pytest.approx(whole.objective, rel=1e-14)

@@ -157,9 +157,9 @@ def audit(
     coverage need equal weights.
 
     Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
-    is known, else by mean distance; and by average rank), and with `covariates` `conditional_test`
-    and `tarp_ranks`; their p-values are multiplied by the number of these tests. With unequal weights draws are tested
-    by coverage, like other distributions.
+    is known, else by mean distance; and by average rank), rank correlations of pairs of coordinates (by exchanging
+    outcomes with draws), and with `covariates` `conditional_test` and `tarp_ranks`; their p-values are multiplied by
+    the number of these tests. With unequal weights draws are tested by coverage, like other distributions.
 
     Examples
     --------

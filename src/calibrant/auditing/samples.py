@@ -23,12 +23,14 @@ from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.explain import explanation_of, found_columns, too_few_words
 from calibrant.ranking.explain_words import Explanation
+from calibrant.ranking.pair_dependence import PairDependence, is_affordable
 from calibrant.ranking.rank_checks import (
     RankCheck,
     conditional_checks,
     coordinate_ranks,
     joint_checks,
     marginal_check,
+    pair_checks,
     quantity_checks,
     ranks_of_checks,
 )
@@ -140,6 +142,7 @@ def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, 
 
 CENTRAL_LEVELS = np.array([0.5, 0.8, 0.9, 0.95])  # levels of intervals that are shown, or the nearest that draws have
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only
+MAX_PAIRS_SHOWN = 20
 MAX_ROWS_LOOKED_AT = 1000  # for sorted draws
 MAX_ROWS_RECOVERED = 400  # drawn in pictures that have a dot per row
 RECOVERY_LEVEL = 0.9
@@ -163,7 +166,10 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     draws = RankedDraws.of(rows, ranked.rank, numbers[order])
     joint, not_joint = joint_checks(rows, setting)
     joint += quantities
-    conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint))
+    compares = draws is not None and is_affordable(*draws.draws.shape)
+    conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint) + compares)
+    pairs, not_paired = pair_checks(draws, setting)
+    joint += pairs
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
@@ -181,7 +187,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
             _recovery_figures(replace(rows, names=setting.columns or rows.names)),
         ),
     )
-    missing = (*not_joint, *not_conditional, *not_scored, *informative.missing)
+    missing = (*not_joint, *not_paired, *not_conditional, *not_scored, *informative.missing)
     caveats = (*_caveats(rows, distribution, ranks), *missing)
     if ranks.n < MIN_ROWS_IN_WORDS:
         return KindFindings(sections, Verdict("cannot tell", too_few_words(ranks.n)), caveats)
@@ -324,15 +330,38 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         title = " and ".join(ranks.names)
         curve = ecdf_difference(ranks, level=checks.setting.level)
         figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+    tables: tuple[Table, ...] = ()
     for check in shown:
         figures += check.relation.figure(checks.setting) if check.relation is not None else ()
+        tables += (pair_table(check.pairs, checks),) if check.pairs is not None else ()
     titles = {
         False: ("The whole", "Do coordinates belong together as they do in the draws?"),
         True: ("What was known of each row", "Was what is known of a row used?"),
     }
     asked = [titles[conditional] for conditional in sorted({check.conditional for check in shown})]
     title, question = ". ".join(title for title, _ in asked), " ".join(question for _, question in asked)
-    return (Section("joint", title, question, tuple(check.measurement(checks.tests) for check in shown), figures),)
+    measurements = tuple(check.measurement(checks.tests) for check in shown)
+    return (Section("joint", title, question, measurements, figures, tables),)
+
+
+def pair_table(found: PairDependence, checks: Checks) -> Table:
+    """Return a line per pair of coordinates, clearest first."""
+    order, names = found.order[:MAX_PAIRS_SHOWN], checks.ranks.names
+    adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
+    left = f" The {order.size} clearest of {found.pvalue.size:,} pairs are shown." * (found.pvalue.size > order.size)
+    return Table(
+        "pairs",
+        "Pairs of coordinates, clearest first",
+        {
+            "pair": tuple(found.name(k, names) for k in order.tolist()),
+            "correlation_outcomes": tuple(found.outcomes[order].tolist()),
+            "correlation_draws": tuple(found.members[order].tolist()),
+            "pvalue_adjusted": tuple(adjusted.tolist()),
+        },
+        "Correlations of ranks among the members of each row, outcome and draws: of the outcomes, and of all members. "
+        f"p-values by exchanging outcomes with draws, adjusted for all pairs and {checks.tests} checks. Correlations "
+        f"of a coordinate that is off alone do not tell its dependence.{left}",
+    )
 
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:

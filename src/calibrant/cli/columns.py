@@ -71,7 +71,7 @@ class Columns:
         extra = () if self.log_density_y is None else (self.log_density_y,)
         prediction = self._prediction(levels, crossed or "raise")
         labels = self.by if self.clusters is None else tuple(dict.fromkeys((*self.by, self.clusters)))
-        return NamedColumns(y, prediction, self.weights, labels, self.covariates + extra)
+        return NamedColumns(y, prediction, self.weights, labels, extra, self.covariates)
 
     def _prediction(self, levels: Sequence[float], crossed: str) -> Any:
         p = self.p if len(self.p) > 1 or self.draw_cols else self.p[0]

@@ -277,7 +277,11 @@ OPTIONS = (
     column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
     WEIGHTS,
     CLUSTERS,
-    column_option("--covariates", metavar="COLUMNS", help="Numbers known beforehand, against which ranks are tested."),
+    column_option(
+        "--covariates",
+        metavar="COLUMNS",
+        help="Numbers or categories known beforehand, against which ranks are tested.",
+    ),
     *PREDICTIONS,
     about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
     about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),

@@ -76,19 +76,21 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
         "ridge": _ridge(request.ridge),
         "clip": request.clip,
         "inner": request.inner or "logistic",
-        "folds": request.folds or 5,
         "weights": batch.weights,
         "groups": beside[columns.by[0]] if columns.by else None,
+        **outcome_labels(cells(rows, columns.y[0]), columns, request),
+    }
+    dealing = {
+        "folds": request.folds or 5,
         "clusters": clusters_of(rows, batch, columns),
         "time": None if request.time is None else beside[request.time],
         "rng": request.measured["rng"],
-        **outcome_labels(cells(rows, columns.y[0]), columns, request),
     }
     try:
         y = reshaped(batch.y, columns.y, batch.prediction)
         with doing("fitting"), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the map has them too
-            found = recalibrate(y, prediction, **options)
+            found = recalibrate(y, prediction, **options, **(dealing if options["method"] == "auto" else {}))
         for sentence in found.warnings:
             tell(sentence)
     except InputError as problem:
@@ -98,7 +100,7 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
         try:
             with doing("measuring the gain"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                gain = recalibration_gain(y, prediction, level=request.measured["level"], **options)
+                gain = recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing)
         except CalibrantError as problem:
             tell(f"the gain on other rows cannot be measured: {problem}")
     return replace(found, columns=_named_columns(columns, scan)), gain

@@ -23,6 +23,15 @@ SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 
+def expected_words(value: float | None, at_least: bool) -> str:
+    """Write the value that is expected, or the least one.
+
+    >>> expected_words(0.9, False), expected_words(0.9, True), expected_words(None, False)
+    ('0.9000', '≥ 0.9000', '–')
+    """
+    return f"≥ {number(value)}" if at_least else number(value)
+
+
 def number(value: float | None) -> str:
     """Write a measured value with four significant digits, and whole numbers whole.
 
@@ -273,6 +282,15 @@ def pvalue_words(value: float) -> str:
     """
     text = pvalue(value)
     return f"p {text}" if text[0] in "<>" else f"p = {text}"
+
+
+def at_most_words(value: float) -> str:
+    """Write a p-value that is as small as the number of redraws allows: more redraws could show a smaller one.
+
+    >>> at_most_words(0.0031)
+    'p at most 0.004'
+    """
+    return f"p at most {round_up(value, 3):g}"
 
 
 def bounds_words(bounds: tuple[float, float] | None) -> str:

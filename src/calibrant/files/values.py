@@ -25,7 +25,10 @@ AXES = {"draws": ("draw", "coordinate"), "coordinates": ("coordinate",), "column
 
 
 def roles_of(columns: NamedColumns) -> dict[str, str]:
-    """Return what each column must contain, but for groups: labels, numbers, members of sets, or numbers or lists."""
+    """Return what each column must contain, but for groups: labels, numbers, members of sets, or numbers or lists.
+
+    Covariates are numbers or categories.
+    """
     p, y = columns.prediction, columns.y
     kind = p.kind if isinstance(p, FromColumns) else None
     outcome = "coordinates" if kind is Samples else "labels" if kind in (None, Sets) else "numbers"
@@ -37,7 +40,8 @@ def roles_of(columns: NamedColumns) -> dict[str, str]:
             found |= dict.fromkeys((names,) if isinstance(names, str) else names, role)
     else:
         found |= dict.fromkeys((p,) if isinstance(p, str) else p, "columns")
-    return found | dict.fromkeys((*columns.others, *((columns.weights,) if columns.weights else ())), "numbers")
+    found |= dict.fromkeys((*columns.others, *((columns.weights,) if columns.weights else ())), "numbers")
+    return found | dict.fromkeys(columns.covariates, "covariates")
 
 
 def counting(where: Where | None) -> str:
@@ -78,7 +82,9 @@ class Values:
             return self._as_array(AXES["draws" if role == "lists" else role])
         if role == "members":
             return self._as_members()
-        if role != "labels":
+        if role == "covariates":
+            self.check_numbers_or_categories()
+        elif role != "labels":
             self.check_numbers()
         return self.column
 
@@ -127,6 +133,22 @@ class Values:
             instead=instead,
             otherwise=otherwise,
         )
+
+    def check_numbers_or_categories(self) -> None:
+        """Refuse a column that contains neither numbers, texts nor truth values, or numbers with a few texts."""
+        import polars as pl
+
+        texts = self._texts()
+        if texts is None and self.column.dtype != pl.Boolean and not self.column.dtype.is_numeric():
+            dtype = str(self.column.dtype)
+            raise self.refusal(
+                "must contain numbers, texts or truth values; it contains values of type {dtype}. Name another column",
+                dtype=dtype,
+            )
+        given = [text for text in texts or () if text is not None]
+        numbers = sum(map(_is_number, given))
+        if len(given) / 2 < numbers < len(given):
+            self.check_numbers("name a column of numbers, texts or truth values")
 
     def refusal(self, problem: str, row: int | None = None, **fields: Any) -> InputError:
         """Return an error about the column; the template `problem` follows its name."""

@@ -148,7 +148,9 @@ class NamedColumns:
     weights, groups
         Importance weights, and labels of rows.
     others
-        Further columns of numbers, such as covariates.
+        Further columns of numbers.
+    covariates
+        Columns of numbers, texts or truth values.
     """
 
     y: str | tuple[str, ...] | None
@@ -156,6 +158,7 @@ class NamedColumns:
     weights: str | None = None
     groups: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    covariates: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
@@ -170,7 +173,7 @@ class NamedColumns:
     def needed(self) -> tuple[str, ...]:
         """The names of all columns, each once."""
         p = self.prediction.needed if isinstance(self.prediction, FromColumns) else self.prediction
-        lists = (self.y, p, self.weights, self.others, self.groups)
+        lists = (self.y, p, self.weights, self.others, self.covariates, self.groups)
         return tuple(dict.fromkeys(name for names in lists for name in _as_tuple(names)))
 
     @property

@@ -171,4 +171,10 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
     refuse_where(bad, array, f"covariates ({name}) must not be missing", "Drop such rows, or give them a category")
     texts = np.array([str(value) for value in array[used].tolist()], dtype=object)
     labels, code = np.unique(texts, return_inverse=True)
+    if len(labels) > max(MAX_CATEGORIES, texts.size / 2):
+        raise InputError(
+            f"covariates ({name}) has {len(labels):,} different categories in {texts.size:,} rows, such as "
+            f"{shown(labels[0])} and {shown(labels[-1])}: most of them would have one row. Leave it out, group them "
+            f"into fewer (the {MAX_CATEGORIES - 1} most frequent are compared, the others are one), or pass numbers"
+        )
     return code.astype(np.float64), tuple(str(label) for label in labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from calibrant.ranking.draw_lags import MIN_ROWS
 
 DEPENDENT_P, DEPENDENT_TAU = 0.001, 1.2  # p-value below which, and τ above which, draws are called dependent
 MAX_DRAWS_COMPARED = 150_000  # numbers among draws of evenly spaced rows that are looked at for dependence and repeats
+LEAST_REACH = 1 - 1e-9  # M numbers from low to high have a standard deviation of at least (high - low)/√(2 (M - 1))
 FAR = 6.0  # standard deviations of the other members beyond which a member is far from all of them
 
 
@@ -151,14 +153,16 @@ def far_outcomes(y: FloatArray, draws: NDArray[Any], rank: NDArray[np.int64], nu
 
 def _far_draws(y: FloatArray, draws: NDArray[Any]) -> int:
     """Return how many draws lie beyond all other members of their row by more than 6 standard deviations of these."""
-    x = np.sort(np.concatenate([y[:, None], draws.astype(np.float64)], axis=1), axis=1)
+    M = draws.shape[1]
+    x = np.partition(np.concatenate([y[:, None], draws.astype(np.float64)], axis=1), (0, 1, M - 1, M), axis=1)
     count = 0
-    for last, gap, others in (
-        (x[:, -1], x[:, -1] - x[:, -2], x[:, :-1]),
-        (x[:, 0], x[:, 1] - x[:, 0], x[:, 1:]),
+    for last, gap, reach, others in (
+        (x[:, -1], x[:, -1] - x[:, -2], x[:, -2] - x[:, 0], x[:, :-1]),
+        (x[:, 0], x[:, 1] - x[:, 0], x[:, -1] - x[:, 1], x[:, 1:]),
     ):
         with np.errstate(over="ignore", invalid="ignore"):
-            far = (gap > 0) & (gap > FAR * others.std(axis=1, ddof=1))
+            near = np.flatnonzero((gap > 0) & (gap >= LEAST_REACH * FAR * reach / sqrt(2 * (M - 1))))  # <= FAR sd
+            far = near[gap[near] > FAR * others[near].std(axis=1, ddof=1)]
         count += int((last[far] != y[far]).sum())
     return count
 

@@ -20,7 +20,7 @@ from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.bands import check_band_level
+from calibrant.ranking.bands import BandTest, check_band_level
 from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
@@ -155,11 +155,15 @@ def explain(
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
     together = joint if joint is not None else _joint_of(rows, rng)
     pairs = None if joint is not None else _pairs_of(behind, rng)
-    pvalues = np.append(_pvalues(ranks), np.nan if together is None else _pvalues(_one_column(together))[0])
+    band = band_test(ranks)
+    of_whole = np.nan if together is None else _shown_pvalues(band_test(_one_column(together)))[0]
+    pvalues = np.append(_shown_pvalues(band), of_whole)
     adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
     rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
-    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind)
+    columns = found_columns(
+        ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind, band=band
+    )
     joint_p, pair_p = (None if np.isnan(p) else float(p) for p in adjusted[ranks.C :])
     return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 
@@ -171,12 +175,14 @@ def found_columns(
     *,
     outward: bool = False,
     draws: RankedDraws | None = None,
+    band: BandTest | None = None,
 ) -> list[RankedColumn]:
     """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
 
-    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks.
+    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `band` is the test
+    of these ranks, if it was made before.
     """
-    where = np.rint(band_test(ranks).where * (ranks.M + 1)).astype(np.int64)
+    where = np.rint((band or band_test(ranks)).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
     evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
     found = []
@@ -234,13 +240,13 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
         return tuple(values) if isinstance(values[0], str) else np.array(values, dtype=np.float64)
 
     few = ranks.n < MIN_ROWS_IN_WORDS
-    alone = all(column.passes for column in columns)
+    passes = [column.passes for column in columns]
     level = columns[0].level
-    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, alone)
+    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, passes)
     claims: list[Claim] = []
     if not few:
         claims += [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
-        claims += together_claims(together, ranks, level)
+        claims += together_claims(together, ranks, level, passes)
     return Explanation(
         sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
         failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
@@ -278,9 +284,9 @@ def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
     return found
 
 
-def _pvalues(ranks: Ranks) -> FloatArray:
-    """Return the exact p-values of the columns."""
-    return np.maximum(band_test(ranks).pvalue, SMALLEST_PVALUE)
+def _shown_pvalues(band: BandTest) -> FloatArray:
+    """Return the exact p-values of the columns, none below what is shown."""
+    return np.maximum(band.pvalue, SMALLEST_PVALUE)
 
 
 def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
@@ -12,11 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim
-from calibrant.core.words import confidence_words, limits_words, pvalue_words, round_down, round_up
+from calibrant.core.words import (
+    NAMED,
+    at_most_words,
+    confidence_words,
+    limits_words,
+    pvalue_words,
+    round_down,
+    round_up,
+)
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.column_claims import RankedColumn
 from calibrant.ranking.draw_evidence import FAR, DrawEvidence
-from calibrant.ranking.pair_dependence import RESAMPLES, Together
+from calibrant.ranking.pair_dependence import Together
 
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
 SAME_RANKS = "Bias that changes sign between rows makes the same ranks: split rows by a covariate"
@@ -60,37 +68,45 @@ def _adjusted_p(evidence: DrawEvidence) -> str:
     return f"adjusted {pvalue_words(evidence.dependence)}"
 
 
-def joint_sentence(together: Together, names: tuple[str, ...], level: float, alone: bool) -> tuple[str, str]:
-    """Return failure and sentence of all columns together; `alone`: every column passed. Empty if nothing was tested.
+def joint_sentence(together: Together, names: tuple[str, ...], level: float, passes: Sequence[bool]) -> tuple[str, str]:
+    """Return failure and sentence of all columns together; `passes`: of each column. Empty if nothing was tested.
 
-    >>> joint_sentence(Together(0.2), ("a", "b"), 0.95, alone=True)
+    >>> joint_sentence(Together(0.2), ("a", "b"), 0.95, (True, True))
     ('none', 'The joint ranks show no departure beyond chance (adjusted p = 0.200).')
     """
-    found, p = together.dependence, together.pvalue
+    found, p, alone = together.dependence, together.pvalue, all(passes)
     if p is None:
         return "", ""
-    if found is not None and together.pairs is not None and together.pairs <= 1 - level:
-        k = found.worst
-        pair = f"{names[found.first[k]]} and {names[found.second[k]]}"
-        more = "more" if found.outcomes[k] > found.members[k] else "less"
+    wrong = together.wrong_pairs(level, passes)
+    if found is not None and wrong:
+        pairs = [found.words(k, names, _pair_pvalue(together, k)) for k in wrong[:NAMED]]
         start = "Each variable is right alone, as far as these rows tell; " if alone else "Also, "
-        size = f"rank correlation {found.outcomes[k]:.2f} of the outcomes, {found.members[k]:.2f} of the draws"
-        p_words = _floor_words(together.pairs) if found.pvalue.min() <= 1 / (RESAMPLES + 1) else pvalue_words(p)
-        words = f"{start}{pair} go together {more} than stated ({size}; adjusted {p_words})."
-        return "dependence wrong", words
+        return "dependence wrong", f"{start}{'; '.join(pairs)}{more_pairs(len(wrong))}."
     if p > 1 - level:
         return kinds.NONE, f"The joint ranks show no departure beyond chance (adjusted {pvalue_words(p)})."
     uneven = f"joint ranks, adjusted {pvalue_words(p)}"
     if alone:
         words = "together they are, as wrong dependence makes them"
         return "dependence wrong", f"No single variable is off beyond chance; {words} ({uneven})."
-    words = "as errors of single variables make them: correct these first"
+    dependence = " and wrong dependence" * (together.pairs is not None and together.pairs <= 1 - level)
+    words = f"as errors of single variables{dependence} make them: correct single variables first"
     return kinds.OTHER, f"All variables together are off too, {words} ({uneven})."
 
 
-def _floor_words(p: float) -> str:
-    """Write a p-value that is as small as the number of redraws allows."""
-    return f"p at most {p:.3f}"
+def _pair_pvalue(together: Together, k: int) -> str:
+    p = together.adjusted(k)
+    at_floor = together.dependence is not None and together.dependence.at_floor(k)
+    return f"adjusted {at_most_words(p) if at_floor else pvalue_words(p)}"
+
+
+def more_pairs(number: int) -> str:
+    """Say how many pairs of so many are not named.
+
+    >>> more_pairs(4), more_pairs(5), more_pairs(6)
+    ('', '; the dependence of 1 more pair is wrong', '; the dependence of 2 more pairs is wrong')
+    """
+    left = number - NAMED
+    return f"; the dependence of {left:,} more pair{'s' * (left > 1)} is wrong" if left > 0 else ""
 
 
 def _calm(found: RankedColumn) -> str:

@@ -184,9 +184,11 @@ def outside_pvalue(counts: NDArray[np.int64]) -> float:
 
 def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[FamilyFit, bool]:
     """Return the fit with atoms at the ends if they are needed, and whether they are."""
-    rich = family.fit(atoms=True)
+    if outside_pvalue(counts) >= OUTSIDE_RATE:
+        return fit, False
+    rich = family.with_atoms(fit)
     gains = 2 * (rich.loglik - fit.loglik) > ATOMS_GAIN and rich.below + rich.above > LEAST_OUTSIDE
-    return (rich, True) if gains and outside_pvalue(counts) < OUTSIDE_RATE else (fit, False)
+    return (rich, True) if gains else (fit, False)
 
 
 def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from math import nan, sqrt
 from typing import NamedTuple
@@ -19,23 +20,78 @@ from calibrant.ranking.exchange_test import member_counts
 from calibrant.ranking.summary import Ranks
 
 RESAMPLES = 999
-MAX_PRODUCTS = 50_000_000  # of ranks: rows times pairs times exchanged members
+SMALLEST = 1 / (RESAMPLES + 1)  # p-value that so many exchanged sets can show
+MAX_RANKS = 50_000_000  # rows times coordinates times exchanged members
+MAX_COORDINATES = 60  # whose products of all exchanged sets are kept
 BLOCK = 1 << 21
+ROUNDING = 1e-12  # variance of ranks of one value
+PERFECT = 1 - 1e-9  # correlation from which two coordinates are the same
 
 
 class PairDependence(NamedTuple):
-    """Rank correlations of pairs of coordinates, among outcomes and among all members of the rows."""
+    """Rank correlations of pairs of coordinates, of outcomes and of all members of the rows."""
 
     first: NDArray[np.intp]  # (P,), coordinates
     second: NDArray[np.intp]
-    outcomes: FloatArray  # (P,), mean product of φ_1 of the two ranks of the outcome
-    members: FloatArray  # (P,), the same over the outcome and its draws
+    outcomes: FloatArray  # (P,), correlation over rows of the ranks of the outcome
+    members: FloatArray  # (P,), the same of the outcome and its draws
     pvalue: FloatArray  # (P,), each adjusted for all pairs
 
     @property
-    def worst(self) -> int:
-        """The pair that is farthest off."""
-        return int(np.argmax(np.abs(self.outcomes - self.members)))
+    def difference(self) -> FloatArray:
+        """By how much outcomes go together more than stated, (P,)."""
+        return self.outcomes - self.members
+
+    def name(self, k: int, names: Sequence[str]) -> str:
+        """Return what a pair is called."""
+        return f"{names[self.first[k]]} and {names[self.second[k]]}"
+
+    def at_floor(self, k: int) -> bool:
+        """Tell whether more exchanged sets could show a smaller p-value."""
+        return float(self.pvalue[k]) <= SMALLEST
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The pairs, clearest first."""
+        return np.lexsort((-np.abs(self.difference), self.pvalue))
+
+    def wrong(self, allowed: float, passes: Sequence[bool]) -> list[int]:
+        """Return the pairs with a p-value of at most `allowed`, clearest first, of coordinates that are right alone.
+
+        Ranks of a coordinate that is wrong have another correlation whatever its dependence on others is.
+        """
+        alone = np.asarray(passes, dtype=bool)
+        stated = (self.pvalue <= allowed) & alone[self.first] & alone[self.second]
+        return [k for k in self.order.tolist() if stated[k]]
+
+    def words(self, k: int, names: Sequence[str], p: str) -> str:
+        """Say how the coordinates of a pair go together; `p` is the adjusted p-value in words."""
+        seen, stated = float(self.outcomes[k]), float(self.members[k])
+        if seen + stated >= 0:
+            how = f"go together {'more' if seen > stated else 'less'}"
+        else:
+            how = f"go in opposite directions {'more' if seen < stated else 'less'}"
+        size = f"rank correlation {rounded(seen)} of the outcomes, {rounded(stated)} of the draws"
+        return f"{self.name(k, names)} {how} than stated ({size}; {p})"
+
+    def claim(self, k: int, names: Sequence[str], level: float, rows: int, pvalue: float) -> Claim:
+        """Return the claim that the coordinates of a pair go together more, or less, than stated."""
+        kind: ClaimKind = "above" if self.difference[k] > 0 else "below"
+        subject, size = Subject("pair", name=self.name(k, names)), float(self.difference[k])
+        return Claim(kind, subject, DEPENDENCE, size, level=level, rows=rows, test=EXCHANGED, pvalue=pvalue)
+
+
+DEPENDENCE = "dependence"
+EXCHANGED = "exchanged members"
+
+
+def rounded(correlation: float) -> str:
+    """Write a correlation with two decimals; one that rounds to zero has no sign.
+
+    >>> rounded(-0.004), rounded(-0.8)
+    ('0.00', '-0.80')
+    """
+    return f"{round(correlation, 2) + 0.0:.2f}"
 
 
 class Together(NamedTuple):
@@ -50,19 +106,31 @@ class Together(NamedTuple):
         """The smaller one; None if nothing was tested."""
         return min((p for p in (self.ranks, self.pairs) if p is not None), default=None)
 
+    def wrong_pairs(self, level: float, passes: Sequence[bool]) -> list[int]:
+        """Return the pairs that go together otherwise than stated, clearest first."""
+        found = self.dependence
+        return [] if found is None else found.wrong((1 - level) / self._factor, passes)
 
-def together_claims(together: Together, ranks: Ranks, level: float) -> list[Claim]:
-    """Return the claims on all coordinates together that tests support."""
-    claims, n = [], ranks.n
-    if together.dependence is not None and together.pairs is not None and together.pairs <= 1 - level:
-        found, k = together.dependence, together.dependence.worst
-        subject = Subject("whole", name=f"{ranks.names[found.first[k]]} and {ranks.names[found.second[k]]}")
-        seen, stated = float(found.outcomes[k]), float(found.members[k])
-        kind: ClaimKind = "above" if seen > stated else "below"
-        test, p = "exchanged members", together.pairs
-        claims.append(
-            Claim(kind, subject, "dependence", seen, level=level, rows=n, expected=stated, test=test, pvalue=p)
-        )
+    def adjusted(self, k: int) -> float:
+        """Return the p-value of a pair, adjusted for everything."""
+        assert self.dependence is not None
+        return min(1.0, self._factor * float(self.dependence.pvalue[k]))
+
+    @property
+    def _factor(self) -> float:
+        """What adjusts the p-values of pairs for the other tests."""
+        assert self.dependence is not None
+        assert self.pairs is not None
+        return self.pairs / float(self.dependence.pvalue.min())
+
+
+def together_claims(together: Together, ranks: Ranks, level: float, passes: Sequence[bool]) -> list[Claim]:
+    """Return the claims on all coordinates together that tests support; `passes` tells which are right alone."""
+    found, n = together.dependence, ranks.n
+    claims = []
+    for k in together.wrong_pairs(level, passes):
+        assert found is not None
+        claims.append(found.claim(k, ranks.names, level, n, together.adjusted(k)))
     if together.ranks is not None and together.ranks <= 1 - level:
         subject, p = Subject("whole"), together.ranks
         claims.append(Claim("description", subject, "joint_ranks", nan, rows=n, test="uniformity_test", pvalue=p))
@@ -71,33 +139,47 @@ def together_claims(together: Together, ranks: Ranks, level: float) -> list[Clai
 
 def is_affordable(n: int, M: int, D: int) -> bool:
     """Tell whether pairs of D coordinates, if there are any, are compared in about a second."""
-    return D > 1 and n * (D * (D - 1) // 2) * max(RESAMPLES, M) <= MAX_PRODUCTS
+    return 1 < D <= MAX_COORDINATES and n * D * max(RESAMPLES, M) <= MAX_RANKS
 
 
 def pair_dependence(given: RankedDraws, rng: np.random.Generator) -> PairDependence:
     r"""Compare the dependence of pairs of outcomes with that of their draws.
 
     With :math:`\varphi_1` of the rank of a member among all members of its row, the outcome and its draws,
+    :math:`\hat\rho_{de}` is the correlation over rows of :math:`\varphi_1(r_{id})` and :math:`\varphi_1(r_{ie})`, and
+    :math:`\rho_{de}` the same over all members. The statistic of a pair is
 
-    .. math:: T_{de} = \frac1n \sum_i \varphi_1(r_{id}) \varphi_1(r_{ie})
+    .. math:: T_{de} = |\operatorname{artanh} \hat\rho_{de} - \operatorname{artanh} \rho_{de}| .
 
-    less its mean over all members. If the outcome is one more draw, any member of a row could be the outcome:
-    T of random members has the same distribution, and so has the largest :math:`|T|` over pairs.
+    If the outcome is one more draw, any member of a row could be the outcome: T of random members has the same
+    distribution, and so has the largest T over pairs. Correlations, unlike mean products, are hardly changed by a shift
+    or a spread that is slightly wrong.
     """
     n, M, D = given.draws.shape
     first, second = (np.array(side, np.intp) for side in zip(*combinations(range(D), 2), strict=True))
-    P = first.size
-    outcomes, members, exchanged = np.zeros(P), np.zeros(P), np.zeros((RESAMPLES, P))
-    for part in chunks(n, max(1, BLOCK // (P * max(RESAMPLES, M + 1)))):
+    total, products = np.zeros((RESAMPLES + 1, D)), np.zeros((RESAMPLES + 1, D, D))  # of the outcome, then exchanged
+    members = np.zeros((D, D))
+    for part in chunks(n, max(1, BLOCK // (D * max(RESAMPLES, M + 1)))):
         less, equal = member_counts(given.y[part], given.draws[part], given.dtype)  # (r, D, M + 1)
         phi = (less + equal / 2 - M / 2) / sqrt(((M + 1) ** 2 - 1) / 12)
-        products = phi[:, first] * phi[:, second]  # (r, P, M + 1)
-        outcomes += products[:, :, 0].sum(axis=0)
-        members += products.mean(axis=2).sum(axis=0)
-        chosen = rng.integers(M + 1, size=(len(less), RESAMPLES))
-        for row, places in zip(products, chosen, strict=True):
-            exchanged += row[:, places].T
-    T = np.abs(outcomes - members)
-    largest = np.abs(exchanged - members).max(axis=1)
-    extreme = (largest[:, None] >= T * (1 - TIE)).sum(axis=0)
-    return PairDependence(first, second, outcomes / n, members / n, np.asarray(resampled_pvalue(extreme, RESAMPLES)))
+        members += np.einsum("rdm,rem->de", phi, phi) / (M + 1)  # their mean is 0
+        chosen = rng.integers(M + 1, size=(len(phi), RESAMPLES))
+        places = np.concatenate([np.zeros((len(phi), 1), chosen.dtype), chosen], axis=1)
+        each = np.take_along_axis(phi, places[:, None, :], axis=2)  # (r, D, B + 1)
+        each = np.ascontiguousarray(each.transpose(2, 1, 0))
+        total += each.sum(axis=2)
+        products += each @ each.transpose(0, 2, 1)
+    mean = total / n
+    seen = _correlations(products / n - mean[:, :, None] * mean[:, None, :])[:, first, second]
+    stated = _correlations(members / n)[first, second]
+    T = np.abs(np.arctanh(seen) - np.arctanh(stated))
+    largest = T[1:].max(axis=1)
+    extreme = (largest[:, None] >= T[0] * (1 - TIE) - TIE).sum(axis=0)
+    return PairDependence(first, second, seen[0], stated, np.asarray(resampled_pvalue(extreme, RESAMPLES)))
+
+
+def _correlations(covariance: FloatArray) -> FloatArray:
+    """Return correlations (.., D, D); 0 of coordinates that do not vary."""
+    variance = np.diagonal(covariance, axis1=-2, axis2=-1)
+    scale = np.sqrt(np.where(variance > ROUNDING, variance, np.inf))
+    return np.asarray(np.clip(covariance / (scale[..., :, None] * scale[..., None, :]), -PERFECT, PERFECT))

@@ -19,8 +19,10 @@ from calibrant.ranking.counting import Ranked, marginal_ranks
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.density_ranks import ENERGY_RANKS
 from calibrant.ranking.distance_ranks import TARP_RANKS
-from calibrant.ranking.effects import band_test
+from calibrant.ranking.draw_evidence import RankedDraws
+from calibrant.ranking.effects import band_test, stream_after_ties
 from calibrant.ranking.failures import NormalErrors, normal_errors
+from calibrant.ranking.pair_dependence import RESAMPLES, SMALLEST, PairDependence, is_affordable, pair_dependence
 from calibrant.ranking.quantities import ranked_by
 from calibrant.ranking.relation import Relation, relation
 from calibrant.ranking.row_order import in_content_order
@@ -29,6 +31,7 @@ from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.vector_ranks import JOINT_RANKS
 from calibrant.ranking.verbs import RankEntry
 
+FITTED = "distance to a fit on the covariates"
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
 
@@ -44,10 +47,17 @@ class RankCheck(NamedTuple):
     conditional: bool = False  # it uses what was known of each row
     quantity: bool = False  # it ranks a quantity that the user asked for
     relation: Relation | None = None  # what the test of ranks against covariates found
+    pairs: PairDependence | None = None  # what the comparison of pairs of coordinates found
+    smallest: float = 0.0  # p-value that redraws can show
 
     def adjusted(self, tests: int) -> float:
         """Return the p-value that allows for so many checks."""
         return min(1.0, tests * self.pvalue)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether more redraws could show a smaller p-value."""
+        return self.pvalue <= self.smallest
 
     def measurement(self, tests: int) -> Measurement:
         """Return the check as a line of the table, with the adjusted p-value that the verdict rests on."""
@@ -102,6 +112,27 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     return checks, missing
 
 
+def pair_checks(draws: RankedDraws | None, setting: Setting) -> tuple[list[RankCheck], list[str]]:
+    """Return the comparison of the dependence of pairs of coordinates with that of their draws, or why there is none.
+
+    Rows are in the order of their content: members are drawn in it.
+    """
+    if draws is None or draws.draws.shape[2] < 2:
+        return [], []
+    if not is_affordable(*draws.draws.shape):
+        return [], ["Pairs of coordinates are not compared: there are too many rows and coordinates."]
+    found = pair_dependence(draws, stream_after_ties(setting.rng))
+    worst = int(found.order[0])
+    method = f"correlation of ranks of the outcome less that of all members, {RESAMPLES} sets of exchanged members"
+    of = "two coordinates" if found.pvalue.size == 1 else f"{found.pvalue.size:,} pairs of coordinates"
+    label = f"largest difference between rank correlations of outcomes and draws, of {of}"
+    value, p = float(found.difference[worst]), float(found.pvalue[worst])
+    return [RankCheck(PAIRS, label, None, value, p, method, pairs=found, smallest=SMALLEST)], []
+
+
+PAIRS = "pair_dependence"
+
+
 def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]:
     """Return the band test of each quantity that was asked for."""
     if setting.quantity is None:
@@ -138,7 +169,17 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
         test = found.found
         label = "ranks against covariates"
         checks.append(
-            RankCheck(CONDITIONAL, label, None, test.statistic, test.pvalue, test.method, True, relation=found)
+            RankCheck(
+                CONDITIONAL,
+                label,
+                None,
+                test.statistic,
+                test.pvalue,
+                test.method,
+                True,
+                relation=found,
+                smallest=test.details["smallest possible"],
+            )
         )
         if not found.searched_boxes:
             missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
@@ -146,7 +187,8 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
         missing.append(f"Ranks are not compared with covariates: {reason}.")
     if is_finite:
         try:
-            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.numbers))
+            label = f"ranks by {FITTED}"
+            checks.append(_check(TARP_RANKS, label, rows, setting, covariates=x.pooled.numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing

@@ -8,6 +8,7 @@ not only if limits miss the truth, so test and limits of a coordinate use the sa
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ import numpy as np
 from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.words import pvalue_words
+from calibrant.core.words import at_most_words, pvalue_words
 from calibrant.ranking.column_claims import RankedColumn, Rates
 from calibrant.ranking.coverage_error import coverage_errors
+from calibrant.ranking.pair_dependence import DEPENDENCE, PairDependence
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
 
@@ -65,9 +67,40 @@ class Checks(NamedTuple):
         """Tell whether a check rejects, given all others."""
         return check.adjusted(self.tests) <= 1 - self.setting.level
 
-    def pvalue(self, p: float) -> str:
-        """Return an adjusted p-value in words."""
-        return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{pvalue_words(p)}"
+    def pvalue(self, p: float, *, at_floor: bool = False) -> str:
+        """Return an adjusted p-value in words; redraws cannot show a smaller one than that at their floor."""
+        words = at_most_words(p) if at_floor else pvalue_words(p)
+        return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{words}"
+
+
+class WrongPairs(NamedTuple):
+    """The pairs of coordinates that go together otherwise than stated, clearest first."""
+
+    found: PairDependence
+    pairs: list[int]
+    checks: Checks
+
+    @classmethod
+    def of(cls, checks: Checks, passes: Sequence[bool]) -> WrongPairs | None:
+        """Return those of coordinates that are right alone; None if there are none."""
+        for check in checks.joint:
+            pairs = [] if check.pairs is None else check.pairs.wrong(checks.rate, passes)
+            if check.pairs is not None and pairs:
+                return cls(check.pairs, pairs, checks)
+        return None
+
+    def claims(self) -> list[Claim]:
+        """Return a claim for each pair."""
+        ranks, level = self.checks.ranks, self.checks.setting.level
+        return [self.found.claim(k, ranks.names, level, ranks.n, self._adjusted(k)) for k in self.pairs]
+
+    def words(self, k: int) -> str:
+        """Say how a pair goes together."""
+        p = self.checks.pvalue(self._adjusted(k), at_floor=self.found.at_floor(k))
+        return self.found.words(k, self.checks.ranks.names, p)
+
+    def _adjusted(self, k: int) -> float:
+        return min(1.0, self.checks.tests * float(self.found.pvalue[k]))
 
 
 class DrawError(NamedTuple):
@@ -97,16 +130,21 @@ def draw_error(checks: Checks) -> DrawError:
     return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
 
 
-def main_claim(error: DrawError, found: Outcome, checks: Checks) -> Claim:
-    """Return the claim of the outcome: on the size of the error, or on covariates if only these show an error."""
+def main_claim(error: DrawError, found: Outcome, checks: Checks, wrong: WrongPairs | None = None) -> Claim:
+    """Return the claim of the outcome: on the size of the error, or on covariates or pairs if only these show one."""
     first = min(checks.all, key=lambda check: check.pvalue)
-    only_related = found.status == "miscalibrated" and error.low == 0
+    has_size = found.status != "miscalibrated" or error.low > 0
+    subject, quantity = ALL_ROWS, "coverage_error"
+    if not has_size:
+        subject, quantity = (COVARIATES, "relation") if first.conditional else (WHOLE, DEPENDENCE)
+    if not has_size and first.pairs is not None and wrong is not None:
+        subject = wrong.claims()[0].subject
     return Claim(
         found.status,
-        COVARIATES if only_related else ALL_ROWS,
-        "relation" if only_related else "coverage_error",
-        first.statistic if only_related else error.estimate,
-        *((math.nan, math.nan) if only_related else (error.low, error.high)),
+        subject,
+        quantity,
+        error.estimate if has_size else first.statistic,
+        *((error.low, error.high) if has_size else (math.nan, math.nan)),
         level=checks.setting.level,
         rows=checks.ranks.n,
         tolerance=found.tolerance,
@@ -133,26 +171,31 @@ def coverage_claim(column: RankedColumn, subject: Subject, checks: Checks) -> tu
     return (Claim(kind, subject, "coverage", estimate, low, high, level, n, nominal, test=test),)
 
 
-def check_claims(checks: Checks) -> list[Claim]:
-    """Return the claims of the checks of the whole and of covariates that reject, after the regions that these name."""
+def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:
+    """Return the claims of the checks of the whole and of covariates that reject, after pairs and regions they name."""
     level, n = checks.setting.level, checks.ranks.n
+    pairs = [] if wrong is None else wrong.claims()
     regions = [
         claim
         for check in checks.conditional
         if check.relation is not None and checks.rejects(check)
         for claim in check.relation.claims()
     ]
-    return regions + [
-        Claim(
-            "miscalibrated",
-            COVARIATES if check.conditional else WHOLE,
-            check.name,
-            check.statistic,
-            level=level,
-            rows=n,
-            test=check.label,
-            pvalue=check.adjusted(checks.tests),
-        )
-        for check in checks.all[1:]
-        if checks.rejects(check)
-    ]
+    return (
+        pairs
+        + regions
+        + [
+            Claim(
+                "miscalibrated",
+                COVARIATES if check.conditional else WHOLE,
+                check.name,
+                check.statistic,
+                level=level,
+                rows=n,
+                test=check.label,
+                pvalue=check.adjusted(checks.tests),
+            )
+            for check in checks.all[1:]
+            if checks.rejects(check) and not (check.pairs is not None and pairs)
+        ]
+    )

@@ -22,6 +22,7 @@ from calibrant.ranking.effects import bin_counts, rank_bins
 
 LARGEST_LOG_SPREAD = math.log(20.0)  # ranks cannot tell factors of the spread beyond 20 and 1/20 apart
 LARGEST_SHIFT = 10.0  # nor shifts beyond it
+BOUNDS = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
 MAX_CELLS = 1000  # more ranks are counted in so many cells
 REACH = 9.5  # where Φ(-t) is 1e-21
 LARGEST_STEP = 0.05  # between the points of the integral: the trapezoidal rule is right to 1e-8 for s = 1/20
@@ -138,14 +139,20 @@ class RankFamily:
         self.n = float(self.counts.sum())
         self.free = (True, self.M > 1)  # one draw tells nothing of the spread
 
-    def fit(self, *, atoms: bool = False) -> FamilyFit:
-        """Return the most likely member, with atoms at the ends where they are positive if `atoms`."""
-        found = [self._fit((False, False), self._start())]
-        if atoms and self.M >= DRAWS_FOR_ATOMS and self.counts[1:-1].any():
-            start = found[0].a, found[0].log_s
-            tried = [self._fit(sides, start) for sides in ((True, True), (True, False), (False, True))]
-            found += [one for one in tried if min(one.below, one.above) >= 0]
-        return max(found, key=lambda one: one.loglik)
+    def fit(self) -> FamilyFit:
+        """Return the most likely member without atoms."""
+        return self._fit((False, False), self._start())
+
+    def with_atoms(self, fit: FamilyFit) -> FamilyFit:
+        """Return the most likely member with atoms at the ends where they are positive, or `fit`, that without."""
+        if self.M < DRAWS_FOR_ATOMS or not self.counts[1:-1].any():
+            return fit
+        start = fit.a, fit.log_s
+        both = self._fit((True, True), start)
+        if min(both.below, both.above) >= 0:  # no member with one atom is more likely
+            return max(fit, both, key=lambda one: one.loglik)
+        tried = [self._fit(sides, start) for sides in ((True, False), (False, True))]
+        return max([fit, *(one for one in tried if min(one.below, one.above) >= 0)], key=lambda one: one.loglik)
 
     def chances(self, fit: FamilyFit) -> FloatArray:
         """Return the probabilities of the ranks, or of the cells in which they are counted."""
@@ -157,14 +164,22 @@ class RankFamily:
     def limits(self, fit: FamilyFit, rate: float) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return profile-likelihood limits of a and of log s with this error rate; infinite if they are not reached."""
         reach = normal_quantile(1 - rate / 2)
-        both = [tuple(self._limit(fit, k, reach, side) for side in (-1, 1)) for k in (0, 1)]
+        best = np.array([fit.a, fit.log_s])
+        value, _, information = self._value(best, fit.atoms)
+        at = _Maximum(best, value, information, fit.atoms)
+        both = [tuple(self._limit(at, k, reach, side) for side in (-1, 1)) for k in (0, 1)]
         return both[0], both[1]  # type: ignore[return-value]
 
     def _start(self) -> tuple[float, float]:
         from scipy.special import ndtri
 
-        place = float((np.arange(self.counts.size) + 0.5) @ self.counts / self.n / self.counts.size)
-        return math.sqrt(2) * float(ndtri(min(max(place, 0.01), 0.99))), 0.0
+        u = (np.arange(self.counts.size) + 0.5) / self.counts.size
+        place = float(u @ self.counts / self.n)
+        spread = 0.0
+        if self.free[1] and 0.2 < place < 0.8:  # Var u = arcsin(s²/(1 + s²))/2π where a = 0
+            share = math.sin(2 * math.pi * min(float((u - place) ** 2 @ self.counts / self.n), 0.24))
+            spread = min(max(0.5 * math.log(max(share, 1e-3) / (1 - min(share, 0.99))), -1.0), 1.0)
+        return math.sqrt(1 + math.exp(2 * spread)) * float(ndtri(min(max(place, 0.01), 0.99))), spread
 
     def _fit(self, atoms: tuple[bool, bool], start: tuple[float, float]) -> FamilyFit:
         theta, loglik = self._climb(np.array(start), atoms, self.free)
@@ -177,8 +192,7 @@ class RankFamily:
         # the likelihood of ranks given that they are not at an atom, and that of being there
         known = sum(_xlogx(share[end]) for end, used in left if used)
         total = loglik + self.n * (known + (_xlogx(1 - outside) if any(atoms) else 0.0))
-        bounds = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
-        inside = bool((np.abs(theta) < bounds * (1 - 1e-9)).all())
+        inside = bool((np.abs(theta) < BOUNDS * (1 - 1e-9)).all())
         return FamilyFit(float(theta[0]), float(theta[1]), float(below), float(above), float(total), atoms, inside)
 
     def _value(self, theta: FloatArray, atoms: tuple[bool, bool]) -> tuple[float, FloatArray, FloatArray]:
@@ -195,16 +209,18 @@ class RankFamily:
     def _climb(
         self, theta: FloatArray, atoms: tuple[bool, bool], free: tuple[bool, bool], end: float = CONVERGED
     ) -> tuple[FloatArray, float]:
-        """Maximise over the free parameters by scoring, with halved steps where that goes too far."""
-        bounds = np.array([LARGEST_SHIFT, LARGEST_LOG_SPREAD])
-        use = np.flatnonzero(free)
+        """Maximise over the free parameters by scoring, with halved steps where that goes too far.
+
+        A step that would gain less than `end`, by the quadratic approximation, is not taken.
+        """
         value, score, information = self._value(theta, atoms)
-        for _ in range(NEWTON_STEPS if use.size else 0):
-            local = information[np.ix_(use, use)] + 1e-9 * np.eye(use.size)
-            step = np.zeros(2)
-            step[use] = np.clip(np.linalg.solve(local, score[use]), -2, 2)
+        for _ in range(NEWTON_STEPS):
+            outward = (np.abs(theta) >= BOUNDS) & (theta * score > 0)  # these stay at their bound
+            step = _scoring_step(score, information, np.array(free) & ~outward)
+            if 0.5 * float(score @ step) < end:
+                break
             for _ in range(SEARCH_STEPS):
-                moved = np.clip(theta + step, -bounds, bounds)
+                moved = np.clip(theta + step, -BOUNDS, BOUNDS)
                 new = self._value(moved, atoms)
                 if new[0] >= value:
                     break
@@ -217,43 +233,72 @@ class RankFamily:
                 break
         return theta, value
 
-    def _limit(self, fit: FamilyFit, k: int, reach: float, side: int) -> float:
-        """Return where the signed root of the deviance of parameter k reaches `reach` on one side."""
+    def _limit(self, at: _Maximum, k: int, reach: float, side: int) -> float:
+        """Return where the signed root of the deviance of parameter k reaches `reach` on one side.
+
+        The root is nearly c d + e d² at the distance d from the maximum: c is known there, e after one step.
+        """
         if not self.free[k]:
             return math.nan
-        best = np.array([fit.a, fit.log_s])
-        top, _, information = self._value(best, fit.atoms)
-        free = (False, self.free[1]) if k == 0 else (True, False)
-        bound = LARGEST_SHIFT if k == 0 else LARGEST_LOG_SPREAD
-        se = 1 / math.sqrt(max(information[k, k], 1e-6))
-
-        def root(at: float, near: FloatArray) -> tuple[float, FloatArray]:
-            start = near.copy()
-            start[k] = at
-            theta, value = self._climb(start, fit.atoms, free, NEAR)
-            return math.sqrt(max(0.0, 2 * (top - value))), theta
-
-        low, low_root, theta = float(best[k]), 0.0, best
-        high, high_root = low, 0.0
-        step = reach * se
-        while high_root < reach:  # outward until the root is reached
-            if abs(high) >= bound and side * high > 0:
-                return side * math.inf
-            low, low_root = high, high_root
-            high = max(-bound, min(bound, high + side * step))
-            high_root, theta = root(high, theta)
-            step *= 1.5
-        for _ in range(SEARCH_STEPS):
-            share = (reach - low_root) / (high_root - low_root)
-            at = low + min(0.98, max(0.02, share)) * (high - low)
-            value, theta = root(at, theta)
-            if abs(value - reach) < 1e-4 * reach:
-                return at
-            if value < reach:
-                low, low_root = at, value
+        best, se, bound = float(at.theta[k]), at.error(k, self.free), (LARGEST_SHIFT, LARGEST_LOG_SPREAD)[k]
+        low, high = (best, 0.0), None
+        place, theta = best + side * reach * se, at.theta
+        for step in range(2 * SEARCH_STEPS):
+            place = max(-bound, min(bound, place))
+            root, theta = self._root(at, k, place, theta)
+            if abs(root - reach) < 1e-4 * reach:
+                return place
+            if root < reach:
+                if abs(place) >= bound and side * place > 0:
+                    return side * math.inf
+                low = (place, root)
             else:
-                high, high_root = at, value
-        return high
+                high = (place, root)
+            if step == 0:
+                d = abs(place - best)
+                e = (root - d / se) / (d * d)
+                place = best + side * 2 * reach / (1 / se + math.sqrt(max(1 / se**2 + 4 * e * reach, 0.0)))
+            elif high is None:
+                place = low[0] + 2 * (low[0] - best) * max((reach - low[1]) / max(low[1], 1e-9), 0.1)
+            else:
+                share = (reach - low[1]) / (high[1] - low[1]) if step % 2 else 0.5
+                place = low[0] + min(0.98, max(0.02, share)) * (high[0] - low[0])
+        return place if high is None else high[0]
+
+    def _root(self, at: _Maximum, k: int, place: float, near: FloatArray) -> tuple[float, FloatArray]:
+        """Return the root of the deviance where parameter k is at a place, and the most likely parameters there."""
+        free = (False, self.free[1]) if k == 0 else (self.free[0], False)
+        start = near.copy()
+        start[1 - k] += at.slope(k, self.free) * (place - near[k])
+        start[k] = place
+        theta, value = self._climb(np.clip(start, -BOUNDS, BOUNDS), at.atoms, free, NEAR)
+        return math.sqrt(max(0.0, 2 * (at.value - value))), theta
+
+
+class _Maximum(NamedTuple):
+    """The maximum of the likelihood, from where limits are looked for."""
+
+    theta: FloatArray  # a and log s
+    value: float
+    information: FloatArray  # (2, 2)
+    atoms: tuple[bool, bool]
+
+    def slope(self, k: int, free: tuple[bool, bool]) -> float:
+        """By how much the most likely other parameter changes where parameter k does."""
+        other = 1 - k
+        return -float(self.information[0, 1] / max(self.information[other, other], 1e-6)) if free[other] else 0.0
+
+    def error(self, k: int, free: tuple[bool, bool]) -> float:
+        """Return the standard error of parameter k."""
+        left = self.information[k, k] + self.slope(k, free) * self.information[0, 1]
+        return 1 / math.sqrt(max(float(left), 1e-6))
+
+
+def _scoring_step(score: FloatArray, information: FloatArray, free: NDArray[np.bool_]) -> FloatArray:
+    """Return the step of the free parameters to where the score is 0 in the quadratic approximation."""
+    local = information + 1e-9 * np.eye(2)
+    step = np.linalg.solve(local, score) if free.all() else np.where(free, score / np.diagonal(local), 0.0)
+    return np.asarray(np.clip(step, -2, 2))
 
 
 def _xlogx(x: float) -> float:

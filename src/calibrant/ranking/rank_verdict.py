@@ -13,13 +13,15 @@ from calibrant.ranking.column_claims import RankedColumn, column_claims
 from calibrant.ranking.coverage_error import kuiper_quantile
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.explain import subject_of
-from calibrant.ranking.explain_words import draws_words, sentence, visible_words
+from calibrant.ranking.explain_words import draws_words, more_pairs, sentence, visible_words
 from calibrant.ranking.failures import POWER
-from calibrant.ranking.rank_checks import RankCheck
+from calibrant.ranking.pair_dependence import DEPENDENCE
+from calibrant.ranking.rank_checks import FITTED, RankCheck
 from calibrant.ranking.rank_claims import (
     COVARIATES,
     Checks,
     DrawError,
+    WrongPairs,
     check_claims,
     coverage_claim,
     main_claim,
@@ -38,11 +40,12 @@ def sample_verdict(columns: list[RankedColumn], checks: Checks, error: DrawError
     high = math.nan if relation else error.high
     found = outcome(error.low, high, rejected=rejected, tolerance=checks.setting.tolerance)
     worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
-    main = main_claim(error, found, checks)
+    wrong = WrongPairs.of(checks, [column.passes for column in columns])
+    main = main_claim(error, found, checks, wrong)
     coverage = coverage_claim(columns[worst], subject_of(checks.ranks, worst), checks)
     of_columns = [column_claims(column, subject_of(checks.ranks, c)) for c, column in enumerate(columns)]
-    claims = (main, *coverage, *(claim for found in of_columns for claim in found), *check_claims(checks))
-    words = _Words(error, found, rejected, relation, checks, columns, main, coverage)
+    claims = (main, *coverage, *(claim for found in of_columns for claim in found), *check_claims(checks, wrong))
+    words = _Words(error, found, rejected, relation, checks, columns, main, coverage, wrong)
     return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance)
 
 
@@ -57,19 +60,29 @@ class _Words(NamedTuple):
     columns: list[RankedColumn]
     main: Claim
     coverage: tuple[Claim, ...]
+    wrong: WrongPairs | None
 
     def headline(self) -> str:
         """Return the size of the error and the outcome."""
         ending = self._ending()
         if self.main.subject == COVARIATES:
             return f"These draws are not calibrated: {RELATION} ({self._pvalue()})."
+        if self.main.quantity == DEPENDENCE:
+            how = (
+                self.wrong.words(self.wrong.pairs[0]) if self.wrong else f"their dependence is wrong ({self._pvalue()})"
+            )
+            return f"These draws are not calibrated: {how}."
+        related = any(check.relation is not None and self.checks.rejects(check) for check in self.checks.conditional)
+        if self.error.name == FITTED and related and self.found.status == "miscalibrated":
+            return f"These draws are {ending}: {RELATION}."
         if self.found.status == "cannot tell" and self._few_rows():
             return f"{ending[0].upper()}{ending[1:]}."
         size = self._coverage_words(self.coverage[0]) if self._shows_coverage() else self._size_words()
         return f"{size}: {ending}."
 
     def _pvalue(self) -> str:
-        return self.checks.pvalue(1.0 if self.main.pvalue is None else self.main.pvalue)
+        first = min(self.checks.all, key=lambda check: check.pvalue)
+        return self._in_words(first)
 
     def _few_rows(self) -> bool:
         return self.checks.ranks.n < MIN_ROWS_IN_WORDS
@@ -103,6 +116,9 @@ class _Words(NamedTuple):
         limits = f"({level_percent(self.checks.setting.level)} limits: {low} to {high})"
         if self.checks.ranks.M == 1:
             return f"Outcomes fall below their only draw {by} they should {limits}"
+        if self.error.name == FITTED:
+            ranges = "Between two quantiles of the draws' distances from what the covariates predict"
+            return f"{ranges}, the outcome's distance lies up to {by} it should {limits}"
         of = f" of {Subject('coordinate', name=self.error.name)}" if self.error.name else ""
         where = f" by {self.error.name}" if self.error.joint else of
         contain = "contain the outcome up to"
@@ -156,13 +172,28 @@ class _Words(NamedTuple):
 
     def _of_whole(self) -> list[str]:
         off = [check for check in self.checks.joint if self.checks.rejects(check) and not check.quantity]
+        if self.wrong is not None:
+            off = [check for check in off if check.pairs is None]
         quantities = [check for check in self.checks.joint if self.checks.rejects(check) and check.quantity]
         words = f"Outcomes do not fall evenly among their draws: {self._listed(quantities)}."
-        return [*self._of_joint(off), *([words] if quantities else [])]
+        return [*self._of_pairs(), *self._of_joint(off), *([words] if quantities else [])]
+
+    def _of_pairs(self) -> list[str]:
+        """Return the sentence on pairs of coordinates; what the headline says is not said again."""
+        if self.wrong is None:
+            return []
+        named = self.wrong.pairs[:NAMED]
+        start = "Each coordinate is right alone, as far as these rows tell" if self._coordinates_pass() else "Also"
+        is_said = self.main.subject.kind == "pair"
+        pairs = [self.wrong.words(k) for k in named[is_said:]]
+        text = "; ".join([start, *pairs]) + more_pairs(len(self.wrong.pairs))
+        return [f"{text}."]
 
     def _of_joint(self, off: list[RankCheck]) -> list[str]:
         if not off:
             return []
+        if self.wrong is not None and self._coordinates_pass():
+            return [f"Ranks of the whole show a wrong dependence too ({self._listed(off)})."]
         if self._coordinates_pass() and not self.checks.ranks.single:
             together = "together they are, as wrong dependence makes them"
             return [f"No single coordinate is off beyond chance; {together} ({self._listed(off)})."]
@@ -174,7 +205,7 @@ class _Words(NamedTuple):
         for check in self.checks.conditional:
             p, rejects = self._listed([check]), self.checks.rejects(check)
             if check.relation is not None:
-                found.append(check.relation.sentence(p, check.adjusted(self.checks.tests), rejects=rejects))
+                found.append(check.relation.sentence(p, rejects=rejects))
             elif rejects and self._coordinates_pass():
                 found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
             elif rejects:
@@ -185,9 +216,10 @@ class _Words(NamedTuple):
         return all(column.passes for column in self.columns)
 
     def _listed(self, checks: list[RankCheck]) -> str:
-        return " and ".join(
-            f"{check.label}, {self.checks.pvalue(check.adjusted(self.checks.tests))}" for check in checks
-        )
+        return " and ".join(f"{check.label}, {self._in_words(check)}" for check in checks)
+
+    def _in_words(self, check: RankCheck) -> str:
+        return self.checks.pvalue(check.adjusted(self.checks.tests), at_floor=check.at_floor)
 
     def _visible(self) -> str:
         """Say what would have been found."""

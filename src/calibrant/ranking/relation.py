@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +11,6 @@ import numpy as np
 from calibrant.core.claims import Claim, Subject
 from calibrant.core.findings import Figure, Setting
 from calibrant.core.results import TestResult
-from calibrant.core.words import round_up
 from calibrant.ranking.conditional_map import MapOptions, map_of
 from calibrant.ranking.conditional_regions import Region
 from calibrant.ranking.conditional_test import CONDITIONAL_TEST, ConditionalOptions
@@ -68,10 +66,8 @@ class Relation(NamedTuple):
             for region in self.regions
         ]
 
-    def sentence(self, p: str, adjusted: float, *, rejects: bool) -> str:
+    def sentence(self, p: str, *, rejects: bool) -> str:
         """Return the line on covariates, printed whatever else was found; `p` is the adjusted p-value in words."""
-        if self.found.pvalue <= self.found.details["smallest possible"]:
-            p = re.sub(r"p = \S+", f"p at most {round_up(adjusted, 3):g}", p)  # more redraws could show a smaller one
         if rejects and self.regions:
             first = self.regions[0].text
             return f"{first[0].upper()}{first[1:]} ({p}): {RELATION}."
@@ -82,10 +78,11 @@ class Relation(NamedTuple):
 
     def _visible(self) -> str:
         visible = float(self.found.details["visible"])
-        if math.isnan(visible):
+        if not math.isfinite(visible):
             return ""
         up = math.ceil(round(100 * visible, 6)) / 100
-        return f"; a bias of {up:.2f} predictive sd in half of the rows would have been found at least 4 times in 5"
+        half = "in half of the rows, set apart by one covariate,"
+        return f"; a bias of {up:.2f} predictive sd {half} would have been found at least 4 times in 5"
 
 
 def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relation:

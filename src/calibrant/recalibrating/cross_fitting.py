@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.core.catalogue import find
 from calibrant.core.kinds import part_of
-from calibrant.errors import CalibrantError, NotApplicableError
+from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import SetRows
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Fold, Numbers
 from calibrant.recalibrating.gain_limits import Units
@@ -26,6 +28,8 @@ IDENTITY = "identity"
 def scores_before(data: CalibrationRows, options: FitOptions) -> FloatArray:
     """Return the score of each row as it was predicted; probabilities are limited by clip= first, as in the map."""
     c = options.clip
+    if data.kind == "sets":
+        return _place_scores(data.rows, np.arange(data.columns))
     if c is None:
         return _row_scores(data, options)
     P = data.prediction
@@ -38,6 +42,8 @@ def scores_after(found: Recalibration, data: CalibrationRows, options: FitOption
     if found.method == IDENTITY:
         return scores_before(data, options)
     parameters = found.of_rows(data.group)
+    if data.kind == "sets":
+        return _place_scores(data.rows, np.atleast_1d(parameters["column"]).astype(np.intp))
     if options.score == "log" and found.rule.log_scores is not None:
         return np.asarray(found.rule.log_scores(parameters, data.rows, found.options))
     return _row_scores(data.predicting(found.rule.apply(parameters, data.prediction, found.options)), options)
@@ -51,6 +57,23 @@ def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
     given = {"fair": True} if data.kind == "samples" else {}
     scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.parse(given)), dtype=np.float64)
     return scores if scores.ndim == 1 else scores.mean(axis=1)
+
+
+def _place_scores(rows: SetRows, column: NDArray[np.intp]) -> FloatArray:
+    """Return the quantile score of the place of the outcome among nested sets, the mean over levels, (n,).
+
+    Sets have no proper score of their own. The place is that of the first set that contains the outcome, L if none
+    does; the set of level τ states a quantile τ of it. `column` is the set that is used for each level, L the full one.
+    """
+    levels = rows.prediction.levels
+    if levels is None:
+        raise InputError("sets without a nominal level cannot be recalibrated; pass Sets(mask, level)")
+    order = np.argsort(levels)
+    hits = rows.covered[:, order]
+    place = np.where(hits.any(axis=1), hits.argmax(axis=1), levels.size)
+    stated = np.append(np.argsort(order), levels.size)[column]
+    apart = place[:, None] - stated
+    return np.asarray(np.maximum(levels * apart, (levels - 1) * apart).mean(axis=1))
 
 
 def used_by(method: str, data: CalibrationRows, options: FitOptions) -> FitOptions:

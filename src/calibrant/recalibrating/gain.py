@@ -300,8 +300,10 @@ def _limits(
     if data.count is None:
         rows = predicted[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
         said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
-    if options.score == "log" and data.kind in ("binary", "classes"):
-        said.append("Use more rows, limit probabilities with clip=, or use score='brier'")
+    of_probabilities = options.score == "log" and data.kind in ("binary", "classes")
+    said.append(
+        "Use more rows, limit probabilities with clip=, or use score='brier'" if of_probabilities else "Use more rows"
+    )
     return -math.inf, math.inf, said
 
 

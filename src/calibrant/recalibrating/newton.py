@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -12,11 +13,12 @@ from calibrant.inputs.arrays import FloatArray
 
 GRADIENT = 1e-10  # largest component of the gradient that an optimum may have
 STEP = 1e-12  # relative step at which the parameters are exact
-SMALL_STEP = 1e-6  # relative step below which steps that no longer shrink are rounding
+SMALL_STEP = 1e-4  # relative step below which steps that no longer shrink are rounding
 MAX_STEPS = 100
 MAX_HALVINGS = 40
 DECREASE = 1e-4  # share of the predicted decrease that a step must reach (Armijo)
-ROUNDING = 1e-14  # relative decrease that rounding of the objective hides
+ROUNDING = 1e-14  # relative change of the objective that may be rounding
+SINGULAR, FIRST_RIDGE = 1e-7, 1e-12  # of a Hessian with a diagonal of 1: least pivot, and what is added below it
 
 
 class Local(NamedTuple):
@@ -77,27 +79,23 @@ def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS)
 
 def _newton_step(here: Local) -> FloatArray:
     """Return -H⁻¹g; a Hessian that is singular up to rounding is made positive definite first."""
-    hessian, ridge = here.hessian, 0.0
-    unit = np.diag(np.diag(hessian)) + np.finfo(np.float64).tiny * np.eye(len(hessian))
-    while True:
-        try:
-            np.linalg.cholesky(hessian + ridge * unit)
-            return np.asarray(np.linalg.solve(hessian + ridge * unit, -here.gradient))
-        except np.linalg.LinAlgError:
-            ridge = 1e-12 if ridge == 0.0 else 100 * ridge
-            if ridge > 1.0:
-                raise NoOptimumError(
-                    "the fit did not converge: the rows do not determine this map; pass more rows"
-                ) from None
+    size = np.sqrt(np.maximum(np.diag(here.hessian), np.finfo(np.float64).tiny))
+    scaled, ridge = here.hessian / np.outer(size, size), 0.0
+    while ridge <= 1.0:
+        with suppress(np.linalg.LinAlgError):
+            lower = np.linalg.cholesky(scaled + ridge * np.eye(size.size))
+            if np.diag(lower).min() >= SINGULAR:
+                return np.asarray(np.linalg.solve(scaled + ridge * np.eye(size.size), -here.gradient / size) / size)
+        ridge = FIRST_RIDGE if ridge == 0.0 else 100 * ridge
+    raise NoOptimumError("the rows do not determine this map; pass more rows")
 
 
 def _damped(objective: Objective, point: FloatArray, here: Local, step: FloatArray) -> tuple[FloatArray, Local, int]:
     """Return the point after a step that is halved until the value falls, and how many points were tried."""
-    slope = float(here.gradient @ step)
-    hidden = -slope <= ROUNDING * max(1.0, abs(here.value))
+    slope, hidden = float(here.gradient @ step), ROUNDING * max(1.0, abs(here.value))
     for tried in range(1, MAX_HALVINGS + 1):
         there = objective(point + step)
-        if hidden or there.value <= here.value + DECREASE * slope:
+        if there.value <= here.value + DECREASE * slope + hidden:
             return point + step, there, tried
         step, slope = step / 2, slope / 2
     raise NoOptimumError("the fit did not converge: no step lowers the mean score; pass more rows")

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
@@ -44,15 +45,147 @@ def recalibrate(
     pos_label: object = None,
     rng: int | np.random.Generator = 0,
 ) -> Recalibration:
-    """Fit a map that recalibrates predictions."""
+    r"""Fit a map that recalibrates predictions.
+
+    For one probability p per row, with the logit x = ln p - ln(1 - p):
+
+    ================  ==============================================  =============================================
+    method            the map                                         parameters
+    ================  ==============================================  =============================================
+    temperature       q = expit(s x), s >= 0                          slope s, temperature 1 / s
+    logistic          q = expit(a + s x)                              intercept a, slope s
+    beta              q = expit(c + a ln p - b ln(1 - p)), a, b >= 0  a, b, c
+    quadratic         q = expit(a + s x + k x²)                       intercept a, slope s, curvature k
+    isotonic          non-decreasing, linear between knots            knots, values
+    centred-isotonic  the same, increasing inside (0, 1)              knots, values
+    venn-abers        p₁ / (1 - p₀ + p₁)                              scores, p0, p1
+    ================  ==============================================  =============================================
+
+    The first four minimise the mean log score of the calibration rows,
+
+    .. math:: -\frac{1}{W} \sum_i w_i \bigl(y_i \ln q_i + (1 - y_i) \ln(1 - q_i)\bigr),
+
+    and isotonic maps its Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are the
+    isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
+
+    For class probabilities P, with z = ln P:
+
+    ===========  ==========================================================  ============================
+    method       the map                                                     parameters
+    ===========  ==========================================================  ============================
+    temperature  q = softmax(s z), s >= 0                                    slope s, temperature 1 / s
+    vector       q = softmax(v ∘ z + b)                                      scale v, bias b
+    matrix       q = softmax(M ln softmax(s z) + b), penalised               slope s, matrix M, bias b
+    dirichlet    q = softmax(M z + b), penalised                             matrix M, bias b
+    one-vs-rest  a binary map of each P_k, divided by the sum                maps, one for each class
+    ===========  ==========================================================  ============================
+
+    Intervals have ``shift``, ``shift-each-end`` and ``scale``, sets ``relevel``, quantiles ``shift``: conformal maps
+    whose coverage is at least the level for exchangeable rows. Distributions and samples have ``location-scale``, and
+    kinds that can represent the result ``pit``. ``identity`` changes nothing.
+
+    Parameters
+    ----------
+    y
+        Outcomes of the calibration rows; None for `CdfValues`.
+    prediction
+        Predictions of any kind for the same rows: probabilities (n,) or (n, K), `Intervals`, `Sets`, `Quantiles`,
+        `Samples`, a distribution or `CdfValues`.
+    method
+        The name of a method above. ``"auto"`` compares the simpler ones out of sample and takes the simplest that is
+        better than doing nothing by one standard error; it leaves predictions alone if none is.
+    score
+        What ``"auto"`` compares by and what ``location-scale`` minimises; by default the log score of probabilities
+        and distributions, the interval score, the quantile score, the CRPS of samples.
+    weights
+        Weight of each row; a common factor does not matter, except with `smoothing`.
+    groups
+        Group of each row, for one map per group (intervals only).
+    clusters, time
+        For ``"auto"``: whole clusters are dealt to folds, and no row is predicted by a map that saw its future.
+    smoothing
+        ``"platt"``: logistic maps with Platt's targets (N₁ + 1) / (N₁ + 2) and 1 / (N₀ + 2) in place of 1 and 0. The
+        map then exists for separated outcomes too.
+    ridge
+        Penalty of ``matrix`` (default 1) and ``dirichlet`` (default 0.01, or one for the matrix and one for the bias).
+    clip
+        Limit scores to [clip, 1 - clip], and mix class probabilities with the uniform vector, in the fit and in
+        `apply`; it is stored in the map. Nothing is clipped by default.
+    inner
+        The binary method of ``one-vs-rest``.
+    folds
+        Number of folds of ``"auto"``.
+    classes, pos_label
+        As in `ece`.
+    rng
+        Seed or generator that deals rows to the folds of ``"auto"``.
+
+    Returns
+    -------
+    Recalibration
+        The map with its parameters; `apply` maps new predictions.
+
+    Notes
+    -----
+    Rows that trained the model are the wrong rows: there it is overconfident in a way that new rows do not show, and
+    the map would correct nothing. Take rows that neither the model nor its early stopping has seen.
+
+    A map is fitted to these rows, and its score on them is too good. `recalibration_gain` measures out of sample
+    whether it helps. With few rows it often does harm, most of all the flexible ones: calibrated predictions lose about
+    d / 2n of the log score by d fitted parameters.
+
+    Temperature, beta and the isotonic maps keep the order of scores (ties may arise), and logistic does if its slope is
+    positive. A decision by the threshold t on p is the decision by m(t) on m(p). Quadratic is not monotone.
+
+    `gradient` certifies an optimum: no component of the gradient of `objective` exceeds 1e-10; a fit that does not
+    reach that is refused. Outcomes that are separated by the scores have no finite optimum and are refused, as are
+    constant scores, one class, and an event at p = 0. A row at p = 0 that did not happen, or at p = 1 that did, is
+    fitted exactly by every map of positive slope: it counts in n, and 0 and 1 stay 0 and 1.
+
+    References
+    ----------
+    Platt (2000), logistic. Guo et al. (2017), temperature. Kull, Silva Filho and Flach (2017), beta. Oron and Flournoy
+    (2017), centred isotonic. Vovk, Petej and Fedorova (2015), Venn-Abers. Kull et al. (2019), dirichlet. Berta et al.
+    (2026), matrix. Romano, Patterson and Candès (2019), shift. Kuleshov, Fenner and Ermon (2018), pit.
+
+    Examples
+    --------
+    Two of three rows with a score of 0.75 happened, and one of three with 0.25. The logits are ±ln 3 and those of the
+    frequencies are ±ln 2: the slope is ln 2 / ln 3.
+
+    >>> y, p = [1, 1, 0, 1, 0, 0], [0.75, 0.75, 0.75, 0.25, 0.25, 0.25]
+    >>> found = recalibrate(y, p, method="temperature")
+    >>> round(found.parameters["slope"], 4), round(found.parameters["temperature"], 3)
+    (0.6309, 1.585)
+    >>> found.apply([0.25, 0.5, 0.75]).round(4).tolist()
+    [0.3333, 0.5, 0.6667]
+    """
     options = FitOptions(score, smoothing, ridge, clip, inner)  # type: ignore[arg-type]
     data = read_calibration(y, prediction, weights=weights, classes=classes, pos_label=pos_label, groups=groups)
     options = check_method(data, method, options)
-    if method == "auto":
-        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=kept_mask(weights))
-        found = fit_chosen(data, options, dealing, generator(rng))
-    else:
-        found = fit(data, method, options)
+    keep = kept_mask(weights)
+    try:
+        if method == "auto":
+            dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
+            found = fit_chosen(data, options, dealing, generator(rng))
+        else:
+            _refuse_dealing(method, clusters=clusters, time=time)
+            found = fit(data, method, options)
+    except InputError as problem:
+        if problem.row is None or keep is None or getattr(data.rows, "keep", None) is not None:
+            raise  # regions know which rows were kept, and `fit` has named the caller's row
+        raise problem.within(row=int(np.flatnonzero(keep)[problem.row])) from None
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
     return found
+
+
+def _refuse_dealing(method: str, **given: Any) -> None:
+    """Refuse options that deal rows to folds where nothing is compared."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{name}= deals rows to the folds in which method='auto' compares methods; method={method!r} uses all "
+                f"rows. Leave it out, or pass it to recalibration_gain",
+                option=name,
+            )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from calibrant.inputs.probabilities import read_unlabelled
 from calibrant.recalibrating.method import USUAL, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS
 from calibrant.report.files import replace_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -209,6 +212,18 @@ class Recalibration:
         if self.rule.bounds is None:
             raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
         return self.rule.bounds(self.parameters, self._checked(p), self.options)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map on Matplotlib axes (new ones if None) and return them.
+
+        One probability per row: the map against the diagonal; Venn-Abers with the band from p₀ to p₁, and quadratic
+        with the score at which it turns. Class probabilities: the new probability of each class against the old one,
+        where the other classes share the rest equally. Intervals, sets and quantiles: shift, scale or level of the set
+        against the nominal level or the group. A map that is one or two numbers has no picture.
+        """
+        from calibrant.recalibrating.map_curves import map_curve
+
+        return map_curve(self).plot(ax)
 
 
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:

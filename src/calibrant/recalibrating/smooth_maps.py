@@ -32,6 +32,8 @@ from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, P
 from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Optimum, minimise
 
 SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
+ROUNDING = 1e-15  # of a sum whose terms cancel
+MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
 QUADRATIC_STEPS = 50
 INSIDE = "inside (0, 1)"
 CLIP_REMEDY = "Limit the scores with clip=, such as clip=1e-6, or correct such rows"
@@ -199,23 +201,24 @@ class LogScore:
             lowest, highest = float(margin.min()), float(margin.max())
         return float(loss.sum()), gradient, hessian, lowest, highest
 
-    def optimum(self, start: FloatArray, **options: Any) -> Optimum:
-        """Return the minimum; of many rows a sample is fitted first, whose minimum is a good start for all rows."""
+    def optimum(self, identity: FloatArray, **options: Any) -> Optimum:
+        """Return the minimum, searched from the identity, or from 0 where that is better.
+
+        Of many rows a sample is fitted first, whose minimum is a good start for all rows.
+        """
         step = self.target.size // SAMPLE_ROWS
-        if step >= 4:
-            some = slice(None, None, step)
-            w = self.w if is_unit(self.w) else np.ascontiguousarray(self.w[some])
-            target = np.ascontiguousarray(self.target[some])
-            few = replace(
-                self,
-                columns=tuple(np.ascontiguousarray(column[some]) for column in self.columns),
-                target=target,
-                w=w,
-                total=float(target.size if is_unit(w) else w.sum()),
-            )
+        if step >= MIN_SAMPLE_STEP:
             with suppress(NoOptimumError):  # the sample may be separated although the rows are not
-                start = minimise(few, start, **options).point
-        return minimise(self, start, **options)
+                return minimise(self, self._every(step).optimum(identity, **options).point, **options)
+        zero = np.zeros_like(identity)
+        return minimise(self, min(identity, zero, key=lambda theta: self(theta).value), **options)
+
+    def _every(self, step: int) -> LogScore:
+        """Return the objective of a sample, every `step`-th row."""
+        columns = tuple(np.ascontiguousarray(column[::step]) for column in self.columns)
+        target, w = np.ascontiguousarray(self.target[::step]), self.w[::step]
+        total = float(target.size if is_unit(w) else w.sum())
+        return replace(self, columns=columns, target=target, w=w, total=total)
 
 
 def fit_temperature(rows: Binary, options: FitOptions) -> Fit:
@@ -230,7 +233,7 @@ def fit_temperature(rows: Binary, options: FitOptions) -> Fit:
     side = np.where(inside.y == 1, x, -x)
     if not (side < 0).any():
         raise NotApplicableError(SEPARATED.format(how="every score is on the side of its outcome"))
-    if float(w @ side) <= 0:  # -2 times the gradient at s = 0
+    if float(w @ side) <= ROUNDING * float(w @ np.abs(side)):  # -2 times the gradient at s = 0
         _refuse_flat_ends("temperature", "slope", 0.0, inside.zeros + inside.ones, "at 0 or 1")
         value = math.log(2) * float(inside.y.size if is_unit(w) else w.sum()) / inside.total
         said = "the scores carry no or inverted information: the best temperature is infinite and every result is 0.5"
@@ -258,8 +261,10 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     intercept, slope = map(float, found.point)
     _refuse_flat_ends("logistic", "slope", slope, inside.zeros + inside.ones, "at 0 or 1")
     said: tuple[str, ...] = ()
-    if slope <= 0:
+    if slope < 0:
         said = (f"the ranking is inverted: the slope is {slope:.3g}, so higher scores become lower probabilities",)
+    elif slope == 0:
+        said = ("the scores carry no information: the slope is 0 and every result is the same",)
     return Fit({"intercept": intercept, "slope": slope}, found.value, found.gradient, (), said)
 
 
@@ -280,8 +285,8 @@ def _refuse_flat_ends(method: str, name: str, slope: float, count: int, where: s
     """Refuse a map that does not rise although rows at 0 or 1 were left out as fitted exactly."""
     if count and slope <= 0:
         raise NotApplicableError(
-            f"the best {method} map has {name} = {slope:.3g}, and {count} {'row' if count == 1 else 'rows'} {where} "
-            f"would not keep their scores. {CLIP_REMEDY}"
+            f"the best {method} map has {name} = {slope:.3g} and does not keep scores {where}, which "
+            f"{count} {'row has' if count == 1 else 'rows have'}. {CLIP_REMEDY}"
         )
 
 

@@ -1,0 +1,166 @@
+"""What all maps of one probability per row have in common: order, weights, precision, and what they do to scores."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit, logit
+
+import calibrant as cb
+from calibrant.recalibrating.methods import METHODS
+from calibrant.recalibrating.recalibrate import recalibrate
+
+METHODS_OF_BINARY = [method for method in METHODS["binary"] if method != "identity"]
+MONOTONE = [method for method in METHODS_OF_BINARY if method != "quadratic"]
+GRID = np.concatenate([[1e-300, 1e-9], np.linspace(0.001, 0.999, 400), [1 - 1e-9]])
+
+
+@st.composite
+def data(draw):
+    """Return outcomes, scores and weights: scores with and without ties, any slope, both outcomes at three scores."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n = draw(st.integers(6, 60))
+    p = rng.uniform(0.02, 0.98, n)
+    p = p.round(1).clip(0.1, 0.9) if draw(st.booleans()) else p
+    y = rng.random(n) < expit(draw(st.floats(-1, 1)) + draw(st.floats(-0.5, 2)) * logit(p))
+    y, p = np.append(y, [0, 1] * 3).astype(int), np.append(p, [0.3, 0.3, 0.5, 0.5, 0.8, 0.8])  # never separated
+    return y, p, rng.integers(1, 4, n + 6).astype(float)
+
+
+few = settings(max_examples=20)
+
+
+def fitted(y, p, method, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # inverted rankings
+        return recalibrate(y, p, method=method, **options)
+
+
+def same(one, other, rtol=1e-9):
+    np.testing.assert_allclose(one.apply(GRID), other.apply(GRID), rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", MONOTONE)
+@few
+@given(data())
+def test_monotone(method, found):
+    y, p, w = found
+    q = fitted(y, p, method, weights=w).apply(np.concatenate([[0.0], GRID, [1.0]]))
+    assert ((q >= 0) & (q <= 1)).all()
+    step = np.diff(q)
+    assert (step >= 0).all() or (method == "logistic" and (step <= 0).all())
+
+
+@pytest.mark.parametrize("method", METHODS_OF_BINARY)
+@few
+@given(data(), st.integers(0, 100))
+def test_row_order_does_not_matter(method, found, seed):
+    y, p, w = found
+    order = np.random.default_rng(seed).permutation(len(y))
+    same(fitted(y, p, method, weights=w), fitted(y[order], p[order], method, weights=w[order]))
+
+
+@pytest.mark.parametrize("method", METHODS_OF_BINARY)
+@few
+@given(data(), st.sampled_from([1e-30, 0.3, 7.0, 1e30]))
+def test_a_common_factor_of_the_weights_does_not_matter(method, found, factor):
+    y, p, w = found
+    same(fitted(y, p, method, weights=w), fitted(y, p, method, weights=factor * w))
+
+
+@pytest.mark.parametrize("method", [method for method in METHODS_OF_BINARY if method != "venn-abers"])
+@few
+@given(data())
+def test_whole_weights_are_repeated_rows(method, found):
+    y, p, w = found
+    times = w.astype(int)
+    one, other = fitted(y, p, method, weights=w), fitted(np.repeat(y, times), np.repeat(p, times), method)
+    same(one, other)
+    if one.objective is not None:
+        assert one.objective == pytest.approx(other.objective, rel=1e-12)
+
+
+def test_smoothing_counts_rows():
+    """The targets of Platt depend on the sums of the weights: a factor changes the map, repeated rows do not."""
+    y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.6, 0.7, 0.9], np.array([1, 2, 1, 3, 1])
+    one = fitted(y, p, "logistic", smoothing="platt", weights=w)
+    same(one, fitted(np.repeat(y, w), np.repeat(p, w), "logistic", smoothing="platt"))
+    assert one.parameters["slope"] < fitted(y, p, "logistic", smoothing="platt", weights=10 * w).parameters["slope"]
+
+
+@pytest.mark.parametrize("method", METHODS_OF_BINARY[:4])
+@few
+@given(data())
+def test_the_optimum_has_its_certificate_and_never_raises_the_score(method, found):
+    y, p, w = found
+    fit = fitted(y, p, method, weights=w)
+    assert fit.gradient <= 1e-10
+    assert fit.objective <= cb.log_score(y, p, weights=w) + 1e-12
+    assert fit.objective == pytest.approx(cb.log_score(y, fit.apply(p), weights=w), rel=1e-9)
+
+
+@few
+@given(data())
+def test_isotonic_never_raises_the_brier_score(found):
+    y, p, w = found
+    fit = fitted(y, p, "isotonic", weights=w)
+    assert cb.brier_score(y, fit.apply(p), weights=w) <= cb.brier_score(y, p, weights=w) + 1e-12
+
+
+@few
+@given(data())
+def test_refitting_the_own_output_is_the_identity(found):
+    y, p, w = found
+    first = fitted(y, p, "temperature", weights=w)
+    if not first.boundary:
+        again = fitted(y, first.apply(p), "temperature", weights=w)
+        assert again.parameters["slope"] == pytest.approx(1, abs=1e-7)
+    first = fitted(y, p, "logistic", weights=w)
+    if abs(first.parameters["slope"]) > 0.05:
+        again = fitted(y, first.apply(p), "logistic", weights=w)
+        assert again.parameters["intercept"] == pytest.approx(0, abs=1e-6)
+        assert again.parameters["slope"] == pytest.approx(1, abs=1e-6)
+    first = fitted(y, p, "isotonic", weights=w).apply(p)
+    np.testing.assert_allclose(fitted(y, first, "isotonic", weights=w).apply(first), first, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS_OF_BINARY)
+class TestInputs:
+    RNG = np.random.default_rng(7)
+    P = RNG.uniform(0.05, 0.95, 200)
+    Y = (RNG.random(200) < expit(0.6 * logit(P))).astype(int)
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32"])
+    def test_scores_of_low_precision_are_read_as_they_are(self, method, dtype):
+        p = self.P.astype(dtype)
+        found = recalibrate(self.Y, p, method=method)
+        same(found, recalibrate(self.Y, p.astype(float), method=method))
+        assert found.apply(p).dtype == np.float64
+
+    def test_inputs_are_not_changed(self, method):
+        y, p, w = self.Y.copy(), self.P.copy(), np.ones(200)
+        for array in (y, p, w):
+            array.flags.writeable = False
+        found = recalibrate(y, p, method=method, weights=w)
+        q = found.apply(p)
+        assert not np.shares_memory(p, q)
+        assert not any(values.flags.writeable for values in found.parameters.values() if isinstance(values, np.ndarray))
+        np.testing.assert_array_equal(p, self.P)
+
+    def test_maps_can_be_pickled(self, method):
+        found = recalibrate(self.Y, self.P, method=method)
+        again = pickle.loads(pickle.dumps(found))
+        np.testing.assert_array_equal(again.apply(self.P), found.apply(self.P))
+        assert repr(again) == repr(found)
+
+    def test_labels(self, method):
+        found = recalibrate(np.where(self.Y, "yes", "no"), self.P, method=method, pos_label="yes")
+        same(found, recalibrate(self.Y, self.P, method=method))
+
+    def test_clip(self, method):
+        found = recalibrate(self.Y, self.P, method=method, clip=0.1)
+        same(found, recalibrate(self.Y, self.P.clip(0.1, 0.9), method=method, clip=0.1))
+        assert found.apply([0.0])[0] == found.apply([0.1])[0]
