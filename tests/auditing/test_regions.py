@@ -331,6 +331,44 @@ class TestWhatIsSeen:
         assert float(line_pvalues(100, 0, 100, 0.5, rule=Rule())) == 1
 
 
+class TestCounts:
+    """Exact quantiles of counts cover more than their levels; nothing on the page may speak against them."""
+
+    mean = np.exp(RNG.normal(1, 0.5, 500))
+    y = RNG.poisson(mean)
+    levels = np.array([0.05, 0.25, 0.75, 0.95])
+    quantiles = stats.poisson.ppf(levels, mean[:, None])
+
+    @pytest.mark.parametrize("kind", ["quantiles", "intervals"])
+    def test_no_evidence_contradicts_the_verdict(self, kind):
+        q = self.quantiles
+        made = cb.Quantiles(q, self.levels)
+        if kind == "intervals":
+            made = cb.Intervals(q[:, [0, 1]], q[:, [3, 2]], [0.9, 0.5])
+        audit = cb.audit(self.y, made)
+        assert audit.verdict.status == "within"
+        found = values(audit)
+        assert found["skce_test"].pvalue is None
+        assert "more coverage than the level is right here" in found["skce_test"].method
+        assert all(m.pvalue is None or m.pvalue > 0.05 for m in found.values())
+        assert all(m.at_least for m in found.values() if m.expected is not None)
+        assert "≥ 0.9" in str(audit)
+
+    def test_what_must_equal_its_level_says_so(self):
+        found = values(cb.audit(Y, intervals(1.0)))
+        assert found["skce_test"].pvalue is not None
+        assert not found["coverage"].at_least
+
+
+def test_predictions_that_are_all_equal_are_said_to_be_so():
+    """The refusal of the kernel test names an option that its verb has."""
+    caveats = cb.audit(Y[:400], intervals(1.0, std=np.ones(400))).findings.caveats
+    (caveat,) = [text for text in caveats if "skce_test" in text]
+    assert "the predictions are the same in all 400 rows" in caveat
+    assert "kernel=Exponential(1.0)" in caveat
+    assert "lengthscale" not in caveat
+
+
 class TestShown:
     def test_text_html_json(self, tmp_path):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), groups=np.arange(N) % 3, resamples=19)

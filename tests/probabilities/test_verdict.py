@@ -197,10 +197,20 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
         assert lines["cutoff_error"].interval == (main.low, main.high)
     assert main.pvalue == lines["calibration_test"].pvalue
     columns = audit.findings.groups.columns
-    off = {f"group {g}" for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
-    assert {str(claim.subject) for claim in verdict.claims if claim.subject.kind == "group"} == off
+    off = {g for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
+    assert {claim.subject.name for claim in verdict.claims if claim.subject.kind == "group"} == off
     if verdict.status == "within":
         assert main.high <= verdict.tolerance
     if verdict.status == "miscalibrated":
         assert main.pvalue <= 0.05 + 1e-12 or off
         assert tolerance is None or main.low > tolerance or off
+
+
+@pytest.mark.parametrize(("least", "advice"), [(0.0, "isotonic recalibration"), (0.05, "isotonic, Platt")])
+def test_advice_fits_predictions_of_0(least, advice):
+    """Platt scaling is a function of the logit, which cannot move a probability of 0."""
+    rng = np.random.default_rng(0)
+    p = np.maximum(least, rng.integers(0, 10, 600) / 10)
+    y = rng.random(600) < 0.5 * p + 0.3
+    (found,) = [sentence for sentence in cb.audit(y, p, resamples=99).verdict.sentences if "held-out" in sentence]
+    assert advice in found

@@ -23,6 +23,15 @@ SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 
+def expected_words(value: float | None, at_least: bool) -> str:
+    """Write the value that is expected, or the least one.
+
+    >>> expected_words(0.9, False), expected_words(0.9, True), expected_words(None, False)
+    ('0.9000', '≥ 0.9000', '–')
+    """
+    return f"≥ {number(value)}" if at_least else number(value)
+
+
 def number(value: float | None) -> str:
     """Write a measured value with four significant digits, and whole numbers whole.
 

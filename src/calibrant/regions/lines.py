@@ -88,6 +88,11 @@ class Lines:
     family_rate: float  # with which a claim on the family may fail
 
     @property
+    def exact(self) -> bool:
+        """Whether a coverage must equal its level; otherwise more, or with ties any share between two, is right."""
+        return self.rule.alternative == "two-sided" and np.array_equal(self.inside, self.curve.hits)
+
+    @property
     def tested(self) -> NDArray[np.bool_]:
         """Which lines have rows and a test."""
         return np.asarray(~np.isnan(self.curve.pvalue_adjusted))

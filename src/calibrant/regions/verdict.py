@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
-from calibrant.core.findings import Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
 from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
@@ -258,9 +258,7 @@ def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Set
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()
     if needed is not None and needed > n:
-        return [
-            f"If they are calibrated, about {rows_needed(needed):,} rows show 4 times in 5 that {_shows(plan, size)}."
-        ]
+        return [f"{IF_CALIBRATED}about {rows_needed(needed):,} rows show 4 times in 5 that {_shows(plan, size)}."]
     if plan.calibration_size is not None:
         return [_calibration_set(n, plan.calibration_size)]
     order = np.argsort(lines.curve.nominal, kind="stable")
