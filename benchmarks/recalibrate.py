@@ -1,4 +1,4 @@
-"""Speed of fitting and applying recalibration maps, against sorting, against a pass over the rows, and against peers.
+"""Speed of fitting and applying recalibration maps, against sorting and against a pass over the rows.
 
     python -m benchmarks.recalibrate [--rounds 5] [--quick]
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -66,8 +65,6 @@ def time_sorting_maps(report: Report, sizes: dict[str, int], rounds: int) -> Non
         report.section(f"{method}, {n:,} rows, best of {rounds} interleaved rounds")
         name = f"calibrant {method}"
         work: dict[str, Callable[[], Any]] = {SORT: lambda p=p: sort(p), name: functools.partial(fitted, method, y, p)}
-        if method == "isotonic" and importlib.util.find_spec("sklearn"):
-            work["scikit-learn IsotonicRegression"] = functools.partial(sklearn_isotonic, y, p)
         seconds = best_seconds(work, rounds=rounds)
         rows = [(key, f"{s:.3f}", f"{s / seconds[SORT]:.2f}") for key, s in seconds.items()]
         report.table(["", "seconds", "sorts"], rows)
@@ -75,16 +72,10 @@ def time_sorting_maps(report: Report, sizes: dict[str, int], rounds: int) -> Non
         report.target(f"at most {SORTS[method]:g} sorts", f"{ratio:.2f}", ratio <= SORTS[method])
 
 
-def sklearn_isotonic(y: Any, p: Any) -> Any:
-    from sklearn.isotonic import IsotonicRegression
-
-    return IsotonicRegression(out_of_bounds="clip").fit(p, y)
-
-
 def time_smooth_maps(report: Report, n: int, rounds: int) -> None:
     report.section(f"Smooth maps, {n:,} rows, best of {rounds} interleaved rounds")
     y, p = binary_rows(n)
-    methods = ("temperature", "logistic", "beta", "quadratic")
+    methods = ("temperature", "logistic", "beta")
     work: dict[str, Callable[[], Any]] = {PASS: functools.partial(one_pass, y, p)}
     work |= {method: functools.partial(fitted, method, y, p) for method in methods}
     seconds = best_seconds(work, rounds=rounds)
@@ -163,8 +154,7 @@ def main() -> int:
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
     n, fewer = (300_000, 250_000) if given.quick else (ROWS, VENN_ABERS_ROWS)
-    peers = [name for name in ("scikit-learn",) if importlib.util.find_spec("sklearn")]
-    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba", *peers])
+    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba"])
     time_sorting_maps(report, {"isotonic": n, "venn-abers": fewer}, rounds)
     time_smooth_maps(report, n, rounds)
     time_applying(report, n, min(rounds, 3))

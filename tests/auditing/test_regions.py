@@ -360,6 +360,27 @@ class TestCounts:
         assert not found["coverage"].at_least
 
 
+def test_intervals_without_bounds_are_not_a_fault():
+    """They cover every outcome; the others have the right coverage, and one-sided ones are judged."""
+    made = intervals(1.0)
+    unbounded = np.arange(N) < 200
+    lower, upper = np.where(unbounded, -np.inf, made.lower[:, 0]), np.where(unbounded, np.inf, made.upper[:, 0])
+    audit = cb.audit(Y, cb.Intervals(lower, upper, 0.9), resamples=99)
+    assert not [claim for claim in audit.verdict.claims if claim.subject.part == "width"]
+    lines = next(table for section in audit.findings.sections for table in section.tables if table.name == "sizes")
+    assert [p is None for p in lines.columns["pvalue_adjusted"]] == [w == "inf" for w in lines.columns["width"]]
+    wrong = cb.Intervals(np.where(unbounded, -np.inf, made.lower[:, 0]), np.where(unbounded, 99.0, upper), 0.9)
+    assert [claim.subject.name for claim in cb.audit(Y, wrong, resamples=99).verdict.claims if claim.subject.part]
+
+
+def test_sets_have_no_place():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(4), 400)
+    y = (rng.random((400, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(max=3)
+    found = cb.audit(y, cb.Sets(P > 0.15, 0.6), resamples=99).verdict
+    assert "No part of the rows, by size of their predictions, is off by more than chance." in found.sentences
+
+
 def test_predictions_that_are_all_equal_are_said_to_be_so():
     """The refusal of the kernel test names an option that its verb has."""
     caveats = cb.audit(Y[:400], intervals(1.0, std=np.ones(400))).findings.caveats

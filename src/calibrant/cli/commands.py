@@ -187,7 +187,8 @@ def check(
     It may also be the name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value
     of calibrated predictions NAME.expected, the excess over it NAME.excess, the confidence limits NAME.low and
     NAME.high, the measurement at one of several levels NAME.LEVEL; an unknown name lists the known ones. With groups,
-    worst_group.estimate, worst_group.low and worst_group.pvalue are those of the group with the smallest p-value.
+    worst_group.estimate and worst_group.pvalue are those of the group with the smallest p-value; worst_group.low is the
+    largest lower limit of an error, or the lower limit of coverage in the group with the smallest p-value.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

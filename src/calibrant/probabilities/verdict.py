@@ -13,7 +13,7 @@ from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject, ou
 from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
 from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.null import resampled_pvalue
+from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import brownian_range_sf, normal_quantile
 from calibrant.core.results import Curve, TestResult
@@ -275,8 +275,10 @@ def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
     if found.clustered is not None:
         needed = number_to_pass(found.clustered.number, found.clustered.scale, tolerance, setting.level)
         return f"{IF_CALIBRATED}about {needed:,} such clusters would show it 4 times in 5."
-    s = math.sqrt(found.summary.walk.variance) / found.summary.total_weight
-    needed = number_to_pass(found.summary.n, s, tolerance, setting.level)
+    variance, n = found.summary.walk.variance, found.summary.n
+    needed = number_to_pass(n, math.sqrt(variance) / found.summary.total_weight, tolerance, setting.level)
+    if not found.summary.has_equal_weights:  # there are no limits with less information
+        needed = max(needed, rows_needed(n * MIN_INFORMATION * (found.summary.weight_max / math.sqrt(variance)) ** 2))
     return f"{IF_CALIBRATED}about {needed:,} rows would show it 4 times in 5."
 
 

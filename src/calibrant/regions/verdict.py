@@ -227,7 +227,8 @@ def _on_parts(found: CoverageClaims, parts: Sequence[PhrasedLines], setting: Set
     if not any(lines.tested.any() for lines, _ in parts):
         return []
     if not found.of_parts:
-        return ["No part of the rows, by size or place of their predictions, is off by more than chance."]
+        by = " or ".join(dict.fromkeys(str(phrase.part) for lines, phrase in parts if lines.tested.any()))
+        return [f"No part of the rows, by {by} of their predictions, is off by more than chance."]
     named = [claim for claim in found.of_parts if claim.subject != found.claims[0].subject]
     if found.main.status == "miscalibrated":  # named only if they differ from all rows
         overall = {claim.expected: claim.estimate for claim in found.of_levels}
