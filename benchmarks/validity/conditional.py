@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,7 @@ def skilled(cell: Cell) -> Counts:
     return {**counts, "truth": truth * cell.repeats}
 
 
+@cache
 def _true_skill(draw: Callable[[Rng, int], tuple[Any, ...]]) -> float:
     rng = np.random.default_rng(1)
     values = []
@@ -199,15 +201,15 @@ def plan(*, quick: bool) -> list[Cell]:
     maps = [Cell("map", name, n, "", repeats(200)) for name in MAPS for n in (400, 1600)]
     skills = [Cell("skill", name, n, "", repeats(400)) for name in SKILLS for n in (50, 200)]
     several = [
-        Cell("several", name, n, null, repeats(200))
+        Cell("several", name, n, null, repeats(150))
         for name in SEVERAL
         for n in (800, 2000)
         for null in ("permutation", "uniform")
     ]
     visible = [
-        Cell("visible", name, n, f"M = {M}", repeats(300)) for name in VISIBLE for n in (200, 800) for M in (9, 99)
+        Cell("visible", name, n, f"M = {M}", repeats(200)) for name in VISIBLE for n in (200, 800) for M in (9, 99)
     ]
-    smallest = [Cell("explain", "smallest", n, f"M = {M}", repeats(500)) for n in (100, 1000) for M in (9, 19, 99)]
+    smallest = [Cell("explain", "smallest", n, f"M = {M}", repeats(300)) for n in (100, 1000) for M in (9, 19, 99)]
     return in_parts([*powers, *several, *visible, *smallest, *skills, *levels, *maps], PART)
 
 

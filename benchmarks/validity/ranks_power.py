@@ -202,8 +202,8 @@ def of_vectors(cell: Cell, rng: Rng) -> Counts:
         draws = draws @ root.T
     y, draws = y + place, draws + place[:, None]
     samples = cb.Samples(draws)
-    of_tarp = cb.tarp_ranks(y, samples, covariates=place, rng=rng)
-    of_distance = cb.joint_ranks(y, samples, rng=rng)
+    of_tarp = cb.ranking.tarp_ranks(y, samples, covariates=place, rng=rng)
+    of_distance = cb.ranking.joint_ranks(y, samples, rng=rng)
     pvalues = {
         "uniformity_test, each": float(np.min(cb.uniformity_test(y, samples).pvalue)),
         "uniformity_test, joint_ranks": cb.uniformity_test(Ranks.of(of_distance, M)).pvalue,

@@ -51,7 +51,7 @@ class TestOneCoordinate:
         (claim,) = skills(audit)
         assert audit.verdict.status == "miscalibrated"
         assert claim.kind == "no-better"
-        assert said(audit, "Nor are they informative")
+        assert said(audit, "Not informative either")
         assert not any("Calibrated, but" in sentence for sentence in audit.verdict.sentences)
 
     def test_worse(self):
@@ -65,8 +65,8 @@ class TestOneCoordinate:
         audit = cb.audit(Y, cb.Samples(X[:, None] + sd[:, None] * NOISE), resamples=19)
         (claim,) = skills(audit)
         assert claim.kind == "limits"
-        (sentence,) = said(audit, "Whether they are informative cannot be told")
-        assert "5 % of the rows carry" in sentence
+        (sentence,) = said(audit, "Cannot tell whether predictions are informative")
+        assert "5 % of the rows have" in sentence
 
     def test_one_row_that_decides_is_named(self):
         y = Y.copy()
@@ -74,7 +74,7 @@ class TestOneCoordinate:
         audit = cb.audit(y, cb.Normal(X, 1.0), resamples=19)
         (claim,) = skills(audit)
         assert claim.level is None
-        assert "rows 17," in said(audit, "Whether they are informative")[0]
+        assert "rows 17," in said(audit, "Cannot tell whether predictions are informative")[0]
 
     def test_few_rows_are_not_tested(self):
         audit = cb.audit(Y[:15], cb.Normal(X[:15], 1.0), resamples=19)

@@ -13,6 +13,7 @@ from calibrant import (
     coverage_curve,
     cumulative_differences,
     pit_histogram,
+    recalibrate,
     reliability_curve,
 )
 from calibrant.core import pictures as plots
@@ -25,6 +26,7 @@ from calibrant.ranking.conditional_map import conditional_map
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.truth_recovery import recovery, z_score_contraction
+from calibrant.recalibrating.map_curves import map_curve
 from calibrant.results import Curve
 from calibrant.summaries import KeptRanks, Ranks
 
@@ -32,6 +34,7 @@ Y, P = [0, 1, 1, 0], [0.1, 0.4, 0.6, 0.9]
 RANKS = Ranks.of([[0, 1], [3, 2], [1, 2]], M=3)
 AMONG = KeptRanks.of(np.arange(40) % 10, 9, np.arange(40.0))
 QUANTILES = Quantiles([[0.0, 1.0], [0.5, 1.5], [0.5, 2.0], [1.0, 3.0]], [0.25, 0.75])
+LEVELS = Intervals([[0.4, 0.3]] * 4, [[0.6, 0.7]] * 4, [0.5, 0.6])
 POINTS = {"first": [0.0, 1.0, 5.0, 6.0], "second": [0.0, 2.0, 1.0, 0.0], "set": [0.0, 0.0, 1.0, 1.0]}
 SHIFTS = {"place": [0.0, 1.0], "value": [0.1, 0.7], "low": [-0.2, -0.3], "high": [0.2, 0.3]}
 OF_SHIFTS = {"names": ("a", "b"), "axis": "shift", "reference": 0.0, "logarithmic": False, "level": 0.95}
@@ -68,6 +71,8 @@ CURVES = {
     "coordinates": lambda: Curve("coordinates", SHIFTS, "", 4, OF_SHIFTS),
     "vendi_profile": lambda: vendi_profile({"a": [[0.0], [1.0], [2.0]], "b": [[0.0], [0.0], [5.0]]}),
     "precision_recall": lambda: precision_recall_curve([[0.0], [1.0], [5.0]], [[0.0], [4.0]], clusters=2),
+    "recalibration_map": lambda: map_curve(recalibrate(Y, P, method="isotonic")),
+    "recalibration_levels": lambda: map_curve(recalibrate(Y, LEVELS, method="shift")),
     "reliability_curves": lambda: Curve("reliability_curves", DOTS, "", 4, {"names": ("a", "b"), "level": 0.95}),
     "differences": lambda: Curve("differences", PAIRS, "", 4, OF_PAIRS),
     "groups": lambda: groups_figure(ERRORS, level=0.95).curve,

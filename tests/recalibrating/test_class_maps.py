@@ -342,6 +342,12 @@ class TestRefused:
         y, P = simulated(60, 12, seed=3)
         _contains(refused(fitted, y, P, "temperature", clip=0.1), "clip times the number of classes", "12")
 
+    def test_parameters_that_overflow(self):
+        found = fitted(*three(), "vector")
+        huge = {"scale": np.full(3, 1.7e308), "bias": np.zeros(3)}
+        message = refused(found.rule.apply, huge, np.full((2, 3), 1 / 3), found.options)
+        _contains(message, "must be finite", "row 0")
+
     def test_another_number_of_classes(self):
         found = fitted(*three(), "temperature")
         _contains(refused(found.apply, [[0.5, 0.5]]), "3 classes", "2 columns")
@@ -368,6 +374,44 @@ class TestWords:
         assert [one.gradient <= 1e-10 for one in found.parameters["maps"]] == [True] * 3
         again = Recalibration.from_json(found.to_json())
         assert [one.method for one in again.parameters["maps"]] == ["logistic"] * 3
+
+
+class TestPeers:
+    def test_temperature_of_scikit_learn(self, require):
+        """scikit-learn 1.9.1 stops at a relative step of 1.5e-8."""
+        calibration = require("sklearn.calibration")
+        data = BOOK["data"]["C1"]
+        y, P = np.array(data["y"]), np.array(data["P"])
+        w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+        for weights in (None, w):
+            peer = calibration._TemperatureScaling().fit(np.log(P), y, sample_weight=weights)
+            found = fitted(y, P, "temperature", weights=weights)
+            assert found.parameters["slope"] == pytest.approx(peer.beta_, abs=1e-8)
+
+    def test_temperature_of_probmetrics(self):
+        """probmetrics 1.3.0, temp-scaling, on C1: inverse temperature 0.5833877139913252."""
+        data = BOOK["data"]["C1"]
+        found = fitted(data["y"], data["P"], "temperature")
+        assert found.parameters["slope"] == pytest.approx(0.5833877139913252, abs=1e-10)
+
+    def test_structured_matrix_scaling_of_probmetrics(self):
+        """probmetrics 1.3.0, sms, on C1, with its mixing of 1/(n + 1) of the uniform vector after temperature."""
+        peer = [
+            [0.983397, 0.08129925, 0.02257558, 0.0023208, -0.01133111],
+            [-0.00897678, 0.9776734, -0.16713299, -0.01460062, 0.11959374],
+            [0.12164941, -0.00905767, 1.1497988, -0.0372443, -0.15956065],
+            [-0.10651349, -0.06432936, 0.09510089, 1.1477978, 0.05129808],
+        ]
+        data = BOOK["data"]["C1"]
+        y, P = np.array(data["y"]), np.array(data["P"])
+        n, K = P.shape
+        after = fitted(y, P, "temperature").apply(P)
+        logs = class_maps.LogRows(np.log((n * after + 1 / K) / (n + 1)), y, read_probabilities(y, P).w)
+        penalty = np.where(np.eye(K, K + 1) + np.eye(K + 1)[K], 1, K - 1) * K / n
+        mixed = softmax_maps._fit_square(logs, penalty, np.eye(K, K + 1)).point.reshape(K, K + 1)
+        np.testing.assert_allclose(mixed, peer, atol=4.5e-4)
+        unmixed = fitted(y, P, "matrix").parameters
+        assert 0.005 < np.abs(np.column_stack([unmixed["matrix"], unmixed["bias"]]) - peer).max() < 0.02
 
 
 def test_memory_grows_with_rows_times_classes():

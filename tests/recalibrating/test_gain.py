@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import skew, t
 
-from calibrant import Sets, recalibration_gain, summarize
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, recalibration_gain, summarize
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.recalibrating.cross_fitting import cross_fit, scores_before
 from calibrant.recalibrating.fitting import fit, read_calibration
@@ -464,3 +464,53 @@ class TestAuto:
         found = recalibrate(y, p, clip=1e-3)
         assert found.method == "temperature"
         assert found.options.clip == 1e-3
+
+    def test_quantiles(self):
+        rng = np.random.default_rng(0)
+        centre = rng.normal(size=800)
+        y = centre + rng.normal(size=800)
+        off = Quantiles(np.stack([centre - 3, centre - 2.3], axis=1), [0.25, 0.5])
+        assert recalibrate(y, off).method == "shift"
+        found = recalibration_gain(y, off)
+        assert found.low > 0
+        assert found.score == "quantile"
+
+    def test_calibrated_intervals_stay_as_they_are(self):
+        rng = np.random.default_rng(1)
+        centre = rng.normal(size=300)
+        y, half = centre + rng.normal(size=300), np.full(300, 1.6449)
+        with pytest.warns(UserWarning, match="auto leaves predictions as they are"):
+            assert recalibrate(y, Intervals(centre - half, centre + half, 0.9)).method == "identity"
+        assert recalibrate(y, Intervals(centre - half / 3, centre + half / 3, 0.9)).method == "shift"
+
+    def test_distributions_and_draws(self):
+        rng = np.random.default_rng(1)
+        centre = rng.normal(size=800)
+        y = centre + 2 * rng.normal(size=800)
+        assert recalibrate(y, Normal(centre, 1.0)).method == "location-scale"
+        assert recalibration_gain(y, Normal(centre, 1.0)).low > 0
+        draws = Samples(centre[:, None] + rng.normal(size=(800, 15)))
+        assert recalibrate(y, draws).method == "location-scale"
+        assert recalibration_gain(y, draws, method="location-scale", repeats=1).score == "crps"
+
+    def test_classes(self):
+        rng = np.random.default_rng(1)
+        P = rng.dirichlet(np.full(3, 0.7), 600)
+        y = (rng.random((600, 1)) > (0.5 * P + 1 / 6).cumsum(axis=1)).sum(axis=1)
+        found = recalibrate(y, P)
+        assert found.method == "temperature"
+        assert recalibration_gain(y, P, method="temperature").low > 0
+
+    def test_sets_are_compared_by_the_place_of_the_outcome(self):
+        """Sets of size 1 and 2 of three labels, stated to cover half and 80 %; the first label never happens."""
+        rng = np.random.default_rng(0)
+        mask = np.zeros((200, 3, 2), bool)
+        mask[:, 0, 0] = mask[:, :2, 1] = True
+        off = Sets(mask, [0.5, 0.8])
+        assert recalibrate(rng.choice([1, 2], 200), off).method == "relevel"
+        right = rng.choice([0, 1, 2], 200, p=[0.6, 0.3, 0.1])
+        with pytest.warns(UserWarning, match="auto leaves predictions as they are"):
+            assert recalibrate(right, off).method == "identity"
+
+    def test_values_of_distributions_have_no_score(self, refusal):
+        assert "pass pit" in refusal(recalibrate, None, CdfValues(np.linspace(0.01, 0.99, 60)))

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from calibrant.errors import InputError
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.recalibrating import smooth_maps
+from calibrant.recalibrating import mean_log_score
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
@@ -51,6 +51,20 @@ def test_reference_values(case):
     assert found.objective == pytest.approx(value["objective"], rel=rtol)
     assert found.boundary == tuple(value.get("boundary", ()))
     assert found.gradient <= 1e-10
+
+
+@pytest.mark.parametrize("name", ["B2-beta", "B4-beta"])
+def test_on_a_bound_the_gradient_points_outwards(name):
+    """A shape that is 0 would lower the score only by becoming negative: the proof that the face is the optimum."""
+    (case,) = (case for case in BOOK["cases"] if case["id"] == name)
+    data, m = BOOK["data"][case["data"]], fitted(case).parameters
+    y, p = np.array(data["y"]), np.array(data["p"])
+    w = np.array(data["weights"]) if case["options"].get("weights") else np.ones(len(y))
+    score = mean_log_score.LogScore((np.log(p), -np.log1p(-p)), y, w, w.sum())
+    gradient = dict(zip("cab", score(np.array([m["c"], m["a"], m["b"]])).gradient, strict=True))
+    for shape, expected in case["value"]["gradient_at_boundary"].items():
+        assert gradient.pop(shape) == pytest.approx(expected, rel=1e-8)
+    assert max(map(abs, gradient.values())) <= 1e-10
 
 
 @cases(*SMOOTH, refused=True)
@@ -213,7 +227,7 @@ class TestRefusals:
 
     def test_no_rows_inside(self):
         refused("separated", [0, 1, 0], [0.0, 1.0, 0.0], method="temperature")
-        refused("only one class occurs: of 0 rows inside (0, 1)", [0, 1, 0], [0.0, 1.0, 0.0], method="logistic")
+        refused("no score lies inside (0, 1)", [0, 1, 0], [0.0, 1.0, 0.0], method="logistic")
 
     @pytest.mark.parametrize("method", ["beta", "quadratic"])
     def test_fewer_scores_than_parameters(self, method):
@@ -234,10 +248,18 @@ class TestRefusals:
         assert found.warnings[0].startswith("the ranking is inverted")
         assert found.apply([0.0])[0] == 1.0
 
+    def test_scores_without_information_are_reported(self):
+        """One of two happened at either score: the gradient is 0 at the slope 0."""
+        with pytest.warns(UserWarning, match="the scores carry no information: the slope is 0"):
+            found = recalibrate([0, 1, 0, 1], [0.2, 0.2, 0.6, 0.6], method="logistic")
+        np.testing.assert_array_equal(found.apply([0.0, 0.4, 1.0]), 0.5)
+
     def test_a_quadratic_map_is_not_applied_to_zero(self):
         found = recalibrate(self.Y, self.P, method="quadratic")
         with pytest.raises(InputError, match=r"needs scores inside \(0, 1\); row 1 is 1\.0"):
             found.apply([0.5, 1.0])
+        with pytest.raises(InputError, match="row 200000 is"):  # rows are mapped in chunks
+            found.apply(np.append(np.full(200_000, 0.5), 0.0))
 
     def test_rows_are_the_callers(self):
         """Rows of weight 0 are left out, and counted in the row of a message."""
@@ -255,7 +277,7 @@ def test_many_rows_start_at_the_optimum_of_a_sample(monkeypatch):
     y[::100] = p[::100] > 0.5
     slow = {method: recalibrate(y, p, method=method) for method in SMOOTH}
     for rows in (400, 40):
-        monkeypatch.setattr(smooth_maps, "SAMPLE_ROWS", rows)
+        monkeypatch.setattr(mean_log_score, "SAMPLE_ROWS", rows)
         for method, found in slow.items():
             again = recalibrate(y, p, method=method)
             assert again.gradient <= 1e-10
@@ -267,7 +289,7 @@ def test_parts_of_the_rows_are_summed(monkeypatch):
     """Sums over chunks of rows are those of all rows."""
     data = BOOK["data"]["B2"]
     whole = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
-    monkeypatch.setattr(smooth_maps, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(mean_log_score, "CHUNK_ROWS", 7)
     parts = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
     assert parts.parameters["a"] == pytest.approx(whole.parameters["a"], rel=1e-12)
     assert parts.objective == pytest.approx(whole.objective, rel=1e-14)

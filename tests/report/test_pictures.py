@@ -15,6 +15,7 @@ from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
+from calibrant.recalibrating.map_curves import map_curve
 from calibrant.report.pictures import picture
 
 CHURN = cb.examples.churn()
@@ -69,6 +70,10 @@ CURVES = {
     "two_ecdfs": POINTS["nearest"],
     "vendi_profile": POINTS["profile"],
     "precision_recall": cb.points.precision_recall_curve(REAL, GENERATED),
+    "recalibration_map": map_curve(cb.recalibrate(CHURN.y, CHURN.p, method="venn-abers")),
+    "recalibration_levels": map_curve(
+        cb.recalibrate(FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8, 0.95]), method="shift-each-end")
+    ),
     "reliability_curves": COMPARED["reliability"],
     "differences": COMPARED["brier_score_differences"],
     "groups": groups_figure(GROUPS, level=0.95).curve,
@@ -119,6 +124,8 @@ def test_text_is_text(root, kind):
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
         "vendi_profile": ("length scale", "effective number of different points", "real", "generated"),
         "precision_recall": ("recall", "precision", "one distribution", "observed"),
+        "recalibration_map": ("predicted probability", "recalibrated probability", "venn-abers", "unchanged"),
+        "recalibration_levels": ("nominal level", "shift", "lower_shift", "upper_shift", "unchanged"),
         "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
         "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),
     }

@@ -481,7 +481,7 @@ class TestKilled:
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert "interrupted after" in out, err
-        assert "repeat the call to go on" in out
+        assert "repeat the call to resume" in out
         known = [fit for part in tmp_path.glob("part-*.npz") for fit in read_part(part, {"D": 2})]
         assert f"interrupted after {len(known)} of 400 fits" in out
 

@@ -36,5 +36,11 @@ def test_counts_of_a_cell():
     assert not any(exceeds(count / repeats, repeats) for count in counts.values())
 
 
+@pytest.mark.parametrize(("procedure", "error"), [("joint", ranks_power.UNCORRELATED), ("place", "bias by |x2|")])
+def test_errors_that_need_vectors_or_covariates_are_found(procedure, error):
+    counts = measure(Cell(procedure, error, 400, "M = 19", 2))
+    assert max(counts.values()) == 2
+
+
 def test_without_other_packages_only_ours_are_planned():
     assert {cell.procedure for cell in plan(quick=False)} == {"ranks", "joint", "place"}

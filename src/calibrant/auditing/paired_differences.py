@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
 from calibrant.core.limits import Limits
-from calibrant.core.mean_interval import MIN_DECIDING_ROWS
+from calibrant.core.mean_interval import MIN_DECIDING_ROWS, deciding_rows
 from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Pair
@@ -26,7 +26,7 @@ MIN_DECIDING_CLUSTERS = 6.0  # as `MIN_DECIDING_ROWS`, of cluster sums; 20 norma
 ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
 MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
 SERIES_SHARE = 0.41  # of n^(2/3): the cosine transforms whose mean square is the long-run variance
-MIN_BIN_ROWS = 3  # so that a bin without one of its rows still has a pair
+MIN_BIN_ROWS = 3  # a bin without one of its rows still has a pair
 SMALLEST_EXPONENT, HALVINGS = -300.0, 50  # of a p-value that is found by bisection
 
 
@@ -65,19 +65,18 @@ class MeanDifferences:
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
         """Return the mean difference, and the skill of positive scores."""
         a, b = self.terms[first], self.terms[second]
-        least = MIN_DECIDING_ROWS if self.unit == "row" else MIN_DECIDING_CLUSTERS
-        found = student(a - b, self.w, self.time, rate, least, self.unit)
+        deciding = MIN_DECIDING_ROWS if self.unit == "row" else MIN_DECIDING_CLUSTERS
+        found = student(a - b, self.w, self.time, rate, deciding, self.unit)
         mean = self.value(second)
         if self.time is not None or mean <= 0 or min(a.min(), b.min()) < 0:
             return Pair(metric, first, second, *found)
         skill = 1 - self.value(first) / mean
         try:
-            _, least, most, _ = student(
-                (a - (1 - skill) * b) / mean, self.w, None, rate, min(least, MIN_DECIDING_ROWS_SKILL)
-            )
+            ratio = (a - (1 - skill) * b) / mean
+            _, low, high, _ = student(ratio, self.w, None, rate, min(deciding, MIN_DECIDING_ROWS_SKILL))
         except NotApplicableError:  # its limits would not cover
             return Pair(metric, first, second, *found, skill)
-        return Pair(metric, first, second, *found, skill, skill - most, skill - least)
+        return Pair(metric, first, second, *found, skill, skill - high, skill - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +200,7 @@ def student(
         raise NotApplicableError(
             f"all {d.size} differences are equal, so their spread is not known; use more rows, or other predictions"
         )
-    few = square**2 / float((spread**4).sum())
+    few = float(deciding_rows(spread))
     if few < deciding:
         heaviest = int(np.argmax(np.abs(spread)))
         raise NotApplicableError(
@@ -212,9 +211,7 @@ def student(
         m = total**2 / float((w**2).sum())
         freedom, error = m - 1, math.sqrt(square * m / (m - 1)) / total
     else:
-        sums: FloatArray = np.bincount(time, d - mean).astype(
-            np.float64
-        )  # rows of one time depend on each other in any way
+        sums: FloatArray = np.bincount(time, d - mean).astype(np.float64)  # rows of one time may depend on each other
         freedom, error = _long_run(sums * (sums.size / d.size))
     t = float(stdtrit(freedom, 1 - rate / 2))
     pvalue = 2 * float(stdtr(freedom, -abs(mean) / error))

@@ -349,9 +349,8 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
     """Return a line per pair of coordinates, clearest first."""
     order, names = found.order[:MAX_PAIRS_SHOWN], checks.ranks.names
     adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
-    left = f" The table has the {order.size} clearest of {found.pvalue.size:,} pairs." * (
-        found.pvalue.size > order.size
-    )
+    P = found.pvalue.size
+    left = f" The table has the {order.size} clearest of {P:,} pairs." * (P > order.size)
     return Table(
         "pairs",
         "Pairs of coordinates, clearest first",

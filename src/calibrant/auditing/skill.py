@@ -134,9 +134,9 @@ def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
         return _of_one(found[0], calibrated=calibrated)
     words = {
         "informative": "Informative: the CRPS is lower than that of the marginal distribution",
-        "no-better": "No better than always predicting the marginal distribution" if calibrated else NOR,
+        "no-better": "No better than always predicting the marginal distribution" if calibrated else NOT_EITHER,
         "worse": "Worse than always predicting the marginal distribution",
-        "limits": "Whether they are informative cannot be told",
+        "limits": "Cannot tell whether predictions are informative",
     }
     sentences = []
     for kind, start in words.items():
@@ -148,7 +148,7 @@ def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
     return [*sentences, *together]
 
 
-NOR = "Nor are they informative, no better than always predicting the marginal distribution"
+NOT_EITHER = "Not informative either: no better than always predicting the marginal distribution"
 
 
 def _named(claims: list[Claim]) -> str:
@@ -176,21 +176,21 @@ def _of_one(found: Coordinate, *, calibrated: bool) -> list[str]:
             more = f"the CRPS is {estimate} % higher ({confidence} limits: {low} to {high} %)"
             return [f"Worse than always predicting {MARGINAL}: {more}."]
         case "no-better":
-            start = f"No better than always predicting {MARGINAL}" if calibrated else NOR
+            start = f"No better than always predicting {MARGINAL}" if calibrated else NOT_EITHER
             return [f"{start} (skill {_limits(claim)}, {confidence})."]
         case _ if claim.level is None:
             return [_of_few_rows(found)]
         case _:
             heavy = _heavy(found)
             limits = f"skill {_limits(claim)}, {confidence}"
-            return [f"Whether they are informative cannot be told ({limits}).{f' {heavy}' if heavy else ''}"]
+            return [f"Cannot tell whether predictions are informative ({limits}).{f' {heavy}' if heavy else ''}"]
 
 
 def _of_few_rows(found: Coordinate) -> str:
     rows = ", ".join(str(row) for row in found.rows[:MAX_ROWS_SHOWN])
     heavy = _heavy(found)
     return (
-        f"Whether they are informative cannot be told: a few rows decide, most of all rows {rows}."
+        f"Cannot tell whether predictions are informative: a few rows decide, most of all rows {rows}."
         f"{f' {heavy}' if heavy else ''}"
     )
 
@@ -200,6 +200,6 @@ def _heavy(found: Coordinate) -> str:
     if not share >= HEAVY_LOSS:
         return ""
     return (
-        f"{100 * HEAVY_ROWS:.0f} % of the rows carry {100 * share:.0f} % of the loss; "
+        f"{100 * HEAVY_ROWS:.0f} % of the rows have {100 * share:.0f} % of the loss; "
         f"the other rows have a skill of {100 * others:.1f} %."
     )

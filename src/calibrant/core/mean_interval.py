@@ -76,6 +76,24 @@ def interval_of(
     return ConfidenceInterval(float(low[0]), float(high[0]), estimate, level, method, n)
 
 
+def deciding_rows(d: FloatArray) -> FloatArray:
+    """Return the effective number of rows behind the variance of a mean, (Σd²)²/Σd⁴ with d = w(s - mean) of each row.
+
+    Infinite where all d are 0. Four equal deviations, and one that is far larger than three others:
+
+    >>> deciding_rows(np.array([[1.0, 100.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 1.0]])).round(2)
+    array([4., 1.])
+    """
+    largest = np.abs(d).max(axis=0)
+    squares = (d / np.where(largest > 0, largest, 1.0)) ** 2  # their squares stay in the range of float64
+    return _deciding(squares.sum(axis=0), (squares**2).sum(axis=0))
+
+
+def _deciding(squares: FloatArray, fourth_powers: FloatArray) -> FloatArray:
+    none = np.full(np.shape(squares), np.inf)
+    return np.asarray(np.divide(squares**2, fourth_powers, out=none, where=fourth_powers > 0))
+
+
 def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> None:
     """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
@@ -92,7 +110,7 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
         return np.asarray((w / heaviest * (s / largest - mean)) ** 2)
 
     total, square = _total(squares, pieces), _total(lambda w, s: squares(w, s) ** 2, pieces)
-    few = np.divide(total**2, square, out=np.full(total.shape, np.inf), where=square > 0)
+    few = _deciding(total, square)
     if few.min() < MIN_DECIDING_ROWS:
         column = int(few.argmin())
         row = int(np.argmax(np.concatenate([squares(w, s)[:, column] for w, s in pieces])))

@@ -40,6 +40,8 @@ DRAWN_BY = {
     "coordinates": "points",
     "vendi_profile": "points",
     "precision_recall": "points",
+    "recalibration_map": "recalibrating",
+    "recalibration_levels": "recalibrating",
     "reliability_curves": "auditing",
     "differences": "auditing",
     "groups": "core",

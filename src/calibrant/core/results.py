@@ -127,8 +127,8 @@ class Curve:
     kind
         How it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability", "pit_histogram",
         "rank_histogram", "ecdf_difference", "expected_coverage", "conditional_map", "recovery", "z_score_contraction",
-        "cloud", "two_ecdfs", "coordinates", "vendi_profile", "precision_recall", "reliability_curves", "differences" or
-        "groups".
+        "cloud", "two_ecdfs", "coordinates", "vendi_profile", "precision_recall", "recalibration_map",
+        "recalibration_levels", "reliability_curves", "differences" or "groups".
     columns
         The arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each.
     method

@@ -1,14 +1,14 @@
-"""Calibration in scikit-learn: scorers for its searches, and a display of the reliability curve.
+"""Calibration in scikit-learn: scorers for its searches, a display of the reliability curve, and recalibration.
 
-Nothing here imports scikit-learn until scikit-learn itself asks for it: any estimator that has `predict_proba` and
-`classes_` is accepted.
+Scorers and display do not import scikit-learn until scikit-learn itself asks for it: any estimator that has
+`predict_proba` and `classes_` is accepted. The estimators that recalibrate import it when they are first used.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,19 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.arrays import as_array
 from calibrant.probabilities.reliability_curve import reliability_curve
+
+if TYPE_CHECKING:
+    from calibrant.integrations.sklearn_estimators import ProbabilityRecalibrator, RecalibratedClassifier
+
+__all__ = ["ProbabilityRecalibrator", "RecalibratedClassifier", "ReliabilityDisplay", "Scorer", "scorer"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("ProbabilityRecalibrator", "RecalibratedClassifier"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from calibrant.integrations import sklearn_estimators
+
+    return getattr(sklearn_estimators, name)
 
 
 def scorer(metric: Any = "ece", **options: Any) -> Scorer:
@@ -70,7 +83,7 @@ class Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None) -> float:
         """Return the metric of the estimator's probabilities for X, such that greater is better."""
-        prediction = _probabilities(estimator, X)
+        prediction = probabilities_of(estimator, X)
         if prediction.ndim == 2 and prediction.shape[1] == 2:
             prediction = prediction[:, 1]
         value = self.metric(y, prediction, weights=sample_weight, classes=estimator.classes_, **self.options)
@@ -147,7 +160,7 @@ class ReliabilityDisplay:
         **options
             Options of `reliability_curve`, such as `bins` or `strategy`.
         """
-        P, classes = _probabilities(estimator, X), list(estimator.classes_)
+        P, classes = probabilities_of(estimator, X), list(estimator.classes_)
         if pos_label is None:
             if len(classes) != 2:
                 raise InputError(
@@ -193,7 +206,8 @@ class ReliabilityDisplay:
         return self
 
 
-def _probabilities(estimator: Any, X: Any) -> NDArray[Any]:
+def probabilities_of(estimator: Any, X: Any) -> NDArray[Any]:
+    """Return what `predict_proba` says, as an array; refuse estimators without it."""
     for needed in ("predict_proba", "classes_"):
         if not hasattr(estimator, needed):
             raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,7 +19,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.ranking.counting import legendre, shrinkage
 from calibrant.ranking.covariates import orthonormal
-from calibrant.ranking.effects import SHIFT, rank_effect, ranks_in_words, shaped
+from calibrant.ranking.effects import rank_effect, ranks_in_words, shaped
 from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.region_search import RegionSearch, Standardisation
 from calibrant.ranking.summary import COVARIATE_POLYNOMIALS
@@ -178,16 +179,30 @@ class ConditionalStatistics:
     def visible(self, redrawn: NDArray[Any], level: float) -> float:
         """Return the bias of half of the rows, in predictive sd, that would have been found four times in five.
 
-        The clearest interval must then exceed what chance exceeds with a quarter of the error rate, which is enough for
-        the smallest p-value of four statistics.
+        The half is an interval of one covariate, or what it leaves. The clearest interval must then exceed what chance
+        exceeds with a quarter of the error rate, which is enough for the smallest p-value of four statistics.
         """
         if "intervals" not in self.names:
             return math.nan
         largest = redrawn[self.names.index("intervals")].max(axis=1)
         c = float(np.quantile(largest, 1 - (1 - level) / len(self.names)))
         n, M = len(self.data.rank), self.phi.shape[1] - 1
-        halves = 2.0 if self.null == "permutation" else math.sqrt(2.0)  # Z = δ √n/2 as a contrast, else δ √(n/2)
-        return halves * (c + POWER_QUANTILE) / math.sqrt(n) * SHIFT / float(shrinkage(M)[0])
+        if self.null == "uniform":
+            return visible_bias(math.sqrt(2 / n) * (c + POWER_QUANTILE), M)  # Z = μ √(n/2) of a half with mean F = μ
+        z = 2 / math.sqrt(n) * (c + POWER_QUANTILE)  # Z = μ √n/2 as a contrast, over √(1 + μ²/4), the sd of all F
+        return visible_bias(z / math.sqrt(1 - z * z / 4), M) if z < 2 else math.inf
+
+
+def visible_bias(mean: float, M: int) -> float:
+    r"""Return the bias δ, in predictive sd, at which φ_1 of ranks among M draws has this mean; inf if none is enough.
+
+    If predictions are normal, the mean is :math:`\rho_1 \sqrt3\, (2\Phi(\delta/\sqrt2) - 1)` (`shrinkage`).
+
+    >>> round(visible_bias(0.1, 99), 3), visible_bias(1.0, 1)
+    (0.103, inf)
+    """
+    share = mean / (math.sqrt(3) * float(shrinkage(M)[0]))
+    return math.sqrt(2) * NormalDist().inv_cdf((1 + share) / 2) if share < 1 else math.inf
 
 
 def _pairs(given: Sequence[tuple[Any, Any]] | None, covariates: Covariates) -> list[tuple[int, int]] | None:

@@ -107,9 +107,9 @@ def conditional_test(
         `pvalue` is that of all coordinates together, `statistic` the smallest p-value of a statistic, and `estimate`
         shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), the p-value of
         each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard deviations that
-        would have been found 4 times in 5 if half of the rows had it), `direction` (what the score statistic found,
-        where it is the clearest), and `regions`: up to three records with `names`, `bounds`, `n`, `rows`, `function`
-        ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
+        would have been found 4 times in 5 if half of the rows had it, set apart by one covariate), `direction` (what
+        the score statistic found, where it is the clearest), and `regions`: up to three records with `names`, `bounds`,
+        `n`, `rows`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
 
     Notes
     -----

@@ -78,10 +78,11 @@ class Relation(NamedTuple):
 
     def _visible(self) -> str:
         visible = float(self.found.details["visible"])
-        if math.isnan(visible):
+        if not math.isfinite(visible):
             return ""
         up = math.ceil(round(100 * visible, 6)) / 100
-        return f"; a bias of {up:.2f} predictive sd in half of the rows would have been found at least 4 times in 5"
+        half = "in half of the rows, set apart by one covariate,"
+        return f"; a bias of {up:.2f} predictive sd {half} would have been found at least 4 times in 5"
 
 
 def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relation:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.errors import CalibrantError
+from calibrant.core.kinds import KINDS
+from calibrant.errors import CalibrantError, InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.cross_fitting import IDENTITY, check_finite, cross_fit, scores_before, units_of, used_by
@@ -30,6 +31,7 @@ CANDIDATES: Mapping[str, tuple[str, ...]] = {
     "binary": ("temperature", "logistic", "beta", "venn-abers"),
     "classes": ("temperature", "vector", "matrix"),
     "intervals": ("shift", "scale"),
+    "sets": ("relevel",),
     "quantiles": ("shift",),
     "samples": ("location-scale",),
     "distributions": ("location-scale",),
@@ -52,6 +54,9 @@ class Compared(NamedTuple):
 
 def fit_chosen(data: CalibrationRows, options: FitOptions, dealing: Dealing, rng: np.random.Generator) -> Recalibration:
     """Choose a method by these rows and fit it on all of them."""
+    if data.kind not in CANDIDATES:
+        names = ", ".join(name for name in METHODS[data.kind] if name != IDENTITY)
+        raise InputError(f"{KINDS[data.kind].words} have no score by which auto could compare methods; pass {names}")
     few = _too_few(data)
     if few:
         return replace(_identity(data, options), warnings=(few,))
@@ -125,8 +130,6 @@ def _candidates(data: CalibrationRows) -> list[str]:
     """Return the names of the candidates that this number of rows allows."""
     names = []
     for name in CANDIDATES[data.kind]:
-        if name not in METHODS[data.kind]:
-            continue
         rule = METHODS[data.kind][name]
         if data.groups is not None and "groups" not in rule.uses:
             continue

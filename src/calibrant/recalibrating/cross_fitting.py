@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.core.catalogue import find
 from calibrant.core.kinds import part_of
-from calibrant.errors import CalibrantError, NotApplicableError
+from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.rows import SetRows
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Fold, Numbers
 from calibrant.recalibrating.gain_limits import Units
@@ -26,6 +28,8 @@ IDENTITY = "identity"
 def scores_before(data: CalibrationRows, options: FitOptions) -> FloatArray:
     """Return the score of each row as it was predicted; probabilities are limited by clip= first, as in the map."""
     c = options.clip
+    if data.kind == "sets":
+        return _place_scores(data.rows, np.arange(data.columns))
     if c is None:
         return _row_scores(data, options)
     P = data.prediction
@@ -38,9 +42,11 @@ def scores_after(found: Recalibration, data: CalibrationRows, options: FitOption
     if found.method == IDENTITY:
         return scores_before(data, options)
     parameters = found.of_rows(data.group)
+    if data.kind == "sets":
+        return _place_scores(data.rows, np.atleast_1d(parameters["column"]).astype(np.intp))
     if options.score == "log" and found.rule.log_scores is not None:
         return np.asarray(found.rule.log_scores(parameters, data.rows, found.options))
-    return _row_scores(data.predicting(found.rule.apply(parameters, data.prediction, found.options)), options)
+    return _row_scores(data.predicting(_applied(found, data)), options)
 
 
 def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
@@ -51,6 +57,23 @@ def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
     given = {"fair": True} if data.kind == "samples" else {}
     scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.parse(given)), dtype=np.float64)
     return scores if scores.ndim == 1 else scores.mean(axis=1)
+
+
+def _place_scores(rows: SetRows, column: NDArray[np.intp]) -> FloatArray:
+    """Return the quantile score of the place of the outcome among nested sets, the mean over levels, (n,).
+
+    Sets have no proper score of their own. The place is that of the first set that contains the outcome, L if none
+    does; the set of level τ states a quantile τ of it. `column` is the set that is used for each level, L the full one.
+    """
+    levels = rows.prediction.levels
+    if levels is None:
+        raise InputError("sets without a nominal level cannot be recalibrated; pass Sets(mask, level)")
+    order = np.argsort(levels)
+    hits = rows.covered[:, order]
+    place = np.where(hits.any(axis=1), hits.argmax(axis=1), levels.size)
+    stated = np.append(np.argsort(order), levels.size)[column]
+    apart = place[:, None] - stated
+    return np.asarray(np.maximum(levels * apart, (levels - 1) * apart).mean(axis=1))
 
 
 def used_by(method: str, data: CalibrationRows, options: FitOptions) -> FitOptions:
@@ -78,10 +101,13 @@ class CrossFitted:
         What was said where the fit was refused.
     rounded
         Number of rows inside (0, 1) that a map sends to exactly 0 or 1.
+    recalibrated
+        The probabilities after the maps, (n,) or (n, K); None if they were not asked for.
     """
 
     gain: FloatArray
     if_missed: FloatArray | None = None
+    recalibrated: FloatArray | None = None
     chosen: list[str] = field(default_factory=list)
     refusals: list[CalibrantError] = field(default_factory=list)
     rounded: int = 0
@@ -95,12 +121,16 @@ def cross_fit(
     before: FloatArray,
     *,
     misses: bool = False,
+    recalibrated: bool = False,
 ) -> CrossFitted:
     """Fit a map on the training rows of each fold and judge it by the others.
 
-    A fold in which the fit is refused keeps its predictions: its gains are 0.
+    A fold in which the fit is refused keeps its predictions: its gains are 0. `misses` and `recalibrated` ask for the
+    fields of the result that are otherwise None.
     """
     found = CrossFitted(np.full(before.size, np.nan), np.zeros(before.size) if misses else None)
+    if recalibrated:
+        found.recalibrated = np.array(data.prediction)
     for fold in folds:
         test = data.take(fold.test)
         try:
@@ -112,6 +142,8 @@ def cross_fit(
             continue
         found.chosen.append(fitted_map.method)
         found.gain[fold.test] = before[fold.test] - scores_after(fitted_map, test, options)
+        if found.recalibrated is not None:
+            found.recalibrated[fold.test] = _applied(fitted_map, test)
         if found.if_missed is not None:
             other = _other_outcomes(test)
             with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
@@ -125,10 +157,13 @@ def _other_outcomes(data: CalibrationRows) -> CalibrationRows:
     return replace(data, rows=replace(rows, y=1 - rows.y))
 
 
+def _applied(found: Recalibration, data: CalibrationRows) -> Any:
+    return found.rule.apply(found.of_rows(data.group), data.prediction, found.options)
+
+
 def _rounded(found: Recalibration, data: CalibrationRows) -> int:
     """Count rows inside (0, 1) that a map sends to 0 or 1."""
-    p = data.prediction
-    q = found.rule.apply(found.of_rows(data.group), p, found.options)
+    p, q = data.prediction, _applied(found, data)
     return int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
 
 

@@ -7,19 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from calibrant.core.kinds import KINDS, kind_of
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, locked
+from calibrant.inputs.arrays import FloatArray, as_array, locked
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.probabilities import read_unlabelled
 from calibrant.recalibrating.method import USUAL, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS
 from calibrant.report.files import replace_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,9 @@ class Recalibration:
         What `auto` compared, one row per candidate; empty without.
     warnings
         What was said about the fit.
+    columns
+        The columns of the file that the map was fitted on, by the option of the command line that named them; None for
+        a map that was fitted in Python.
     """
 
     kind: str
@@ -79,19 +85,22 @@ class Recalibration:
     boundary: tuple[str, ...] = ()
     compared: tuple[Candidate, ...] = ()
     warnings: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", _frozen(self.parameters))
+        object.__setattr__(self, "columns", _frozen(self.columns))
         if self.levels is not None:
             object.__setattr__(self, "levels", locked(np.asarray(self.levels, dtype=np.float64)))
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={_brief(value)}" for name, value in self.parameters.items())
-        return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; n={self.n})"
+        options = "".join(f"{name}={value!r}; " for name, value in self.options.given.items())
+        return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; {options}n={self.n})"
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return _rebuilt, ({**state, "parameters": _thawed(self.parameters)},)
+        return _rebuilt, ({name: _thawed(value) for name, value in state.items()},)
 
     @property
     def rule(self) -> Method:
@@ -121,7 +130,7 @@ class Recalibration:
         """Return a prediction of the map's own kind, levels and number of classes; refuse any other."""
         kind = kind_of(prediction)
         if kind is None:
-            prediction = read_unlabelled(prediction)
+            prediction = _probabilities(prediction)
             kind = "binary" if prediction.ndim == 1 else "classes"
         if kind != self.kind:
             raise InputError(
@@ -205,10 +214,28 @@ class Recalibration:
             raise NotApplicableError(f"only venn-abers has bounds; this map is {self.method}")
         return self.rule.bounds(self.parameters, self._checked(p), self.options)
 
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the map on Matplotlib axes (new ones if None) and return them.
+
+        One probability per row: the map against the diagonal; Venn-Abers with the band from p₀ to p₁, and quadratic
+        with the score at which it turns. Class probabilities: the new probability of each class against the old one,
+        where the other classes share the rest equally. Intervals, sets and quantiles: shift, scale or level of the set
+        against the nominal level or the group. A map that is one or two numbers has no picture.
+        """
+        from calibrant.recalibrating.map_curves import map_curve
+
+        return map_curve(self).plot(ax)
+
 
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
     """Return the parameters of each row's group, (n, L)."""
     return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[number] for name in maps[0]}
+
+
+def _probabilities(prediction: Any) -> FloatArray:
+    """Return checked probabilities; there may be no rows, as in some partitions of a larger table."""
+    array = as_array(prediction, name="prediction")
+    return np.zeros(array.shape) if array.ndim in (1, 2) and not len(array) else read_unlabelled(prediction)
 
 
 def _frozen(value: Any) -> Any:

@@ -34,6 +34,7 @@ from calibrant.recalibrating.class_maps import (
     LogRows,
     few_rows,
     fit_temperature,
+    largest_of_rows,
     optimum,
     read_logs,
     refuse_zeros,
@@ -93,7 +94,7 @@ class Softmax(NamedTuple):
 
 def _softmax(eta: FloatArray, rows: LogRows, part: slice) -> Softmax:
     """Return the rows of softmax(η); η is overwritten."""
-    eta -= eta.max(axis=1, keepdims=True)
+    eta -= largest_of_rows(eta)
     at = rows.y[part][:, None]
     of_outcome = np.take_along_axis(eta, at, axis=1)[:, 0]
     q = np.exp(eta, out=eta)
@@ -334,7 +335,7 @@ def _by_gradients(score: Square, start: FloatArray) -> Optimum:
 
 
 def _log_softmax(eta: FloatArray) -> FloatArray:
-    relative = eta - eta.max(axis=1, keepdims=True)
+    relative = eta - largest_of_rows(eta)
     return np.asarray(relative - np.log(np.exp(relative).sum(axis=1, keepdims=True)))
 
 

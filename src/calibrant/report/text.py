@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
-from calibrant.core.words import LONGEST_SENTENCE, MISSING, bounds_words, cell, heading, level_percent, number, pvalue
+from calibrant.core.words import (
+    LONGEST_SENTENCE,
+    MISSING,
+    bounds_words,
+    cell,
+    expected_words,
+    heading,
+    level_percent,
+    number,
+    pvalue,
+)
 from calibrant.core.words import text as plain
 from calibrant.report.claims import WHICH_TOLERANCE, marked, parts, tolerances
 from calibrant.report.page import MARKS, frame_of, tone_of
@@ -31,7 +41,7 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
     blocks = [verdict_lines(findings, width)]
     for section in findings.sections:
         title = _wrapped(f"{section.title}: {section.intro}".rstrip(": "), "", "", width)
-        blocks.append([*title, *_measurements(section.measurements, findings, width)])
+        blocks.append([*title, *_measurements(section.measurements, findings, width), *_code(section.code)])
         blocks += [[plain(table.title), *_table(table, verdict.claims, width)] for table in section.tables]
     if findings.groups:
         blocks.append([plain(findings.groups.title), *_table(findings.groups, verdict.claims, width)])
@@ -39,6 +49,11 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
         caveats = (line for caveat in findings.caveats for line in _wrapped(caveat, "- ", "  ", width))
         blocks.append(["Keep in mind", *caveats])
     return "\n\n".join("\n".join(block) for block in blocks).replace("\xa0", " ")  # which some terminals cannot show
+
+
+def _code(code: str) -> list[str]:
+    """Return lines of code as they are, to copy."""
+    return [f"    {line}".rstrip() for line in code.splitlines()]
 
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
@@ -88,7 +103,7 @@ def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
         "value": [number(m.value) for m in measurements],
         ROUNDING: [number(m.rounding) for m in measurements],
         f"{level_percent(findings.level)} interval": [bounds_words(m.interval) for m in measurements],
-        frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
+        frame_of(findings.kind).expected: [expected_words(m.expected, m.at_least) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
     }
     shown = {

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.core.annotations import Rng
 from calibrant.core.draw_dependence import lag_one
 from calibrant.core.kept_rows import KeptRows
+from calibrant.core.mean_interval import deciding_rows
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
@@ -185,13 +186,7 @@ class Compared(NamedTuple):
     @property
     def guard(self) -> FloatArray:
         """The effective number of rows behind the limits, (Σd²)²/Σd⁴ of centred d = w e."""
-        d = self.w[:, None] * (self.influence - self.influence.mean(axis=0))
-        largest = np.abs(d).max(axis=0)
-        d = d / np.where(largest > 0, largest, 1.0)  # fourth powers stay in range
-        fourth = (d**4).sum(axis=0)
-        return np.asarray(
-            np.divide((d**2).sum(axis=0) ** 2, fourth, out=np.full(fourth.shape, np.inf), where=fourth > 0)
-        )
+        return deciding_rows(self.w[:, None] * (self.influence - self.influence.mean(axis=0)))
 
     def limits(self, level: float, families: int = 1) -> tuple[FloatArray, FloatArray]:
         """Return the confidence limits of S, of each of so many coordinates at their share of the error rate."""

@@ -81,11 +81,12 @@ def with_failures(findings: Findings, ranks: Ranks, failures: Sequence[Failure],
 
 def _between(found: Range) -> str:
     low, high = (pvalue_words(p) for p in found.pvalues)
-    return f"tests of ranks: {low if low == high else f'{low} to {high}'}, had they rank 0, rank M or half each"
+    both = low if low == high else f"{low} to {high}"
+    return f"tests of ranks: {both} if all of them had rank 0, all rank M, or half of them each"
 
 
 def _widened(main: Claim, found: Range) -> Claim:
-    """Return the claim on the size of the error, with limits that hold whatever the failed fits were."""
+    """Return the claim on the size of the error, with limits that cover whatever the failed fits were."""
     if main.quantity != "coverage_error":
         return replace(main, kind="cannot tell")
     return replace(main, kind="cannot tell", low=min(main.low, found.low), high=max(main.high, found.high))

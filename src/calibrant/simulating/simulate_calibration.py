@@ -80,7 +80,7 @@ def simulate_calibration(
     workers
         1: this process. More: so many processes, with one thread for linear algebra each. Or a ``distributed.Client``.
     rng
-        Seed. A Generator gives the seed by a random number.
+        Seed, or a Generator that draws the seed.
     checkpoint
         A folder in which finished fits are kept. A run that was interrupted or killed resumes from it, with the same
         result to the bit; so does one with a larger n.
@@ -253,7 +253,6 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
         known = {"quantity": run.quantity, "entropy": run.entropy, "kept": run.temporary}
         return calibration_of(kept.all(), names, size=size, folder=folder, **known)
 
-    shown_failures = lambda: f" ({len(failed):,} failed)" if failed else ""  # noqa: E731
     counted = rows_counted(
         fits,
         label="fitting",
@@ -261,16 +260,16 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
         before=kept.done,
         total=run.n,
         unit="fits",
-        more=shown_failures,
+        more=lambda: f" ({len(failed):,} failed)" if failed else "",
         shown=run.progress,
     )
     try:
         for made in counted:
             kept.add(made)
-            _stop_if_hopeless(kept)
+            _stop_if_all_failed(kept)
     except KeyboardInterrupt as problem:
         kept.flush()
-        stopped = Interrupted(_how_to_go_on(kept, run))
+        stopped = Interrupted(_how_to_resume(kept, run))
         if kept.done - len(failed) >= MIN_FITS:
             stopped.calibration = result()
         raise stopped from problem
@@ -285,12 +284,12 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
     return result()
 
 
-def _how_to_go_on(kept: _Kept, run: Run) -> str:
-    where = f"; repeat the call to go on from {run.checkpoint}" if run.checkpoint is not None else ""
-    return f"interrupted after {kept.done:,} of {run.n:,} fits, which stay{where}"
+def _how_to_resume(kept: _Kept, run: Run) -> str:
+    where = f", which are kept in {run.checkpoint}; repeat the call to resume" if run.checkpoint is not None else ""
+    return f"interrupted after {kept.done:,} of {run.n:,} fits{where}"
 
 
-def _stop_if_hopeless(kept: _Kept) -> None:
+def _stop_if_all_failed(kept: _Kept) -> None:
     if all(index in kept.failed for index in range(FAILURES_AT_THE_START)):
         kept.flush()
         raise _all_failed(kept, f"the first {FAILURES_AT_THE_START} fits failed")
@@ -320,7 +319,7 @@ class _Kept:
         return len(self.known)
 
     def missing(self) -> list[int]:
-        """Return the numbers of the fits that are to be made."""
+        """Return the numbers of the fits that are not there yet."""
         return [index for index in range(self.n) if index not in self.known]
 
     def add(self, fits: list[Fit]) -> None:

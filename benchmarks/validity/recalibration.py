@@ -1,0 +1,264 @@
+"""Do the limits of the gain of recalibration cover?
+
+    python -m benchmarks.validity.recalibration [--quick] [--state FILE] [--processes 2]
+
+Rows are drawn, a map is fitted on all of them, and its gain on new rows is known. That is what the limits of
+`recalibration_gain` are about. Counted are limits that are issued, that miss it, and claims that the map helps. What
+fails is measured again with 4 times the sets, and that decides. A run can be interrupted and resumed. `--quick` makes
+few sets to see that everything runs; nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import warnings
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.runner import Report
+from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.recalibration_designs import NUMBERS, OWN_PAIRS, VECTORS, Numbers, Vectors, events
+
+from calibrant.errors import CalibrantError
+from calibrant.inputs.arrays import kept_mask
+from calibrant.recalibrating.fitting import check_method, read_calibration
+from calibrant.recalibrating.folds import read_dealing
+from calibrant.recalibrating.gain import Measured, Plan, measured_gain
+from calibrant.recalibrating.method import FitOptions
+
+LEVEL, LEAST = 0.95, 0.93
+MAX_CLAIMS = 0.05  # share of calibrated data sets in which a gain is claimed
+ISSUED = 0.5  # share of sets from which on coverage is judged; below it, issued and wrong counts
+SETS, AGAIN, PART = 100, 4, 50
+ROUNDING = 1e-12
+Methods = tuple[tuple[str, str], ...]
+BINARY: Methods = (
+    ("temperature", "log"),
+    ("logistic", "log"),
+    ("beta", "log"),
+    ("venn-abers", "log"),
+    ("isotonic", "brier"),
+    ("logistic", "brier"),
+)
+METHODS: dict[str, Methods] = {
+    "one probability per row": BINARY,
+    "own designs": BINARY,
+    "clusters": BINARY,
+    "time": (("temperature", "log"), ("logistic", "log"), ("logistic", "brier")),
+    "weights": (("temperature", "log"), ("logistic", "log"), ("isotonic", "brier")),
+    "auto": (("auto", "log"), ("auto", "brier")),
+    "auto, time": (("auto", "log"),),
+    "auto, clusters": (("auto", "log"),),
+    "classes": (("temperature", "log"), ("temperature", "brier"), ("vector", "log"), ("matrix", "log")),
+    "auto, classes": (("auto", "log"),),
+    "intervals": (("shift", "interval"), ("scale", "interval"), ("auto", "interval")),
+    "quantiles": (("shift", "quantile"), ("auto", "quantile")),
+    "normal": (("location-scale", "log"), ("location-scale", "crps"), ("auto", "log")),
+    "samples": (("location-scale", "crps"), ("auto", "crps")),
+}
+
+
+def plan(*, quick: bool) -> list[Cell]:
+    """Return all cells in parts, the first parts of all cells first."""
+    cells = []
+
+    def add(procedure: str, designs: Any, rows: Any, truths: Any) -> None:
+        cells.extend(Cell(procedure, d, n, t, 2 if quick else SETS) for n in rows for d in designs for t in truths)
+
+    both = ("calibrated", "slope 0.6")
+    add("time", ("uniform", "bimodal"), (500, 2000), both)
+    add("clusters", ("uniform", "bimodal"), (1000, 3000), both)
+    add("weights", ("uniform", "rare"), (500, 2000), both)
+    for scores, truth in OWN_PAIRS:
+        add("own designs", (scores,), (800,), (truth,))
+    add("auto, time", ("uniform",), (1000,), both)
+    add("auto, clusters", ("uniform",), (1000,), both)
+    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
+    add("classes", ("3 classes",), (200, 1000), VECTORS)
+    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
+    designs = ("uniform", "rare", "confident", "bimodal", "zeros", "rare events")
+    add("one probability per row", designs, (100, 500, 3000), both)
+    add("one probability per row", ("tied", "fence", "92 % zeros", "three scores"), (500,), both)
+    add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
+    add("auto", ("uniform", "bimodal"), (300, 1000), both)
+    some = ("calibrated", "too narrow", "shifted", "2 % outliers")
+    for kind in ("intervals", "quantiles", "normal"):
+        add(kind, (kind,), (100, 500, 2000), some)
+        add(kind, (kind,), (500,), ("too wide", "t, 5 df"))
+    add("samples", ("samples",), (100, 500), some)
+    return in_parts(cells, PART)
+
+
+@cache
+def design_of(procedure: str, design: str, truth: str) -> Any:
+    """Return what is drawn in a cell."""
+    if "classes" in design:
+        return Vectors(int(design.split(maxsplit=1)[0]), **VECTORS[truth])
+    if procedure in ("intervals", "quantiles", "normal", "samples"):
+        return Numbers(procedure, **NUMBERS[truth])
+    dependence = next((word for word in ("clusters", "time", "weights") if procedure.endswith(word)), "")
+    return events(design, truth, dependence)
+
+
+def measure(cell: Cell) -> Counts:
+    """Count for each method how often limits are issued, miss the true gain, and claim a gain."""
+    rng, total, design = cell.rng(), Counter(), design_of(cell.procedure, cell.design, cell.truth)
+    for _ in range(cell.repeats):
+        drawn = design.draw(rng, cell.n)
+        for method, score in METHODS[cell.procedure]:
+            try:
+                found, options = measured(drawn, method, score, design.clip)
+            except CalibrantError:
+                total[f"{method}, {score}: refused"] += 1
+                continue
+            gain = found.gain
+            if not math.isfinite(gain.low):
+                continue
+            true = design.gain(found.found, options)
+            total.update(
+                {
+                    f"{method}, {score}: issued": 1,
+                    f"{method}, {score}: below": int(true < gain.low - ROUNDING),
+                    f"{method}, {score}: above": int(true > gain.high + ROUNDING),
+                    f"{method}, {score}: helps": int(gain.low > 0),
+                    f"{method}, {score}: false": int(gain.low > 0 and true <= 0),
+                    f"{method}, {score}: width": gain.high - gain.low,
+                }
+            )
+    return dict(total)
+
+
+def measured(drawn: Any, method: str, score: str, clip: float | None) -> tuple[Measured, FitOptions]:
+    """Return the gain and the map that was fitted on all rows."""
+    given = dict(drawn.options)
+    data = read_calibration(drawn.y, drawn.prediction, weights=given.get("weights"))
+    options = check_method(data, method, FitOptions(score, clip=clip))
+    keep = kept_mask(given.pop("weights", None))
+    dealing = read_dealing(data.n, 5, **given, keep=keep)
+    repeats = 4 if dealing.is_random else 1
+    with warnings.catch_warnings(action="ignore"):
+        found = measured_gain(data, options, Plan(method, dealing, repeats, LEVEL, np.random.default_rng(0)), keep)
+    return found, options
+
+
+def names_of(cell: Cell) -> list[str]:
+    """Return the methods and scores of a cell."""
+    return [f"{method}, {score}" for method, score in METHODS[cell.procedure]]
+
+
+def wrong(counts: Counts, name: str, sets: int) -> tuple[float, int]:
+    """Return the share of limits that miss, and of how many: of those issued, or of all sets where few are."""
+    issued = int(counts.get(f"{name}: issued", 0))
+    of = issued if issued >= ISSUED * sets else sets
+    missed = counts.get(f"{name}: below", 0) + counts.get(f"{name}: above", 0)
+    return missed / of, of
+
+
+def allowed(sets: int) -> float:
+    """Return the share of misses up to which limits pass: 0.07, or what chance makes of 0.05 in so few sets."""
+    return max(1 - LEAST, 0.05 + 2.6 * math.sqrt(0.05 * 0.95 / sets))
+
+
+def claims(counts: Counts, name: str, sets: int) -> float:
+    """Return the share of sets in which a gain is claimed."""
+    return counts.get(f"{name}: helps", 0) / sets
+
+
+def fails(cell: Cell, counts: Counts) -> bool:
+    """Tell whether limits miss more often than asked for, or a gain is claimed where there is none."""
+    misses = max(wrong(counts, name, cell.repeats)[0] for name in names_of(cell))
+    said = max(claims(counts, name, cell.repeats) for name in names_of(cell)) if cell.truth == "calibrated" else 0.0
+    return misses > 1 - LEAST or said > MAX_CLAIMS
+
+
+Found = dict[Cell, Counts]
+
+
+def show(report: Report, found: Found, procedure: str) -> None:
+    """Show the misses of each method in each cell of a procedure."""
+    cells = {cell: counts for cell, counts in found.items() if cell.procedure == procedure}
+    if not cells:
+        return
+    report.section(f"{procedure}: misses of issued limits (of all sets, marked *, where under half are issued), issued")
+    names = [f"{method}, {score}" for method, score in METHODS[procedure]]
+    lines = []
+    for cell, counts in sorted(cells.items(), key=lambda item: (item[0].design, item[0].truth, item[0].n)):
+        line = [cell.design, str(cell.n), cell.truth, str(cell.repeats)]
+        for name in names:
+            share, of = wrong(counts, name, cell.repeats)
+            issued = counts.get(f"{name}: issued", 0)
+            said = claims(counts, name, cell.repeats)
+            failed = share > allowed(of) or (cell.truth == "calibrated" and said > MAX_CLAIMS)
+            report.failures += failed
+            mark = "" if issued >= ISSUED * cell.repeats else "*"
+            line.append(f"{share:.3f}{mark} {issued / cell.repeats:.2f}{' FAIL' if failed else ''}")
+        lines.append(line)
+    report.table(["design", "n", "truth", "sets", *names], lines)
+
+
+def table(found: Found) -> str:
+    """Return for each procedure and method the extremes over cells as comma-separated values, for the documentation."""
+    file = io.StringIO()
+    lines = csv.writer(file, lineterminator="\n")
+    lines.writerow(["predictions", "method", "cells", "issued cells", "coverage", "wrong", "claims", "sets"])
+    for procedure, methods in METHODS.items():
+        cells = {cell: counts for cell, counts in found.items() if cell.procedure == procedure}
+        for method, score in methods if cells else ():
+            name = f"{method}, {score}"
+            shares = [(wrong(counts, name, c.repeats)[0], _judged(c, counts, name)) for c, counts in cells.items()]
+            judged = [share for share, enough in shares if enough]
+            others = [share for share, enough in shares if not enough]
+            said = [claims(counts, name, cell.repeats) for cell, counts in cells.items() if cell.truth == "calibrated"]
+            coverage = f"{1 - max(judged):.3f}" if judged else ""
+            row = [procedure, name, len(cells), len(judged), coverage, f"{max(others, default=0.0):.3f}"]
+            lines.writerow([*row, f"{max(said, default=0.0):.3f}", sum(cell.repeats for cell in cells)])
+    return file.getvalue()
+
+
+def _judged(cell: Cell, counts: Counts, name: str) -> bool:
+    return counts.get(f"{name}: issued", 0) >= ISSUED * cell.repeats
+
+
+def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
+    """Measure all cells, those that fail a second time with more sets, and return the report."""
+    first = together(run(measure, cells, state, processes=processes))
+    failed = [cell for cell, counts in first.items() if fails(cell, counts)]
+    longer = in_parts([replace(cell, repeats=AGAIN * cell.repeats, part=100) for cell in failed], PART)
+    longer = [replace(cell, part=100 + cell.part) for cell in longer]
+    again = together(run(measure, longer, state, processes=processes))
+    places = {(cell.procedure, cell.design, cell.n, cell.truth): cell for cell in again}
+    found: Found = {}
+    for cell, counts in first.items():
+        last = places.get((cell.procedure, cell.design, cell.n, cell.truth))
+        found |= {cell: counts} if last is None else {last: again[last]}
+    report = Report("Limits of the gain of recalibration", packages=["numpy", "scipy"])
+    report.say()
+    report.say("The limits are those of the gain on new rows of the map that is fitted on all rows, at the level 0.95.")
+    report.say(f"Coverage of at least {LEAST} is asked for where limits are issued for half of the sets, issued and")
+    report.say(
+        f"wrong at most {1 - LEAST:.2f} elsewhere, and a gain claimed in at most {MAX_CLAIMS} of calibrated sets."
+    )
+    report.say(
+        f"What missed that was measured again with {AGAIN} times as many sets, which is shown: {len(places)} cells."
+    )
+    finished = sum(cell.repeats for cell in first)
+    report.say(f"{finished:,} of {sum(cell.repeats for cell in cells):,} sets in {len(first)} cells are finished.")
+    for procedure in METHODS:
+        show(report, found, procedure)
+    false = sum(value for counts in found.values() for name, value in counts.items() if name.endswith(": false"))
+    helps = sum(value for counts in found.values() for name, value in counts.items() if name.endswith(": helps"))
+    report.say()
+    report.say(f"Claims that a map helps: {helps:,}; of these {false:,} where it does not.")
+    report.say(f"{report.failures} limits do not cover")
+    report.attach("validity_recalibration.csv", table(found))
+    return report
+
+
+if __name__ == "__main__":
+    raise SystemExit(command("recalibration", "Coverage of the limits of the gain of recalibration.", plan, simulate))

@@ -1,0 +1,127 @@
+"""The curve of a fitted map: what `Recalibration.plot` draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.results import Curve
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from calibrant.recalibrating.recalibration import Recalibration
+
+GRID = np.linspace(0.0, 1.0, 201)
+INSIDE = np.linspace(0.002, 0.998, 499)  # for maps that are not defined at 0 and 1
+MAX_LINES = 12  # of classes; more cannot be told apart
+AXES = {
+    "shift": "shift",
+    "lower_shift": "shift",
+    "upper_shift": "shift",
+    "scale": "scale",
+    "column": "level of the set",
+}
+
+
+def map_curve(found: Recalibration) -> Curve:
+    """Return the map as a curve, of new against old probabilities, or of shifts and scales by level or group."""
+    if found.kind == "binary":
+        return _binary(found)
+    if found.method == "identity":
+        raise NotApplicableError("identity changes nothing, so there is nothing to draw")
+    if found.kind == "classes":
+        return _classes(found)
+    if found.method == "pit":
+        knots, values = (np.asarray(found.parameters[name]) for name in ("knots", "values"))
+        return _curve(found, knots, values, axis="CDF value of the outcome")
+    if found.method == "location-scale":
+        raise NotApplicableError("a location-scale map is a shift and a scale, which .parameters has; see there")
+    return _by_level(found)
+
+
+def _curve(found: Recalibration, x: FloatArray, y: FloatArray, *, axis: str, **more: Any) -> Curve:
+    """Return new against old values; columns of y are lines."""
+    details = {"names": (found.method,), "axis": axis, "turn": (), **more.pop("details", {})}
+    return Curve("recalibration_map", {"before": x, "after": y, **more}, found.method, found.n, details)
+
+
+def _binary(found: Recalibration) -> Curve:
+    axis, m = "predicted probability", found.parameters
+    if found.method == "venn-abers":
+        x = np.repeat(np.unique(np.concatenate(([0.0], m["scores"], [1.0]))), 2)[1:-1]
+        middle = (x[::2] + x[1::2]) / 2  # between two scores all three are constant
+        low, high = (np.repeat(bound, 2) for bound in found.bounds(middle))
+        return _curve(found, x, np.repeat(found.apply(middle), 2), axis=axis, lower=low, upper=high)
+    if found.method == "quadratic":
+        turn = _turn(m["slope"], m["curvature"])
+        details = {"turn": (turn, float(found.apply([turn])[0]))} if turn is not None else {}
+        return _curve(found, INSIDE, found.apply(INSIDE), axis=axis, details=details)
+    x = np.unique(np.concatenate(([0.0], m["knots"], [1.0]))) if "knots" in m else GRID
+    return _curve(found, x, found.apply(x), axis=axis)
+
+
+def _turn(slope: float, curvature: float) -> float | None:
+    """Return the score at which a quadratic map turns, if it lies inside what is drawn."""
+    if curvature == 0:
+        return None
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(slope / (2 * curvature)))
+    return float(p) if INSIDE[0] < p < INSIDE[-1] else None
+
+
+def _classes(found: Recalibration) -> Curve:
+    """Return the new probability of each class against the old one, where the other classes share the rest equally."""
+    labels = found.classes or ()
+    K = len(labels)
+    shown = 1 if found.method == "temperature" else min(K, MAX_LINES)
+    lines = []
+    for k in range(shown):
+        P = np.repeat((1 - INSIDE[:, None]) / (K - 1), K, axis=1)
+        P[:, k] = INSIDE
+        lines.append(found.apply(P)[:, k])
+    names = ("every class",) if shown == 1 else tuple(f"class {label}" for label in labels[:shown])
+    return _curve(
+        found,
+        INSIDE,
+        lines[0] if shown == 1 else np.stack(lines, axis=1),
+        axis="probability of a class, the others sharing the rest equally",
+        details={"names": names},
+    )
+
+
+def _by_level(found: Recalibration) -> Curve:
+    """Return shifts, scales or columns against the level, or against the group where there is one level."""
+    levels = np.atleast_1d(np.asarray(found.levels, dtype=np.float64))
+    maps: tuple[Mapping[str, Any], ...] = found.parameters["groups"] if found.groups else (found.parameters,)
+    lines = {
+        ", ".join([*([str(group)] if found.groups else []), *([name] if len(one) > 1 else [])]): np.atleast_1d(value)
+        for group, one in zip(found.groups or ("",), maps, strict=True)
+        for name, value in one.items()
+    }
+    axis = AXES[next(iter(maps[0]))]
+    if axis == "level of the set":
+        used = np.append(levels, 1.0)  # the full set
+        lines = {name: used[np.asarray(column, dtype=np.intp)] for name, column in lines.items()}
+    table = np.stack(list(lines.values()), axis=1)  # (levels, lines)
+    if levels.size == 1:
+        if table.size == 1:
+            raise NotApplicableError("this map is one number, which .parameters has; there is nothing to draw")
+        return _levels(found, np.arange(table.size, dtype=np.float64), table.T, axis, ticks=tuple(lines))
+    order = np.argsort(levels)
+    return _levels(found, levels[order], table[order], axis, names=tuple(name or found.method for name in lines))
+
+
+def _levels(found: Recalibration, place: FloatArray, value: NDArray[Any], axis: str, **details: Any) -> Curve:
+    """Return a curve of values at places; infinite values have no place in a picture."""
+    reference = {"shift": 0.0, "scale": 1.0}.get(axis, math.nan)
+    finite = np.where(np.isfinite(value), value, np.nan)
+    if np.isnan(finite).all():
+        raise NotApplicableError(f"every {axis} is infinite, so there is nothing to draw; pass more calibration rows")
+    known = {"names": (found.method,), "ticks": (), "axis": axis, "reference": reference, **details}
+    columns = {"place": place, "value": finite[:, 0] if finite.shape[1] == 1 else finite}
+    return Curve("recalibration_levels", columns, found.method, found.n, known)

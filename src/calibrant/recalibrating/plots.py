@@ -1,0 +1,113 @@
+"""The pictures of maps: new against old probabilities, and shifts and scales by level or group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibrant.core import palette
+from calibrant.core.pictures import Mark, Picture
+from calibrant.core.plot_style import BAND, dress, legend_inside, name_of, plain, style_of, table
+
+UNCHANGED = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "label": "unchanged"}
+
+
+def draw_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw the map against the diagonal: the band of Venn-Abers, and the point at which a quadratic map turns."""
+    ax.plot([0, 1], [0, 1], **UNCHANGED)
+    if "lower" in columns:
+        ax.fill_between(columns["before"], columns["lower"], columns["upper"], **BAND, label="from p₀ to p₁")
+    after = table(columns["after"])
+    for c in range(after.shape[1]):
+        colour, dash = style_of(c)
+        label = plain(name_of(details, c))
+        ax.plot(columns["before"], after[:, c], color=colour, linestyle=dash, linewidth=1.6, label=label)
+    if details["turn"]:
+        ax.plot(*([value] for value in details["turn"]), "o", color=palette.SECOND, markersize=6, label="turns here")
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+        xlabel=details["axis"],
+        ylabel="recalibrated probability",
+        aspect="equal",
+    )
+    dress(ax)
+    legend_inside(ax, "upper left")
+
+
+def marks_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return the points of each line."""
+    before, after = columns["before"], table(columns["after"])
+    return [
+        Mark(x, y, f"{name_of(details, c)}\n{x:.3f} becomes {y:.3f}")
+        for c in range(after.shape[1])
+        for x, y in zip(np.asarray(before).tolist(), after[:, c].tolist(), strict=True)
+    ]
+
+
+def describe_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say what becomes of three values, and where a map turns."""
+    before, after = np.asarray(columns["before"]), table(columns["after"])
+    said = []
+    for c in range(after.shape[1]):
+        places = sorted({int(np.abs(before - x).argmin()) for x in (0.1, 0.5, 0.9)})
+        points = ", ".join(f"{before[i]:.2f} becomes {after[i, c]:.2f}" for i in places)
+        said.append(f"{name_of(details, c)}: {points}.")
+    if details["turn"]:
+        said.append(f"The map turns at {details['turn'][0]:.3f} and is not monotone.")
+    return " ".join(["Recalibrated against original values.", *said])
+
+
+def draw_levels(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Draw shifts or scales against level, one line each, or against groups as dots."""
+    value = table(columns["value"])
+    _draw_reference(ax, details)
+    for c in range(value.shape[1]):
+        colour, dash = style_of(c)
+        line = "" if details["ticks"] else dash
+        label = plain(name_of(details, c))
+        ax.plot(columns["place"], value[:, c], marker="o", color=colour, linestyle=line, markersize=5, label=label)
+    dress(ax)
+    if details["ticks"]:
+        ax.set_xticks(columns["place"], [plain(name) for name in details["ticks"]])
+        ax.margins(x=0.15)
+    ax.set(xlabel="group" if details["ticks"] else "nominal level", ylabel=details["axis"])
+    legend_inside(ax, "best")
+
+
+def _draw_reference(ax: Any, details: Mapping[str, Any]) -> None:
+    if math.isnan(details["reference"]):
+        ax.axline((0.0, 0.0), slope=1.0, **UNCHANGED)
+    else:
+        ax.axhline(details["reference"], **UNCHANGED)
+
+
+def marks_levels(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
+    """Return every finite point."""
+    value, place = table(columns["value"]), np.asarray(columns["place"])
+    return [
+        Mark(x, y, f"{_name(details, i, c)}\n{details['axis']} {y:.4g}")
+        for c in range(value.shape[1])
+        for i, (x, y) in enumerate(zip(place.tolist(), value[:, c].tolist(), strict=True))
+        if not math.isnan(y)
+    ]
+
+
+def _name(details: Mapping[str, Any], i: int, c: int) -> str:
+    return str(details["ticks"][i]) if details["ticks"] else name_of(details, c)
+
+
+def describe_levels(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    """Say the smallest and the largest value, and how many are infinite."""
+    value = table(columns["value"])
+    infinite = int(np.isnan(value).sum())
+    where = "groups" if details["ticks"] else "levels"
+    text = f"The {details['axis']} of {value.shape[0]} {where}: {np.nanmin(value):.4g} to {np.nanmax(value):.4g}."
+    return text + (f" {infinite} of them are infinite and not drawn." if infinite else "")
+
+
+RECALIBRATION_MAP = Picture(draw_map, marks_map, describe_map, thinned=("before", "after"))
+RECALIBRATION_LEVELS = Picture(draw_levels, marks_levels, describe_levels, thinned=("place", "value"))
