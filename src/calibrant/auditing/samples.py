@@ -350,7 +350,7 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
     order, names = found.order[:MAX_PAIRS_SHOWN], checks.ranks.names
     adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
     P = found.pvalue.size
-    left = f" The table has the {order.size} clearest of {P:,} pairs." * (P > order.size)
+    left = f" The table has the {order.size} clearest of {P:,} pairs." * (order.size < P)
     return Table(
         "pairs",
         "Pairs of coordinates, clearest first",
