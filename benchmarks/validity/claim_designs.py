@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import norm, poisson
+from scipy.stats import t as student
 
 from calibrant import Intervals, Normal, Quantiles, Samples, Sets
 from calibrant.core.claims import ALL_ROWS, Claim
@@ -241,11 +242,38 @@ def one_sided(true_level: float) -> Callable[[Rng, int], Data]:
     return draw
 
 
-def label_sets(temperature: float) -> Callable[[Rng, int], Data]:
-    """Sets of the likeliest labels, up to 90 % of the stated probability; labels follow P tempered."""
+def rounded_outcomes(rng: Rng, n: int) -> Data:
+    """Whole-numbered intervals for outcomes with Student's t errors that are rounded: bounds are often hit exactly."""
+    mean, errors = np.rint(10 * rng.normal(size=n)), 3 * rng.standard_t(3, n)
+    half = np.rint(3 * student.ppf(0.95, 3))
+    given = Intervals(mean - half, mean + half, 0.9)
+    hit, inside = (2 * student.cdf((half + step) / 3, 3) - 1 for step in (0.5, -0.5))
+    known = interval_truth(given, np.full((n, 1), hit), np.full((n, 1), inside), less=True)
+    return Data(np.rint(mean + errors), given, {}, known)
+
+
+def some_without_bounds(rng: Rng, n: int) -> Data:
+    """Right intervals, and a tenth that have no bounds: where the model gave up."""
+    mean, open_ended = rng.normal(size=n), rng.random(n) < 0.1
+    half = np.where(open_ended, np.inf, _half(0.9))
+    given = Intervals(mean - half, mean + half, 0.9)
+    hit = np.where(open_ended, 1.0, 0.9)[:, None]
+    middle = np.where(open_ended, np.nan, mean)
+    known = RegionTruth({"intervals": lines((0.9,), hit)}, sizes=2 * half[:, None], places=middle)
+    return Data(rng.normal(mean), given, {}, known)
+
+
+def label_sets(temperature: float, *, digits: int | None = None) -> Callable[[Rng, int], Data]:
+    """Sets of the likeliest labels, up to 90 % of the stated probability; labels follow P tempered.
+
+    Probabilities with few `digits` are often tied, and sets then reach beyond their level.
+    """
 
     def draw(rng: Rng, n: int) -> Data:
         P = rng.dirichlet(np.full(10, 0.5), n)
+        if digits is not None:
+            P = np.maximum(P.round(digits), 10.0**-digits / 4)
+            P /= P.sum(axis=1, keepdims=True)
         Q = P**temperature
         Q /= Q.sum(axis=1, keepdims=True)
         order = np.argsort(-P, axis=1)
@@ -298,6 +326,17 @@ def count_quantiles(rng: Rng, n: int) -> Data:
     q = poisson.ppf(TAUS, rate)
     known = quantile_truth(TAUS, poisson.cdf(q, rate), poisson.cdf(q - 1, rate))
     return Data(rng.poisson(rate[:, 0]).astype(np.float64), Quantiles(q, TAUS), {}, known)
+
+
+def zero_inflated_quantiles(rng: Rng, n: int) -> Data:
+    """Exact quantiles of Poisson distributions of which 40 % are 0: several quantiles of a row are the same."""
+    rate, values = rng.uniform(1, 6, (n, 1)), np.arange(40)
+    cdf = 0.4 + 0.6 * poisson.cdf(values, rate)
+    q = (cdf[:, None] < np.array(TAUS)[:, None] - 1e-12).sum(axis=2)
+    at = np.take_along_axis(cdf, q, axis=1)
+    below = np.where(q > 0, np.take_along_axis(cdf, np.maximum(q - 1, 0), axis=1), 0.0)
+    y = np.where(rng.random(n) < 0.4, 0, rng.poisson(rate[:, 0]))
+    return Data(y.astype(np.float64), Quantiles(q.astype(np.float64), TAUS), {}, quantile_truth(TAUS, at, below))
 
 
 @cache
@@ -393,6 +432,7 @@ ONE_SIZE = MappingProxyType({2000: 100})
 NEAR = MappingProxyType({500: 400})  # where the error is close to a tolerance
 LARGE = MappingProxyType({100_000: 20, 1_000_000: 4})
 MANY_CLASSES = MappingProxyType({500: 60, 2000: 8})
+FEW_PAGES = MappingProxyType({200: 100, 2000: 60})
 
 DESIGNS: dict[str, Design] = {
     **{
@@ -449,14 +489,18 @@ DESIGNS: dict[str, Design] = {
     "split conformal, counts": Design(split_conformal(500, 0.9, counts=True), True, {2000: 400}),
     "heteroscedastic, one width": Design(heteroscedastic, False, WRONG_ROWS),
     "quartiles of counts": Design(count_intervals, True, CALIBRATED_ROWS),
+    "intervals, rounded outcomes": Design(rounded_outcomes, True, FEW_PAGES),
+    "intervals, some without bounds": Design(some_without_bounds, False, FEW_PAGES),
     "one-sided, calibrated": Design(one_sided(0.9), True, CALIBRATED_ROWS),
     "one-sided, too low": Design(one_sided(0.85), False, ONE_SIZE),
     "sets of likely labels": Design(label_sets(1.0), True, CALIBRATED_ROWS),
+    "sets of tied probabilities": Design(label_sets(1.0, digits=1), True, FEW_PAGES),
     "sets, overconfident": Design(label_sets(0.5), False, ONE_SIZE),
     "quantiles, calibrated": Design(normal_quantiles(1.0, 0.0), True, CALIBRATED_ROWS),
     "quantiles, too narrow": Design(normal_quantiles(0.85, 0.0), False, ONE_SIZE),
     "quantiles, too low": Design(normal_quantiles(1.0, 0.2), False, ONE_SIZE),
     "quantiles of counts": Design(count_quantiles, True, CALIBRATED_ROWS),
+    "quantiles of counts, many zeros": Design(zero_inflated_quantiles, True, FEW_PAGES),
     "Normal, calibrated": Design(normal_distributions(1.0, 0.0), True, {200: 400, 2000: 400}),
     "Normal, 4 groups, too narrow": Design(normal_distributions(0.8, 0.0, G=4), False, ONE_SIZE),
     "Normal, too narrow": Design(normal_distributions(0.8, 0.0), False, ONE_SIZE),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self, TypeVar
+from contextlib import contextmanager
+from typing import Any, Self, TypeVar
 
 PATIENCE = 2.0  # seconds of silence before the first message
 INTERVAL = 0.2  # seconds between two messages
@@ -65,27 +66,27 @@ def counted(items: Iterable[T], *, label: str) -> Iterator[T]:
                 line.write(f"{done:,} so far, {done / seconds:,.0f} per second")
 
 
-def rows_counted(
-    items: Iterable[T],
+@contextmanager
+def row_counter(
     *,
     label: str,
-    rows: Callable[[T], int],
     before: int = 0,
     total: int | None = None,
     unit: str = "rows",
     more: Callable[[], str] = str,
     shown: bool | None = None,
-) -> Iterator[T]:
-    """Yield items of many rows each, and show as `steps` does how many rows are done, and how fast.
+) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told of rows which are done, and show as `steps` does how many there are, and how fast.
 
     `before` rows were done by an earlier run; `total` is the number of all rows, if it is known. `unit` is what they
     are called, `more` what is said after their number; `shown` says whether to write, by default to terminals.
     """
     done = before
     with _Line(label, shown) as line:
-        for item in items:
-            yield item
-            done += rows(item)
+
+        def count(rows: int) -> None:
+            nonlocal done
+            done += rows
             if seconds := line.seconds():
                 rate = (done - before) / seconds
                 of = left = ""
@@ -93,3 +94,13 @@ def rows_counted(
                     of, left = f" of {total:,}", f", about {(total - done) / rate:.0f} s left"
                 speed = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
                 line.write(f"{done:,}{of} {unit}{more()}, {speed} per second{left}")
+
+        yield count
+
+
+def rows_counted(items: Iterable[T], *, rows: Callable[[T], int], **shown: Any) -> Iterator[T]:
+    """Yield items of many rows each, and show how many rows are done; the options are those of `row_counter`."""
+    with row_counter(**shown) as count:
+        for item in items:
+            yield item
+            count(rows(item))

@@ -331,6 +331,65 @@ class TestWhatIsSeen:
         assert float(line_pvalues(100, 0, 100, 0.5, rule=Rule())) == 1
 
 
+class TestCounts:
+    """Exact quantiles of counts cover more than their levels; nothing on the page may speak against them."""
+
+    mean = np.exp(RNG.normal(1, 0.5, 500))
+    y = RNG.poisson(mean)
+    levels = np.array([0.05, 0.25, 0.75, 0.95])
+    quantiles = stats.poisson.ppf(levels, mean[:, None])
+
+    @pytest.mark.parametrize("kind", ["quantiles", "intervals"])
+    def test_no_evidence_contradicts_the_verdict(self, kind):
+        q = self.quantiles
+        made = cb.Quantiles(q, self.levels)
+        if kind == "intervals":
+            made = cb.Intervals(q[:, [0, 1]], q[:, [3, 2]], [0.9, 0.5])
+        audit = cb.audit(self.y, made)
+        assert audit.verdict.status == "within"
+        found = values(audit)
+        assert found["skce_test"].pvalue is None
+        assert "more coverage than the level is right here" in found["skce_test"].method
+        assert all(m.pvalue is None or m.pvalue > 0.05 for m in found.values())
+        assert all(m.at_least for m in found.values() if m.expected is not None)
+        assert "≥ 0.9" in str(audit)
+
+    def test_what_must_equal_its_level_says_so(self):
+        found = values(cb.audit(Y, intervals(1.0)))
+        assert found["skce_test"].pvalue is not None
+        assert not found["coverage"].at_least
+
+
+def test_intervals_without_bounds_are_not_a_fault():
+    """They cover every outcome; the others have the right coverage, and one-sided ones are judged."""
+    made = intervals(1.0)
+    unbounded = np.arange(N) < 200
+    lower, upper = np.where(unbounded, -np.inf, made.lower[:, 0]), np.where(unbounded, np.inf, made.upper[:, 0])
+    audit = cb.audit(Y, cb.Intervals(lower, upper, 0.9), resamples=99)
+    assert not [claim for claim in audit.verdict.claims if claim.subject.part == "width"]
+    lines = next(table for section in audit.findings.sections for table in section.tables if table.name == "sizes")
+    assert [p is None for p in lines.columns["pvalue_adjusted"]] == [w == "inf" for w in lines.columns["width"]]
+    wrong = cb.Intervals(np.where(unbounded, -np.inf, made.lower[:, 0]), np.where(unbounded, 99.0, upper), 0.9)
+    assert [claim.subject.name for claim in cb.audit(Y, wrong, resamples=99).verdict.claims if claim.subject.part]
+
+
+def test_sets_have_no_place():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(4), 400)
+    y = (rng.random((400, 1)) > P.cumsum(axis=1)).sum(axis=1).clip(max=3)
+    found = cb.audit(y, cb.Sets(P > 0.15, 0.6), resamples=99).verdict
+    assert "No part of the rows, by size of their predictions, is off by more than chance." in found.sentences
+
+
+def test_predictions_that_are_all_equal_are_said_to_be_so():
+    """The refusal of the kernel test names an option that its verb has."""
+    caveats = cb.audit(Y[:400], intervals(1.0, std=np.ones(400))).findings.caveats
+    (caveat,) = [text for text in caveats if "skce_test" in text]
+    assert "the predictions are the same in all 400 rows" in caveat
+    assert "kernel=Exponential(1.0)" in caveat
+    assert "lengthscale" not in caveat
+
+
 class TestShown:
     def test_text_html_json(self, tmp_path):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), groups=np.arange(N) % 3, resamples=19)

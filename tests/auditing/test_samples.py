@@ -371,6 +371,17 @@ def test_the_order_of_rows_changes_nothing(rounded, vectors):
             np.testing.assert_allclose(mine.pvalue, theirs.pvalue, rtol=1e-6, err_msg=mine.name)
 
 
+def test_climatology_is_said_in_terms_of_what_was_known():
+    """The marginal distribution as a forecast: ranks are even, and the covariate predicts them."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = x + 0.5 * rng.normal(size=300)
+    found = cb.audit(y, cb.Samples(y[rng.integers(0, 300, (300, 19))]), covariates=x, resamples=99).verdict
+    assert found.headline.startswith("These draws are not calibrated")
+    assert "what was known of a row predicts where its outcome falls" in found.headline
+    assert any("distances from what the covariates predict" in sentence for sentence in found.sentences)
+
+
 class TestPairs:
     def one_pair(self, D, rho, n=300, seed=0):
         rng = np.random.default_rng(seed)

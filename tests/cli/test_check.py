@@ -75,7 +75,10 @@ def test_a_report_on_the_way(run, data):
         ),
         (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),
         (["--fail-if", "ece > 0.9", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
-        (["--fail-if", "ece > 1", "--y", "left", "--by", "a"], "columns and rows are chosen; leave out --y, --by"),
+        (
+            ["--fail-if", "ece > 1", "--y", "left", "--by", "a"],
+            "rows were chosen before; leave out --y, --by",
+        ),
         (["--fail-if", "ece > 1", "--seed", "0", "-o", "b.html"], "leave out --seed, -o"),
         (["--fail-if", "ece > 1", "--junit", "junit.html"], "the file of --junit must end in .xml; got junit.html"),
         (["--fail-if", "ece > 1", "--junit", "none/junit.xml"], "there is no folder none to write junit.xml to"),

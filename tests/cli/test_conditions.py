@@ -233,7 +233,7 @@ def test_no_group_was_tested(refusal):
     found = audited_plans(y, np.tile(np.linspace(0.2, 0.8, 25), 16), (100,) * 4, clusters=clusters)
     assert found.groups.columns["pvalue_adjusted"] == (None,) * 4
     message = refusal(judge, [read_condition("worst_group.pvalue < 0.01")], found.to_dict())
-    assert "no group has rows enough to be tested" in message
+    assert "no group has enough rows to be tested" in message
 
 
 def test_the_worst_group_of_coverage():

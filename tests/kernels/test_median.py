@@ -55,7 +55,7 @@ def test_median_zero_is_the_mean():
 def test_rows_that_are_all_alike(refusal):
     message = refusal(scale, [0.3] * 5, error=cb.errors.NotApplicableError)
     assert "the predictions are the same in all 5 rows" in message
-    assert "Give a number, such as lengthscale=1.0" in message
+    assert "pass a kernel that has one, such as kernel=Exponential(1.0)" in message
 
 
 def test_one_row(refusal):

@@ -197,10 +197,30 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
         assert lines["cutoff_error"].interval == (main.low, main.high)
     assert main.pvalue == lines["calibration_test"].pvalue
     columns = audit.findings.groups.columns
-    off = {f"group {g}" for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
-    assert {str(claim.subject) for claim in verdict.claims if claim.subject.kind == "group"} == off
+    off = {g for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
+    assert {claim.subject.name for claim in verdict.claims if claim.subject.kind == "group"} == off
     if verdict.status == "within":
         assert main.high <= verdict.tolerance
     if verdict.status == "miscalibrated":
         assert main.pvalue <= 0.05 + 1e-12 or off
         assert tolerance is None or main.low > tolerance or off
+
+
+@pytest.mark.parametrize(("least", "advice"), [(0.0, "isotonic recalibration"), (0.05, "isotonic, Platt")])
+def test_advice_fits_predictions_of_0(least, advice):
+    """Platt scaling is a function of the logit, which cannot move a probability of 0."""
+    rng = np.random.default_rng(0)
+    p = np.maximum(least, rng.integers(0, 10, 600) / 10)
+    y = rng.random(600) < 0.5 * p + 0.3
+    (found,) = [sentence for sentence in cb.audit(y, p, resamples=99).verdict.sentences if "held-out" in sentence]
+    assert advice in found
+
+
+def test_rows_needed_with_unequal_weights_are_enough_for_limits():
+    """One row of weight 20 among 400: Σw²p(1 - p)/max w² is about 0.33, and 25 are needed for limits."""
+    rng = np.random.default_rng(0)
+    p, w = rng.uniform(0.2, 0.8, 400), np.where(np.arange(400) == 0, 20.0, 1.0)
+    verdict = cb.audit(rng.random(400) < p, p, weights=w, resamples=99).verdict
+    (found,) = [sentence for sentence in verdict.sentences if "rows would show it" in sentence]
+    information = float((w**2 * p * (1 - p)).sum()) / 400
+    assert int(found.split("about ")[1].split(" rows")[0].replace(",", "")) >= 400 * 25 / information

@@ -1,8 +1,10 @@
 """The JSON map: the same bits come back, and everything else is refused with its key."""
 
 import copy
+import dataclasses
 import json
 import math
+import pickle
 import random
 import warnings
 from contextlib import suppress
@@ -427,3 +429,21 @@ def calibration_rows(kind, method):
     if kind == "distributions":
         return y, Normal(middle, np.full(60, 0.7))
     return None, CdfValues(rng.uniform(size=60))
+
+
+@pytest.mark.usefixtures("tried")
+class TestColumns:
+    """The columns that the command line named are kept with the map; maps made in Python have none."""
+
+    def test_round_trip(self):
+        found = dataclasses.replace(line(), columns={"lower": ("a", "b"), "by": ("région",)})
+        again = Recalibration.from_json(found.to_json())
+        assert dict(again.columns) == {"lower": ("a", "b"), "by": ("région",)}
+        assert "columns" not in json.loads(line().to_json())
+        assert dict(pickle.loads(pickle.dumps(found)).columns) == dict(found.columns)
+
+    @pytest.mark.parametrize("columns", [None, "p", {"p": "score"}, {"q": ["a"]}, {"p": [1]}, {"p": ["a", "a"]}])
+    def test_refusals(self, columns):
+        tree = {**json.loads(line().to_json()), "columns": columns}
+        with pytest.raises(InputError, match=r"this map cannot be read: columns"):
+            Recalibration.from_json(json.dumps(tree))

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from calibrant.errors import InputError
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.recalibrating import smooth_maps
+from calibrant.recalibrating import mean_log_score
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
@@ -213,7 +213,7 @@ class TestRefusals:
 
     def test_no_rows_inside(self):
         refused("separated", [0, 1, 0], [0.0, 1.0, 0.0], method="temperature")
-        refused("only one class occurs: of 0 rows inside (0, 1)", [0, 1, 0], [0.0, 1.0, 0.0], method="logistic")
+        refused("no score lies inside (0, 1)", [0, 1, 0], [0.0, 1.0, 0.0], method="logistic")
 
     @pytest.mark.parametrize("method", ["beta", "quadratic"])
     def test_fewer_scores_than_parameters(self, method):
@@ -261,7 +261,7 @@ def test_many_rows_start_at_the_optimum_of_a_sample(monkeypatch):
     y[::100] = p[::100] > 0.5
     slow = {method: recalibrate(y, p, method=method) for method in SMOOTH}
     for rows in (400, 40):
-        monkeypatch.setattr(smooth_maps, "SAMPLE_ROWS", rows)
+        monkeypatch.setattr(mean_log_score, "SAMPLE_ROWS", rows)
         for method, found in slow.items():
             again = recalibrate(y, p, method=method)
             assert again.gradient <= 1e-10
@@ -273,7 +273,7 @@ def test_parts_of_the_rows_are_summed(monkeypatch):
     """Sums over chunks of rows are those of all rows."""
     data = BOOK["data"]["B2"]
     whole = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
-    monkeypatch.setattr(smooth_maps, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(mean_log_score, "CHUNK_ROWS", 7)
     parts = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
     assert parts.parameters["a"] == pytest.approx(whole.parameters["a"], rel=1e-12)
     assert parts.objective == pytest.approx(whole.objective, rel=1e-14)

@@ -17,7 +17,7 @@ from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setti
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import FloatArray, as_array, read_weights
+from calibrant.inputs.arrays import FloatArray, kept_mask
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
@@ -97,10 +97,9 @@ def audit(
     level
         Confidence level of tests and bands.
     tolerance
-        The largest error that is acceptable: of probabilities the `cutoff_error`, of intervals, sets and quantiles the
-        distance of the coverage from its level, of distributions and draws the largest distance of the distribution of
-        ranks or of the probability integral transform from the uniform one. Without it the verdict names the smallest
-        of 0.01, 0.02 and 0.05 that the limits support.
+        The largest error that is acceptable: of probabilities the `cutoff_error`; of intervals, sets, quantiles and
+        distributions the distance of the coverage from its level; of draws the error of the coverage of any interval
+        between two quantiles. Without it the verdict names the smallest of 0.01, 0.02 and 0.05 that the limits support.
     relative
         Whether the tolerance is a share of the mean prediction, for probabilities of rare events.
     alternative
@@ -263,8 +262,7 @@ def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
     """Read which rows may depend on each other; those of weight 0 were already dropped from `rows`."""
     if not isinstance(rows, Binary):
         raise InputError("{clusters=} is for probabilities of one event; leave it out", option="clusters")
-    keep = None if weights is None else _kept(weights)
-    return read_row_labels(clusters, rows.n, name="clusters", keep=keep).code
+    return read_row_labels(clusters, rows.n, name="clusters", keep=kept_mask(weights)).code
 
 
 def _ranked_by(quantity: Any, covariates: Any, log_likelihood: Any, log_density_y: Any) -> RankedBy | None:
@@ -359,12 +357,5 @@ def class_names(K: int, classes: Any) -> tuple[str, ...]:
 
 def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
     """Read the groups of rows with positive weight; the others were already dropped from `rows`."""
-    if weights is None:
-        return read_groups(groups, rows.n, intersections=intersections, keep=None)
-    keep = _kept(weights)
-    return read_groups(groups, keep.size, intersections=intersections, keep=keep)
-
-
-def _kept(weights: Any) -> NDArray[np.bool_]:
-    """Return which rows have a positive weight."""
-    return read_weights(weights, len(as_array(weights, name="weights"))) > 0
+    keep = kept_mask(weights)
+    return read_groups(groups, rows.n if keep is None else keep.size, intersections=intersections, keep=keep)

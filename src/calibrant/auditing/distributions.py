@@ -189,7 +189,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
             *scored,
             *informative.measurements,
             *crps_parts(parts),
-            *described(kernel, setting),
+            *described(kernel, setting, exact=True),
         ),
         (*coverage_figure(levels.lines), *pit_figure(rows)),
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),

@@ -400,4 +400,4 @@ def _parts(
         f"times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
-    return Grouped(table, group_words(found, claims), claims, (figure,))
+    return Grouped(table, group_words(found, claims, setting), claims, (figure,))

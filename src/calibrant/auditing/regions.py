@@ -67,7 +67,11 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
-    further = (*_by_level(found, "intervals", statistics), *scored, *described(kernel, setting))
+    further = (
+        *_by_level(found, "intervals", statistics),
+        *scored,
+        *described(kernel, setting, exact=found.lines.exact),
+    )
     sections = (
         sized.coverage_section(found, setting, INTERVALS, further, tables),
         sized.size_section(found, setting, INTERVALS, "width"),
@@ -152,7 +156,7 @@ def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
     columns = {label: values for (_, label), values in sizes.items()}
     tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
-    further = (*_by_level(found, "sets", sizes), *described(kernel, setting))
+    further = (*_by_level(found, "sets", sizes), *described(kernel, setting, exact=found.lines.exact))
     sections = (
         sized.coverage_section(found, setting, SETS, further, tables),
         sized.size_section(found, setting, SETS, "size"),
@@ -342,7 +346,7 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
             *level_measurements(levels.lines, "coverage", "outcomes up to {} quantile"),
             *joint_measurement(levels.joint, levels.tests, setting),
             *scored,
-            *described(kernel, setting),
+            *described(kernel, setting, exact=levels.lines.exact),
         ),
         (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),

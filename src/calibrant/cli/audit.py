@@ -61,7 +61,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
     with doing("measuring"):
         try:
             batch = scan.columns.batch(rows)
-            y = _reshaped(batch.y, columns.y, batch.prediction)
+            y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
             return audit(
                 y,
@@ -78,7 +78,7 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
                 **_covariates_and_densities(rows, columns),
             )
         except InputError as problem:
-            raise _in_the_files(problem, files, reading, columns) from problem
+            raise within_files(problem, files, reading, columns) from problem
 
 
 def scan_of(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
@@ -175,7 +175,7 @@ def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str
     return found
 
 
-def _reshaped(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
+def reshaped(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
     """Return the outcome with as many coordinates as the draws have."""
     if not isinstance(prediction, Samples) or y.shape[1:] == prediction.shape:
         return y
@@ -226,7 +226,7 @@ def _names(
     return {key: printable(value) for key, value in names.items() if value is not None}
 
 
-def _in_the_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
+def within_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
     """Return the error with what `y` and `prediction` are in the files."""
     place = None
     if problem.row is not None:

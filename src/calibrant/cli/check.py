@@ -52,7 +52,9 @@ def _results(file: Path, request: Request, output: Path | None) -> dict[str, Any
         return found.findings.to_dict()
     unused = request.given + (["-o"] if output else [])
     if unused:
-        raise InputError(f"{file} holds results, in which columns and rows are chosen; leave out {', '.join(unused)}")
+        raise InputError(
+            f"{file} contains results, for which columns and rows were chosen before; leave out {', '.join(unused)}"
+        )
     return read_results(file)
 
 

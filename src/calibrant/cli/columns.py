@@ -220,7 +220,7 @@ def _check_vectors(
     """Refuse outcomes and draws of different numbers of coordinates, as far as the names and types tell."""
     drawn, outcome = ([depth(lists[name]) if name in lists else 0 for name in names] for names in (draws, y))
     side_by_side = set(drawn) == {1} and set(outcome) == {0} and len(y) == len(draws)
-    whole = drawn == [2] and (set(outcome) == {0} or outcome == [1])  # one column holds the draws of all coordinates
+    whole = drawn == [2] and (set(outcome) == {0} or outcome == [1])  # one column contains the draws of all coordinates
     if not (side_by_side or whole):
         raise InputError(
             f"--y names {_described(y, lists)} and --draws {_described(draws, lists)}; name one list of draws for each "

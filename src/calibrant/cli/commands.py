@@ -9,11 +9,15 @@ import click
 
 from calibrant.cli.group import FAILED, Commands, typed
 from calibrant.cli.options import (
+    APPLIED,
     COMPARED,
+    FITTED,
     OPTIONS,
     PATH,
     POINTS,
+    ApplyRequest,
     CompareRequest,
+    FitRequest,
     PointRequest,
     Request,
     add,
@@ -183,7 +187,8 @@ def check(
     It may also be the name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value
     of calibrated predictions NAME.expected, the excess over it NAME.excess, the confidence limits NAME.low and
     NAME.high, the measurement at one of several levels NAME.LEVEL; an unknown name lists the known ones. With groups,
-    worst_group.estimate, worst_group.low and worst_group.pvalue are those of the group with the smallest p-value.
+    worst_group.estimate and worst_group.pvalue are those of the group with the smallest p-value; worst_group.low is the
+    largest lower limit of an error, or the lower limit of coverage in the group with the smallest p-value.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.
@@ -218,6 +223,68 @@ def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, *
     from calibrant.cli.compare import run
 
     run(files, CompareRequest(**options), output=output, json_to=json_to)
+
+
+@commands.command(
+    epilog="""
+    calibrant recalibrate calib.parquet --y label --p score -o map.json
+    calibrant recalibrate calib.csv --y label --p score --method beta
+    calibrant recalibrate digits.npz --y y --p-cols 'P_*' -o map.json
+    calibrant recalibrate a.csv --y y --lower lo --upper hi --level 0.9 --by region -o map.json
+    calibrant recalibrate weather.parquet --y rain --draws members -o map.json
+    """
+)
+@click.argument("files", metavar="FILE...", type=PATH, nargs=-1, required=True)
+@add(FITTED)
+@output_option("-o", "output", type=PATH, metavar="JSON", help="Write the map to this file.")
+@debug_option
+@click.pass_context
+def recalibrate(ctx: click.Context, /, files: tuple[Path, ...], output: Path | None, **options: Any) -> None:
+    """Fit a map that recalibrates the predictions in FILE.
+
+    FILE contains predictions with their outcomes, as for audit: rows that the model was not trained on. The map is
+    printed, with what it gains on rows that it was not fitted on, and -o writes it for calibrant apply.
+
+    Without --method the simplest map is taken that helps by more than its standard error, or none. Methods are
+    temperature, logistic, beta, quadratic, isotonic, centred-isotonic and venn-abers for --p; temperature, vector,
+    matrix, dirichlet and one-vs-rest for --p-cols; shift, shift-each-end and scale for intervals, which --by gives each
+    group of its own; relevel for sets; shift and pit for quantiles; location-scale and pit for draws.
+
+    Rows of one cluster (--clusters) are never used to judge a map that was fitted on other rows of it, and with --time
+    no map is judged by rows before those it was fitted on.
+    """
+    from calibrant.cli.recalibrate import run
+
+    run(files, FitRequest(**options, typed=typed(ctx)), output=output)
+
+
+@commands.command(
+    epilog="""
+    calibrant apply map.json new.parquet -o recalibrated.parquet
+    calibrant apply map.json new.csv --p risk -o recalibrated.csv
+    calibrant apply map.json new.parquet --suffix '' --overwrite-column -o out.parquet
+    """
+)
+@click.argument("map_path", metavar="MAP", type=PATH)
+@click.argument("file", type=PATH)
+@add(APPLIED)
+@output_option("-o", "output", type=PATH, metavar="OUT", help="File to write: Parquet, CSV, Arrow or NDJSON.")
+@output_option("--suffix", metavar="TEXT", help="End of the names of new columns (default _recalibrated).")
+@output_option("--overwrite-column", is_flag=True, help="Replace columns that have the names of the new ones.")
+@debug_option
+@click.pass_context
+def apply(ctx: click.Context, /, map_path: Path, file: Path, output: Path | None, **options: Any) -> None:
+    """Write a copy of FILE with predictions recalibrated by MAP.
+
+    MAP is a file that recalibrate wrote. Its columns are looked for in FILE, or those that the options name. All
+    columns of FILE are copied as they are, and the recalibrated predictions are added, score_recalibrated for score.
+
+    FILE is Parquet, CSV, Arrow (Feather) or NDJSON, of any size: it is read and written in batches. The ending of OUT
+    is its format. OUT appears once it is complete, and FILE is never changed.
+    """
+    from calibrant.cli.apply import run
+
+    run(map_path, file, ApplyRequest(**options, typed=typed(ctx)), output=output)
 
 
 @commands.command(

@@ -267,7 +267,7 @@ def _worst(results: Mapping[str, Any], field: str) -> tuple[str, dict[str, float
     """Return the group with the smallest adjusted p-value, or the largest lower limit of an error, and its numbers."""
     tested = [line for line in _lines(results) if line.get("pvalue_adjusted") is not None]
     if not tested:
-        raise InputError("no group has rows enough to be tested, so the worst one is not known; leave it out")
+        raise InputError("no group has enough rows to be tested, so the worst one is not known; leave worst_group out")
     worst = min(tested, key=lambda line: float(line["pvalue_adjusted"]))
     if field == "low" and "limits" in worst:  # of errors; coverage is worst where it is far from its level
         worst = max(tested, key=lambda line: float((line["limits"] or (0.0,))[0]))

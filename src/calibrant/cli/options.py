@@ -115,6 +115,29 @@ class Request(ReadingOptions):
 
 
 @dataclass(frozen=True)
+class FitRequest(Request):
+    """The options of a recalibration."""
+
+    method: str | None = None
+    score: str | None = None
+    smoothing: str | None = None
+    ridge: str | None = None
+    clip: float | None = None
+    inner: str | None = None
+    folds: int | None = None
+    time: str | None = None
+    no_gain: bool = False
+
+
+@dataclass(frozen=True)
+class ApplyRequest(Request):
+    """The options of applying a map to new predictions."""
+
+    suffix: str | None = None
+    overwrite_column: bool = False
+
+
+@dataclass(frozen=True)
 class CompareRequest(ReadingOptions):
     """The options of a comparison of predictions of the same rows."""
 
@@ -211,18 +234,12 @@ def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F]
 CLUSTERS = column_option(
     "--clusters", metavar="COLUMN", help="Labels of rows that may depend on each other, such as ids."
 )
-OPTIONS = (
-    column_option(
-        "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
-    ),
-    column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
-    column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
-    CLUSTERS,
-    column_option(
-        "--covariates",
-        metavar="COLUMNS",
-        help="Numbers or categories known beforehand, against which ranks are tested.",
-    ),
+TIME = column_option("--time", metavar="COLUMN", help="Numbers that put the rows of a series in order.")
+OUTCOME = column_option(
+    "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
+)
+WEIGHTS = column_option("--weights", metavar="COLUMN", help="Importance weights of the rows.")
+PREDICTIONS = (
     prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
     prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
     prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
@@ -233,8 +250,8 @@ OPTIONS = (
         "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
     ),
     prediction_option("--draw-cols", metavar="COLUMNS", help="Draws, one column for each, such as 'member*'."),
-    about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
-    about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),
+)
+LABELS = (
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event of --p."),
     about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
     about_option(
@@ -245,6 +262,8 @@ OPTIONS = (
         help="Nominal coverage of intervals or sets, such as 0.9: one for each --lower and --upper.",
     ),
     about_option("--levels", metavar="A,B,...", help="Levels of --quantile-cols, in their order."),
+)
+REPAIRS = (
     about_option(
         "--crossed",
         type=click.Choice(["swap", "sort"]),
@@ -252,6 +271,22 @@ OPTIONS = (
         help="swap (bounds) or sort (quantiles): what to do with those in the wrong order.",
     ),
     about_option("--normalise", is_flag=True, help="Divide rounded class probabilities by the sum of their row."),
+)
+OPTIONS = (
+    OUTCOME,
+    column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
+    WEIGHTS,
+    CLUSTERS,
+    column_option(
+        "--covariates",
+        metavar="COLUMNS",
+        help="Numbers or categories known beforehand, against which ranks are tested.",
+    ),
+    *PREDICTIONS,
+    about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
+    about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),
+    *LABELS,
+    *REPAIRS,
     about_option(
         "--calibration-size",
         type=click.IntRange(min=1),
@@ -271,8 +306,8 @@ OPTIONS = (
 
 COMPARED = (
     column_option("--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, or labels with --pos-label."),
-    column_option("--weights", metavar="COLUMN", help="Importance weights of the rows."),
-    column_option("--time", metavar="COLUMN", help="Numbers that put the rows of a series in order."),
+    WEIGHTS,
+    TIME,
     CLUSTERS,
     prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
@@ -282,6 +317,40 @@ COMPARED = (
     ROWS[0],
     ROWS[1],
     *format_options(FORMATS, "Format of FILE"),
+)
+
+fit_option = partial(click.option, cls=Option, section="Map")
+FITTED = (
+    OUTCOME,
+    column_option("--by", metavar="COLUMN", multiple=True, help="Groups of intervals that get a map each."),
+    WEIGHTS,
+    CLUSTERS,
+    TIME,
+    *PREDICTIONS,
+    *LABELS,
+    *REPAIRS,
+    ROWS[0],
+    fit_option(
+        "--method", metavar="NAME", help="temperature, logistic, shift, ... (default: auto, the simplest that helps)."
+    ),
+    fit_option("--score", metavar="NAME", help="Score that is minimised and measured: log, brier, crps."),
+    fit_option(
+        "--smoothing", type=click.Choice(["platt"]), metavar="NAME", help="platt: Platt's targets, for logistic."
+    ),
+    fit_option("--ridge", metavar="NUMBER", help="Penalty of matrix (default 1) or dirichlet (default 0.01; or A,B)."),
+    fit_option("--clip", type=float, metavar="NUMBER", help="Limit probabilities to [NUMBER, 1 - NUMBER] first."),
+    fit_option("--inner", metavar="NAME", help="Method of each class for one-vs-rest (default logistic)."),
+    fit_option("--folds", type=click.IntRange(min=2), metavar="NUMBER", help="Folds that judge maps (default 5)."),
+    fit_option("--no-gain", is_flag=True, help="Fit the map without measuring what it gains on other rows."),
+    *ROWS[1:],
+    *format_options(FORMATS, "Format of FILE"),
+)
+
+APPLIED = (
+    column_option("--by", metavar="COLUMN", multiple=True, help="Groups, if the map has them."),
+    *PREDICTIONS,
+    *REPAIRS,
+    *format_options(tuple(name for name in FORMATS if name != "npz"), "Format of FILE"),
 )
 
 POINTS = (

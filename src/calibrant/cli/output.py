@@ -69,7 +69,7 @@ def _painted(text: str, headline: Headline | None) -> str:
 
 
 def terminal_width() -> int:
-    """Return how many characters a line of stdout has; 88 if it is no terminal."""
+    """Return how many characters a line of stdout has; 88 if it is not a terminal."""
     from calibrant.report.text import WIDTH
 
     return shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH

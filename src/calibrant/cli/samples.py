@@ -47,7 +47,7 @@ def run(
 
 
 def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
-    """Read what the request names and compare it; the first file holds the real points, if there are any."""
+    """Read what the request names and compare it; the first file contains the real points, if there are any."""
     sets, columns = read_point_files(files, request)
     real, generated = (None, sets) if request.no_real else (sets[0], sets[1:])
     from calibrant.points.comparison import compare

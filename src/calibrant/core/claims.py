@@ -102,6 +102,8 @@ def subject_words(subject: Subject) -> str:
             return subject.kind
         case "most probable class" | "whole":
             return f"the {subject.kind}"
+        case "group" if subject.name.startswith("group = "):  # a column that is called so, or has no name
+            return f"group {subject.name.removeprefix('group = ')}"
         case "group" | "class" | "set":
             return f"{subject.kind} {subject.name}"
         case "coordinate":

@@ -27,6 +27,7 @@ class Measurement:
     label: str  # the same in words
     value: float
     expected: float | None = None  # its mean if the predictions were calibrated, if that is known
+    at_least: bool = False  # whether values above the expected one are right too, as where outcomes lie on bounds
     interval: tuple[float, float] | None = None  # a confidence interval, if a valid one exists
     pvalue: float | None = None  # of the hypothesis that the predictions are calibrated
     method: str = ""  # how value and p-value were found
@@ -74,6 +75,9 @@ class Section:
     measurements: tuple[Measurement, ...]
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+
+
+IF_CALIBRATED = "If the predictions are calibrated, "  # beginning of sentences that a part that is off makes pointless
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,7 @@ def with_parts(
     if not off:
         sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
         return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
+    verdict = replace(verdict, sentences=tuple(s for s in verdict.sentences if not s.startswith(IF_CALIBRATED)))
     faults = [claim for claim in off if claim.kind != "within"]
     small = [claim for claim in off if claim.kind == "within"]
     bound = "negligible" if setting.tolerance is None else "within the tolerance"

@@ -23,6 +23,15 @@ SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 
+def expected_words(value: float | None, at_least: bool) -> str:
+    """Write the value that is expected, or the least one.
+
+    >>> expected_words(0.9, False), expected_words(0.9, True), expected_words(None, False)
+    ('0.9000', '≥ 0.9000', '–')
+    """
+    return f"≥ {number(value)}" if at_least else number(value)
+
+
 def number(value: float | None) -> str:
     """Write a measured value with four significant digits, and whole numbers whole.
 
@@ -121,10 +130,10 @@ def tolerance_words(tolerance: float) -> str:
 def round_down(value: float, digits: int) -> float:
     """Return the largest decimal number with so many decimals that is at most the value.
 
-    >>> round_down(0.29, 2), round_down(-0.291, 2), round_down(1234, -2)
-    (0.29, -0.3, 1200.0)
+    >>> round_down(0.29, 2), round_down(-0.291, 2), round_down(1234, -2), round_down(0.001, 0)
+    (0.29, -0.3, 1200.0, 0.0)
     """
-    return -round_up(-value, digits)
+    return 0.0 - round_up(-value, digits)  # not -0.0, which would be written with its sign
 
 
 def round_up(value: float, digits: int) -> float:

@@ -117,6 +117,10 @@ class TableFile:
                 problem = error
         raise self.refusal(problem) from problem
 
+    def as_written(self) -> pl.LazyFrame:
+        """Return all rows and columns; those of a CSV as texts, because 007 as a number would lose its zeros."""
+        return self._scan(0 if self.format == "csv" else None, None)
+
     def likely_rows(self) -> int:
         """Return the number of rows; an estimate for text files, and 0 for NPZ."""
         if self.format == "npz":

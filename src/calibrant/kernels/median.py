@@ -34,10 +34,15 @@ def median_lengthscale(
 ) -> float:
     """Return the median of the distances over i < j; if that is 0 their mean.
 
-    Equal rows have no scale of their own; the error asks for one by the name of the verb's `option`.
+    Equal rows have no scale of their own; the error asks for one by the verb's `option`, or by a kernel that has one.
     """
     if rows.size < 2:
         raise NotApplicableError(f'{option}="median" needs two rows of {what}; got {rows.size}. Give a number')
+    given = (
+        "a kernel that has one, such as kernel=Exponential(1.0)"
+        if option == "lengthscale"
+        else f"a number, such as {option}=1.0"
+    )
     d = _upper_triangle(distance, rows)
     median = float(np.median(d))
     if not np.isfinite(median):
@@ -48,8 +53,8 @@ def median_lengthscale(
     scale = median if median > 0 else float(d.mean())
     if not scale > 0:
         raise NotApplicableError(
-            f'{option}="median" finds no scale: {what} are the same in all {rows.size} rows. '
-            f"Give a number, such as {option}=1.0"
+            f"{what} are the same in all {rows.size} rows, so the median of their distances is not a length scale; "
+            f"pass {given}"
         )
     return scale
 

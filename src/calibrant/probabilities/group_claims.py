@@ -14,7 +14,7 @@ from calibrant.core.findings import Setting
 from calibrant.core.words import means_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.probabilities.group_test import GroupFindings
-from calibrant.probabilities.verdict import Scale, usual_tolerances
+from calibrant.probabilities.verdict import RARE, Scale, usual_tolerances
 
 Noun: TypeAlias = Literal["group", "class"]
 TEST = "smaller p-value of Kuiper's and Cox's statistic, adjusted for all of them"
@@ -62,13 +62,12 @@ def _claims(found: GroupFindings, g: int, noun: Noun, pvalue: float, setting: Se
     return [first, Claim(side, subject, "bias", float(found.bias[g]), low, high, level, rows, test=LIMITS)]
 
 
-def group_words(found: GroupFindings, claims: Sequence[Claim]) -> dict[Subject, str]:
+def group_words(found: GroupFindings, claims: Sequence[Claim], setting: Setting) -> dict[Subject, str]:
     """Say how each group or class with a claim is off.
 
     Such as "off by 6.1 percentage points (95 % limits: 3.2 to 9.0), observed 41 %, predicted 30 %".
     """
     place = {name: g for g, name in enumerate(found.names)}
-    scale = Scale(1.0, USUAL_TOLERANCES)
     texts = {}
     for claim in claims:
         if claim.quantity == ERROR:
@@ -76,5 +75,19 @@ def group_words(found: GroupFindings, claims: Sequence[Claim]) -> dict[Subject, 
             predicted = float(found.predicted[g])
             observed = min(1.0, max(0.0, predicted + float(found.bias[g])))  # rounding may leave [0, 1]
             means = means_words(observed, predicted, claim.estimate)
-            texts[claim.subject] = f"off by {scale.size(claim)}, {means}"
+            texts[claim.subject] = f"off by {_scale(found, predicted, setting).size(claim)}, {means}"
     return texts
+
+
+def _scale(found: GroupFindings, predicted: float, setting: Setting) -> Scale:
+    """Return how the error of a group is stated: as a share of what the tolerance is a share of.
+
+    A relative tolerance is a share of the mean prediction of all rows, whatever the group. Without a tolerance rare
+    events of a group are counted in those that were predicted for it.
+    """
+    if setting.relative:
+        mean = float(np.average(found.predicted, weights=found.weight))
+        return Scale(mean, usual_tolerances(mean), "events", whole="the mean prediction of all rows")
+    if setting.tolerance is None and 0 < predicted < RARE:
+        return Scale(predicted, usual_tolerances(predicted), "events")
+    return Scale(1.0, USUAL_TOLERANCES)

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject, outcome
-from calibrant.core.findings import Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
 from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.null import resampled_pvalue
+from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import brownian_range_sf, normal_quantile
 from calibrant.core.results import Curve, TestResult
@@ -34,6 +34,10 @@ from calibrant.probabilities.limits import critical
 from calibrant.probabilities.power import smallest_error
 
 ADVICE = "Consider recalibration on held-out data: isotonic, Platt or temperature scaling."
+ADVICE_CERTAIN = (
+    "Consider isotonic recalibration on held-out data. Platt and temperature scaling leave predictions of exactly 0 or "
+    "1 as they are."
+)
 INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
 RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
@@ -77,7 +81,8 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
     sentences += region_words(regions, found.happens)
     if main.kind == "miscalibrated":
         sentences += [NO_REGION] if found.tenths is not None and not regions else []
-        sentences.append(ADVICE)
+        score = found.summary.score
+        sentences.append(ADVICE_CERTAIN if ((score == 0) | (score == 1)).any() else ADVICE)
     return Verdict(
         main.kind,
         headline(main, found, scale, setting),
@@ -166,6 +171,7 @@ class Scale:
     unit: float  # error that is written as 100 %
     usual: tuple[float, ...]  # tolerances, as errors
     rare: Literal["", "events", "non-events"] = ""
+    whole: str = ""  # what errors are shares of, if not of the predicted number of rare events
 
     @classmethod
     def of(cls, summary: Ordered, setting: Setting, subject: Subject = ALL_ROWS) -> Scale:
@@ -195,9 +201,9 @@ class Scale:
 
     def size(self, claim: Claim) -> str:
         """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
-        relative = bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit
+        relative = bool(self.whole) or (bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit)
         unit = self.unit if relative else 1.0
-        words = f" % of the predicted {self.rare}" if relative else " percentage points"
+        words = f" % of {self.whole or f'the predicted {self.rare}'}" if relative else " percentage points"
         tolerance = None if claim.tolerance is None else claim.tolerance / unit
         low, high, estimate = outward(claim.low / unit, claim.high / unit, claim.estimate / unit, tolerance)
         level = confidence_words(claim.level or 0.0)
@@ -268,10 +274,12 @@ def _rows_it_takes(found: Evidence, claim: Claim, setting: Setting) -> str:
     tolerance = usual if setting.tolerance is None else setting.tolerance
     if found.clustered is not None:
         needed = number_to_pass(found.clustered.number, found.clustered.scale, tolerance, setting.level)
-        return f"If the predictions are calibrated, about {needed:,} such clusters would show it 4 times in 5."
-    s = math.sqrt(found.summary.walk.variance) / found.summary.total_weight
-    needed = number_to_pass(found.summary.n, s, tolerance, setting.level)
-    return f"If the predictions are calibrated, about {needed:,} rows would show it 4 times in 5."
+        return f"{IF_CALIBRATED}about {needed:,} such clusters would show it 4 times in 5."
+    variance, n = found.summary.walk.variance, found.summary.n
+    needed = number_to_pass(n, math.sqrt(variance) / found.summary.total_weight, tolerance, setting.level)
+    if not found.summary.has_equal_weights:  # there are no limits with less information
+        needed = max(needed, rows_needed(n * MIN_INFORMATION * (found.summary.weight_max / math.sqrt(variance)) ** 2))
+    return f"{IF_CALIBRATED}about {needed:,} rows would show it 4 times in 5."
 
 
 def number_to_pass(n: int, s: float, tolerance: float, level: float) -> int:

@@ -31,6 +31,7 @@ from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.vector_ranks import JOINT_RANKS
 from calibrant.ranking.verbs import RankEntry
 
+FITTED = "distance to a fit on the covariates"
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
 
 
@@ -186,7 +187,8 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
         missing.append(f"Ranks are not compared with covariates: {reason}.")
     if is_finite:
         try:
-            checks.append(_check(TARP_RANKS, "ranks by distance to a fit", rows, setting, covariates=x.pooled.numbers))
+            label = f"ranks by {FITTED}"
+            checks.append(_check(TARP_RANKS, label, rows, setting, covariates=x.pooled.numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing

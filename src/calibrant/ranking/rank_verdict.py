@@ -16,7 +16,7 @@ from calibrant.ranking.explain import subject_of
 from calibrant.ranking.explain_words import draws_words, more_pairs, sentence, visible_words
 from calibrant.ranking.failures import POWER
 from calibrant.ranking.pair_dependence import DEPENDENCE
-from calibrant.ranking.rank_checks import RankCheck
+from calibrant.ranking.rank_checks import FITTED, RankCheck
 from calibrant.ranking.rank_claims import (
     COVARIATES,
     Checks,
@@ -72,6 +72,9 @@ class _Words(NamedTuple):
                 self.wrong.words(self.wrong.pairs[0]) if self.wrong else f"their dependence is wrong ({self._pvalue()})"
             )
             return f"These draws are not calibrated: {how}."
+        related = any(check.relation is not None and self.checks.rejects(check) for check in self.checks.conditional)
+        if self.error.name == FITTED and related and self.found.status == "miscalibrated":
+            return f"These draws are {ending}: {RELATION}."
         if self.found.status == "cannot tell" and self._few_rows():
             return f"{ending[0].upper()}{ending[1:]}."
         size = self._coverage_words(self.coverage[0]) if self._shows_coverage() else self._size_words()
@@ -113,6 +116,9 @@ class _Words(NamedTuple):
         limits = f"({level_percent(self.checks.setting.level)} limits: {low} to {high})"
         if self.checks.ranks.M == 1:
             return f"Outcomes fall below their only draw {by} they should {limits}"
+        if self.error.name == FITTED:
+            ranges = "Between two quantiles of the draws' distances from what the covariates predict"
+            return f"{ranges}, the outcome's distance lies up to {by} it should {limits}"
         of = f" of {Subject('coordinate', name=self.error.name)}" if self.error.name else ""
         where = f" by {self.error.name}" if self.error.joint else of
         contain = "contain the outcome up to"

@@ -37,10 +37,10 @@ from calibrant.recalibrating.cross_fitting import (
 from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
 from calibrant.recalibrating.folds import Dealing, Numbers, read_dealing
 from calibrant.recalibrating.gain_limits import Units, gain_limits, refusal, unseen_misses
+from calibrant.recalibrating.mean_log_score import logit
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import SCORES
 from calibrant.recalibrating.recalibration import Recalibration
-from calibrant.recalibrating.smooth_maps import logit
 
 MAX_ROWS_REPEATED = 20_000  # up to which several partitions are tried
 REPEATS = 4

@@ -43,6 +43,7 @@ KEYS = (
     "boundary",
     "library",
 )
+COLUMNS = ("p", "p_cols", "lower", "upper", "set_cols", "quantile_cols", "draws", "draw_cols", "by")
 OPTIONS = ("clip", "smoothing", "ridge", "inner")
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
@@ -86,7 +87,8 @@ def _tree_of_map(found: Recalibration) -> dict[str, Any]:
         list(found.boundary),
         f"calibrant {__version__}",
     )
-    return dict(zip(KEYS, values, strict=True))
+    columns = {} if found.columns is None else {"columns": _tree(found.columns)}
+    return dict(zip(KEYS, values, strict=True)) | columns
 
 
 def _tree(value: Any) -> Any:
@@ -225,7 +227,7 @@ def _map(tree: Any, at: str) -> Recalibration:
     """Return the map that a tree describes; `at` is the key of the tree itself, with its full stop."""
     tree = _object(tree, at.rstrip(".") or "the file")
     _check_format(tree, at)
-    _check_keys(tree, KEYS, at)
+    _check_keys(tree, (*KEYS, "columns") if "columns" in tree else KEYS, at)
     if not _is_text(tree["library"]):
         raise _refused(f"{at}library", f"must be a text; got {shown(tree['library'])}")
     kind = _choice(tree["kind"], METHODS, f"{at}kind")
@@ -255,7 +257,16 @@ def _map(tree: Any, at: str) -> Recalibration:
         _information(tree["objective"], f"{at}objective"),
         _information(tree["gradient"], f"{at}gradient"),
         _boundary(tree["boundary"], rule, f"{at}boundary"),
+        columns=_columns(tree["columns"], f"{at}columns") if "columns" in tree else None,
     )
+
+
+def _columns(tree: Any, key: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns that the command line named, a list of texts for each option."""
+    found = _object(tree, key)
+    for name in found:
+        _choice(name, COLUMNS, key)
+    return {name: _labels(value, f"{key}.{name}", "a text", _is_text) for name, value in found.items()}
 
 
 def _check_format(tree: Mapping[str, Any], at: str) -> None:

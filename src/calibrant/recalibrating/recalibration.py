@@ -67,6 +67,9 @@ class Recalibration:
         What `auto` compared, one row per candidate; empty without.
     warnings
         What was said about the fit.
+    columns
+        The columns of the file that the map was fitted on, by the option of the command line that named them; None for
+        a map that was fitted in Python.
     """
 
     kind: str
@@ -82,9 +85,11 @@ class Recalibration:
     boundary: tuple[str, ...] = ()
     compared: tuple[Candidate, ...] = ()
     warnings: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", _frozen(self.parameters))
+        object.__setattr__(self, "columns", _frozen(self.columns))
         if self.levels is not None:
             object.__setattr__(self, "levels", locked(np.asarray(self.levels, dtype=np.float64)))
 
@@ -94,7 +99,7 @@ class Recalibration:
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return _rebuilt, ({**state, "parameters": _thawed(self.parameters)},)
+        return _rebuilt, ({name: _thawed(value) for name, value in state.items()},)
 
     @property
     def rule(self) -> Method:

@@ -17,26 +17,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import CHUNK_ROWS, on_threads
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where, take_weights
+from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
 from calibrant.inputs.probabilities import Binary
+from calibrant.recalibrating.mean_log_score import (
+    CLIP_REMEDY,
+    INSIDE,
+    Inside,
+    LogScore,
+    check_both_classes,
+    check_rows,
+    clipped,
+    inside_rows,
+    logit,
+    separated,
+)
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
-from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Optimum, minimise
+from calibrant.recalibrating.newton import GRADIENT, NoOptimumError, Optimum
 
-SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
 ROUNDING = 1e-15  # of a sum whose terms cancel
-MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
 QUADRATIC_STEPS = 50
-INSIDE = "inside (0, 1)"
-CLIP_REMEDY = "Limit the scores with clip=, such as clip=1e-6, or correct such rows"
 PLATT = "method='logistic', smoothing='platt'"
 SEPARATED = (
     "the outcomes are separated by the scores: {how}. No finite map minimises the log score; pass more rows, or use "
@@ -44,186 +50,9 @@ SEPARATED = (
 )
 
 
-@dataclass(frozen=True)
-class Inside:
-    """The rows with 0 < p < 1, on which smooth maps are fitted.
-
-    A row with p = 0 that did not happen, or p = 1 that did, is fitted exactly by every map with a positive slope. It
-    counts in `total`, the weight of all rows, and adds nothing to the sums.
-    """
-
-    y: NDArray[np.uint8]
-    p: FloatArray
-    w: FloatArray
-    total: float
-    zeros: int
-    ones: int
-
-    @property
-    def x(self) -> FloatArray:
-        """The logits of the scores."""
-        return logit(self.p)
-
-
-def logit(p: FloatArray) -> FloatArray:
-    """Return ln p - ln(1 - p), infinite at 0 and 1."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def clipped(p: NDArray[Any], options: FitOptions) -> FloatArray:
-    """Return the scores as float64, limited to [clip, 1 - clip] if the option is given."""
-    q = p.astype(np.float64, copy=False)
-    return q if options.clip is None else np.clip(q, options.clip, 1 - options.clip)
-
-
-def _inside(rows: Binary, options: FitOptions, method: str, *, keeps_ends: bool = True) -> Inside:
-    """Return the rows inside (0, 1); refuse rows at 0 and 1 that the method cannot fit."""
-    p = clipped(rows.p, options)
-    total = float(rows.n if is_unit(rows.w) else rows.w.sum())
-    zero, one = p == 0, p == 1
-    if not (zero.any() or one.any()):
-        return Inside(rows.y, p, rows.w, total, 0, 0)
-    if not keeps_ends:
-        refuse_where(zero | one, p, f"{method} needs scores {INSIDE}", CLIP_REMEDY)
-    bad = np.where(rows.y == 1, zero, one)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            f"the score of {{row}} is {p[row]:g} and the outcome is {rows.y[row]}: no {method} map gives such a row a "
-            f"finite log score. {CLIP_REMEDY}",
-            row=row,
-            value=float(p[row]),
-        )
-    left = np.flatnonzero(~(zero | one))
-    return Inside(rows.y[left], p[left], take_weights(rows.w, left), total, int(zero.sum()), int(one.sum()))
-
-
-def _check_rows(rows: Inside, method: str, parameters: int) -> None:
-    """Refuse one class, constant scores, and fewer rows or scores than parameters; rows at 0 and 1 do not count."""
-    where = f" {INSIDE}" if rows.zeros or rows.ones else ""
-    events = int(np.count_nonzero(rows.y))
-    check_both_classes(events, rows.y.size, where)
-    low, high = float(rows.p.min()), float(rows.p.max())
-    if low == high:
-        raise NotApplicableError(
-            f"the scores{where} are constant: all are {low:g}, and rows of one score do not determine a slope. Pass "
-            "rows with different scores"
-        )
-    distinct = 3 if ((rows.p != low) & (rows.p != high)).any() else 2
-    for found, what in ((rows.y.size, "rows"), (distinct, "different scores")):
-        if found < parameters:
-            raise NotApplicableError(
-                f"{method} has {parameters} parameters and needs at least as many {what}{where}; got {found}. Pass "
-                "more rows, or use a method with fewer parameters"
-            )
-
-
-def check_both_classes(events: int, n: int, where: str = "") -> None:
-    """Refuse rows of one class."""
-    if events in (0, n):
-        only = "did not happen" if events == 0 else "happened"
-        raise NotApplicableError(
-            f"only one class occurs: of {n} rows{where} every one {only}. A map needs rows of both classes"
-        )
-
-
-@dataclass(frozen=True)
-class LogScore:
-    """The mean log score of expit(θ₀ + θ₁ c₁ + ...), or without θ₀, as an objective of θ.
-
-    Attributes
-    ----------
-    columns
-        The functions c₁, c₂, ... of the scores.
-    target
-        The outcome of each row, or what stands for it.
-    w, total
-        The weights of the rows, and the weight by which sums are divided.
-    intercept
-        Whether there is a θ₀.
-    separable
-        Whether columns can separate the outcomes; a point that does so ends the search.
-    """
-
-    columns: tuple[FloatArray, ...]
-    target: NDArray[Any]
-    w: FloatArray
-    total: float
-    intercept: bool = True
-    separable: bool = False
-
-    def __call__(self, theta: FloatArray) -> Local:
-        """Return value, gradient and Hessian."""
-
-        def work(part: slice) -> tuple[float, FloatArray, FloatArray, float, float]:
-            return self._sums(theta, part)
-
-        values, gradients, hessians, lowest, highest = zip(
-            *on_threads(work, self.target.size, size=CHUNK_ROWS), strict=True
-        )
-        if self.separable and min(lowest) >= 0 and max(highest) > 0:
-            raise NoOptimumError("the outcomes are separated")
-        return Local(
-            math.fsum(values) / self.total,
-            np.sum(gradients, axis=0) / self.total,
-            np.sum(hessians, axis=0) / self.total,
-        )
-
-    def _sums(self, theta: FloatArray, part: slice) -> tuple[float, FloatArray, FloatArray, float, float]:
-        columns, t = [column[part] for column in self.columns], self.target[part]
-        slopes = theta[1:] if self.intercept else theta
-        eta = np.full(t.size, theta[0]) if self.intercept else np.zeros(t.size)
-        for slope, column in zip(slopes, columns, strict=True):
-            eta += slope * column
-        e = np.exp(-np.abs(eta))
-        high = np.where(eta >= 0, 1.0, e) / (1 + e)  # expit(η)
-        loss = np.maximum(eta, 0.0) - t * eta + np.log(1 + e)
-        residual, spread = high - t, e / (1 + e) ** 2
-        if not is_unit(self.w):
-            w = self.w[part]
-            loss, residual, spread = w * loss, w * residual, w * spread
-        d = len(theta)
-        gradient, hessian = np.empty(d), np.empty((d, d))
-        first = int(self.intercept)
-        if self.intercept:
-            gradient[0], hessian[0, 0] = residual.sum(), spread.sum()
-        for j, column in enumerate(columns, start=first):
-            gradient[j] = residual @ column
-            weighted = spread * column
-            if self.intercept:
-                hessian[0, j] = hessian[j, 0] = weighted.sum()
-            for k, other in enumerate(columns[: j - first + 1], start=first):
-                hessian[j, k] = hessian[k, j] = weighted @ other
-        lowest = highest = 0.0
-        if self.separable:
-            margin = np.where(t > 0.5, eta, -eta)
-            lowest, highest = float(margin.min()), float(margin.max())
-        return float(loss.sum()), gradient, hessian, lowest, highest
-
-    def optimum(self, identity: FloatArray, **options: Any) -> Optimum:
-        """Return the minimum, searched from the identity, or from 0 where that is better.
-
-        Of many rows a sample is fitted first, whose minimum is a good start for all rows.
-        """
-        step = self.target.size // SAMPLE_ROWS
-        if step >= MIN_SAMPLE_STEP:
-            with suppress(NoOptimumError):  # the sample may be separated although the rows are not
-                return minimise(self, self._every(step).optimum(identity, **options).point, **options)
-        zero = np.zeros_like(identity)
-        return minimise(self, min(identity, zero, key=lambda theta: self(theta).value), **options)
-
-    def _every(self, step: int) -> LogScore:
-        """Return the objective of a sample, every `step`-th row."""
-        columns = tuple(np.ascontiguousarray(column[::step]) for column in self.columns)
-        target, w = np.ascontiguousarray(self.target[::step]), self.w[::step]
-        total = float(target.size if is_unit(w) else w.sum())
-        return replace(self, columns=columns, target=target, w=w, total=total)
-
-
 def fit_temperature(rows: Binary, options: FitOptions) -> Fit:
     """Fit η = s x with s >= 0. The gradient in s rises strictly, so two sums tell whether it has a root above 0."""
-    inside = _inside(rows, options, "temperature")
+    inside = inside_rows(rows, options, "temperature")
     check_both_classes(int(np.count_nonzero(rows.y)), rows.n)
     x, w = inside.x, inside.w
     if x.size and not x.any():
@@ -247,13 +76,13 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     """Fit η = a + s x, by maximum likelihood or with the targets of Platt (2000)."""
     smoothed = options.smoothing == "platt"
     name = PLATT if smoothed else "logistic"
-    inside = _inside(rows, options, name, keeps_ends=not smoothed)
-    _check_rows(inside, "logistic", 2)
+    inside = inside_rows(rows, options, name, keeps_ends=not smoothed)
+    check_rows(inside, "logistic", 2)
     target: NDArray[Any] = inside.y
     if smoothed:
         target = _platt_targets(inside)
     else:
-        rising, inverted = _separated(inside)
+        rising, inverted = separated(inside)
         if rising or inverted:
             how = f"no event has a {'lower' if rising else 'higher'} score than a non-event"
             raise NotApplicableError(SEPARATED.format(how=how))
@@ -275,12 +104,6 @@ def _platt_targets(inside: Inside) -> FloatArray:
     return np.where(inside.y == 1, (events + 1) / (events + 2), 1 / (others + 2))
 
 
-def _separated(inside: Inside) -> tuple[bool, bool]:
-    """Tell whether no event has a lower, and whether no event has a higher score than a non-event."""
-    events, others = inside.p[inside.y == 1], inside.p[inside.y == 0]
-    return bool(others.max() <= events.min()), bool(events.max() <= others.min())
-
-
 def _refuse_flat_ends(method: str, name: str, slope: float, count: int, where: str) -> None:
     """Refuse a map that does not rise although rows at 0 or 1 were left out as fitted exactly."""
     if count and slope <= 0:
@@ -296,9 +119,9 @@ def fit_beta(rows: Binary, options: FitOptions) -> Fit:
     The objective is convex. If its free optimum violates a bound or does not exist, the constrained one lies where
     a = 0, b = 0 or both.
     """
-    inside = _inside(rows, options, "beta")
-    _check_rows(inside, "beta", 3)
-    rising, inverted = _separated(inside)
+    inside = inside_rows(rows, options, "beta")
+    check_rows(inside, "beta", 3)
+    rising, inverted = separated(inside)
     if rising:
         raise NotApplicableError(SEPARATED.format(how="no non-event has a higher score than an event"))
     score = LogScore((np.log(inside.p), -np.log1p(-inside.p)), inside.y, inside.w, inside.total, separable=True)
@@ -341,8 +164,8 @@ def _best_face(score: LogScore, *, inverted: bool) -> tuple[Optimum, tuple[str, 
 
 def fit_quadratic(rows: Binary, options: FitOptions) -> Fit:
     """Fit η = a + s x + k x²."""
-    inside = _inside(rows, options, "quadratic", keeps_ends=False)
-    _check_rows(inside, "quadratic", 3)
+    inside = inside_rows(rows, options, "quadratic", keeps_ends=False)
+    check_rows(inside, "quadratic", 3)
     x = inside.x
     score = LogScore((x, x * x), inside.y, inside.w, inside.total, separable=True)
     try:

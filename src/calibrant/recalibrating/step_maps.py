@@ -14,8 +14,8 @@ from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
+from calibrant.recalibrating.mean_log_score import check_both_classes, clipped
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
-from calibrant.recalibrating.smooth_maps import check_both_classes, clipped
 
 
 class PooledScores(NamedTuple):

@@ -56,6 +56,7 @@ def level_measurements(lines: Lines, name: str, label: str) -> tuple[Measurement
                 label.format(level_words(line["nominal"])) if known else label.replace("{} ", ""),
                 line["coverage"],
                 expected=line["nominal"] if known else None,
+                at_least=known and lines.rule.counts_low and not lines.exact,
                 interval=(line["lower"], line["upper"]),
                 pvalue=line["pvalue_adjusted"] if tested else None,
                 method=f"{curve.method}, adjusted for all levels and families" if tested else curve.method,
@@ -120,14 +121,27 @@ def joint_measurement(joint: TestResult | None, tests: int, setting: Setting) ->
     )
 
 
-def described(measurements: Sequence[Measurement], setting: Setting) -> tuple[Measurement, ...]:
-    """Mark measurements that the verdict does not use; tests that ignore the calibration set lose their p-value."""
+KERNEL_TEST, SIZE_TEST = "skce_test", "coverage_hsic"
+
+
+def described(
+    measurements: Sequence[Measurement], setting: Setting, *, exact: bool, ties: bool = False
+) -> tuple[Measurement, ...]:
+    """Mark measurements that the verdict does not use.
+
+    The kernel test asks whether coverage equals its level, whatever the prediction, and that of sizes whether it is the
+    same for all. Their p-values would contradict a verdict for which more coverage is right too (not `exact`), as with
+    outcomes on bounds (`ties`), or for which the calibration set decides.
+    """
     found = []
     for line in measurements:
         if line.pvalue is None or line.decides:
             found.append(line)
-        elif setting.calibration_size is not None and line.name.startswith("skce_test"):
+        elif setting.calibration_size is not None and line.name.startswith(KERNEL_TEST):
             why = "no p-value: this test cannot allow for the calibration set"
+            found.append(replace(line, pvalue=None, method=f"{line.method}; {why}", details={}))
+        elif (line.name.startswith(KERNEL_TEST) and not exact) or (line.name.startswith(SIZE_TEST) and ties):
+            why = "no p-value: more coverage than the level is right here, and this test would reject it"
             found.append(replace(line, pvalue=None, method=f"{line.method}; {why}", details={}))
         else:
             found.append(replace(line, method=f"{line.method}; {NOT_USED}"))
@@ -343,7 +357,7 @@ def size_section(found: Covered, setting: Setting, phrase: Phrase, size: str) ->
         f"By {size}" + ("" if found.by_place is None else " and place"),
         f"Is coverage the same for rows with {phrase.things} of small and of large {size}"
         + ("?" if found.by_place is None else ", and wherever they lie?"),
-        described(measurements, setting),
+        described(measurements, setting, exact=found.lines.exact, ties=not found.lines.exact and has_ties(found.table)),
         tuple(figures),
         tuple(tables),
     )

@@ -88,6 +88,11 @@ class Lines:
     family_rate: float  # with which a claim on the family may fail
 
     @property
+    def exact(self) -> bool:
+        """Whether a coverage must equal its level; otherwise more, or with ties any share between two, is right."""
+        return self.rule.alternative == "two-sided" and np.array_equal(self.inside, self.curve.hits)
+
+    @property
     def tested(self) -> NDArray[np.bool_]:
         """Which lines have rows and a test."""
         return np.asarray(~np.isnan(self.curve.pvalue_adjusted))
@@ -237,20 +242,27 @@ def mirrored(levels: FloatArray) -> list[tuple[int, int]]:
 
 
 def size_lines(rows: IntervalRows | SetRows, sizes: Sizes, setting: Setting, rule: Rule, *, tests: int) -> Lines:
-    """Return the judged lines of rows whose predictions have about the same size."""
-    inside = _inside_by_size(rows, sizes)
-    lines = _judged(sizes, inside, setting, rule, tests, groups="size")
-    return replace(lines, curve=_shortened(lines.curve))
+    """Return the judged lines of rows whose predictions have about the same size.
+
+    Intervals without any bound cover every outcome. That is no news, and lines of nothing else are not tested.
+    """
+    lines = _judged(sizes, _by_size(off_edges(rows), rows, sizes), setting, rule, tests, groups="size")
+    curve = lines.curve
+    if isinstance(rows, IntervalRows):
+        bounded = _by_size(np.isfinite(rows.prediction.lower) | np.isfinite(rows.prediction.upper), rows, sizes)
+        untested = {name: np.where(bounded > 0, curve.columns[name], np.nan) for name in ("pvalue", "pvalue_adjusted")}
+        curve = replace(curve, columns={**curve.columns, **untested})
+    return replace(lines, curve=_shortened(curve))
 
 
-def _inside_by_size(rows: IntervalRows | SetRows, sizes: Sizes) -> NDArray[np.int64]:
-    """Count the hits off the edges in each group of sizes, level by level, as the curve by size does."""
-    inner, found = off_edges(rows), []
+def _by_size(marked: NDArray[np.bool_], rows: IntervalRows | SetRows, sizes: Sizes) -> NDArray[np.int64]:
+    """Count the marked rows (n, L) in each group of sizes, level by level, as the curve by size does."""
+    found = []
     for k, column in enumerate(rows.sizes.T):
         tied = sizes.tied(k)
         groups = size_groups(tied.size, tied.weight, K=sizes.K, bins=None, empty="merge")
         pooled = np.searchsorted(tied.size, column, side="right") - 1
-        found.append(groups.sums(np.bincount(pooled, inner[:, k], minlength=tied.size.size)))
+        found.append(groups.sums(np.bincount(pooled, marked[:, k], minlength=tied.size.size)))
     return np.asarray(np.rint(np.concatenate(found)), dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
-from calibrant.core.findings import Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
 from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
@@ -227,7 +227,8 @@ def _on_parts(found: CoverageClaims, parts: Sequence[PhrasedLines], setting: Set
     if not any(lines.tested.any() for lines, _ in parts):
         return []
     if not found.of_parts:
-        return ["No part of the rows, by size or place of their predictions, is off by more than chance."]
+        by = " or ".join(dict.fromkeys(str(phrase.part) for lines, phrase in parts if lines.tested.any()))
+        return [f"No part of the rows, by {by} of their predictions, is off by more than chance."]
     named = [claim for claim in found.of_parts if claim.subject != found.claims[0].subject]
     if found.main.status == "miscalibrated":  # named only if they differ from all rows
         overall = {claim.expected: claim.estimate for claim in found.of_levels}
@@ -258,9 +259,7 @@ def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Set
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()
     if needed is not None and needed > n:
-        return [
-            f"If they are calibrated, about {rows_needed(needed):,} rows show 4 times in 5 that {_shows(plan, size)}."
-        ]
+        return [f"{IF_CALIBRATED}about {rows_needed(needed):,} rows show 4 times in 5 that {_shows(plan, size)}."]
     if plan.calibration_size is not None:
         return [_calibration_set(n, plan.calibration_size)]
     order = np.argsort(lines.curve.nominal, kind="stable")

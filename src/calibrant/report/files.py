@@ -6,7 +6,8 @@ import json
 import os
 import re
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from errno import EISDIR
 from hashlib import sha256
@@ -65,13 +66,21 @@ def _temporary_prefix(target: Path) -> str:
 
 
 def _replace(target: Path, content: bytes) -> None:
+    with temporary_file(target) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty temporary file, which replaces the file at `path` once it is written without an error."""
+    target = Path(os.path.realpath(path))
     temporary = target.with_name(f"{_temporary_prefix(target)}{secrets.token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as stream:
-            if target.exists():
-                temporary.chmod(target.stat().st_mode & 0o777)
-            stream.write(content)
-            stream.flush()
+        temporary.touch(exist_ok=False)
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        yield temporary
+        with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
         temporary.replace(target)
     except BaseException:

@@ -174,6 +174,7 @@ def _page(findings: Findings, detail: Detail) -> str:
     )
     environment.filters |= {
         "number": wording.number,
+        "expected": lambda measurement: wording.expected_words(measurement.expected, measurement.at_least),
         "pvalue": wording.pvalue,
         "interval": wording.bounds_words,
         "percent": wording.level_percent,

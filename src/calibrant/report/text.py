@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
-from calibrant.core.words import LONGEST_SENTENCE, MISSING, bounds_words, cell, heading, level_percent, number, pvalue
+from calibrant.core.words import (
+    LONGEST_SENTENCE,
+    MISSING,
+    bounds_words,
+    cell,
+    expected_words,
+    heading,
+    level_percent,
+    number,
+    pvalue,
+)
 from calibrant.core.words import text as plain
 from calibrant.report.claims import WHICH_TOLERANCE, marked, parts, tolerances
 from calibrant.report.page import MARKS, frame_of, tone_of
@@ -88,7 +98,7 @@ def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
         "value": [number(m.value) for m in measurements],
         ROUNDING: [number(m.rounding) for m in measurements],
         f"{level_percent(findings.level)} interval": [bounds_words(m.interval) for m in measurements],
-        frame_of(findings.kind).expected: [number(m.expected) for m in measurements],
+        frame_of(findings.kind).expected: [expected_words(m.expected, m.at_least) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
     }
     shown = {

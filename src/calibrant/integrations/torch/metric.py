@@ -104,7 +104,7 @@ class TorchMetric:
         except ImportError:
             raise MissingExtraError("TorchMetric", extra="torch") from None
         if "classes" in options:
-            raise InputError("TorchMetric takes no classes=; y holds column numbers, or 0 and 1, or pos_label=")
+            raise InputError("TorchMetric takes no classes=; y contains column numbers, or 0 and 1, or pos_label=")
         if not (pos_label is None or isinstance(pos_label, Real)):
             raise InputError(f"pos_label must be a number, as tensors contain no text; got {shown(pos_label)}")
         entry = find(metric)
@@ -133,7 +133,7 @@ class TorchMetric:
         K = batch.columns
         self._check_columns(K)
         if K > 1 and self._pos_label is not None:
-            raise InputError("pos_label= belongs to a 1-D prediction; for (n, K) y holds column numbers")
+            raise InputError("pos_label= belongs to a 1-D prediction; for (n, K) y contains column numbers")
         sums = self._sums_for(K)
         with torch.inference_mode(False), torch.no_grad():  # what is made in inference mode cannot be used outside
             device = self._device or prediction.device

@@ -1,0 +1,235 @@
+"""`calibrant apply`: a copy of a file with recalibrated predictions in further columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from calibrant.cli.columns import find_column, matching, pairs
+from calibrant.cli.kinds import kind_named
+from calibrant.cli.options import NAMING, ApplyRequest
+from calibrant.cli.output import check_output, emit, tell
+from calibrant.errors import InputError, listing, shown
+from calibrant.files.reading import BATCH
+from calibrant.files.rewriting import WRITTEN, Change, rewrite
+from calibrant.files.table_file import TableFile, format_of, open_table
+from calibrant.files.values import Values, depth, roles_of
+from calibrant.inputs.columns import FromColumns, NamedColumns, from_columns
+from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.probabilities import normalised
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.samples import Samples
+from calibrant.inputs.sets import Sets
+from calibrant.recalibrating.recalibration import Recalibration
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIX = "_recalibrated"
+IN_PYTHON = "Apply the map in Python: Recalibration.from_json(path).apply(prediction)"
+Chosen = dict[str, tuple[str, ...]]
+"""The columns of the prediction, by the option that names them."""
+
+
+def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | None) -> None:
+    """Write a copy of a file with recalibrated predictions in further columns."""
+    if output is None:
+        raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
+    for source in (map_path, file):
+        check_output(output, endings=WRITTEN, option="-o", source=source)
+    found = Recalibration.from_json(map_path)
+    if (request.format or format_of(file)) == "npz":
+        raise InputError(f"{file} is NPZ, whose arrays are not the columns of a table. {IN_PYTHON}")
+    table = open_table(file, format=request.format, dialect=request.dialect)
+    work = Work(found, request, table)
+    try:
+        rows = rewrite(table, work.change(), output, request.dialect)
+    except InputError:
+        work.find_row()
+        raise
+    made = listing(list(work.added), most=4)
+    emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
+
+
+class Work:
+    """A map, a table, and which of its columns are the prediction."""
+
+    def __init__(self, found: Recalibration, request: ApplyRequest, table: TableFile) -> None:
+        self.found, self.request, self.table = found, request, table
+        self.names = list(dict.fromkeys((*table.schema(), *table.list_schema())))
+        chosen = _chosen(found, request, table, self.names)
+        by = request.by or tuple((found.columns or {}).get("by", ()))
+        groups = _group_column(found, by, table, self.names)
+        self.columns = NamedColumns(None, _prediction(found, chosen, request), groups=groups)
+        self.roles = roles_of(self.columns)
+        self.added = self._added()
+
+    def _added(self) -> dict[str, str]:
+        """Return the new columns and what they are made of; refuse names that exist, unless they may be replaced."""
+        suffix = SUFFIX if self.request.suffix is None else self.request.suffix
+        p = self.columns.prediction
+        sources = p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
+        added = {f"{name}{suffix}": name for name in sources}
+        existing = [name for name in added if name in self.names]
+        if existing and not self.request.overwrite_column:
+            raise InputError(
+                f"{self.table.path} has a column {shown(existing[0])} already; choose another --suffix, or replace it "
+                "with --overwrite-column"
+            )
+        return added
+
+    def change(self) -> Change:
+        """Return the new columns as a change of the file."""
+        schema = {**self.table.schema(), **self.table.list_schema()}
+        types = {name: self._type(schema[source]) for name, source in self.added.items()}
+        return Change(self.columns.needed, types, self.made, self.columns.groups)
+
+    def _type(self, before: pl.DataType) -> pl.DataType:
+        import polars as pl
+
+        if self.found.kind == "sets":
+            return pl.Boolean()
+        found: pl.DataType = pl.Float64()
+        for _ in range(depth(before)):
+            found = pl.List(found)
+        return found
+
+    def made(self, frame: pl.DataFrame, start: int = 0) -> dict[str, Any]:
+        """Return the new columns of some rows, the first of which has the number `start`."""
+        batch = self.columns.batch(self._checked(frame, start))
+        prediction = normalised(batch.prediction) if self.request.normalise else batch.prediction
+        groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
+        after = self.found.apply(prediction, groups=groups)
+        return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
+
+    def _checked(self, frame: pl.DataFrame, start: int) -> pl.DataFrame:
+        """Return rows in which every column has what a prediction must have."""
+        for name, role in self.roles.items():
+            column = frame.get_column(name)
+            if column.null_count():
+                raise InputError(
+                    "column {name} of {file} has no value in {row}. Repair such rows, or leave them out before",
+                    name=shown(name),
+                    file=str(self.table.path),
+                    row=start + int(column.is_null().arg_max() or 0),
+                )
+            values = Values(
+                name, column.alias("cells"), self.table.path, None, start, is_csv=self.table.format == "csv"
+            )
+            frame = frame.with_columns(values.checked(role).alias(name))
+        return frame
+
+    def find_row(self) -> None:
+        """Raise the error that some rows cause, with their place in the file."""
+        start = 0
+        for frame in self.table.frames(self.columns.needed, None, size=BATCH, labels=self.columns.groups):
+            try:
+                self.made(frame, start)
+            except InputError as problem:
+                if problem.row is None or problem.row >= start > 0:
+                    raise
+                place = f"row {start + problem.row}"
+                raise problem.within(
+                    "", " (in {file}, rows are counted from 0)", place=place, file=str(self.table.path)
+                ) from None
+            start += frame.height
+
+
+def _chosen(found: Recalibration, request: ApplyRequest, table: TableFile, names: list[str]) -> Chosen:
+    """Return the columns of the prediction: those that were typed, or else those that the map was fitted on."""
+    if found.kind not in NAMING:
+        raise InputError(f"the command line does not read predictions of kind {found.kind}. {IN_PYTHON}")
+    options, kind = NAMING[found.kind], kind_named(request)
+    if kind is not None and kind != found.kind:
+        raise InputError(f"the map was fitted on {found.kind}, and the options name {kind}; use {_or(found.kind)}")
+    chosen: Chosen = {}
+    for option in options:
+        key = option.removeprefix("--").replace("-", "_")
+        if kind is None:
+            stored = (found.columns or {}).get(key, ())
+            chosen[key] = tuple(find_column(name, names, table.path, option=option) for name in stored)
+        else:
+            typed = request.value(option)
+            texts = (typed,) if isinstance(typed, str) else typed or ()
+            chosen[key] = tuple(name for text in texts for name in matching(text, names, table.path, option=option))
+    if not any(chosen.values()):
+        raise InputError(
+            f"which columns of {table.path} are the prediction? The map was fitted in Python and does not say; add "
+            f"{_or(found.kind)}"
+        )
+    _check_number(found, chosen)
+    return chosen
+
+
+def _or(kind: str) -> str:
+    return (" or " if kind == "samples" else " and ").join(NAMING[kind])
+
+
+def _check_number(found: Recalibration, chosen: Chosen) -> None:
+    """Refuse another number of columns than the map has classes or levels, and say which column has which level."""
+    wanted = None if found.levels is None or found.kind == "sets" else found.levels.size
+    wanted = wanted if found.classes is None else len(found.classes)
+    for key, names in chosen.items():
+        if wanted is not None and len(names) != wanted:
+            what = "classes" if found.classes is not None else "levels"
+            labels = list(found.classes or ()) or [] if found.levels is None else found.levels.tolist()
+            raise InputError(
+                f"the map was fitted on {wanted} {what}, {listing(labels, most=6)}; --{key.replace('_', '-')} names "
+                f"{len(names)} column{'' if len(names) == 1 else 's'}. Name one for each, in this order"
+            )
+        if found.levels is not None and found.columns is None and len(names) > 1 and found.kind != "sets":
+            tell(f"levels are those of the map: {pairs(names, found.levels.tolist())}")
+
+
+def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, names: list[str]) -> tuple[str, ...]:
+    if found.groups is None:
+        if by:
+            raise InputError("--by names groups, and the map has none; leave it out")
+        return ()
+    if len(by) != 1:
+        raise InputError(
+            f"the map was fitted with groups ({listing(list(found.groups), most=6)}); name their column with --by"
+        )
+    return (find_column(by[0], names, table.path, option="--by"),)
+
+
+def _prediction(found: Recalibration, chosen: Chosen, request: ApplyRequest) -> Any:
+    """Return the prediction as a table has it."""
+    crossed = request.crossed or "raise"
+    levels: Any = None if found.levels is None else found.levels.tolist()
+    if found.kind == "intervals":
+        return from_columns(Intervals, chosen["lower"], chosen["upper"], level=levels, crossed=crossed)
+    if found.kind == "quantiles":
+        return from_columns(Quantiles, chosen["quantile_cols"], levels=levels, crossed=crossed)
+    if found.kind == "sets":
+        return from_columns(Sets, chosen["set_cols"], level=levels[0])
+    if found.kind == "samples":
+        lists = chosen["draws"]
+        return from_columns(Samples, chosen["draw_cols"] or (lists[0] if len(lists) == 1 else lists))
+    return chosen["p"][0] if found.kind == "binary" else chosen["p_cols"]
+
+
+def _columns_of(named: Any, after: Any) -> list[Any]:
+    """Return a prediction as columns, in the order in which they are named."""
+    if not isinstance(named, FromColumns):
+        return [_series(after)] if isinstance(named, str) else [_series(column) for column in after.T]
+    found = []
+    for argument, names in named.columns.items():
+        values = after.mask[:, :, 0] if argument == "mask" else getattr(after, argument)
+        if isinstance(names, str):
+            found.append(_series(values))
+        else:
+            found += [_series(values[..., j]) for j in range(len(names))]
+    return found
+
+
+def _series(values: Any) -> Any:
+    """Return an array as a column; further axes become lists."""
+    import numpy as np
+    import polars as pl
+
+    column = pl.Series(np.ascontiguousarray(values))
+    kind: Any = pl.Boolean() if values.dtype == bool else pl.Float64()
+    for _ in range(values.ndim - 1):
+        kind = pl.List(kind)
+    return column.cast(kind)

@@ -1,0 +1,218 @@
+"""The rows that a smooth binary map is fitted on, and the mean log score that it minimises."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where, take_weights
+from calibrant.inputs.probabilities import Binary
+from calibrant.recalibrating.method import FitOptions
+from calibrant.recalibrating.newton import Local, NoOptimumError, Optimum, minimise
+
+SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
+MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
+INSIDE = "inside (0, 1)"
+CLIP_REMEDY = "Limit the scores with clip=, such as clip=1e-6, or correct such rows"
+
+
+@dataclass(frozen=True)
+class Inside:
+    """The rows with 0 < p < 1, on which smooth maps are fitted.
+
+    A row with p = 0 that did not happen, or p = 1 that did, is fitted exactly by every map with a positive slope. It
+    counts in `total`, the weight of all rows, and adds nothing to the sums.
+    """
+
+    y: NDArray[np.uint8]
+    p: FloatArray
+    w: FloatArray
+    total: float
+    zeros: int
+    ones: int
+
+    @property
+    def x(self) -> FloatArray:
+        """The logits of the scores."""
+        return logit(self.p)
+
+
+def logit(p: FloatArray) -> FloatArray:
+    """Return ln p - ln(1 - p), infinite at 0 and 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+
+def clipped(p: NDArray[Any], options: FitOptions) -> FloatArray:
+    """Return the scores as float64, limited to [clip, 1 - clip] if the option is given."""
+    q = p.astype(np.float64, copy=False)
+    return q if options.clip is None else np.clip(q, options.clip, 1 - options.clip)
+
+
+def inside_rows(rows: Binary, options: FitOptions, method: str, *, keeps_ends: bool = True) -> Inside:
+    """Return the rows inside (0, 1); refuse rows at 0 and 1 that the method cannot fit."""
+    p = clipped(rows.p, options)
+    total = float(rows.n if is_unit(rows.w) else rows.w.sum())
+    if p.min() > 0 and p.max() < 1:
+        return Inside(rows.y, p, rows.w, total, 0, 0)
+    zero, one = p == 0, p == 1
+    if not keeps_ends:
+        refuse_where(zero | one, p, f"{method} needs scores {INSIDE}", CLIP_REMEDY)
+    bad = np.where(rows.y == 1, zero, one)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"the score of {{row}} is {p[row]:g} and the outcome is {rows.y[row]}: no {method} map gives such a row a "
+            f"finite log score. {CLIP_REMEDY}",
+            row=row,
+            value=float(p[row]),
+        )
+    left = np.flatnonzero(~(zero | one))
+    return Inside(rows.y[left], p[left], take_weights(rows.w, left), total, int(zero.sum()), int(one.sum()))
+
+
+def check_rows(rows: Inside, method: str, parameters: int) -> None:
+    """Refuse one class, constant scores, and fewer rows or scores than parameters; rows at 0 and 1 do not count."""
+    where = f" {INSIDE}" if rows.zeros or rows.ones else ""
+    events = int(np.count_nonzero(rows.y))
+    check_both_classes(events, rows.y.size, where)
+    low, high = float(rows.p.min()), float(rows.p.max())
+    if low == high:
+        raise NotApplicableError(
+            f"the scores{where} are constant: all are {low:g}, and rows of one score do not determine a slope. Pass "
+            "rows with different scores"
+        )
+    between = any(((rows.p[part] != low) & (rows.p[part] != high)).any() for part in chunks(rows.p.size))
+    distinct = 3 if between else 2
+    for found, what in ((rows.y.size, "rows"), (distinct, "different scores")):
+        if found < parameters:
+            raise NotApplicableError(
+                f"{method} has {parameters} parameters and needs at least as many {what}{where}; got {found}. Pass "
+                "more rows, or use a method with fewer parameters"
+            )
+
+
+def check_both_classes(events: int, n: int, where: str = "") -> None:
+    """Refuse rows of one class."""
+    if n == 0:
+        raise NotApplicableError(f"no score lies{where}. A map needs rows of both classes there")
+    if events in (0, n):
+        only = "did not happen" if events == 0 else "happened"
+        raise NotApplicableError(
+            f"only one class occurs: of {n} rows{where} every one {only}. A map needs rows of both classes"
+        )
+
+
+def separated(inside: Inside) -> tuple[bool, bool]:
+    """Tell whether no event has a lower, and whether no event has a higher score than a non-event."""
+    low, high = [math.inf, math.inf], [-math.inf, -math.inf]
+    for part in chunks(inside.y.size):  # the first rows show nearly always that neither is so
+        y, p = inside.y[part], inside.p[part]
+        for k in (0, 1):
+            of_class = p[y == k]
+            low[k] = min(low[k], of_class.min(initial=math.inf))
+            high[k] = max(high[k], of_class.max(initial=-math.inf))
+        if low[1] < high[0] and low[0] < high[1]:
+            return False, False
+    return high[0] <= low[1], high[1] <= low[0]
+
+
+@dataclass(frozen=True)
+class LogScore:
+    """The mean log score of expit(θ₀ + θ₁ c₁ + ...), or without θ₀, as an objective of θ.
+
+    Attributes
+    ----------
+    columns
+        The functions c₁, c₂, ... of the scores.
+    target
+        The outcome of each row, or what stands for it.
+    w, total
+        The weights of the rows, and the weight by which sums are divided.
+    intercept
+        Whether there is a θ₀.
+    separable
+        Whether columns can separate the outcomes; a point that does so ends the search.
+    """
+
+    columns: tuple[FloatArray, ...]
+    target: NDArray[Any]
+    w: FloatArray
+    total: float
+    intercept: bool = True
+    separable: bool = False
+
+    def __call__(self, theta: FloatArray) -> Local:
+        """Return value, gradient and Hessian."""
+
+        def work(part: slice) -> tuple[float, FloatArray, FloatArray, float, float]:
+            return self._sums(theta, part)
+
+        values, gradients, hessians, lowest, highest = zip(
+            *on_threads(work, self.target.size, size=CHUNK_ROWS), strict=True
+        )
+        if self.separable and min(lowest) >= 0 and max(highest) > 0:
+            raise NoOptimumError("the outcomes are separated")
+        return Local(
+            math.fsum(values) / self.total,
+            np.sum(gradients, axis=0) / self.total,
+            np.sum(hessians, axis=0) / self.total,
+        )
+
+    def _sums(self, theta: FloatArray, part: slice) -> tuple[float, FloatArray, FloatArray, float, float]:
+        columns, t = [column[part] for column in self.columns], self.target[part]
+        slopes = theta[1:] if self.intercept else theta
+        eta = np.full(t.size, theta[0]) if self.intercept else np.zeros(t.size)
+        for slope, column in zip(slopes, columns, strict=True):
+            eta += slope * column
+        e = np.exp(-np.abs(eta))
+        share = 1 / (1 + e)
+        spread = e * share * share
+        loss = np.maximum(eta, 0.0) - t * eta - np.log(share)
+        residual = np.where(eta >= 0, share, e * share) - t  # expit(η) - t
+        if not is_unit(self.w):
+            w = self.w[part]
+            loss, residual, spread = w * loss, w * residual, w * spread
+        d = len(theta)
+        gradient, hessian = np.empty(d), np.empty((d, d))
+        first = int(self.intercept)
+        if self.intercept:
+            gradient[0], hessian[0, 0] = residual.sum(), spread.sum()
+        for j, column in enumerate(columns, start=first):
+            gradient[j] = residual @ column
+            weighted = spread * column
+            if self.intercept:
+                hessian[0, j] = hessian[j, 0] = weighted.sum()
+            for k, other in enumerate(columns[: j - first + 1], start=first):
+                hessian[j, k] = hessian[k, j] = weighted @ other
+        lowest = highest = 0.0
+        if self.separable:
+            margin = np.where(t > 0.5, eta, -eta)
+            lowest, highest = float(margin.min()), float(margin.max())
+        return float(loss.sum()), gradient, hessian, lowest, highest
+
+    def optimum(self, identity: FloatArray, **options: Any) -> Optimum:
+        """Return the minimum, searched from the identity, or from 0 where that is better.
+
+        Of many rows a sample is fitted first, whose minimum is a good start for all rows.
+        """
+        step = self.target.size // SAMPLE_ROWS
+        if step >= MIN_SAMPLE_STEP:
+            with suppress(NoOptimumError):  # the sample may be separated although the rows are not
+                return minimise(self, self._every(step).optimum(identity, **options).point, **options)
+        zero = np.zeros_like(identity)
+        return minimise(self, min(identity, zero, key=lambda theta: self(theta).value), **options)
+
+    def _every(self, step: int) -> LogScore:
+        """Return the objective of a sample, every `step`-th row."""
+        columns = tuple(np.ascontiguousarray(column[::step]) for column in self.columns)
+        target, w = np.ascontiguousarray(self.target[::step]), self.w[::step]
+        total = float(target.size if is_unit(w) else w.sum())
+        return replace(self, columns=columns, target=target, w=w, total=total)

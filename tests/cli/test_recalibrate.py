@@ -1,0 +1,431 @@
+"""`calibrant recalibrate` and `calibrant apply`: the library's maps, on files."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calibrant as cb
+from calibrant.recalibrating.gain import recalibration_gain
+from calibrant.recalibrating.recalibrate import recalibrate
+from calibrant.recalibrating.recalibration import Recalibration
+
+N = 600
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    x, m = rng.normal(size=N) * 1.5, rng.normal(size=N)
+    p = 1 / (1 + np.exp(-x))
+    z = m + 2 * rng.normal(size=N)
+    return pl.DataFrame(
+        {
+            "id": [f"{i:05d}" for i in range(N)],
+            "label": (rng.uniform(size=N) < 1 / (1 + np.exp(-0.5 * x))).astype(int),
+            "score": p,
+            "P_0": 1 - p,
+            "P_1": p,
+            "region": rng.choice(["north", "south"], N),
+            "z": z,
+            "lo": m - 1,
+            "hi": m + 1,
+            "low50": m - 0.5,
+            "high50": m + 0.5,
+            "q10": m - 1,
+            "q50": m,
+            "q90": m + 1,
+            "w": rng.uniform(0.5, 2, N),
+            "day": np.arange(N),
+            "person": np.arange(N) // 3,
+            "m1": m - 1,
+            "m2": m,
+            "m3": m + 0.7,
+            "m4": m + 0.2,
+        }
+    )
+
+
+@pytest.fixture
+def files(folder, table):
+    table.write_parquet(folder / "calib.parquet")
+    table.write_csv(folder / "calib.csv")
+    return folder
+
+
+def column(path, name):
+    return pl.read_parquet(path)[name].to_numpy()
+
+
+class TestRecalibrate:
+    def test_probabilities(self, run, files, table):
+        done = run("recalibrate", "calib.parquet", "--y", "label", "--p", "score", "-o", "map.json")
+        assert (done.code, done.err) == (0, "")
+        y, p = table["label"].to_numpy(), table["score"].to_numpy()
+        expected, gain = recalibrate(y, p), recalibration_gain(y, p)
+        found = Recalibration.from_json(files / "map.json")
+        assert found.method == expected.method == "temperature"
+        assert found.parameters["slope"] == expected.parameters["slope"]
+        assert dict(found.columns) == {"p": ("score",)}
+        first, second, third = done.out.splitlines()
+        assert first.startswith("temperature, fitted on 600 rows of probabilities (chosen by auto among identity,")
+        assert f"slope {found.parameters['slope']:.4f}"[:10] in first
+        assert gain.low > 0
+        assert second.startswith(f"On other rows the map would lower the log score by {gain.estimate:#.4g} (95 %: ")
+        assert third == "map: map.json"
+
+    def test_options_reach_the_library(self, run, files, table):
+        y, p = table["label"].to_numpy(), table["score"].to_numpy()
+        arguments = ("--y", "label", "--p", "score", "--weights", "w", "--seed", "3", "-o", "map.json")
+        done = run(
+            "recalibrate", "calib.parquet", *arguments, "--method", "logistic", "--smoothing", "platt", "--no-gain"
+        )
+        assert (done.code, len(done.out.splitlines())) == (0, 2)
+        expected = recalibrate(y, p, method="logistic", smoothing="platt", weights=table["w"].to_numpy())
+        assert dict(Recalibration.from_json(files / "map.json").parameters) == dict(expected.parameters)
+        for option, values in (("clusters", "person"), ("time", "day")):
+            done = run(
+                "recalibrate", "calib.parquet", *arguments, "--method", "beta", f"--{option}", values, "--folds", "4"
+            )
+            gain = recalibration_gain(
+                y, p, method="beta", weights=table["w"].to_numpy(), folds=4, rng=3, **{option: table[values].to_numpy()}
+            )
+            assert done.code == 0
+            assert f"{abs(gain.estimate):#.4g}" in done.out
+        done = run(
+            "recalibrate", "calib.parquet", *arguments, "--score", "brier", "--clip", "1e-3", "--confidence", "0.9"
+        )
+        assert "Brier score" in done.out
+        assert "(90 %: " in done.out
+
+    def test_class_probabilities(self, run, files, table):
+        done = run(
+            "recalibrate",
+            "calib.parquet",
+            "--y",
+            "label",
+            "--p-cols",
+            "P_*",
+            "--method",
+            "matrix",
+            "--ridge",
+            "2",
+            "-o",
+            "m.json",
+        )
+        assert done.code == 0
+        found = Recalibration.from_json(files / "m.json")
+        P = table.select("P_0", "P_1").to_numpy()
+        expected = recalibrate(table["label"].to_numpy(), P, method="matrix", ridge=2.0)
+        np.testing.assert_array_equal(found.parameters["matrix"], expected.parameters["matrix"])
+        assert "matrix (2 x 2 numbers)" in done.out
+
+    def test_groups_of_intervals(self, run, files, table):
+        arguments = (
+            "--y",
+            "z",
+            "--lower",
+            "lo",
+            "--upper",
+            "hi",
+            "--level",
+            "0.8",
+            "--by",
+            "region",
+            "--method",
+            "shift",
+        )
+        done = run("recalibrate", "calib.parquet", *arguments, "-o", "map.json")
+        assert done.code == 0
+        lines = done.out.splitlines()
+        assert lines[0] == "shift, fitted on 600 rows of intervals, one map for each of 2 groups:"
+        assert [line.partition(":")[0] for line in lines[1:3]] == ["  north", "  south"]
+        assert "the interval score by" in lines[3]
+        done = run("apply", "map.json", "calib.parquet", "-o", "out.parquet")
+        assert done.code == 0
+        ivs = cb.Intervals(table["lo"].to_numpy(), table["hi"].to_numpy(), 0.8)
+        region = table["region"].to_list()
+        after = recalibrate(table["z"].to_numpy(), ivs, method="shift", groups=region).apply(ivs, groups=region)
+        np.testing.assert_array_equal(column("out.parquet", "lo_recalibrated"), after.lower[:, 0])
+        np.testing.assert_array_equal(column("out.parquet", "hi_recalibrated"), after.upper[:, 0])
+
+    def test_warnings_of_the_map_are_said(self, run, files, table):
+        table.head(5).write_parquet("few.parquet")
+        done = run(
+            "recalibrate",
+            "few.parquet",
+            "--y",
+            "z",
+            "--lower",
+            "lo",
+            "--upper",
+            "hi",
+            "--level",
+            "0.9",
+            "--method",
+            "shift",
+        )
+        assert done.code == 0
+        assert "level 0.9 takes at least 9 rows of equal weight; there are 5 rows" in done.err
+        assert "the gain on other rows cannot be measured" in done.err or "interval score" in done.out
+        assert "map:" not in done.out
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("--y", "label", "--p", "score", "--by", "region"), "--by gives each group of intervals"),
+            (("--y", "label", "--p", "score", "--method", "shift"), "can be recalibrated by identity, temperature"),
+            (("--y", "label", "--p", "scroe"), "no column 'scroe' (--p). Did you mean 'score'?"),
+            (("--y", "label", "--p-cols", "P_*", "--method", "matrix", "--ridge", "x"), "--ridge must be a number"),
+            (("--y", "label"), "which column is the prediction (--p-cols)?"),
+            (("--y", "label", "--p", "score", "-o", "calib.csv"), "must end in .json"),
+            (("--y", "label", "--p", "score", "--clip", "0.7"), "clip must be a number above 0 and at most 0.1"),
+            (("--y", "label", "--p", "score", "--time", "dya"), "no column 'dya'"),
+            (
+                ("--y", "label", "--p", "score", "--clip", "1e-3", "--method", "isotonic", "--ridge", "1"),
+                "does not use ridge=",
+            ),
+        ],
+    )
+    def test_refusals(self, run, files, arguments, words):
+        done = run("recalibrate", "calib.parquet", *arguments)
+        assert done.code == 2
+        assert words in done.err
+
+    def test_a_row_is_named_by_its_place_in_the_file(self, run, folder):
+        pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.2, 0.9, 0.0, 0.4]}).write_csv("c.csv")
+        done = run("recalibrate", "c.csv", "--y", "y", "--p", "p", "--method", "logistic")
+        assert done.code == 2
+        assert "row 2" in done.err
+        assert "in c.csv, y is column 'y'" in done.err
+
+
+KINDS = {
+    "binary": ("--y", "label", "--p", "score"),
+    "classes": ("--y", "label", "--p-cols", "P_*"),
+    "intervals": (
+        "--y",
+        "z",
+        "--lower",
+        "low50",
+        "--upper",
+        "high50",
+        "--lower",
+        "lo",
+        "--upper",
+        "hi",
+        "--level",
+        "0.5",
+        "--level",
+        "0.8",
+    ),
+    "quantiles": ("--y", "z", "--quantile-cols", "q90,q10,q50"),
+    "draw-cols": ("--y", "z", "--draw-cols", "m?"),
+}
+
+
+class TestApply:
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("ending", ["parquet", "csv"])
+    def test_every_kind_as_in_the_library(self, run, files, table, kind, ending):
+        assert run("recalibrate", f"calib.{ending}", *KINDS[kind], "--no-gain", "-o", "map.json").code == 0
+        done = run("apply", "map.json", f"calib.{ending}", "-o", f"out.{ending}")
+        assert (done.code, done.err) == (0, "")
+        found = Recalibration.from_json(files / "map.json")
+        assert found.method != "identity"
+        get = lambda *names: table.select(names).to_numpy()  # noqa: E731
+        if kind == "binary":
+            expected = {"score": found.apply(table["score"].to_numpy())}
+        elif kind == "classes":
+            expected = dict(zip(("P_0", "P_1"), found.apply(get("P_0", "P_1")).T, strict=True))
+        elif kind == "intervals":
+            after = found.apply(cb.Intervals(get("low50", "lo"), get("high50", "hi"), [0.5, 0.8]))
+            expected = {
+                "low50": after.lower[:, 0],
+                "lo": after.lower[:, 1],
+                "high50": after.upper[:, 0],
+                "hi": after.upper[:, 1],
+            }
+        elif kind == "quantiles":
+            after = found.apply(cb.Quantiles(get("q10", "q50", "q90"), [0.1, 0.5, 0.9]))
+            expected = dict(zip(("q10", "q50", "q90"), after.values.T, strict=True))
+        else:
+            expected = dict(
+                zip(("m1", "m2", "m3", "m4"), found.apply(cb.Samples(get("m1", "m2", "m3", "m4"))).draws.T, strict=True)
+            )
+        out = (
+            pl.read_parquet("out.parquet")
+            if ending == "parquet"
+            else pl.read_csv("out.csv", schema_overrides={"id": pl.String})
+        )
+        assert out.columns == [*table.columns, *(f"{name}_recalibrated" for name in expected)]
+        assert out.select(table.columns).equals(table)
+        for name, values in expected.items():
+            np.testing.assert_allclose(out[f"{name}_recalibrated"].to_numpy(), values, rtol=1e-14)
+
+    def test_lists_of_draws_and_vectors(self, run, folder):
+        rng = np.random.default_rng(0)
+        y, draws = rng.normal(size=(60, 2)) * 2, rng.normal(size=(60, 5, 2))
+        frame = pl.DataFrame(
+            {
+                "a": y[:, 0],
+                "b": y[:, 1],
+                "of_a": pl.Series(draws[:, :, 0]).cast(pl.List(pl.Float64)),
+                "of_b": pl.Series(draws[:, :, 1]).cast(pl.List(pl.Float64)),
+                "whole": pl.Series(draws).cast(pl.List(pl.List(pl.Float64))),
+                "both": pl.Series(y).cast(pl.List(pl.Float64)),
+            }
+        )
+        frame.write_parquet("d.parquet")
+        expected = recalibrate(y, cb.Samples(draws), method="location-scale").apply(cb.Samples(draws)).draws
+        for arguments in (("--y", "a,b", "--draws", "of_a,of_b"), ("--y", "both", "--draws", "whole")):
+            assert (
+                run(
+                    "recalibrate", "d.parquet", *arguments, "--method", "location-scale", "--no-gain", "-o", "m.json"
+                ).code
+                == 0
+            )
+            for ending in ("parquet", "ndjson"):
+                done = run("apply", "m.json", "d.parquet", "-o", f"out.{ending}")
+                assert (done.code, done.err) == (0, "")
+                out = pl.read_parquet("out.parquet") if ending == "parquet" else pl.read_ndjson("out.ndjson")
+                if "whole" in arguments:
+                    after = np.array(out["whole_recalibrated"].to_list())
+                else:
+                    after = np.stack([np.array(out[f"of_{c}_recalibrated"].to_list()) for c in "ab"], axis=2)
+                np.testing.assert_allclose(after, expected, rtol=1e-14)
+        assert out.columns == [*frame.columns, "whole_recalibrated"]
+        alone = ("--y", "a", "--draws", "of_a", "--method", "location-scale", "--no-gain", "-o", "m.json")
+        assert run("recalibrate", "d.parquet", *alone).code == 0
+        assert run("apply", "m.json", "d.parquet", "-o", "out.parquet").code == 0
+        one = (
+            recalibrate(y[:, 0], cb.Samples(draws[:, :, 0]), method="location-scale")
+            .apply(cb.Samples(draws[:, :, 0]))
+            .draws
+        )
+        np.testing.assert_allclose(
+            np.array(pl.read_parquet("out.parquet")["of_a_recalibrated"].to_list()), one, rtol=1e-14
+        )
+
+    def test_sets(self, run, folder):
+        frame = pl.DataFrame(
+            {"y": ["a", "b", "c"] * 4, "a": [True, False, True] * 4, "b": [False] * 12, "c": [True] * 12}
+        )
+        for ending in ("parquet", "csv"):
+            (frame.write_parquet if ending == "parquet" else frame.write_csv)(f"s.{ending}")
+            done = run(
+                "recalibrate",
+                f"s.{ending}",
+                "--y",
+                "y",
+                "--set-cols",
+                "a,b,c",
+                "--level",
+                "0.8",
+                "--method",
+                "relevel",
+                "-o",
+                "m.json",
+            )
+            assert done.code == 0
+            assert "become full" in done.err
+            assert run("apply", "m.json", f"s.{ending}", "-o", f"out.{ending}").code == 0
+        out = pl.read_csv("out.csv")
+        assert out.schema["a_recalibrated"] == pl.Boolean
+        assert out.select("a_recalibrated", "b_recalibrated", "c_recalibrated").to_numpy().all()  # a third is missed
+
+    def test_columns_can_be_named(self, run, files, table):
+        found = recalibrate(table["label"].to_numpy(), table["score"].to_numpy(), method="logistic")
+        found.to_json("map.json")
+        done = run("apply", "map.json", "calib.parquet", "-o", "out.parquet")
+        assert done.code == 2
+        assert "fitted in Python and does not say; add --p" in done.err
+        done = run("apply", "map.json", "calib.parquet", "--p", "P_1", "-o", "out.parquet", "--suffix", "_2")
+        assert done.out == "600 rows recalibrated by logistic; new in out.parquet: 'P_1_2'\n"
+        np.testing.assert_array_equal(column("out.parquet", "P_1_2"), found.apply(table["P_1"].to_numpy()))
+
+    def test_existing_columns(self, run, files, table):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        assert run("apply", "map.json", "calib.parquet", "-o", "a.parquet").code == 0
+        done = run("apply", "map.json", "a.parquet", "-o", "b.parquet")
+        assert done.code == 2
+        assert "a.parquet has a column 'score_recalibrated' already; choose another --suffix" in done.err
+        assert run("apply", "map.json", "a.parquet", "--overwrite-column", "-o", "b.parquet").code == 0
+        assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
+        done = run("apply", "map.json", "calib.parquet", "--suffix", "", "-o", "b.parquet")
+        assert "has a column 'score' already" in done.err
+        assert (
+            run("apply", "map.json", "calib.parquet", "--suffix", "", "--overwrite-column", "-o", "b.parquet").code == 0
+        )
+        after = pl.read_parquet("b.parquet")
+        assert after.columns == table.columns
+        np.testing.assert_array_equal(after["score"].to_numpy(), column("a.parquet", "score_recalibrated"))
+
+    def test_inputs_are_never_overwritten(self, run, files):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        (files / "link.parquet").symlink_to("calib.parquet")
+        (files / "hard.parquet").hardlink_to("calib.parquet")
+        (files / "map.parquet").symlink_to("map.json")
+        before = (files / "calib.parquet").read_bytes()
+        for target in ("calib.parquet", "link.parquet", "hard.parquet", "./calib.parquet", "map.parquet"):
+            done = run("apply", "map.json", "calib.parquet", "-o", target)
+            assert done.code == 2
+            assert "would overwrite" in done.err
+        assert (files / "calib.parquet").read_bytes() == before
+        assert json.loads((files / "map.json").read_text())["method"] == "temperature"
+        done = run("apply", "map.json", "calib.parquet")
+        assert "name the file to write" in done.err
+
+    @pytest.mark.parametrize("value", [None, 1.5, float("nan")])
+    @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson"])
+    def test_bad_values_are_named_with_their_row(self, run, files, value, ending):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        frame = pl.DataFrame({"score": [0.5] * 300 + [value] + [0.5]})
+        if ending == "ndjson" and value is not None and np.isnan(value):
+            return  # JSON has no NaN
+        {"parquet": frame.write_parquet, "csv": frame.write_csv, "ndjson": frame.write_ndjson}[ending](f"new.{ending}")
+        done = run("apply", "map.json", f"new.{ending}", "-o", "out.parquet")
+        assert done.code == 2
+        assert "row 300" in done.err
+        assert f"new.{ending}" in done.err
+        assert not (files / "out.parquet").exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (
+                ("--lower", "lo", "--upper", "hi"),
+                "the map was fitted on binary, and the options name intervals; use --p",
+            ),
+            (("--by", "region"), "--by names groups, and the map has none"),
+            (("--p", "nothing"), "has no column 'nothing' (--p)"),
+            (("--p", "id"), "must contain numbers"),
+        ],
+    )
+    def test_refusals(self, run, files, arguments, words):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        done = run("apply", "map.json", "calib.parquet", *arguments, "-o", "out.parquet")
+        assert done.code == 2
+        assert words in done.err
+
+    def test_another_number_of_levels(self, run, files):
+        run("recalibrate", "calib.parquet", *KINDS["quantiles"], "--no-gain", "-o", "map.json")
+        done = run("apply", "map.json", "calib.parquet", "--quantile-cols", "q10,q90", "-o", "out.parquet")
+        assert done.code == 2
+        assert "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols names 2 columns" in done.err
+
+    def test_unknown_group_and_unreadable_map(self, run, files, table):
+        bounds = ("--y", "z", "--lower", "lo", "--upper", "hi", "--level", "0.8", "--by", "region")
+        run("recalibrate", "calib.parquet", *bounds, "--method", "scale", "--no-gain", "-o", "map.json")
+        table.with_columns(region=pl.lit("west")).write_parquet("new.parquet")
+        done = run("apply", "map.json", "new.parquet", "-o", "out.parquet")
+        assert done.code == 2
+        assert "no group 'west'" in done.err
+        (files / "bad.json").write_text('{"format": "other"}')
+        done = run("apply", "bad.json", "calib.parquet", "-o", "out.parquet")
+        assert done.code == 2
+        assert "bad.json" in done.err
+        np.savez("a.npz", score=np.full(3, 0.5))
+        done = run("apply", "map.json", "a.npz", "-o", "out.parquet")
+        assert "Apply the map in Python" in done.err

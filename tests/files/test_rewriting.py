@@ -1,0 +1,175 @@
+"""Copies of files with further columns: nothing else changes, and the copy is whole or not there."""
+
+import datetime as dt
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+
+from calibrant.errors import CalibrantError, InputError
+from calibrant.files.csv_file import USUAL, Dialect
+from calibrant.files.rewriting import Change, rewrite
+from calibrant.files.table_file import open_table
+
+ENDINGS = (".parquet", ".arrow", ".ndjson", ".csv")
+
+
+def doubled(frame):
+    return {"twice": 2.0 * frame["x"].cast(pl.Float64)}
+
+
+DOUBLED = Change(("x",), {"twice": pl.Float64()}, doubled)
+
+
+def write(frame, path):
+    {
+        ".parquet": frame.write_parquet,
+        ".arrow": frame.write_ipc,
+        ".ndjson": frame.write_ndjson,
+        ".csv": frame.write_csv,
+    }[path.suffix](path)
+    return path
+
+
+def copied(source, target, change=DOUBLED, dialect=USUAL):
+    return rewrite(open_table(source, dialect=dialect), change, target, dialect)
+
+
+@pytest.mark.parametrize("source", ENDINGS)
+@pytest.mark.parametrize("target", ENDINGS)
+def test_every_format_to_every_format(tmp_path, source, target):
+    rows = pl.DataFrame({"name": ["a", "b", "a"], "x": [1.5, -2.0, 0.25], "k": [3, 1, 2]})
+    given = write(rows, tmp_path / f"in{source}")
+    before = given.read_bytes()
+    assert copied(given, tmp_path / f"out{target}") == 3
+    found = open_table(tmp_path / f"out{target}").head(9)
+    expected = rows.with_columns(twice=2 * pl.col("x"))
+    assert found.columns == expected.columns
+    assert found.with_columns(pl.col("k", "x").cast(pl.Float64)).equals(
+        expected.with_columns(pl.col("k").cast(pl.Float64))
+    )
+    assert given.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({f"in{source}", f"out{target}"})
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_types_and_order_stay(tmp_path, ending):
+    rows = pl.DataFrame(
+        {
+            "when": [dt.datetime(2024, 1, 1, tzinfo=dt.UTC), None],
+            "day": [dt.date(2024, 1, 1), dt.date(1900, 1, 1)],
+            "x": pl.Series([1.5, 2.5], dtype=pl.Float32),
+            "small": pl.Series([1, None], dtype=pl.UInt8),
+            "money": pl.Series([Decimal("1.10"), Decimal("2.25")], dtype=pl.Decimal(12, 2)),
+            "kind": pl.Series(["a", "b"], dtype=pl.Categorical),
+            "bits": [b"\x00\xff", b""],
+            "draws": pl.Series([[1.0, 2.0], [3.0]], dtype=pl.List(pl.Float32)),
+            "pair": [{"a": 1, "b": "x"}, {"a": 2, "b": None}],
+            "^p.*$": [1, 2],
+            "*": [True, None],
+        }
+    )
+    given = write(rows, tmp_path / f"in{ending}")
+    copied(given, tmp_path / f"out{ending}")
+    found = (pl.read_parquet if ending == ".parquet" else pl.read_ipc)(tmp_path / f"out{ending}")
+    assert found.columns == [*rows.columns, "twice"]
+    assert found.schema == pl.Schema({**rows.schema, "twice": pl.Float64()})
+    assert found.drop("twice").equals(rows)
+
+
+def test_texts_of_a_csv_stay(tmp_path):
+    text = 'id;x;note;flag\n007;0,50;"a;b ""c""";1e3\n010;-1,25;;true\n'
+    (tmp_path / "in.csv").write_text(text)
+    dialect = Dialect(";", None, True)
+    copied(tmp_path / "in.csv", tmp_path / "out.csv", dialect=dialect)
+    assert (tmp_path / "out.csv").read_text() == (
+        'id;x;note;flag;twice\n007;0,50;"a;b ""c""";1e3;1,0\n010;-1,25;;true;-2,5\n'
+    )
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".csv.gz", ","), (".csv.zst", ","), (".tsv", "\t")])
+def test_packed_and_tabs(tmp_path, ending, separator):
+    (tmp_path / "in.csv").write_text("x\n1\n2\n")
+    copied(tmp_path / "in.csv", tmp_path / f"out{ending}")
+    found = pl.read_csv(tmp_path / f"out{ending}", separator=separator)
+    assert found["twice"].to_list() == [2.0, 4.0]
+    if ending != ".tsv":
+        assert (tmp_path / f"out{ending}").read_bytes()[:2] in (b"\x1f\x8b", b"\x28\xb5")
+
+
+def test_many_batches_keep_their_order(tmp_path):
+    n = 700_000
+    rows = pl.DataFrame({"k": np.arange(n), "x": np.arange(n) / 8})
+    seen = []
+
+    def make(frame):
+        seen.append(frame.height)
+        return doubled(frame)
+
+    write(rows, tmp_path / "in.parquet")
+    assert copied(tmp_path / "in.parquet", tmp_path / "out.parquet", Change(("x",), {"twice": pl.Float64()}, make)) == n
+    found = pl.read_parquet(tmp_path / "out.parquet")
+    assert (found["k"].to_numpy() == np.arange(n)).all()
+    assert (found["twice"].to_numpy() == np.arange(n) / 4).all()
+    assert len(seen) > 1
+
+
+def test_a_column_is_replaced_in_its_place(tmp_path):
+    write(pl.DataFrame({"a": [1], "x": [2.5], "b": [3]}), tmp_path / "in.parquet")
+    copied(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", Change(("x",), {"x": pl.Float64()}, lambda f: {"x": -f["x"]})
+    )
+    assert pl.read_parquet(tmp_path / "out.parquet").rows() == [(1, -2.5, 3)]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv"])
+def test_no_rows(tmp_path, ending):
+    write(pl.DataFrame({"x": [1.0]}).clear(), tmp_path / f"in{ending}")
+    assert copied(tmp_path / f"in{ending}", tmp_path / f"out{ending}") == 0
+    assert open_table(tmp_path / f"out{ending}").head(1).columns == ["x", "twice"]
+
+
+class TestFailures:
+    def test_the_old_file_stays_if_rows_are_refused(self, tmp_path):
+        write(pl.DataFrame({"x": [1.0, 2.0]}), tmp_path / "in.parquet")
+        (tmp_path / "out.parquet").write_text("old")
+
+        def refuse(frame):
+            raise InputError("no")
+
+        with pytest.raises(InputError, match=r"^no$"):
+            copied(tmp_path / "in.parquet", tmp_path / "out.parquet", Change(("x",), {"y": pl.Float64()}, refuse))
+        assert (tmp_path / "out.parquet").read_text() == "old"
+        assert len(list(tmp_path.iterdir())) == 2
+
+    def test_a_damaged_file(self, tmp_path):
+        write(pl.DataFrame({"x": np.arange(9000.0)}), tmp_path / "in.parquet")
+        whole = (tmp_path / "in.parquet").read_bytes()
+        (tmp_path / "in.parquet").write_bytes(whole[:2000] + bytes(500) + whole[2500:])
+        with pytest.raises(CalibrantError):
+            copied(tmp_path / "in.parquet", tmp_path / "out.parquet")
+        assert not (tmp_path / "out.parquet").exists()
+
+    def test_columns_that_cannot_be_written(self, tmp_path):
+        write(pl.DataFrame({"x": [1.0], "draws": [[1.0]]}), tmp_path / "in.parquet")
+        with pytest.raises(InputError, match=r"a CSV cannot contain lists, .* \('draws'\); write Parquet"):
+            copied(tmp_path / "in.parquet", tmp_path / "out.csv")
+        (tmp_path / "twice.csv").write_text("x,x\n1,2\n")
+        with pytest.raises(InputError, match="two columns named 'x'"):
+            copied(tmp_path / "twice.csv", tmp_path / "out.csv")
+
+    def test_values_that_are_not_numbers_later(self, tmp_path):
+        (tmp_path / "in.csv").write_text("x\n" + "1\n" * 20_000 + "oops\n")
+        with pytest.raises(InputError, match=r"column 'x' of .* contains numbers in its first rows and later 'oops'"):
+            copied(tmp_path / "in.csv", tmp_path / "out.csv")
+        assert not (tmp_path / "out.csv").exists()
+        (tmp_path / "in.csv").write_text("x\n" + "1\n" * 20_000 + "0.5\n")  # more digits than at first
+        copied(tmp_path / "in.csv", tmp_path / "out.csv")
+        assert (tmp_path / "out.csv").read_text().endswith("\n1,2.0\n0.5,1.0\n")
+
+    def test_the_mode_of_the_old_file_stays(self, tmp_path):
+        write(pl.DataFrame({"x": [1.0]}), tmp_path / "in.parquet")
+        (tmp_path / "out.parquet").touch(mode=0o640)
+        copied(tmp_path / "in.parquet", tmp_path / "out.parquet")
+        assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
