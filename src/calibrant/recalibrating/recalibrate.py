@@ -65,8 +65,8 @@ def recalibrate(
 
     .. math:: -\frac{1}{W} \sum_i w_i \bigl(y_i \ln q_i + (1 - y_i) \ln(1 - q_i)\bigr),
 
-    and isotonic maps its Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are the
-    isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
+    and isotonic minimises the Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are
+    the isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
 
     For class probabilities P, with z = ln P:
 

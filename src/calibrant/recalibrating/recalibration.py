@@ -95,7 +95,8 @@ class Recalibration:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={_brief(value)}" for name, value in self.parameters.items())
-        return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; n={self.n})"
+        options = "".join(f"{name}={value!r}; " for name, value in self.options.given.items())
+        return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; {options}n={self.n})"
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
         state = {name: getattr(self, name) for name in self.__dataclass_fields__}
