@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -24,6 +25,7 @@ ROWS, VENN_ABERS_ROWS = 10_000_000, 1_000_000
 SORTS = {"isotonic": 2.0, "venn-abers": 6.0}
 PASSES = 6.0
 CLASS_ROWS, CLASSES, FASTER = 1_000_000, 10, 3.0
+MODULES = {"scikit-learn": "sklearn"}
 FIRST_CALL_SECONDS = 0.5
 FIRST_CALL_ROUNDS = 3
 PASS = "a pass: value, gradient and curvature in NumPy"
@@ -128,8 +130,9 @@ def probmetrics_temperature(y: Any, P: Any) -> Any:
 def time_class_maps(report: Report, n: int, rounds: int) -> None:
     report.section(f"Temperature of {CLASSES} classes, {n:,} rows, best of {rounds} interleaved rounds")
     y, P = class_rows(n)
-    known = {"sklearn": sklearn_temperature, "probmetrics": probmetrics_temperature}
-    peers = {name: functools.partial(fit, y, P) for name, fit in known.items() if importlib.util.find_spec(name)}
+    known = {"scikit-learn": sklearn_temperature, "probmetrics": probmetrics_temperature}
+    installed = {name: fit for name, fit in known.items() if importlib.util.find_spec(MODULES.get(name, name))}
+    peers = {name: functools.partial(fit, y, P) for name, fit in installed.items()}
     seconds = best_seconds({"calibrant": functools.partial(fitted, "temperature", y, P), **peers}, rounds=rounds)
     ours = seconds["calibrant"]
     report.table(["", "seconds", "times calibrant"], [(k, f"{s:.3f}", f"{s / ours:.2f}") for k, s in seconds.items()])
@@ -195,7 +198,8 @@ def main() -> int:
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
     n, fewer = (300_000, 250_000) if given.quick else (ROWS, VENN_ABERS_ROWS)
-    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba"])
+    peers = [one for one in ("scikit-learn", "probmetrics") if importlib.util.find_spec(MODULES.get(one, one))]
+    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba", *peers])
     time_sorting_maps(report, {"isotonic": n, "venn-abers": fewer}, rounds)
     time_smooth_maps(report, n, rounds)
     time_class_maps(report, 20_000 if given.quick else CLASS_ROWS, rounds)
