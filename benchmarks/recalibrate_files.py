@@ -63,7 +63,7 @@ def copied(path: Path) -> None:
     elif ending == ".csv":
         pl.scan_csv(path).sink_csv(target)
     else:
-        pl.scan_ndjson(path).sink_ndjson(target)
+        pl.scan_ndjson(path, infer_schema_length=None).sink_ndjson(target)  # with fewer rows, late columns are lost
 
 
 def applied(path: Path, map_path: Path) -> None:
@@ -88,8 +88,8 @@ def time_applying(report: Report, folder: Path, sizes: dict[str, int], rounds: i
         seconds = best_seconds(work, rounds=rounds)
         unit = seconds["read and write"]
         report.table(["", "seconds", "ratio"], [(key, f"{s:.3f}", f"{s / unit:.2f}") for key, s in seconds.items()])
-        worst = max(s / unit for s in seconds.values())
-        report.target(f"at most {AT_MOST:g} times reading and writing", f"{worst:.2f}", worst <= AT_MOST)
+        ratio = seconds["apply logistic"] / unit
+        report.target(f"logistic: at most {AT_MOST:g} times reading and writing", f"{ratio:.2f}", ratio <= AT_MOST)
 
 
 def inputs(n: int) -> tuple[Path, Path]:

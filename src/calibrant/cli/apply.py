@@ -56,7 +56,8 @@ class Work:
 
     def __init__(self, found: Recalibration, request: ApplyRequest, table: TableFile) -> None:
         self.found, self.request, self.table = found, request, table
-        self.names = list(dict.fromkeys((*table.schema(), *table.list_schema())))
+        self.schema = table.schema()
+        self.names = list(self.schema)
         chosen = _chosen(found, request, table, self.names)
         by = request.by or tuple((found.columns or {}).get("by", ()))
         groups = _group_column(found, by, table, self.names)
@@ -80,8 +81,7 @@ class Work:
 
     def change(self) -> Change:
         """Return the new columns as a change of the file."""
-        schema = {**self.table.schema(), **self.table.list_schema()}
-        types = {name: self._type(schema[source]) for name, source in self.added.items()}
+        types = {name: self._type(self.schema[source]) for name, source in self.added.items()}
         return Change(self.columns.needed, types, self.made, self.columns.groups)
 
     def _type(self, before: pl.DataType) -> pl.DataType:
