@@ -227,9 +227,17 @@ class Measured(NamedTuple):
 
 
 def measured_gain(
-    data: CalibrationRows, options: FitOptions, plan: Plan, keep: NDArray[np.bool_] | None = None
+    data: CalibrationRows,
+    options: FitOptions,
+    plan: Plan,
+    keep: NDArray[np.bool_] | None = None,
+    *,
+    recalibrated: bool = False,
 ) -> Measured:
-    """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits."""
+    """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits.
+
+    `keep` marks the caller's rows of positive weight; `recalibrated` asks for the cross-fitted probabilities.
+    """
 
     def fitted(train: CalibrationRows, rows: Numbers | None) -> Recalibration:
         if plan.method != "auto":
@@ -244,7 +252,8 @@ def measured_gain(
     partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
     passes: list[CrossFitted] = []
     for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
-        passes.append(cross_fit(data, options, partitions[r], fitted, before, misses=misses and r == 0))
+        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        passes.append(cross_fit(data, options, partitions[r], fitted, before, **asked))
         _check_refused(passes[-1], len(partitions[r]))
     gains = np.stack([one.gain for one in passes])
     predicted = np.flatnonzero(~np.isnan(gains[0]))
