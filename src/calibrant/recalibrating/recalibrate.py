@@ -167,7 +167,7 @@ def recalibrate(
     ----------
     Platt (2000), logistic. Guo et al. (2017), temperature. Kull, Silva Filho and Flach (2017), beta. Oron and Flournoy
     (2017), centred isotonic. Vovk, Petej and Fedorova (2015), Venn-Abers. Kull et al. (2019), dirichlet. Berta et al.
-    (2026), matrix. Romano, Patterson and Candès (2019), shift. Tibshirani et al. (2019), weights of shift. Chernozhukov,
+    (2026), matrix. Romano, Patterson and Candès (2019), shift. Tibshirani et al. (2019), its weights. Chernozhukov,
     Fernández-Val and Galichon (2010), sorted quantiles. Kuleshov, Fenner and Ermon (2018), pit.
 
     Examples
