@@ -367,8 +367,6 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
             "probabilities or distributions that they were made from"
         )
-    if method == "venn-abers" and data.count is not None:
-        raise NotApplicableError("venn-abers counts rows and cannot be fitted on cells; pass the rows")
     stepped = method in STEPPED or (method == "one-vs-rest" and options.inner in STEPPED)
     if stepped and options.score == "log":
         name = f"method={method!r}" if method in STEPPED else f"inner={options.inner!r}"
