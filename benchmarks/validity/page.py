@@ -86,6 +86,7 @@ def gain_table(rows: list[Row]) -> str:
         [
             row["predictions"],
             row["method"],
+            f"{int(row['sets']):,}",
             f"{row['issued cells']} of {row['cells']}",
             row["pooled"] or "–",
             row["coverage"] or "–",
@@ -94,8 +95,8 @@ def gain_table(rows: list[Row]) -> str:
         ]
         for row in rows
     ]
-    header = ["data", "method, score", "issued for half", "coverage", "lowest cell", "wrong elsewhere", "false claims"]
-    return markdown(header, lines)
+    shares = ["coverage", "lowest cell", "wrong elsewhere", "false claims"]
+    return markdown(["data", "method, score", "data sets", "issued for half", *shares], lines)
 
 
 def power_table(rows: list[Row]) -> str:

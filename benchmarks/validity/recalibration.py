@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.designs import HARD_SCORES, SCORES
 from benchmarks.validity.recalibration_designs import NUMBERS, OWN_PAIRS, VECTORS, Numbers, Vectors, events
 
 from calibrant.errors import CalibrantError
@@ -80,13 +81,12 @@ def plan(*, quick: bool) -> list[Cell]:
         add("own designs", (scores,), (800,), (truth,))
     add("auto, time", ("uniform",), (1000,), both)
     add("auto, clusters", ("uniform",), (1000,), both)
-    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
     add("classes", ("3 classes",), (200, 1000), VECTORS)
-    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
-    add("one probability per row", ("uniform", "rare", "rare events"), (100, 500, 3000), both)
-    designs = ("confident", "bimodal", "zeros", "tied", "fence", "92 % zeros", "three scores")
-    add("one probability per row", designs, (500,), both)
+    add("one probability per row", (*SCORES, *HARD_SCORES), (500,), both)
+    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
+    add("one probability per row", ("uniform", "rare", "rare events"), (100, 3000), both)
     add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
+    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
     add("auto", ("uniform", "bimodal"), (300, 1000), both)
     some = ("calibrated", "too narrow", "shifted", "2 % outliers")
     for kind in ("intervals", "quantiles", "normal"):
