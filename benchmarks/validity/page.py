@@ -91,14 +91,14 @@ def power_table(rows: list[Row]) -> str:
 
 
 def rank_power_table(rows: list[Row], n: int, M: int) -> str:
-    """Return one line per error: the share of sets that each test of ranks rejects, in italics without a level."""
+    """Return one line per test of ranks: the share of sets with each error that it rejects."""
     cells = [row for row in rows if row["of"] == "ranks" and (row["n"], row["M"]) == (str(n), str(M))]
-    tests = list(dict.fromkeys(row["test"] for row in cells))
+    errors = list(dict.fromkeys(row["error"] for row in cells))
     lines = []
-    for error in dict.fromkeys(row["error"] for row in cells):
-        of = {row["test"]: row for row in cells if row["error"] == error}
-        lines.append([error, *(_share(of[test]) for test in tests)])
-    return markdown(["error", *map(_code, tests)], lines)
+    for test in dict.fromkeys(row["test"] for row in cells):
+        of = {row["error"]: row for row in cells if row["test"] == test}
+        lines.append([_code(test), *(_share(of[error]) for error in errors)])
+    return markdown(["test", *errors], lines)
 
 
 def rank_level_table(rows: list[Row]) -> str:

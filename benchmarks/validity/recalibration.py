@@ -71,26 +71,27 @@ def plan(*, quick: bool) -> list[Cell]:
     def add(procedure: str, designs: Any, rows: Any, truths: Any) -> None:
         cells.extend(Cell(procedure, d, n, t, 2 if quick else SETS) for n in rows for d in designs for t in truths)
 
+    both = ("calibrated", "slope 0.6")
+    add("time", ("uniform", "bimodal"), (500, 2000), both)
+    add("clusters", ("uniform", "bimodal"), (1000, 3000), both)
+    add("weights", ("uniform", "rare"), (500, 2000), both)
+    for scores, truth in OWN_PAIRS:
+        add("own designs", (scores,), (800,), (truth,))
+    add("auto, time", ("uniform",), (1000,), both)
+    add("auto, clusters", ("uniform",), (1000,), both)
+    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
+    add("classes", ("3 classes",), (200, 1000), VECTORS)
+    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
+    designs = ("uniform", "rare", "confident", "bimodal", "zeros", "rare events")
+    add("one probability per row", designs, (100, 500, 3000), both)
+    add("one probability per row", ("tied", "fence", "92 % zeros", "three scores"), (500,), both)
+    add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
+    add("auto", ("uniform", "bimodal"), (300, 1000), both)
     some = ("calibrated", "too narrow", "shifted", "2 % outliers")
     for kind in ("intervals", "quantiles", "normal"):
         add(kind, (kind,), (100, 500, 2000), some)
         add(kind, (kind,), (500,), ("too wide", "t, 5 df"))
     add("samples", ("samples",), (100, 500), some)
-    add("clusters", ("uniform", "bimodal"), (1000, 3000), ("calibrated", "slope 0.6"))
-    add("time", ("uniform", "bimodal"), (500, 2000), ("calibrated", "slope 0.6"))
-    add("weights", ("uniform", "rare"), (500, 2000), ("calibrated", "slope 0.6"))
-    for scores, truth in OWN_PAIRS:
-        add("own designs", (scores,), (800,), (truth,))
-    designs = ("uniform", "rare", "confident", "bimodal", "zeros", "rare events")
-    add("one probability per row", designs, (100, 500, 3000), ("calibrated", "slope 0.6"))
-    add("one probability per row", ("tied", "fence", "92 % zeros", "three scores"), (500,), ("calibrated", "slope 0.6"))
-    add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
-    add("auto", ("uniform", "bimodal"), (300, 1000), ("calibrated", "slope 0.6"))
-    add("auto, time", ("uniform",), (1000,), ("calibrated", "slope 0.6"))
-    add("auto, clusters", ("uniform",), (1000,), ("calibrated", "slope 0.6"))
-    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
-    add("classes", ("3 classes",), (200, 1000), VECTORS)
-    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
     return in_parts(cells, PART)
 
 

@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 import calibrant as cb
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
+from calibrant.recalibrating.recalibration import Recalibration
 
 METHODS_OF_BINARY = [method for method in METHODS["binary"] if method != "identity"]
 MONOTONE = [method for method in METHODS_OF_BINARY if method != "quadratic"]
@@ -155,6 +156,13 @@ class TestInputs:
         again = pickle.loads(pickle.dumps(found))
         np.testing.assert_array_equal(again.apply(self.P), found.apply(self.P))
         assert repr(again) == repr(found)
+
+    def test_a_map_read_back_gives_the_same_bits(self, method):
+        found = recalibrate(self.Y, self.P, method=method, clip=0.001)
+        again = Recalibration.from_json(found.to_json())
+        np.testing.assert_array_equal(again.apply(GRID), found.apply(GRID))
+        assert repr(again) == repr(found)
+        assert "clip=0.001; n=200)" in repr(found)
 
     def test_labels(self, method):
         found = recalibrate(np.where(self.Y, "yes", "no"), self.P, method=method, pos_label="yes")

@@ -53,6 +53,20 @@ def test_reference_values(case):
     assert found.gradient <= 1e-10
 
 
+@pytest.mark.parametrize("name", ["B2-beta", "B4-beta"])
+def test_on_a_bound_the_gradient_points_outwards(name):
+    """A shape that is 0 would lower the score only by becoming negative: the proof that the face is the optimum."""
+    (case,) = (case for case in BOOK["cases"] if case["id"] == name)
+    data, m = BOOK["data"][case["data"]], fitted(case).parameters
+    y, p = np.array(data["y"]), np.array(data["p"])
+    w = np.array(data["weights"]) if case["options"].get("weights") else np.ones(len(y))
+    score = mean_log_score.LogScore((np.log(p), -np.log1p(-p)), y, w, w.sum())
+    gradient = dict(zip("cab", score(np.array([m["c"], m["a"], m["b"]])).gradient, strict=True))
+    for shape, expected in case["value"]["gradient_at_boundary"].items():
+        assert gradient.pop(shape) == pytest.approx(expected, rel=1e-8)
+    assert max(map(abs, gradient.values())) <= 1e-10
+
+
 @cases(*SMOOTH, refused=True)
 def test_reference_refusals(case):
     with pytest.raises(InputError) as refused:
@@ -244,6 +258,8 @@ class TestRefusals:
         found = recalibrate(self.Y, self.P, method="quadratic")
         with pytest.raises(InputError, match=r"needs scores inside \(0, 1\); row 1 is 1\.0"):
             found.apply([0.5, 1.0])
+        with pytest.raises(InputError, match="row 200000 is"):  # rows are mapped in chunks
+            found.apply(np.append(np.full(200_000, 0.5), 0.0))
 
     def test_rows_are_the_callers(self):
         """Rows of weight 0 are left out, and counted in the row of a message."""

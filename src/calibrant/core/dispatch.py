@@ -96,6 +96,22 @@ def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
         yield from pool.map(work, chunks(n, size))
 
 
+def map_rows(work: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return work(x) of numbers that are mapped one by one, computed in chunks as by `on_threads`.
+
+    >>> map_rows(np.sqrt, np.array([1.0, 4.0]))
+    array([1., 2.])
+    """
+    found = np.empty(x.size)
+
+    def fill(part: slice) -> None:
+        found[part] = work(x[part])
+
+    for _ in on_threads(fill, x.size, size=CHUNK_ROWS):
+        pass
+    return found
+
+
 def takes_fast_double_sum(n: int, terms: int) -> bool:
     """Tell whether the compiled body is worthwhile for a double sum over n rows, with `terms` terms per pair."""
     return n * (n - 1) // 2 * terms >= FAST_TERMS and has_numba()

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
-from calibrant.errors import InputError
+from calibrant.core.grid import Grid
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
@@ -19,7 +20,7 @@ from calibrant.inputs.options import generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
-from calibrant.recalibrating.fitting import check_method, fit, read_calibration
+from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
 from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
@@ -27,8 +28,8 @@ from calibrant.recalibrating.recalibration import Recalibration
 
 @public
 def recalibrate(
-    y: ArrayLike | None,
-    prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues,
+    y: ArrayLike | Grid | None,
+    prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution | CdfValues | None = None,
     *,
     method: str = "auto",
     score: str | None = None,
@@ -65,8 +66,8 @@ def recalibrate(
 
     .. math:: -\frac{1}{W} \sum_i w_i \bigl(y_i \ln q_i + (1 - y_i) \ln(1 - q_i)\bigr),
 
-    and isotonic maps its Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are the
-    isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
+    and isotonic minimises the Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are
+    the isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
 
     For class probabilities P, with z = ln P:
 
@@ -87,7 +88,8 @@ def recalibrate(
     Parameters
     ----------
     y
-        Outcomes of the calibration rows; None for `CdfValues`.
+        Outcomes of the calibration rows; None for `CdfValues`. In place of outcomes and predictions a `Grid` summary of
+        one probability per row: every row then has the mean score of its cell.
     prediction
         Predictions of any kind for the same rows: probabilities (n,) or (n, K), `Intervals`, `Sets`, `Quantiles`,
         `Samples`, a distribution or `CdfValues`.
@@ -161,7 +163,11 @@ def recalibrate(
     [0.3333, 0.5, 0.6667]
     """
     options = FitOptions(score, smoothing, ridge, clip, inner)  # type: ignore[arg-type]
-    data = read_calibration(y, prediction, weights=weights, classes=classes, pos_label=pos_label, groups=groups)
+    given = {"weights": weights, "classes": classes, "pos_label": pos_label, "groups": groups}
+    if isinstance(y, Grid):
+        data = _read_summary(y, method, {"prediction": prediction, **given})
+    else:
+        data = read_calibration(y, prediction, **given)
     options = check_method(data, method, options)
     keep = kept_mask(weights)
     try:
@@ -178,6 +184,19 @@ def recalibrate(
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
     return found
+
+
+def _read_summary(summary: Grid, method: str, given: dict[str, Any]) -> CalibrationRows:
+    """Return the cells of a grid as rows; refuse what belongs to rows, and a comparison, which needs parts."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"a Grid has its rows already counted; leave {name}= out", option=name)
+    if method == "auto":
+        raise NotApplicableError(
+            "method='auto' compares methods out of sample, which one Grid cannot do; name a method, or pass at least "
+            "five grids of different rows to recalibration_gain"
+        )
+    return read_parts([summary])[0]
 
 
 def _refuse_dealing(method: str, **given: Any) -> None:

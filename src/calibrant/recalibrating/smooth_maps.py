@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.dispatch import map_rows
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
 from calibrant.inputs.probabilities import Binary
@@ -191,7 +192,6 @@ def _of_beta(m: Parameters, p: FloatArray) -> FloatArray:
 
 
 def _of_quadratic(m: Parameters, p: FloatArray) -> FloatArray:
-    refuse_where((p == 0) | (p == 1), p, f"a quadratic map needs scores {INSIDE}", CLIP_REMEDY)
     x = logit(p)
     return np.asarray(m["intercept"] + (m["slope"] + m["curvature"] * x) * x)
 
@@ -207,16 +207,22 @@ Eta: TypeAlias = Callable[[Parameters, FloatArray], FloatArray]
 def _smooth(
     fit: Callable[[Binary, FitOptions], Fit], eta: Eta, uses: tuple[str, ...], **parameters: Parameter
 ) -> Method:
-    """Return the method whose map is expit(η)."""
+    """Return the method whose map is expit(η); the quadratic one has no η at 0 and 1."""
+
+    def scores(p: NDArray[Any], options: FitOptions) -> FloatArray:
+        found = clipped(p, options)
+        if "curvature" in parameters:
+            refuse_where((found == 0) | (found == 1), found, f"a quadratic map needs scores {INSIDE}", CLIP_REMEDY)
+        return found
 
     def apply(m: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
         from scipy.special import expit
 
-        return np.asarray(expit(eta(m, clipped(p, options))))
+        return map_rows(lambda score: np.asarray(expit(eta(m, score))), scores(p, options))
 
     def log_scores(m: Parameters, rows: Binary, options: FitOptions) -> FloatArray:
         """Return ln(1 + exp(∓η)), which is exact where expit(η) rounds to 0 or 1."""
-        found = eta(m, clipped(rows.p, options))
+        found = eta(m, scores(rows.p, options))
         return np.asarray(np.logaddexp(0.0, np.where(rows.y == 1, -found, found)))
 
     count = len(parameters) - ("temperature" in parameters)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import takes_fast_loop
+from calibrant.core.dispatch import map_rows, takes_fast_loop
 from calibrant.core.isotonic import isotonic_blocks
 from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError
@@ -95,13 +95,16 @@ def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> F
     Each step of the formula is monotone, and so is the result, also after rounding.
     """
     knots, values = parameters["knots"], parameters["values"]
-    score = clipped(p, options)
-    right = np.searchsorted(knots, score, side="left")  # the first knot at or above the score
-    left, right = np.maximum(right - 1, 0), np.minimum(right, knots.size - 1)
-    low, high, gap = values[left], values[right], knots[right] - knots[left]
-    share = (score - knots[left]) / np.where(gap > 0, gap, 1.0)  # beyond the knots both ends are the same
-    between = np.minimum(low + (high - low) * share, high)
-    return np.asarray(np.where((gap > 0) & (score < knots[right]), between, high))
+
+    def work(score: FloatArray) -> FloatArray:
+        right = np.searchsorted(knots, score, side="left")  # the first knot at or above the score
+        left, right = np.maximum(right - 1, 0), np.minimum(right, knots.size - 1)
+        low, high, gap = values[left], values[right], knots[right] - knots[left]
+        share = (score - knots[left]) / np.where(gap > 0, gap, 1.0)  # beyond the knots both ends are the same
+        between = np.minimum(low + (high - low) * share, high)
+        return np.asarray(np.where((gap > 0) & (score < knots[right]), between, high))
+
+    return map_rows(work, clipped(p, options))
 
 
 def fit_venn_abers(rows: Binary, options: FitOptions) -> Fit:
@@ -187,15 +190,21 @@ def _event_edges(x: Any, y: Any, added: float, corners: Any, rise: Any, run: Any
 def venn_abers_bounds(parameters: Parameters, p: FloatArray, options: FitOptions) -> tuple[FloatArray, FloatArray]:
     """Return (p₀, p₁): the isotonic fits at each score after the row joined the calibration rows, as 0 and as 1."""
     score, scores = clipped(p, options), parameters["scores"]
-    p0 = np.concatenate(([0.0], parameters["p0"]))[np.searchsorted(scores, score, side="right")]
-    p1 = np.concatenate((parameters["p1"], [1.0]))[np.searchsorted(scores, score, side="left")]
+    below = np.searchsorted(scores, score, side="left")  # how many scores of the tables lie below
+    reached = below + (scores[np.minimum(below, scores.size - 1)] == score)  # or equal
+    p0 = np.concatenate(([0.0], parameters["p0"]))[reached]
+    p1 = np.concatenate((parameters["p1"], [1.0]))[below]
     return p0, p1
 
 
 def _apply_venn_abers(parameters: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
     """Return p₁ / (1 - p₀ + p₁), whose log score has the smallest regret whichever of the two is right."""
-    p0, p1 = venn_abers_bounds(parameters, p, options)
-    return np.asarray(p1 / (1 - p0 + p1))
+
+    def work(score: FloatArray) -> FloatArray:
+        p0, p1 = venn_abers_bounds(parameters, score, options)
+        return np.asarray(p1 / (1 - p0 + p1))
+
+    return map_rows(work, p)
 
 
 def _check_tables(parameters: Parameters) -> None:
