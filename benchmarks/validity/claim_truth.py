@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from calibrant.auditing.recalibration import METHOD, OPTIONS, calibration_sample
 from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.recalibrating.cross_fitting import scores_after, scores_before
+from calibrant.recalibrating.fitting import fit
 
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -162,6 +166,38 @@ class ClassTruth:
         p, q = (np.take_along_axis(of, columns[:, None], axis=1)[:, 0] for of in (self.P, self.Q))
         subject = claim.subject if kind in ("scores", "group") else ALL_ROWS
         return BinaryTruth(Chances(p, q, np.ones(p.size)), self.groups), replace(claim, subject=subject)
+
+
+# Recalibration
+
+
+def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, Any]) -> float:
+    """Return the true gain of the map of an audit on new rows with these scores, or the true calibration error.
+
+    The gain is that of the map that was fitted on all rows; what it gains depends on the outcomes that were drawn.
+    """
+    if not isinstance(known, (BinaryTruth, ClassTruth)):
+        raise UnknownClaimError(claim)
+    if isinstance(known, ClassTruth):
+        P, Q, w = known.P, known.Q, np.ones(len(known.P))
+        rows: Any = Classes(np.asarray(y, np.intp), P, w)
+    else:
+        p, q, w = known.rows
+        P, Q = np.stack([1 - p, p], axis=1), np.stack([1 - q, q], axis=1)
+        rows = Binary(np.asarray(y, np.uint8), p, w)
+    if claim.quantity == "calibration_error":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.average(np.where(Q > 0, Q * np.log(Q / P), 0.0).sum(axis=1), weights=w))
+    data, _ = calibration_sample(rows, options.get("clusters"))
+    found = fit(data, METHOD[data.kind], OPTIONS)
+    total = np.zeros(len(P))
+    for k in range(P.shape[1]):
+        possible = np.flatnonzero(Q[:, k] > 0)
+        one = replace(data, rows=replace(rows.take(possible), y=np.full(possible.size, k, rows.y.dtype)))
+        before, after = scores_before(one, OPTIONS), scores_after(found, one, OPTIONS)
+        gained = np.subtract(before, after, out=np.zeros(possible.size), where=before != after)  # both may be infinite
+        total[possible] += Q[possible, k] * gained
+    return float(np.average(total, weights=w))
 
 
 # Skill of normal predictions

@@ -21,6 +21,7 @@ from pathlib import Path
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
 from benchmarks.validity.claim_designs import BORDERS, DESIGNS, GATE, KINDS, Data, Design, kind_of
+from benchmarks.validity.claim_truth import map_value
 from benchmarks.validity.designs import HARD_WORDS, WORDS
 
 import calibrant as cb
@@ -33,6 +34,7 @@ REDRAWS = 99
 PROCEDURE = "claims"
 SAME = 1e-6  # difference of what is expected of calibrated predictions up to which it is right
 FAULTS = ("miscalibrated", "below", "above")  # kinds of claims that accuse
+OF_MAPS = ("recalibration_gain", "calibration_error")  # quantities of a map that was fitted on the rows
 PAGES, FALSE_PAGES, ALARMS, SILENT = "pages", "false pages", "false alarms", "pages without claims"
 
 
@@ -63,8 +65,11 @@ def page(status: str, claims: Iterable[Claim], data: Data, design: Design) -> Co
     alarm = design.kept and status == "miscalibrated"
     claimed = [claim for claim in claims if claim.level is not None]
     for claim in claimed:
-        wrong = claim.is_false(data.known.value(claim)) or (design.kept and claim.kind in FAULTS)
-        wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
+        if claim.quantity in OF_MAPS:
+            wrong = claim.is_false(map_value(claim, data.y, data.known, data.options)) or claim.expected != 0
+        else:
+            wrong = claim.is_false(data.known.value(claim)) or (design.kept and claim.kind in FAULTS)
+            wrong |= abs(claim.expected - data.known.calibrated(claim)) > SAME
         counts.update({f"claims {claim.kind}": 1, f"false {claim.kind}": int(wrong)})
         if wrong:
             counts[f"which {claim.kind}: {claim.quantity} of {claim.subject.kind}"] += 1

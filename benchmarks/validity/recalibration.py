@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks.runner import Report
 from benchmarks.validity.cells import Cell, Counts, command, in_parts, run, together
+from benchmarks.validity.designs import HARD_SCORES, SCORES
 from benchmarks.validity.recalibration_designs import NUMBERS, OWN_PAIRS, VECTORS, Numbers, Vectors, events
 
 from calibrant.errors import CalibrantError
@@ -65,33 +66,34 @@ METHODS: dict[str, Methods] = {
 
 
 def plan(*, quick: bool) -> list[Cell]:
-    """Return all cells in parts, the first parts of all cells first."""
-    cells = []
+    """Return all cells in parts, the first parts of all cells first; those of rows in time are quick and have more."""
+    cells: list[Cell] = []
 
-    def add(procedure: str, designs: Any, rows: Any, truths: Any) -> None:
-        cells.extend(Cell(procedure, d, n, t, 2 if quick else SETS) for n in rows for d in designs for t in truths)
+    def add(procedure: str, designs: Any, rows: Any, truths: Any, sets: int = SETS) -> None:
+        cells.extend(Cell(procedure, d, n, t, 2 if quick else sets) for n in rows for d in designs for t in truths)
 
+    both = ("calibrated", "slope 0.6")
+    add("time", ("uniform", "bimodal"), (500, 2000), both, 4 * SETS)
+    in_time, cells = in_parts(cells, PART), []
+    add("clusters", ("uniform", "bimodal"), (1000, 3000), both)
+    add("weights", ("uniform", "rare"), (500, 2000), both)
+    for scores, truth in OWN_PAIRS:
+        add("own designs", (scores,), (800,), (truth,))
+    add("auto, time", ("uniform",), (1000,), both)
+    add("auto, clusters", ("uniform",), (1000,), both)
+    add("classes", ("3 classes",), (200, 1000), VECTORS)
+    add("one probability per row", (*SCORES, *HARD_SCORES), (500,), both)
+    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
+    add("one probability per row", ("uniform", "rare", "rare events"), (100, 3000), both)
+    add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
+    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
+    add("auto", ("uniform", "bimodal"), (300, 1000), both)
     some = ("calibrated", "too narrow", "shifted", "2 % outliers")
     for kind in ("intervals", "quantiles", "normal"):
         add(kind, (kind,), (100, 500, 2000), some)
         add(kind, (kind,), (500,), ("too wide", "t, 5 df"))
     add("samples", ("samples",), (100, 500), some)
-    add("clusters", ("uniform", "bimodal"), (1000, 3000), ("calibrated", "slope 0.6"))
-    add("time", ("uniform", "bimodal"), (500, 2000), ("calibrated", "slope 0.6"))
-    add("weights", ("uniform", "rare"), (500, 2000), ("calibrated", "slope 0.6"))
-    for scores, truth in OWN_PAIRS:
-        add("own designs", (scores,), (800,), (truth,))
-    designs = ("uniform", "rare", "confident", "bimodal", "zeros", "rare events")
-    add("one probability per row", designs, (100, 500, 3000), ("calibrated", "slope 0.6"))
-    add("one probability per row", ("tied", "fence", "92 % zeros", "three scores"), (500,), ("calibrated", "slope 0.6"))
-    add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
-    add("auto", ("uniform", "bimodal"), (300, 1000), ("calibrated", "slope 0.6"))
-    add("auto, time", ("uniform",), (1000,), ("calibrated", "slope 0.6"))
-    add("auto, clusters", ("uniform",), (1000,), ("calibrated", "slope 0.6"))
-    add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
-    add("classes", ("3 classes",), (200, 1000), VECTORS)
-    add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
-    return in_parts(cells, PART)
+    return [*in_time, *in_parts(cells, PART)]
 
 
 @cache
@@ -205,7 +207,7 @@ def table(found: Found) -> str:
     """Return for each procedure and method the extremes over cells as comma-separated values, for the documentation."""
     file = io.StringIO()
     lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(["predictions", "method", "cells", "issued cells", "coverage", "wrong", "claims", "sets"])
+    lines.writerow(["predictions", "method", "cells", "issued cells", "pooled", "coverage", "wrong", "claims", "sets"])
     for procedure, methods in METHODS.items():
         cells = {cell: counts for cell, counts in found.items() if cell.procedure == procedure}
         for method, score in methods if cells else ():
@@ -215,9 +217,17 @@ def table(found: Found) -> str:
             others = [share for share, enough in shares if not enough]
             said = [claims(counts, name, cell.repeats) for cell, counts in cells.items() if cell.truth == "calibrated"]
             coverage = f"{1 - max(judged):.3f}" if judged else ""
-            row = [procedure, name, len(cells), len(judged), coverage, f"{max(others, default=0.0):.3f}"]
+            pooled = _pooled([(c, counts) for c, counts in cells.items() if _judged(c, counts, name)], name)
+            row = [procedure, name, len(cells), len(judged), pooled, coverage, f"{max(others, default=0.0):.3f}"]
             lines.writerow([*row, f"{max(said, default=0.0):.3f}", sum(cell.repeats for cell in cells)])
     return file.getvalue()
+
+
+def _pooled(cells: list[tuple[Cell, Counts]], name: str) -> str:
+    """Return the coverage over all limits that are issued in some cells."""
+    issued = sum(counts.get(f"{name}: issued", 0) for _, counts in cells)
+    missed = sum(counts.get(f"{name}: {side}", 0) for _, counts in cells for side in ("below", "above"))
+    return f"{1 - missed / issued:.3f}" if issued else ""
 
 
 def _judged(cell: Cell, counts: Counts, name: str) -> bool:

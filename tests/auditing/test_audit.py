@@ -219,6 +219,8 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
         ("class 1", "miscalibrated"),
         ("class 1", "below"),
         ("the most probable class", "within"),
+        ("all rows", "gain"),  # by a temperature
+        ("all rows", "limits"),  # the lower limit of the calibration error that follows
     }
 
 

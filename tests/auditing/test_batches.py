@@ -31,6 +31,9 @@ def audited(job, y, prediction, weights=None, groups=None, size=700):
     return job.finish(running.total())
 
 
+NEEDS_ROWS = {"recalibration_gain", "recalibration_gain.before", "recalibration_gain.after", "recalibrate.slope"}
+
+
 def table(found):
     return {line.name: line for line in found.findings.measurements}
 
@@ -51,7 +54,7 @@ def test_cells_state_how_far_they_are_off():
     found, of_rows = audited(AuditJob(resamples=99), Y, P), audit(Y, P, resamples=99)
     ours, whole = table(found), table(of_rows)
     assert found.verdict.status == "miscalibrated"
-    assert set(whole) - set(ours) == {"mmce", "skce_test"}
+    assert set(whole) - set(ours) == {"mmce", "skce_test", "recalibrate.intercept", *NEEDS_ROWS}
     for name, line in ours.items():
         bound = line.details.get("rounding", 0.0)
         assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=bound)
@@ -67,6 +70,7 @@ def test_cells_state_how_far_they_are_off():
     assert "off by at most" not in str(of_rows)
     assert any("counted in cells" in caveat for caveat in found.findings.caveats)
     assert any(caveat.startswith("mmce does not apply: it needs the rows") for caveat in found.findings.caveats)
+    assert any(caveat.startswith("Whether recalibration helps is not measured") for caveat in found.findings.caveats)
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -74,7 +78,8 @@ def test_classes(exact):
     B = 99 if exact else 999
     ours = table(audited(AuditJob(resamples=B, exact=exact), KINDS, CLASSES))
     whole = table(audit(KINDS, CLASSES, resamples=B))
-    assert set(whole) - set(ours) == {"classes.skce_test", *(() if exact else ("mmce", "skce_test"))}
+    of_vectors = {"classes.skce_test", "recalibrate.temperature", "recalibrate.argmax", *NEEDS_ROWS}
+    assert set(whole) - set(ours) == {*of_vectors, *(() if exact else ("mmce", "skce_test"))}
     for name, line in ours.items():
         off = line.details.get("rounding", 0.0)
         if name == "calibration_test" and not exact:  # a p-value of other redraws

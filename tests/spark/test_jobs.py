@@ -524,3 +524,21 @@ def test_contract(contract, spark):
     frame = spark.createDataFrame(pd.DataFrame(contract.table))  # its partitions keep the order of rows
     names = {"y": contract.y, "prediction": contract.prediction, "groups": contract.groups}
     contract.check(on_spark.measure(contract.verbs, frame, **names, exact=True))
+
+
+def test_a_map_is_applied_on_partitions(spark, data):
+    """`apply` is a pure function of the row: a function of pandas columns is all that Spark needs."""
+    from pyspark.sql.functions import pandas_udf
+
+    remedy = cb.recalibrate(data["y"], data["p"], method="beta")
+
+    @pandas_udf("double")
+    def better(p: pd.Series) -> pd.Series:
+        return pd.Series(remedy.apply(p))
+
+    rows = spark.createDataFrame(pd.DataFrame({"row": np.arange(N), "p": data["p"]})).repartition(3)
+    found = rows.withColumn("better", better("p"))
+    assert found.columns == ["row", "p", "better"]
+    by_row = {row["row"]: row["better"] for row in found.collect()}
+    np.testing.assert_array_equal([by_row[i] for i in range(N)], remedy.apply(data["p"]))
+    assert rows.where("p > 2").withColumn("better", better("p")).collect() == []

@@ -316,22 +316,31 @@ def _limits(entry: Entry[Any, Any], rows: Any, options: Any) -> Any:
     return entry.limits(entry.summarise(rows, options), options)
 
 
-def _reliability(models: _Models, level: float) -> Curve | None:
-    """Return the reliability curves of all models in one; None for predictions that are not probabilities."""
+def reliability_curves(rows: Mapping[str, Binary], level: float) -> Curve:
+    """Return the reliability curves of several predictions of the same rows in one."""
     entry = find("reliability_curve")
     options = entry.parse({**DRAWN_BINS, "level": level})
     columns: dict[str, list[Any]] = {}
-    for k, part in enumerate(models.rows.values()):
-        if not isinstance(part, (Binary, Classes)):
-            return None
-        curve = entry.of_rows(part.top_label() if isinstance(part, Classes) else part, options)
+    for k, part in enumerate(rows.values()):
+        curve = entry.of_rows(part, options)
         filled = np.asarray(curve.columns["count"]) > 0
         columns.setdefault("model", []).append(np.full(int(filled.sum()), k))
         for name in ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count"):
             columns.setdefault(name, []).append(np.asarray(curve.columns[name])[filled])
-    details = {"names": tuple(models.rows), "level": level}
+    n = next(iter(rows.values())).n
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    return Curve("reliability_curves", joined, "10 bins of equal numbers of rows for each model", models.n, details)
+    details = {"names": tuple(rows), "level": level}
+    return Curve("reliability_curves", joined, "10 bins of equal numbers of rows for each model", n, details)
+
+
+def _reliability(models: _Models, level: float) -> Curve | None:
+    """Return the reliability curves of all models in one; None for predictions that are not probabilities."""
+    rows: dict[str, Binary] = {}
+    for name, part in models.rows.items():
+        if not isinstance(part, (Binary, Classes)):
+            return None
+        rows[name] = part.top_label() if isinstance(part, Classes) else part
+    return reliability_curves(rows, level)
 
 
 def _named(predictions: Any) -> dict[str, Prediction]:

@@ -63,6 +63,9 @@ class RowPairs:
         return entry.of_rows(self.rows, entry.parse(chosen))
 
 
+COUNTED = "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
+
+
 class CountedPairs:
     """Rows that came in batches: their cells or, if they were kept, the sorted rows; and a few means."""
 
@@ -97,9 +100,7 @@ class CountedPairs:
         if not self.pooled:
             return entry.finish(self.ordered, entry.usual)
         if not entry.on_grid(entry.usual):
-            raise NotApplicableError(
-                "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
-            )
+            raise NotApplicableError(COUNTED)
         return entry.finish(self.parts[CELLS], entry.usual)
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:

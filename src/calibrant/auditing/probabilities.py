@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import (
+    COUNTED,
     MEANS,
     CountedPairs,
     Pairs,
@@ -20,6 +21,7 @@ from calibrant.auditing.measurements import (
     cutoff_limits,
     measure,
 )
+from calibrant.auditing.recalibration import rows_of, with_recalibration, without_rows
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
 from calibrant.core.claims import ALL_ROWS, Claim, Subject
@@ -52,6 +54,9 @@ NOTION_LABELS = {
 }
 
 
+IN_BATCHES = "it needs all rows at once, and these came in batches"
+
+
 class Asked(NamedTuple):
     """The section on one probability per row, and the words of its verdict."""
 
@@ -80,7 +85,12 @@ TOP_CLASS = Asked(
 
 def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> KindFindings:
     """Audit probabilities of an event, from rows or from a summary."""
-    return audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
+    found = audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
+    if isinstance(rows, Binary):
+        return with_recalibration(found, rows, setting)
+    if rows.pooled:
+        return without_rows(found, COUNTED)
+    return with_recalibration(found, rows_of(rows.ordered), setting)
 
 
 def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
@@ -288,7 +298,7 @@ class CountedClasses:
         """Return the result of a verb; refuse verbs that need the rows."""
         if entry.name in self.parts:
             return entry.finish(self.parts[entry.name], entry.usual)
-        raise NotApplicableError("for class probabilities it needs all rows at once, and these came in batches")
+        raise NotApplicableError(f"for class probabilities {IN_BATCHES}")
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
@@ -319,7 +329,8 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindi
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
-    return KindFindings((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+    found = KindFindings((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+    return with_recalibration(found, rows, setting) if isinstance(rows, Classes) else without_rows(found, IN_BATCHES)
 
 
 def _renamed(measurement: Measurement) -> Measurement:

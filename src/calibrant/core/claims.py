@@ -27,9 +27,11 @@ ClaimKind: TypeAlias = Literal[
     "informative",
     "no-better",
     "worse",
+    "gain",
+    "harm",
 ]
-"""What a claim says beside its limits: an outcome, nothing more, on which side of `expected` the quantity is, or
-whether predictions have skill: above 0, below the tolerance, below 0."""
+"""What a claim says beside its limits: an outcome, nothing more, on which side of `expected` the quantity is, whether
+predictions have skill: above 0, below the tolerance, below 0; or what a recalibration map does: gain or harm."""
 
 SubjectKind: TypeAlias = Literal[
     "all rows",
@@ -195,9 +197,9 @@ class Claim:
                 return self.tolerance is not None and error > self.tolerance + ROUNDING
             case "below" | "collapse":
                 return truth >= self.expected - ROUNDING
-            case "above" | "informative":
+            case "above" | "informative" | "gain":
                 return truth <= self.expected + ROUNDING
-            case "worse":
+            case "worse" | "harm":
                 return truth >= self.expected - ROUNDING
             case "no-better":
                 return self.tolerance is not None and truth > self.tolerance + ROUNDING

@@ -75,6 +75,7 @@ class Section:
     measurements: tuple[Measurement, ...]
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    code: str = ""  # lines of Python that do what the section is about, to copy
 
 
 IF_CALIBRATED = "If the predictions are calibrated, "  # beginning of sentences that a part that is off makes pointless

@@ -46,7 +46,7 @@ def scores_after(found: Recalibration, data: CalibrationRows, options: FitOption
         return _place_scores(data.rows, np.atleast_1d(parameters["column"]).astype(np.intp))
     if options.score == "log" and found.rule.log_scores is not None:
         return np.asarray(found.rule.log_scores(parameters, data.rows, found.options))
-    return _row_scores(data.predicting(found.rule.apply(parameters, data.prediction, found.options)), options)
+    return _row_scores(data.predicting(_applied(found, data)), options)
 
 
 def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
@@ -101,10 +101,13 @@ class CrossFitted:
         What was said where the fit was refused.
     rounded
         Number of rows inside (0, 1) that a map sends to exactly 0 or 1.
+    recalibrated
+        The probabilities after the maps, (n,) or (n, K); None if they were not asked for.
     """
 
     gain: FloatArray
     if_missed: FloatArray | None = None
+    recalibrated: FloatArray | None = None
     chosen: list[str] = field(default_factory=list)
     refusals: list[CalibrantError] = field(default_factory=list)
     rounded: int = 0
@@ -118,12 +121,16 @@ def cross_fit(
     before: FloatArray,
     *,
     misses: bool = False,
+    recalibrated: bool = False,
 ) -> CrossFitted:
     """Fit a map on the training rows of each fold and judge it by the others.
 
-    A fold in which the fit is refused keeps its predictions: its gains are 0.
+    A fold in which the fit is refused keeps its predictions: its gains are 0. `misses` and `recalibrated` ask for the
+    fields of the result that are otherwise None.
     """
     found = CrossFitted(np.full(before.size, np.nan), np.zeros(before.size) if misses else None)
+    if recalibrated:
+        found.recalibrated = np.array(data.prediction)
     for fold in folds:
         test = data.take(fold.test)
         try:
@@ -135,6 +142,8 @@ def cross_fit(
             continue
         found.chosen.append(fitted_map.method)
         found.gain[fold.test] = before[fold.test] - scores_after(fitted_map, test, options)
+        if found.recalibrated is not None:
+            found.recalibrated[fold.test] = _applied(fitted_map, test)
         if found.if_missed is not None:
             other = _other_outcomes(test)
             with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
@@ -148,10 +157,13 @@ def _other_outcomes(data: CalibrationRows) -> CalibrationRows:
     return replace(data, rows=replace(rows, y=1 - rows.y))
 
 
+def _applied(found: Recalibration, data: CalibrationRows) -> Any:
+    return found.rule.apply(found.of_rows(data.group), data.prediction, found.options)
+
+
 def _rounded(found: Recalibration, data: CalibrationRows) -> int:
     """Count rows inside (0, 1) that a map sends to 0 or 1."""
-    p = data.prediction
-    q = found.rule.apply(found.of_rows(data.group), p, found.options)
+    p, q = data.prediction, _applied(found, data)
     return int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS, AnyRows, read
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
@@ -186,6 +186,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             f"{INSTEAD.get((data.kind, str(method)), '')}",
             option="method",
         )
+    if method == "venn-abers" and data.count is not None:
+        raise NotApplicableError("venn-abers counts rows and cannot be fitted on cells; pass the rows")
     shared = {"groups", "clip"}  # by the methods that auto compares
     used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
     given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}

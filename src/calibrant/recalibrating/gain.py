@@ -227,9 +227,17 @@ class Measured(NamedTuple):
 
 
 def measured_gain(
-    data: CalibrationRows, options: FitOptions, plan: Plan, keep: NDArray[np.bool_] | None = None
+    data: CalibrationRows,
+    options: FitOptions,
+    plan: Plan,
+    keep: NDArray[np.bool_] | None = None,
+    *,
+    recalibrated: bool = False,
 ) -> Measured:
-    """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits."""
+    """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits.
+
+    `keep` marks the caller's rows of positive weight; `recalibrated` asks for the cross-fitted probabilities.
+    """
 
     def fitted(train: CalibrationRows, rows: Numbers | None) -> Recalibration:
         if plan.method != "auto":
@@ -244,7 +252,8 @@ def measured_gain(
     partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
     passes: list[CrossFitted] = []
     for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
-        passes.append(cross_fit(data, options, partitions[r], fitted, before, misses=misses and r == 0))
+        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        passes.append(cross_fit(data, options, partitions[r], fitted, before, **asked))
         _check_refused(passes[-1], len(partitions[r]))
     gains = np.stack([one.gain for one in passes])
     predicted = np.flatnonzero(~np.isnan(gains[0]))
@@ -358,8 +367,6 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
             "probabilities or distributions that they were made from"
         )
-    if method == "venn-abers" and data.count is not None:
-        raise NotApplicableError("venn-abers counts rows and cannot be fitted on cells; pass the rows")
     stepped = method in STEPPED or (method == "one-vs-rest" and options.inner in STEPPED)
     if stepped and options.score == "log":
         name = f"method={method!r}" if method in STEPPED else f"inner={options.inner!r}"

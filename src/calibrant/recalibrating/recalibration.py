@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.core.kinds import KINDS, kind_of
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.arrays import FloatArray, locked
+from calibrant.inputs.arrays import FloatArray, as_array, locked
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.probabilities import read_unlabelled
@@ -130,7 +130,7 @@ class Recalibration:
         """Return a prediction of the map's own kind, levels and number of classes; refuse any other."""
         kind = kind_of(prediction)
         if kind is None:
-            prediction = read_unlabelled(prediction)
+            prediction = _probabilities(prediction)
             kind = "binary" if prediction.ndim == 1 else "classes"
         if kind != self.kind:
             raise InputError(
@@ -230,6 +230,12 @@ class Recalibration:
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
     """Return the parameters of each row's group, (n, L)."""
     return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[number] for name in maps[0]}
+
+
+def _probabilities(prediction: Any) -> FloatArray:
+    """Return checked probabilities; there may be no rows, as in some partitions of a larger table."""
+    array = as_array(prediction, name="prediction")
+    return np.zeros(array.shape) if array.ndim in (1, 2) and not len(array) else read_unlabelled(prediction)
 
 
 def _frozen(value: Any) -> Any:

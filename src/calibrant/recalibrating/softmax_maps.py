@@ -46,7 +46,7 @@ from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Obje
 MAX_NEWTON_CLASSES = 30  # with more classes the Hessian of K² + K parameters takes more time than gradients
 MATRIX_RIDGE, DIRICHLET_RIDGE = 1.0, 0.01
 POLISHING_STEPS = 30
-VANISHED = 1e-10  # share of the curvature at the start that is left in a direction without a minimum
+VANISHED = 1e-12  # share of the curvature at the start below which a direction has no minimum, or none in float64
 NOT_REACHED = "the mean log score falls without reaching a minimum"
 
 

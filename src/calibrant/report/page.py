@@ -250,6 +250,7 @@ def _section(section: Section, identity: str, detail: Detail, findings: Findings
         "id": identity,
         "title": section.title,
         "intro": section.intro,
+        "code": section.code,
         "figures": _figures(section.figures, identity, detail, markup),
         "parts": [
             (heading, heading == DESCRIBES, [(m, notes.index(_how(m)) + 1 if _how(m) else None) for m in part])

@@ -41,7 +41,7 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
     blocks = [verdict_lines(findings, width)]
     for section in findings.sections:
         title = _wrapped(f"{section.title}: {section.intro}".rstrip(": "), "", "", width)
-        blocks.append([*title, *_measurements(section.measurements, findings, width)])
+        blocks.append([*title, *_measurements(section.measurements, findings, width), *_code(section.code)])
         blocks += [[plain(table.title), *_table(table, verdict.claims, width)] for table in section.tables]
     if findings.groups:
         blocks.append([plain(findings.groups.title), *_table(findings.groups, verdict.claims, width)])
@@ -49,6 +49,11 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
         caveats = (line for caveat in findings.caveats for line in _wrapped(caveat, "- ", "  ", width))
         blocks.append(["Keep in mind", *caveats])
     return "\n\n".join("\n".join(block) for block in blocks).replace("\xa0", " ")  # which some terminals cannot show
+
+
+def _code(code: str) -> list[str]:
+    """Return lines of code as they are, to copy."""
+    return [f"    {line}".rstrip() for line in code.splitlines()]
 
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:

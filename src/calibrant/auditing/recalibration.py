@@ -1,0 +1,232 @@
+"""What an audit says on the remedy: whether a recalibration map lowers the log score on new rows, and by how much.
+
+The map is logistic for one probability per row and a temperature for class vectors: two parameters or one, fitted in
+milliseconds. It is judged by rows it was not fitted on (`recalibration_gain`). Whether a map helps is another question
+than whether predictions are calibrated, so its claims have a level of their own: they are false with a fifth of the
+error rate of the page. The limits of the gain and the lower limit of the calibration error fail together, because the
+second follows from the first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from calibrant.auditing.compare_predictions import reliability_curves
+from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind
+from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting
+from calibrant.core.ordered import Ordered
+from calibrant.core.words import confidence_words, outward, round_down, significant
+from calibrant.errors import CalibrantError
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.probabilities.verdict import ADVICE
+from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
+from calibrant.recalibrating.fitting import CalibrationRows
+from calibrant.recalibrating.folds import Dealing, Numbers
+from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, Measured, Plan, measured_gain
+from calibrant.recalibrating.method import FitOptions
+from calibrant.recalibrating.recalibration import Recalibration
+
+QUANTITY, ERROR = "recalibration_gain", "calibration_error"
+SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on recalibration
+MAX_NUMBERS = 500_000  # rows times columns that are measured; of more a random sample is
+FOLDS, SEED = 5, 0
+OPTIONS = FitOptions(score="log")
+METHOD = {"binary": "logistic", "classes": "temperature"}
+CODE = """from calibrant import recalibrate
+
+m = recalibrate(y, p, method="{method}")  # rows that did not train the model
+better = m.apply(p_new)"""
+
+
+NOT_MEASURED = "Whether recalibration helps is not measured: {}."
+
+
+def with_recalibration(found: KindFindings, rows: Binary | Classes, setting: Setting) -> KindFindings:
+    """Return the findings with what a map gains: a section, claims, and a sentence in place of general advice."""
+    data, clusters = calibration_sample(rows, setting.clusters)
+    level = 1 - SHARE_OF_ERRORS * (1 - setting.level)
+    try:
+        measured = audited_gain(data, clusters, level)
+    except CalibrantError as reason:
+        return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(str(reason).rstrip("."))))
+    claims = gain_claims(measured, data)
+    said = [sentence for sentence in found.verdict.sentences if sentence != ADVICE]
+    sentences = (*said, *gain_words(claims, measured, found.verdict.status == "miscalibrated"))
+    verdict = replace(found.verdict, claims=(*found.verdict.claims, *claims), sentences=sentences)
+    sampled = () if data.n == rows.n else (f"Recalibration is measured on {data.n:,} rows, drawn at random.",)
+    sections = (*found.sections, _section(measured, claims[0], data, setting))
+    return replace(found, sections=sections, verdict=verdict, caveats=(*found.caveats, *sampled))
+
+
+def without_rows(found: KindFindings, why: str) -> KindFindings:
+    """Return the findings of rows that were counted, which say nothing on recalibration."""
+    return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(why)))
+
+
+def rows_of(summary: Ordered) -> Binary:
+    """Return the rows of which a summary keeps everything but their order."""
+    events = np.rint(summary.events).astype(np.int64)
+    times = np.stack([summary.count - events, events], axis=1).ravel()
+    p, w = (np.repeat(np.repeat(column, 2), times) for column in (summary.score, summary.weight))
+    return Binary(np.repeat(np.tile(np.array([0, 1], np.uint8), events.size), times), p, w)
+
+
+def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tuple[CalibrationRows, Numbers | None]:
+    """Return the rows on which a map is measured, and their clusters: all, or a random sample of whole clusters.
+
+    Rows are sorted, so the folds, and the result, do not depend on the order in which they came.
+    """
+    columns = 1 if isinstance(rows, Binary) else rows.K
+    most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
+    chosen = np.arange(rows.n)
+    if rows.n > most and clusters is None:
+        chosen = rng.choice(rows.n, most, replace=False, shuffle=False)
+    elif rows.n > most:
+        assert clusters is not None
+        size = np.bincount(clusters)
+        order = rng.permutation(size.size)
+        used = np.zeros(size.size, np.bool_)
+        used[order[np.cumsum(size[order]) <= most]] = True
+        chosen = np.flatnonzero(used[clusters])
+    some = rows.take(chosen)
+    scores = (some.p,) if isinstance(some, Binary) else tuple(some.P.T)
+    order = np.lexsort((some.w, some.y, *scores))
+    some = some.take(order)
+    data = CalibrationRows(
+        some, "binary" if columns == 1 else "classes", None if columns == 1 else tuple(range(columns))
+    )
+    if clusters is None:
+        return data, None
+    return data, np.unique(clusters[chosen[order]], return_inverse=True)[1].astype(np.intp)
+
+
+def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) -> Measured:
+    """Measure the gain of the audit's map; refuse too few rows."""
+    rarer = data.n
+    if data.kind == "binary":
+        events = int(np.count_nonzero(data.rows.y))
+        rarer = min(events, data.n - events)
+    units = data.n if clusters is None else int(clusters.max(initial=-1)) + 1
+    if data.n < MIN_ROWS or rarer < MIN_RARER or units < FOLDS:
+        raise CalibrantError(
+            f"it takes {MIN_ROWS} rows, {MIN_RARER} of the rarer outcome, and {FOLDS} clusters if rows depend on each "
+            "other"
+        )
+    repeats = REPEATS if data.n <= MAX_ROWS_REPEATED else 1
+    plan = Plan(METHOD[data.kind], Dealing(data.n, FOLDS, clusters), repeats, level, np.random.default_rng(SEED))
+    return measured_gain(data, OPTIONS, plan, recalibrated=True)
+
+
+def gain_claims(measured: Measured, data: CalibrationRows) -> tuple[Claim, ...]:
+    """Return the claim on the gain, and for class vectors the lower limit of the calibration error that follows."""
+    gain = measured.gain
+    limited = math.isfinite(gain.low)
+    kind: ClaimKind = "gain" if gain.low > 0 else "harm" if gain.high < 0 else "limits"
+    low, high = (gain.low, gain.high) if limited else (math.nan, math.nan)
+    claim = Claim(
+        kind if limited else "description",
+        ALL_ROWS,
+        QUANTITY,
+        gain.estimate,
+        low,
+        high,
+        gain.level if limited else None,
+        gain.n,
+        test=f"recalibration_gain, {gain.method}",
+    )
+    if data.kind == "binary" or kind != "gain":
+        return (claim,)
+    error = replace(claim, kind="limits", quantity=ERROR, estimate=math.nan, high=math.inf)
+    return claim, error
+
+
+def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: bool) -> list[str]:
+    """Put what the map does into words; limits are rounded outwards."""
+    claim, found = claims[0], measured.found
+    if claim.level is None:
+        return [f"Whether recalibration helps cannot be told: too few rows carry the log score to say.{_how(found)}"]
+    level = confidence_words(claim.level)
+    if claim.kind == "harm":
+        low, high, size = _written(-claim.high, -claim.low, -claim.estimate)
+        harm = f"would raise the log score by {size} ({level}: {low} to {high})"
+        return [f"Recalibrating by {map_words(found)} would do harm with this many rows: it {harm}."]
+    low, high, size = _written(claim.low, claim.high, claim.estimate)
+    if claim.kind == "gain":
+        said = [f"Recalibrating by {map_words(found)} would lower the log score by {size} ({level}: {low} to {high})."]
+        for error in claims[1:]:
+            least = f"{significant(error.low, 2, round_down):.10g}"
+            said.append(f"The log score contains a calibration error of at least {least} ({level}).")
+        return said
+    other = " Another map may gain: see recalibration_gain." if miscalibrated else ""
+    return [f"No gain is shown from recalibrating by {map_words(found)} ({size}; {level}: {low} to {high}).{other}"]
+
+
+def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
+    texts = outward(low, high, estimate, expected=0.0, scale=1.0)
+    return tuple(text.replace("-", "−") for text in texts)
+
+
+def _how(found: Recalibration) -> str:
+    return f" The map is {map_words(found)}."
+
+
+def map_words(found: Recalibration) -> str:
+    """Name a map with its parameters.
+
+    >>> map_words(Recalibration("classes", "temperature", {"slope": 0.5882, "temperature": 1.7}, 100))
+    'temperature 1.7'
+    """
+    values = {name: f"{value:.2g}".replace("-", "−") for name, value in found.parameters.items()}
+    if found.method == "temperature":
+        return f"temperature {values['temperature']}"
+    return f"a logistic map (slope {values['slope']}, intercept {values['intercept']})"
+
+
+def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
+    gain, found = measured.gain, measured.found
+    limits = None if claim.level is None else (claim.low, claim.high)
+    interval = "" if limits is None else f", {confidence_words(gain.level)} interval"
+    fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"
+    lines = [
+        Measurement(
+            QUANTITY,
+            f"gain of the log score on new rows{interval}",
+            gain.estimate,
+            interval=limits,
+            method=_note(fits, gain.note),
+        ),
+        Measurement(f"{QUANTITY}.before", "log score as predicted", gain.before),
+        Measurement(f"{QUANTITY}.after", "log score after recalibration, cross-fitted", gain.after, method=fits),
+    ]
+    for name, value in found.parameters.items():
+        lines.append(Measurement(f"recalibrate.{name}", f"{name} of the map", float(value)))
+    before, after = data.rows, measured.first.recalibrated
+    assert after is not None  # asked for
+    if isinstance(before, Classes):
+        changed = float((before.P.argmax(axis=1) != after.argmax(axis=1)).mean())
+        lines.append(Measurement("recalibrate.argmax", "share of rows whose most probable class changes", changed))
+        pairs = {"as predicted": before.top_label(), "recalibrated": replace(before, P=after).top_label()}
+    else:
+        pairs = {"as predicted": before, "recalibrated": replace(before, p=after)}
+    figure = Figure(
+        "recalibrated",
+        "Before and after",
+        "Both lines are of the same rows. Each recalibrated row has a map that was fitted on other rows, so the line "
+        "shows what to expect of new ones. On the diagonal predictions are calibrated.",
+        reliability_curves(pairs, setting.level),
+    )
+    return Section(
+        "recalibration",
+        "Recalibration",
+        "Would a simple map of the probabilities lower the log score on new rows?",
+        tuple(lines),
+        (figure,),
+        code=CODE.format(method=METHOD[data.kind]),
+    )
+
+
+def _note(fits: str, note: str) -> str:
+    return f"{fits}. {note}" if note else fits

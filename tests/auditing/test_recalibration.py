@@ -1,0 +1,211 @@
+"""What an audit says on recalibration: claims, words that stay true, the curve after, code, and refusals."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit, softmax
+
+import calibrant as cb
+from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_words, rows_of
+from calibrant.core.ordered import Ordered
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.recalibrating.cross_fitting import CrossFitted
+from calibrant.recalibrating.fitting import CalibrationRows
+from calibrant.recalibrating.gain import Measured, RecalibrationGain
+from calibrant.recalibrating.recalibration import Recalibration
+
+RNG = np.random.default_rng(3)
+N = 1500
+P = expit(1.5 * RNG.normal(size=N))
+OVERCONFIDENT = (RNG.random(N) < expit(0.5 * logit(P))).astype(int)
+CALIBRATED = (RNG.random(N) < P).astype(int)
+VECTORS = softmax(2.0 * RNG.normal(size=(N, 4)), axis=1)
+LABELS = (RNG.random((N, 1)) > softmax(0.5 * np.log(VECTORS), axis=1).cumsum(axis=1)).sum(axis=1)
+
+
+def audited(y, prediction, **options):
+    return cb.audit(y, prediction, resamples=19, **options)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return audited(OVERCONFIDENT, P)
+
+
+def gains(result):
+    return [claim for claim in result.verdict.claims if claim.quantity == "recalibration_gain"]
+
+
+def section(result):
+    return next(section for section in result.findings.sections if section.name == "recalibration")
+
+
+def test_a_gain_is_a_claim_with_its_own_level(found):
+    (claim,) = gains(found)
+    assert claim.kind == "gain"
+    assert claim.level == pytest.approx(0.99)
+    assert 0 < claim.low < claim.estimate < claim.high
+    assert claim.is_false(claim.low / 2)
+    assert not claim.is_false(claim.estimate)
+    same = cb.recalibration_gain(OVERCONFIDENT, P, method="logistic", level=0.99)
+    assert claim.estimate == pytest.approx(same.estimate, rel=0.1)  # other folds
+
+
+def test_the_sentence_is_made_from_the_claim(found):
+    (claim,) = gains(found)
+    sentence = next(text for text in found.verdict.sentences if text.startswith("Recalibrating by a logistic map"))
+    estimate, low, high = map(float, re.search(r"by ([\d.]+) \(99 %: ([\d.]+) to ([\d.]+)\)", sentence).groups())
+    assert low <= claim.low <= claim.estimate <= claim.high <= high
+    assert low > 0
+    assert estimate == pytest.approx(claim.estimate, abs=6e-4)
+    slope = next(line.value for line in section(found).measurements if line.name == "recalibrate.slope")
+    assert f"slope {slope:.2g}" in sentence
+    assert not any("Consider recalibration" in text for text in found.verdict.sentences)
+
+
+def test_calibrated_predictions_show_no_gain():
+    result = audited(CALIBRATED, P)
+    (claim,) = gains(result)
+    assert claim.kind == "limits"
+    assert any(
+        text.startswith("No gain is shown from recalibrating by a logistic map (") for text in result.verdict.sentences
+    )
+    assert not any("well calibrated" in text for text in result.verdict.sentences)
+
+
+def test_the_section_shows_before_and_after_and_the_code(found, tmp_path):
+    shown = section(found)
+    values = {line.name: line.value for line in shown.measurements}
+    assert values["recalibration_gain"] == pytest.approx(
+        values["recalibration_gain.before"] - values["recalibration_gain.after"]
+    )
+    curve = shown.figures[0].curve
+    assert curve.details["names"] == ("as predicted", "recalibrated")
+    x, y, model = (np.asarray(curve.columns[name]) for name in ("mean_predicted", "mean_observed", "model"))
+    off = [np.abs(x - y)[model == k].mean() for k in (0, 1)]
+    assert off[1] < off[0] / 2
+    scope = {"y": OVERCONFIDENT, "p": P, "p_new": P[:5]}
+    exec(shown.code, scope)
+    assert scope["m"].parameters["slope"] == pytest.approx(values["recalibrate.slope"])
+    assert scope["better"].shape == (5,)
+    assert "    m = recalibrate(" in str(found)
+    found.to_html(tmp_path / "page.html")
+    assert "<code>from calibrant import recalibrate" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert found.findings.to_dict()["sections"][-1]["code"] == shown.code
+
+
+def test_class_vectors_have_a_lower_limit_of_their_error():
+    result = audited(LABELS, VECTORS)
+    (gain,) = gains(result)
+    error = next(claim for claim in result.verdict.claims if claim.quantity == "calibration_error")
+    assert (gain.kind, error.kind) == ("gain", "limits")
+    assert (error.low, error.high) == (gain.low, math.inf)
+    Q = softmax(0.5 * np.log(VECTORS), axis=1)
+    true = float((Q * np.log(Q / VECTORS)).sum(axis=1).mean())
+    assert 0 < error.low < true
+    sentence = next(text for text in result.verdict.sentences if "contains a calibration error of at least" in text)
+    least = float(re.search(r"at least ([\d.]+) \(99 %\)", sentence)[1])
+    assert 0 < least <= error.low
+    said = result.verdict.sentences
+    assert any(re.match(r"Recalibrating by temperature [12](\.\d)? would lower", text) for text in said)
+    values = {line.name: line.value for line in section(result).measurements}
+    assert values["recalibrate.argmax"] == 0  # a temperature keeps the ranking
+    assert values["recalibrate.temperature"] == pytest.approx(2.0, rel=0.2)
+
+
+def test_without_limits_nothing_is_claimed():
+    p, y = P[:400].copy(), OVERCONFIDENT[:400].copy()
+    p[:3], y[:3] = 0.0, 0
+    result = audited(y, p)
+    (claim,) = gains(result)
+    assert (claim.kind, claim.level) == ("description", None)
+    assert math.isnan(claim.low)
+    assert any("too few rows carry the log score to say" in text for text in result.verdict.sentences)
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "words"),
+    [
+        ([0, 1] * 10, [0.4, 0.6] * 10, "it takes 30 rows"),
+        ([1] * 3 + [0] * 57, [0.4, 0.6] * 30, "5 of the rarer outcome"),
+        ([0, 1] * 30, [0.5] * 60, "constant"),
+        ([1] + [0, 1] * 30, [0.0] + [0.4, 0.6] * 30, "as predicted is infinite"),
+    ],
+)
+def test_what_cannot_be_fitted_is_a_caveat(y, p, words):
+    result = audited(y, p)
+    assert not gains(result)
+    said = [
+        text for text in result.findings.caveats if text.startswith("Whether recalibration helps is not measured: ")
+    ]
+    assert len(said) == 1
+    assert words in said[0]
+
+
+def test_clusters_are_dealt_whole():
+    cluster = np.arange(N) // 10
+    result = audited(OVERCONFIDENT, P, clusters=cluster)
+    (claim,) = gains(result)
+    assert claim.kind in ("gain", "limits", "description")
+    few = audited(OVERCONFIDENT, P, clusters=np.arange(N) % 25)
+    assert gains(few)[0].level is None
+
+
+def test_order_of_rows_does_not_matter():
+    order = RNG.permutation(N)
+    first, second = (gains(audited(OVERCONFIDENT[k], P[k]))[0] for k in (slice(None), order))
+    assert (first.estimate, first.low, first.high) == pytest.approx(
+        (second.estimate, second.low, second.high), rel=1e-9
+    )
+
+
+def test_rows_of_a_summary_are_those_it_was_made_of():
+    w = RNG.integers(1, 3, N).astype(float)
+    rows = Binary(OVERCONFIDENT.astype(np.uint8), P.round(2), w)
+    kept, given = rows_of(Ordered.of(rows)), calibration_sample(rows, None)[0].rows
+    back = calibration_sample(kept, None)[0].rows
+    for name in ("y", "p", "w"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(given, name))
+
+
+def test_many_rows_are_sampled(monkeypatch):
+    monkeypatch.setattr("calibrant.auditing.recalibration.MAX_NUMBERS", 600)
+    result = audited(OVERCONFIDENT, P)
+    assert gains(result)[0].rows == 600
+    assert "Recalibration is measured on 600 rows, drawn at random." in result.findings.caveats
+    data, _ = calibration_sample(Classes(LABELS, VECTORS, np.ones(N)), None)
+    assert data.n == 150
+    clusters = np.arange(N) // 7
+    data, codes = calibration_sample(Binary(OVERCONFIDENT, P, np.ones(N)), clusters)
+    assert data.n <= 600
+    assert (np.bincount(codes) >= 2).all()
+
+
+def measured(estimate, low, high):
+    gain = RecalibrationGain(
+        0.6, 0.6 - estimate, estimate, low, high, 0.99, 0.1, 0.0, np.zeros(0), "temperature", "log", 500, ("x",), ""
+    )
+    fitted = Recalibration("classes", "temperature", {"slope": 0.5, "temperature": 2.0}, 500)
+    return Measured(gain, fitted, CrossFitted(np.zeros(0)))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind", "words"),
+    [
+        ((0.034, 0.0281, 0.0399), "gain", "by temperature 2 would lower the log score by 0.034 (99 %: 0.028 to 0.040)"),
+        ((0.0012, 0.00004, 0.0024), "gain", "(99 %: 0.00004 to 0.00240)"),
+        (
+            (-0.002, -0.006, 0.001),
+            "limits",
+            "No gain is shown from recalibrating by temperature 2 (−0.0020; 99 %: −0",
+        ),
+        ((-0.03, -0.05, -0.01), "harm", "with this many rows: it would raise the log score by 0.030 (99 %: 0.010"),
+    ],
+)
+def test_words(numbers, kind, words):
+    found = measured(*numbers)
+    claims = gain_claims(found, CalibrationRows(None, "classes"))
+    assert claims[0].kind == kind
+    assert words in gain_words(claims, found, False)[0]

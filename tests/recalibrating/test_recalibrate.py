@@ -1,0 +1,78 @@
+"""The verb: what it takes, what it refuses, and maps from summaries."""
+
+import numpy as np
+import pytest
+
+import calibrant as cb
+from calibrant.errors import InputError, NotApplicableError
+from calibrant.recalibrating.methods import METHODS
+
+Y, P = [0, 1, 0, 1, 0, 1, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.6, 0.6, 0.9, 0.9]
+
+
+def test_unknown_methods_are_refused_with_those_that_exist():
+    with pytest.raises(InputError, match=r"by identity, temperature, .*, venn-abers or auto; got method='plat'"):
+        cb.recalibrate(Y, P, method="plat")
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "words"),
+    [
+        ("temperature", {"smoothing": "platt"}, "does not use smoothing=; it belongs to logistic"),
+        ("beta", {"ridge": 1.0}, "does not use ridge=; .* do not use it"),
+        ("logistic", {"inner": "beta"}, "does not use inner="),
+        ("logistic", {"groups": [0, 1] * 4}, "does not use groups="),
+        ("identity", {"clip": 0.01}, "does not use clip=; it belongs to temperature, "),
+        ("logistic", {"clusters": [0, 1] * 4}, "clusters= deals rows to the folds"),
+        ("logistic", {"time": range(8)}, "time= deals rows to the folds"),
+        ("logistic", {"clip": 0.5}, "clip must be a number above 0 and at most 0.1"),
+        ("logistic", {"score": "crps"}, "score must be one of"),
+    ],
+)
+def test_options_that_a_method_does_not_use_are_refused(method, option, words):
+    with pytest.raises(InputError, match=words) as refused:
+        cb.recalibrate(Y, P, method=method, **option)
+    assert refused.value.option == next(iter(option))
+
+
+def test_another_kind_and_another_number_of_classes_are_refused():
+    found = cb.recalibrate(Y, P, method="isotonic")
+    with pytest.raises(InputError, match=r"fitted on .*; got .*class"):
+        found.apply([[0.2, 0.8]])
+    with pytest.raises(InputError, match=r"fitted on one probability per row .*; got Intervals"):
+        found.apply(cb.Intervals([0.0], [1.0], 0.5))
+
+
+def test_warnings_point_to_the_caller():
+    with pytest.warns(UserWarning, match="inverted") as said:
+        cb.recalibrate([1, 0, 1, 0, 0], [0.2, 0.3, 0.4, 0.6, 0.9], method="logistic")
+    assert said[0].filename == __file__
+
+
+class TestSummaries:
+    """Rows whose scores lie in cells of their own lose nothing by being counted."""
+
+    RNG = np.random.default_rng(1)
+    P = RNG.choice([0.05, 0.2, 0.35, 0.5, 0.75, 0.9], 500)
+    Y = (RNG.random(500) < P**1.3).astype(int)
+    GRID = cb.summarize(cb.ece, Y, P)
+
+    @pytest.mark.parametrize("method", [method for method in METHODS["binary"] if method != "venn-abers"])
+    def test_a_grid_gives_the_map_of_its_rows(self, method):
+        found, expected = cb.recalibrate(self.GRID, method=method), cb.recalibrate(self.Y, self.P, method=method)
+        grid = np.linspace(0.01, 0.99, 50)
+        np.testing.assert_allclose(found.apply(grid), expected.apply(grid), rtol=1e-7)
+        assert found.n == 500
+
+    def test_platt_targets_count_rows(self):
+        found = cb.recalibrate(self.GRID, method="logistic", smoothing="platt")
+        expected = cb.recalibrate(self.Y, self.P, method="logistic", smoothing="platt")
+        assert found.parameters["slope"] == pytest.approx(expected.parameters["slope"], rel=1e-9)
+
+    def test_what_belongs_to_rows_is_refused(self):
+        with pytest.raises(InputError, match="a Grid has its rows already counted; leave prediction= out"):
+            cb.recalibrate(self.GRID, self.P, method="beta")
+        with pytest.raises(NotApplicableError, match="method='auto' compares methods out of sample"):
+            cb.recalibrate(self.GRID)
+        with pytest.raises(NotApplicableError, match="venn-abers counts rows"):
+            cb.recalibrate(self.GRID, method="venn-abers")
