@@ -68,8 +68,9 @@ def test_few_limits_miss(truth):
 
 def test_a_cell_with_many_misses_fails():
     cell = Cell("quantiles", "quantiles", 500, "calibrated", 100)
-    assert fails(cell, {"shift, quantile: issued": 100, "shift, quantile: below": 9})
-    assert fails(cell, {"shift, quantile: issued": 100, "shift, quantile: helps": 6})
+    assert fails(cell, {"shift, quantile: issued": 100, "shift, quantile: below": 9}) == ["shift, quantile"]
+    assert fails(cell, {"shift, quantile: issued": 100, "shift, quantile: helps": 6}) == ["shift, quantile"]
+    assert names_of(Cell("quantiles", "quantiles | shift, quantile", 500, "calibrated", 9)) == ["shift, quantile"]
     assert not fails(cell, {"shift, quantile: issued": 100, "shift, quantile: above": 6})
 
 

@@ -20,7 +20,7 @@ from calibrant.inputs.options import generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
-from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
+from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, of_caller, read_calibration, read_parts
 from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
@@ -209,9 +209,7 @@ def recalibrate(
             _refuse_dealing(method, clusters=clusters, time=time)
             found = fit(data, method, options)
     except InputError as problem:
-        if problem.row is None or keep is None or getattr(data.rows, "keep", None) is not None:
-            raise  # regions know which rows were kept, and `fit` has named the caller's row
-        raise problem.within(row=int(np.flatnonzero(keep)[problem.row])) from None
+        raise of_caller(problem, data, keep) from None
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
     return found
