@@ -82,6 +82,25 @@ def limit_table(rows: list[Row]) -> str:
     return markdown(header, lines)
 
 
+def gain_table(rows: list[Row]) -> str:
+    """Return one line per kind of data and method: where limits are issued, and the extremes over cells."""
+    lines = [
+        [
+            row["predictions"],
+            row["method"],
+            f"{int(row['sets']):,}",
+            f"{row['issued cells']} of {row['cells']}",
+            row["pooled"] or "–",
+            row["coverage"] or "–",
+            row["wrong"],
+            row["claims"],
+        ]
+        for row in rows
+    ]
+    shares = ["coverage", "lowest cell", "wrong elsewhere", "false claims"]
+    return markdown(["data", "method, score", "data sets", "issued for half", *shares], lines)
+
+
 def power_table(rows: list[Row]) -> str:
     """Return one line per true curve: the power with each kind of scores, and that of the best other test."""
     scores = dict.fromkeys((row["scores"], row["n"]) for row in rows)
@@ -139,6 +158,7 @@ def tables() -> dict[str, str]:
     return {
         "claims": claim_table(claims),
         "limits": limit_table(rows_of("validity_limits.csv")),
+        "gains": gain_table(rows_of("validity_recalibration.csv")),
         "levels": level_table(levels, CALIBRATED),
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),

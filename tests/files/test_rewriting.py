@@ -173,3 +173,10 @@ class TestFailures:
         (tmp_path / "out.parquet").touch(mode=0o640)
         copied(tmp_path / "in.parquet", tmp_path / "out.parquet")
         assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
+
+
+def test_keys_that_come_late_in_ndjson_are_kept(tmp_path):
+    lines = ['{"x": 1}'] * 20_000 + ['{"x": 2.5, "late": "a"}']
+    (tmp_path / "in.ndjson").write_text("\n".join(lines) + "\n")
+    assert copied(tmp_path / "in.ndjson", tmp_path / "out.parquet") == 20_001
+    assert pl.read_parquet(tmp_path / "out.parquet").rows()[-1] == (2.5, "a", 5.0)

@@ -388,6 +388,17 @@ class TestRefusals:
         message = refusal(recalibration_gain, y, p, method="logistic", error=NotApplicableError)
         assert "the score of row 5 as predicted is infinite" in message
 
+    def test_rows_are_named_by_the_number_of_the_caller(self, refusal):
+        y, p = simulated(60)
+        p[5], y[5] = 0.0, 1
+        weights = np.where(np.arange(60) < 3, 0.0, 1.0)
+        message = refusal(recalibration_gain, y, p, method="logistic", score="brier", weights=weights)
+        assert "the score of row 5 is 0 and the outcome is 1" in message
+        y, p = simulated(600, slope=1.0)
+        p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
+        found = recalibration_gain(y, p, method="temperature", weights=np.where(np.arange(600) < 3, 0.0, 1.0))
+        assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
+
     def test_more_than_half_of_the_folds(self, refusal):
         y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)
         data = (y, np.tile([0.4, 0.6, 0.5], 20))

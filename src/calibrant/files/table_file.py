@@ -118,7 +118,16 @@ class TableFile:
         raise self.refusal(problem) from problem
 
     def as_written(self) -> pl.LazyFrame:
-        """Return all rows and columns; those of a CSV as texts, because 007 as a number would lose its zeros."""
+        """Return all rows and columns; those of a CSV as texts, because 007 as a number would lose its zeros.
+
+        All rows of NDJSON decide which columns there are, and are read twice for it.
+        """
+        import polars as pl
+
+        if self.format == "ndjson":
+            return pl.scan_ndjson(
+                _literal_path(self.path), schema=self._attempt(pl.LazyFrame.collect_schema, None, (None,))
+            )
         return self._scan(0 if self.format == "csv" else None, None)
 
     def likely_rows(self) -> int:
