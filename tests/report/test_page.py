@@ -405,6 +405,14 @@ def test_marks_of_the_writing_direction_are_spelled_out():
             assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
 
 
+@pytest.mark.parametrize(("D", "layout"), [(2, "many"), (6, "two")])
+def test_pictures_with_many_panels_have_room(D, layout):
+    """Three pictures of a panel per coordinate stand in two columns, where their text is large enough to read."""
+    rng = np.random.default_rng(0)
+    audit = cb.audit(rng.normal(size=(40, D)), cb.Samples(rng.normal(size=(40, 5, D))), resamples=19)
+    assert f'<div class="figures {layout}">' in render(audit.findings)
+
+
 class TestDetail:
     """Pictures are the slow part of a page, so one that is too large is made again twice at most."""
 

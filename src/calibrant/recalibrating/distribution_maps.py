@@ -189,15 +189,23 @@ def _by_crps(
             hessian += [[h.sum(), h @ along], [h @ along, h @ along**2]]
         return Local(value, gradient, hessian)
 
-    start = np.array(_normal_by_log(share, r, spread)[:2])
+    centre, size, *_ = _normal_by_log(share, r, spread)
+    r = (r - centre) / size  # in units in which the log score gives the scale 1: sums do not lose digits
     try:
-        found = minimise(crps, start)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as the scale vanishes
+            found = minimise(crps, np.array([0.0, 1.0]), shortened=_keeping_spread)
     except NoOptimumError:
         raise NotApplicableError(
-            "the mean CRPS has no minimum with a positive scale on these rows: too many outcomes lie at the same "
-            "distance from the mean of their distribution. Pass more rows"
+            "no minimum of the mean CRPS with a positive scale was found: many outcomes lie at the same distance from "
+            "the mean of their distribution. Pass more rows, or use score='log', which mixtures do not have"
         ) from None
-    return float(found.point[0]), float(found.point[1]), found.value, found.gradient
+    a, s = found.point.tolist()
+    return centre + size * a, size * s, size * found.value, found.gradient
+
+
+def _keeping_spread(point: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the part of a step after which a fifth of the scale is left: with hardly any the Hessian vanishes."""
+    return step * min(1.0, 0.8 * float(point[1]) / max(float(-step[1]), np.finfo(np.float64).tiny))
 
 
 def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

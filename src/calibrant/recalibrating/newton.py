@@ -43,14 +43,18 @@ class NoOptimumError(NotApplicableError):
 
 
 Objective: TypeAlias = Callable[[FloatArray], Local]
+Shortening: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS) -> Optimum:
+def minimise(
+    objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS, shortened: Shortening = lambda point, step: step
+) -> Optimum:
     """Return the minimum of a convex objective, at which no component of the gradient exceeds 1e-10.
 
     Convergence is tested before a step is tried: at the optimum rounding decides which of two values is smaller, and
     a search along the step would fail. Where values fall without a minimum the steps do not shrink, so a small
-    gradient alone is not taken for an optimum.
+    gradient alone is not taken for an optimum. `shortened` returns a step, or the part of it that does not leave the
+    points at which the objective is well described by its derivatives.
 
     Examples
     --------
@@ -68,7 +72,7 @@ def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS)
         largest = float(np.abs(here.gradient).max())
         if largest <= GRADIENT and (size <= STEP or before / 2 < size <= SMALL_STEP):
             return Optimum(point, float(here.value), largest, evaluations)
-        point, here, tried = _damped(objective, point, here, step)
+        point, here, tried = _damped(objective, point, here, shortened(point, step))
         evaluations, before = evaluations + tried, size
     largest = float(np.abs(here.gradient).max())
     raise NoOptimumError(

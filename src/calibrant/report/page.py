@@ -27,7 +27,7 @@ from calibrant.report.claims import (
     tolerances,
 )
 from calibrant.report.files import embedded, first
-from calibrant.report.pictures import picture
+from calibrant.report.pictures import SIZE, picture
 
 
 class Frame(NamedTuple):
@@ -283,6 +283,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
         "title": figure.title,
         "reading": figure.reading,
         "svg": markup(svg),
+        "is_dense": plots.height_of(curve.kind, curve.details, SIZE[1]) > SIZE[1],
         "method": curve.method,
         "data": _laid_out(
             identity,

@@ -180,13 +180,8 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
 
 
 def _readable_names(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details whose names are written as in the tables and sentences of the page."""
-
-    def written(value: Any) -> Any:
-        names = isinstance(value, tuple) and all(isinstance(name, str) for name in value)
-        return tuple(map(readable, value)) if names else value
-
-    return {key: written(value) for key, value in details.items()}
+    """Return details in which the names of columns are written as in the tables and sentences of the page."""
+    return {**details, "names": tuple(map(readable, details["names"]))} if "names" in details else dict(details)
 
 
 def _spread(marks: list[Mark], most: int) -> list[int]:
