@@ -414,6 +414,16 @@ class TestApply:
         done = run("apply", "map.json", "calib.parquet")
         assert "name the file to write" in done.err
 
+    @pytest.mark.parametrize("target", ["out.csv.gz", "out.TSV", "out.feather", "out.jsonl"])
+    def test_endings(self, run, files, table, target):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        assert run("apply", "map.json", "calib.csv", "-o", target).code == 0
+        assert run("apply", "map.json", target, "--suffix", "_2", "-o", "again.parquet").code == 0
+        again = pl.read_parquet("again.parquet")["score_recalibrated"].cast(pl.Float64).to_numpy()
+        np.testing.assert_allclose(column("again.parquet", "score_2"), again, rtol=1e-14)
+        done = run("apply", "map.json", "calib.csv", "-o", "out.npz")
+        assert "must end in .parquet or" in done.err
+
     @pytest.mark.parametrize("value", [None, 1.5, float("nan")])
     @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson"])
     def test_bad_values_are_named_with_their_row(self, run, files, value, ending, monkeypatch):

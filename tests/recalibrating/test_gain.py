@@ -320,6 +320,17 @@ class TestLimits:
         assert found.chosen == ("logistic", "logistic", "identity", "logistic", "logistic")
         assert "1 of 5 folds keep their predictions" in found.note
         assert (found.row_gain[labels == 2] == 0).all()
+        assert found.low == -math.inf
+
+    @pytest.mark.parametrize("method", ["logistic", "isotonic", "auto"])
+    def test_a_single_event_shows_no_gain(self, method):
+        """The fold of the only event has no map, and all other rows gain from a map that says less."""
+        rng = np.random.default_rng(2)
+        p = np.exp(rng.uniform(np.log(0.001), np.log(0.02), 200))
+        y = (np.arange(200) == 7).astype(int)
+        found = recalibration_gain(y, p, method=method, score="brier")
+        assert not found.low > 0
+        assert method == "auto" or "hides what they would lose" in found.note
 
 
 @pytest.mark.parametrize("seed", range(3))
