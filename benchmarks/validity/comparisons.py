@@ -32,7 +32,7 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.kernels.kernel import Exponential, Gaussian
 
 RATE, LEAST = 0.05, 0.93
-REPEATS = 400
+REPEATS, KERNEL_REPEATS = 200, 40  # data sets a cell, of differences and of skce
 FloatArray = np.ndarray[Any, Any]
 POWERS = limits.POWERS
 
@@ -86,7 +86,7 @@ def plan(*, quick: bool) -> list[Cell]:
         for design, (count, size, *_) in CLUSTERED.items()
         for pair in CLUSTERED_PAIRS
     ]
-    kernel = [Cell("skce", design, n, "", REPEATS // few) for n in (400, 100) for design in KERNEL]
+    kernel = [Cell("skce", design, n, "", max(2, KERNEL_REPEATS // few)) for n in (400, 100) for design in KERNEL]
     return pairs + clustered + kernel
 
 
@@ -264,6 +264,7 @@ def simulate(cells: list[Cell], state: Path, processes: int) -> Report:
     )
     report.say("u, v or both, and distorts the probability given what it knows. Within clusters u, v and outcomes are")
     report.say("correlated by 0.5 on a normal scale (alike), or scores by 0.99 and outcomes by 0.9 (nearly equal).")
+    report.say(f"Data sets a cell: {REPEATS} for differences, {KERNEL_REPEATS} for skce.")
     show_pairs(report, found, "pair", "independent rows")
     show_pairs(report, found, "clusters", "rows in clusters")
     show_kernel(report, found)

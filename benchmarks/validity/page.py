@@ -71,13 +71,34 @@ def claim_table(rows: list[Row]) -> str:
 
 
 def limit_table(rows: list[Row]) -> str:
-    """Return one line per metric: in how many designs limits are issued, and the largest shares that fail."""
+    """Return one line per metric: in how many cells limits are issued, which share fails, and how many cells fail."""
     lines = [
         [row["predictions"], row["metric"], f"{row['issued']} of {row['cells']}"]
         + [f"{float(row[side]):.3f}" for side in ("above", "below", "missed")]
+        + [row["failing"]]
         for row in rows
     ]
-    return markdown(["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided"], lines)
+    header = ["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided", "cells that fail"]
+    return markdown(header, lines)
+
+
+def gain_table(rows: list[Row]) -> str:
+    """Return one line per kind of data and method: where limits are issued, and the extremes over cells."""
+    lines = [
+        [
+            row["predictions"],
+            row["method"],
+            f"{int(row['sets']):,}",
+            f"{row['issued cells']} of {row['cells']}",
+            row["pooled"] or "–",
+            row["coverage"] or "–",
+            row["wrong"],
+            row["claims"],
+        ]
+        for row in rows
+    ]
+    shares = ["coverage", "lowest cell", "wrong elsewhere", "false claims"]
+    return markdown(["data", "method, score", "data sets", "issued for half", *shares], lines)
 
 
 def power_table(rows: list[Row]) -> str:
@@ -137,6 +158,7 @@ def tables() -> dict[str, str]:
     return {
         "claims": claim_table(claims),
         "limits": limit_table(rows_of("validity_limits.csv")),
+        "gains": gain_table(rows_of("validity_recalibration.csv")),
         "levels": level_table(levels, CALIBRATED),
         "dependent": level_table(levels, WARNED),
         "peers": level_table(levels, PEER),

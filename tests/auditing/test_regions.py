@@ -373,6 +373,17 @@ def test_intervals_without_bounds_are_not_a_fault():
     assert [claim.subject.name for claim in cb.audit(Y, wrong, resamples=99).verdict.claims if claim.subject.part]
 
 
+def test_rows_that_tell_of_quantiles_that_are_off_are_counted():
+    """Normal quantiles 0.86 times as wide as they should be: 6 or 7 points off, and 5 are accepted."""
+    rng = np.random.default_rng(1)
+    mean, levels = rng.normal(size=500), np.array([0.1, 0.25, 0.5, 0.75, 0.9])
+    made = cb.Quantiles(mean[:, None] + 0.86 * stats.norm.ppf(levels), levels)
+    verdict = cb.audit(rng.normal(mean), made, tolerance=0.05, resamples=99).verdict
+    assert verdict.status == "cannot tell"
+    assert not any("no practical number" in sentence for sentence in verdict.sentences)
+    assert any("If coverage stays as it is, about" in sentence for sentence in verdict.sentences)
+
+
 def test_sets_have_no_place():
     rng = np.random.default_rng(0)
     P = rng.dirichlet(np.ones(4), 400)

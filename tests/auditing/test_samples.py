@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 
 import numpy as np
 import pytest
@@ -423,3 +424,26 @@ class TestPairs:
         monkeypatch.setattr(inspect.getmodule(is_affordable), "MAX_RANKS", 1)
         audit = cb.audit(*self.one_pair(3, 0.0), resamples=19)
         assert any("Pairs of coordinates are not compared" in caveat for caveat in audit.findings.caveats)
+
+
+def test_covariates_that_do_not_vary(tmp_path):
+    for constant in (np.ones(N), np.array(["a"] * N)):
+        verdict = cb.audit(Y, ensemble(), covariates=constant, resamples=19).verdict
+        assert any("no covariate varies between rows" in sentence for sentence in verdict.sentences)
+
+
+def test_hostile_names(tmp_path):
+    """They do not become part of the page, turn the direction of writing or break a picture; formulas are read."""
+    names = ["<script>alert(1)</script>", r"$\alpha_1$", "$$", "a\u202eb", "x" * 500, r"$\frac{"]
+    rng = np.random.default_rng(0)
+    y, draws = rng.normal(size=(60, 6)), rng.normal(size=(60, 9, 6))
+    draws[..., 1] += 1.5
+    covariates = {"<b>": rng.normal(size=60), "$$": rng.choice(["<i>", "\u202ex"], 60)}
+    audit = cb.audit(y, cb.Samples(draws, names=names), covariates=covariates, resamples=19)
+    page = audit.to_html(tmp_path / "page.html").read_text("utf-8")
+    shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)  # the data of the page
+    assert "<script>alert(1)" not in page
+    assert "alert(1)</script>" not in shown
+    assert "\u202e" not in shown + str(audit) + str(cb.explain(y, cb.Samples(draws, names=names)))
+    assert "α₁: Predictions sit above" in shown
+    assert r"$\alpha_1$" not in shown

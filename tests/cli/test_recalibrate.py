@@ -1,5 +1,6 @@
 """`calibrant recalibrate` and `calibrant apply`: the library's maps, on files."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -7,7 +8,8 @@ import polars as pl
 import pytest
 
 import calibrant as cb
-from calibrant.recalibrating.gain import recalibration_gain
+from calibrant.cli.recalibrate import gain_lines
+from calibrant.recalibrating.gain import RecalibrationGain, recalibration_gain
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -98,6 +100,41 @@ class TestRecalibrate:
         )
         assert "Brier score" in done.out
         assert "(90 %: " in done.out
+
+    def test_no_map_for_calibrated_predictions(self, run, folder):
+        rng = np.random.default_rng(1)
+        p = rng.uniform(size=2000)
+        pl.DataFrame({"y": (rng.uniform(size=2000) < p).astype(int), "p": p}).write_parquet("c.parquet")
+        done = run("recalibrate", "c.parquet", "--y", "y", "--p", "p", "-o", "map.json")
+        assert done.code == 0
+        assert done.out.startswith("identity, fitted on 2,000 rows of probabilities (chosen by auto among identity,")
+        assert "would lower" not in done.out
+        assert run("apply", "map.json", "c.parquet", "-o", "out.parquet").code == 0
+        np.testing.assert_array_equal(column("out.parquet", "p_recalibrated"), p)
+
+    def test_a_map_that_does_harm_is_said_to(self):
+        found = Recalibration("binary", "beta", {"a": 1.0, "b": 1.0, "c": 0.0}, 100)
+        values = {"before": 0.5, "after": 0.51, "estimate": -0.01, "low": -0.02, "high": -0.001, "level": 0.95}
+        rest = {
+            "share": -0.02,
+            "in_sample": 0.001,
+            "row_gain": np.zeros(100),
+            "method": "beta",
+            "score": "log",
+            "n": 100,
+        }
+        harm = RecalibrationGain(**values, **rest, chosen=("beta",), note="")
+        assert gain_lines(found, harm) == [
+            "This map would do harm with so few rows: it would raise the log score by 0.01000 (95 %: 0.001 to 0.02)."
+        ]
+        unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
+        assert gain_lines(found, unsure) == ["No gain is shown in the log score (−0.0005000; 95 %: −0.02 to 0.0004)."]
+        without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
+        assert gain_lines(found, without) == [
+            "Too few rows carry the log score to say what the map gains on other rows: it would raise the log score by "
+            "about 0.01000, without limits.",
+            "No limits: few.",
+        ]
 
     def test_class_probabilities(self, run, files, table):
         done = run(
@@ -377,9 +414,20 @@ class TestApply:
         done = run("apply", "map.json", "calib.parquet")
         assert "name the file to write" in done.err
 
+    @pytest.mark.parametrize("target", ["out.csv.gz", "out.TSV", "out.feather", "out.jsonl"])
+    def test_endings(self, run, files, table, target):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        assert run("apply", "map.json", "calib.csv", "-o", target).code == 0
+        assert run("apply", "map.json", target, "--suffix", "_2", "-o", "again.parquet").code == 0
+        again = pl.read_parquet("again.parquet")["score_recalibrated"].cast(pl.Float64).to_numpy()
+        np.testing.assert_allclose(column("again.parquet", "score_2"), again, rtol=1e-14)
+        done = run("apply", "map.json", "calib.csv", "-o", "out.npz")
+        assert "must end in .parquet or" in done.err
+
     @pytest.mark.parametrize("value", [None, 1.5, float("nan")])
     @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson"])
-    def test_bad_values_are_named_with_their_row(self, run, files, value, ending):
+    def test_bad_values_are_named_with_their_row(self, run, files, value, ending, monkeypatch):
+        monkeypatch.setattr("calibrant.cli.apply.BATCH", 70)  # the row lies in a later batch
         run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
         frame = pl.DataFrame({"score": [0.5] * 300 + [value] + [0.5]})
         if ending == "ndjson" and value is not None and np.isnan(value):

@@ -12,6 +12,8 @@ from calibrant.core.plot_style import (
     flattened,
     legend,
     name_of,
+    plain,
+    shortened,
     style_of,
     table,
     worst_first,
@@ -92,3 +94,15 @@ def test_columns_of_a_table():
     assert list(found) == ["t", *(f"v, column {c}" for c in range(3, 15))]
     assert all(np.ndim(values) == 1 for values in found.values())
     assert found["v, column 14"].tolist() == [14, 29]
+
+
+def test_a_legend_is_not_shortened_by_the_marks_of_its_escapes():
+    """A label that has dollars is as long as it is drawn."""
+    figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+    ax = figure.add_subplot()
+    ax.plot([0, 1], label=plain(r"$\theta_{0}$, p < 0.001"))
+    ax.plot([0, 1], label=plain(r"$\theta_{0}$ of the first, p < 0.001"))
+    legend(ax, "best")
+    first, second = (text.get_text() for text in ax.get_legend().get_texts())
+    assert first == r"\$\theta_{0}\$, p < 0.001"
+    assert second == plain(shortened(r"$\theta_{0}$ of the first, p < 0.001"))

@@ -44,11 +44,8 @@ def test_every_format_to_every_format(tmp_path, source, target):
     before = given.read_bytes()
     assert copied(given, tmp_path / f"out{target}") == 3
     found = open_table(tmp_path / f"out{target}").head(9)
-    expected = rows.with_columns(twice=2 * pl.col("x"))
-    assert found.columns == expected.columns
-    assert found.with_columns(pl.col("k", "x").cast(pl.Float64)).equals(
-        expected.with_columns(pl.col("k").cast(pl.Float64))
-    )
+    assert found.equals(rows.with_columns(twice=2 * pl.col("x")))
+    assert found.schema == {"name": pl.String, "x": pl.Float64, "k": pl.Int64, "twice": pl.Float64}
     assert given.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted({f"in{source}", f"out{target}"})
 
@@ -173,3 +170,18 @@ class TestFailures:
         (tmp_path / "out.parquet").touch(mode=0o640)
         copied(tmp_path / "in.parquet", tmp_path / "out.parquet")
         assert (tmp_path / "out.parquet").stat().st_mode & 0o777 == 0o640
+
+
+def test_keys_that_come_late_in_ndjson_are_kept(tmp_path):
+    lines = ['{"x": 1}'] * 20_000 + ['{"x": 2.5, "late": "a"}']
+    (tmp_path / "in.ndjson").write_text("\n".join(lines) + "\n")
+    assert copied(tmp_path / "in.ndjson", tmp_path / "out.parquet") == 20_001
+    assert pl.read_parquet(tmp_path / "out.parquet").rows()[-1] == (2.5, "a", 5.0)
+
+
+def test_lines_of_a_csv_with_too_many_fields_are_refused(tmp_path):
+    (tmp_path / "in.csv").write_text("x,name\n1,a\n2,b,more\n3,c\n")
+    for ending in (".csv", ".parquet"):
+        with pytest.raises(InputError, match="line 3 has 3 fields, and the header 2"):
+            copied(tmp_path / "in.csv", tmp_path / f"out{ending}")
+    assert len(list(tmp_path.iterdir())) == 1

@@ -189,6 +189,26 @@ class TestOptimum:
             assert found.parameters["shift"] == pytest.approx(0.4, abs=0.15)
             assert found.parameters["scale"] == pytest.approx(1.7, abs=0.1)
 
+    @pytest.mark.parametrize("seed", range(30))
+    def test_few_rows_with_outliers_have_an_optimum(self, seed):
+        """Steps that nearly remove the spread would end where the Hessian vanishes."""
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 10))
+        spread = rng.uniform(0.1, 3, n)
+        y = rng.standard_t(1.1, n) * 10.0 ** rng.integers(-3, 4)
+        for which in (Normal(np.zeros(n), spread), Laplace(np.zeros(n), spread)):
+            assert recalibrate(y, which, method="location-scale", score="crps").gradient <= 1e-10
+
+    def test_a_step_that_would_have_removed_the_spread(self):
+        y = np.array([0.18566876, 1.04090423, -0.37153838, 1.80649629, -0.62347388])
+        mean = np.array([0.18548734, 1.05911463, -0.36742868, 1.74630544, -0.63412816])
+        std = np.array([0.12663503, 0.16516101, 0.12735783, 0.02104892, 0.05614452])
+        found = recalibrate(y, Normal(mean, std), method="location-scale", score="crps")
+        assert found.gradient <= 1e-10
+        for a, s in ((1e-5, 0.0), (-1e-5, 0.0), (0.0, 1e-5), (0.0, -1e-5)):
+            moved = Normal(mean + found.parameters["shift"] + a, std * (found.parameters["scale"] + s))
+            assert crps(y, moved) > found.objective
+
 
 class TestRefusals:
     y = np.array([0.0, 1.0, 5.0])
@@ -209,7 +229,7 @@ class TestRefusals:
     def test_too_many_equal_residuals_for_a_positive_scale(self):
         y = np.zeros(40)
         y[0] = 1.0
-        with pytest.raises(InputError, match="no minimum with a positive scale"):
+        with pytest.raises(InputError, match="no minimum of the mean CRPS with a positive scale was found"):
             recalibrate(y, Normal(np.zeros(40), 1.0), method="location-scale", score="crps")
 
     def test_other_distributions(self):

@@ -320,6 +320,17 @@ class TestLimits:
         assert found.chosen == ("logistic", "logistic", "identity", "logistic", "logistic")
         assert "1 of 5 folds keep their predictions" in found.note
         assert (found.row_gain[labels == 2] == 0).all()
+        assert found.low == -math.inf
+
+    @pytest.mark.parametrize("method", ["logistic", "isotonic", "auto"])
+    def test_a_single_event_shows_no_gain(self, method):
+        """The fold of the only event has no map, and all other rows gain from a map that says less."""
+        rng = np.random.default_rng(2)
+        p = np.exp(rng.uniform(np.log(0.001), np.log(0.02), 200))
+        y = (np.arange(200) == 7).astype(int)
+        found = recalibration_gain(y, p, method=method, score="brier")
+        assert not found.low > 0
+        assert method == "auto" or "hides what they would lose" in found.note
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -387,6 +398,17 @@ class TestRefusals:
         p[5], y[5] = 0.0, 1
         message = refusal(recalibration_gain, y, p, method="logistic", error=NotApplicableError)
         assert "the score of row 5 as predicted is infinite" in message
+
+    def test_rows_are_named_by_the_number_of_the_caller(self, refusal):
+        y, p = simulated(60)
+        p[5], y[5] = 0.0, 1
+        weights = np.where(np.arange(60) < 3, 0.0, 1.0)
+        message = refusal(recalibration_gain, y, p, method="logistic", score="brier", weights=weights)
+        assert "the score of row 5 is 0 and the outcome is 1" in message
+        y, p = simulated(600, slope=1.0)
+        p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
+        found = recalibration_gain(y, p, method="temperature", weights=np.where(np.arange(600) < 3, 0.0, 1.0))
+        assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
 
     def test_more_than_half_of_the_folds(self, refusal):
         y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)

@@ -8,6 +8,7 @@ import pickle
 import random
 import warnings
 from contextlib import suppress
+from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
@@ -147,6 +148,13 @@ class TestRoundTrip:
         assert groups["parameters"]["groups"][0] == {"group": "a", "shift": [0.1, "inf"]}
         nested = json.loads(maps()["each"].to_json())["parameters"]["maps"]
         assert [list(one) for one in nested] == [list(map_file.KEYS)] * 2
+
+    def test_the_documented_file_is_a_map(self):
+        page = Path(__file__).parents[2] / "docs" / "verbs" / "recalibrate.md"
+        text = page.read_text(encoding="utf-8").partition("```json")[2].partition("```")[0].strip()
+        one = Recalibration.from_json(text)
+        assert dict(one.parameters) == {"intercept": -0.035, "slope": 0.53}
+        assert list(json.loads(text)) == list(map_file.KEYS)
 
     def test_classes_are_text_or_whole_numbers(self, refusal):
         one = Recalibration("classes", "identity", {}, 9, classes=(np.str_("a"), np.float64(2), np.int8(3)))

@@ -60,6 +60,11 @@ class TestBoxes:
             "tolerance: 2 percentage points",
         )
 
+    def test_more_coverage_than_the_level_where_that_is_right(self):
+        """Sets and counts: limits that exclude the level, and no fault."""
+        (box,) = boxes(findings(replace(COVERAGE, estimate=0.95, low=0.93, high=0.97, tolerance=0.01)))
+        assert box.lines[1] == "at least 90\u00a0% if calibrated"
+
     def test_descriptions_are_not_among_them(self):
         description = Claim("description", Subject("scores", low=0.8, high=0.9), "frequency", 0.61)
         found = boxes(findings(description, ERROR, replace(ERROR, kind="limits"), COVERAGE))

@@ -14,6 +14,7 @@ import pytest
 import calibrant as cb
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
+from calibrant.report import page as page_module
 from calibrant.report.page import AUDIT, COMPARISON, KIND_TITLES, MARKS, MODELS, frame_of, render, tone_of
 from calibrant.report.text import as_html_fragment, as_text
 
@@ -402,3 +403,44 @@ def test_marks_of_the_writing_direction_are_spelled_out():
         for text in (shown, as_text(audit.findings), as_html_fragment(audit.findings)):
             assert name in text
             assert not re.search("[\u202a-\u202e\u2066-\u2069]", text)
+
+
+@pytest.mark.parametrize(("D", "layout"), [(2, "many"), (6, "two")])
+def test_pictures_with_many_panels_have_room(D, layout):
+    """Three pictures of a panel per coordinate stand in two columns, where their text is large enough to read."""
+    rng = np.random.default_rng(0)
+    audit = cb.audit(rng.normal(size=(40, D)), cb.Samples(rng.normal(size=(40, 5, D))), resamples=19)
+    assert f'<div class="figures {layout}">' in render(audit.findings)
+
+
+class TestDetail:
+    """Pictures are the slow part of a page, so one that is too large is made again twice at most."""
+
+    def sizes(self, sample, monkeypatch, limit):
+        """Return the detail and the size of each page that is made, and the size of the one that is returned."""
+        made = []
+
+        def counted(given, detail):
+            made.append((detail, len(one_page(given, detail).encode())))
+            return "x" * made[-1][1]
+
+        one_page = page_module._page
+        monkeypatch.setattr(page_module, "MAX_PAGE_BYTES", limit)
+        monkeypatch.setattr(page_module, "_page", counted)
+        return made, len(render(sample("churn")))
+
+    def test_a_small_page_is_made_once(self, sample, monkeypatch):
+        made, size = self.sizes(sample, monkeypatch, LIMIT)
+        assert [s for _, s in made] == [size]
+
+    def test_a_large_one_gets_the_detail_for_which_there_is_room(self, sample, monkeypatch):
+        ((_, whole),) = self.sizes(sample, monkeypatch, LIMIT)[0]
+        made, size = self.sizes(sample, monkeypatch, int(0.9 * whole))
+        assert len(made) == 3
+        assert made[1][1] < size < 0.9 * whole
+        assert made[1][0] == page_module.LEAST_DETAIL
+
+    def test_without_room_it_has_the_least_detail(self, sample, monkeypatch):
+        made, size = self.sizes(sample, monkeypatch, 1000)
+        assert len(made) == 2
+        assert size == made[1][1]

@@ -197,3 +197,15 @@ class TestHover:
         assert len(titles) <= 30
         assert any(f"cumulative difference {curve.difference.max():.4g}" in title for title in titles)
         assert any(f"cumulative difference {curve.difference[1:].min():.4g}" in title for title in titles)
+
+
+def test_formulas_in_names_of_coordinates_are_read_and_covariates_keep_their_cells():
+    """Cells of a covariate are found by its name, which stays as it was written."""
+    rng = np.random.default_rng(0)
+    draws = cb.Samples(rng.normal(size=(120, 9, 2)), names=[r"$\theta_1$", "b"])
+    curve = cb.conditional_map(rng.normal(size=(120, 2)), draws, covariates={"x$_2$": rng.normal(size=120)})
+    written = picture(curve, "f", "Map", points=100, places=100)
+    assert "θ₁" in written
+    assert r"\theta" not in written
+    plain = cb.conditional_map(rng.normal(size=(120, 2)), draws, covariates={"x": rng.normal(size=120)})
+    assert written.count("<path") == picture(plain, "f", "Map", points=100, places=100).count("<path")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -355,6 +356,70 @@ def until_parts(folder, process, number=1, seconds=60):
         time.sleep(0.01)
 
 
+class TestMemoryOfFunctions:
+    """What functions return is copied: they may use the same memory again."""
+
+    def test_a_simulator_that_writes_into_its_parameter(self):
+        def simulator(theta, rng):
+            x = models.array_simulator(theta, rng)
+            theta *= 100
+            return x
+
+        found = cb.simulate_calibration(models.array_prior, simulator, models.array_sampler, n=30, draws=9, rng=3)
+        np.testing.assert_array_equal(found.y, run().y)
+
+    def test_a_sampler_that_writes_into_its_data(self):
+        def sampler(x, draws, rng):
+            found = models.array_sampler(x, draws, rng)
+            x[:] = 0
+            return found
+
+        np.testing.assert_array_equal(with_sampler(sampler).x, run().x)
+
+    def test_a_sampler_with_one_buffer(self):
+        buffer = np.empty((9, 2))
+
+        def sampler(x, draws, rng):
+            buffer[:] = models.array_sampler(x, draws, rng)
+            return {"draws": buffer, "log_density": buffer[:, 0], "log_density_y": 0.0}
+
+        found = with_sampler(sampler)
+        np.testing.assert_array_equal(found.prediction.held, run().prediction.held)
+        np.testing.assert_array_equal(found.prediction.log_densities, found.prediction.held[:, :, 0])
+
+
+def test_an_exception_that_cannot_be_written(tmp_path):
+    class Strange(Exception):  # noqa: N818
+        def __str__(self):
+            raise RuntimeError("no words")
+
+    def sampler(x, draws, rng):
+        if x[0] > 1.0:
+            raise Strange
+        return models.array_sampler(x, draws, rng)
+
+    found = with_sampler(sampler, n=60, checkpoint=tmp_path)
+    assert {failure.exception for failure in found.failures} == {"Strange"}
+    assert found.failures[0].message == ""
+
+
+def test_hostile_messages_of_failures(tmp_path):
+    """They are shown, and neither change the direction of writing nor become part of the page."""
+
+    def sampler(x, draws, rng):
+        if x[0] > 1.0:
+            raise ValueError("\u202eleft <script>alert(1)</script> $$ \ud800 " + "x" * 5000)
+        return models.array_sampler(x, draws, rng)
+
+    audit = with_sampler(sampler, n=60).audit(resamples=19)
+    page = audit.to_html(tmp_path / "page.html").read_text("utf-8")
+    assert "<script>alert(1)" not in page
+    assert "alert(1)" in page
+    shown = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)  # the data of the page
+    assert "\u202e" not in shown + str(audit)
+    assert r"\u202eleft" in shown
+
+
 class TestKilled:
     @pytest.mark.parametrize("workers", [1, 2])
     def test_kill_9_at_any_moment(self, tmp_path, workers):
@@ -382,6 +447,30 @@ class TestKilled:
         while any(alive(pid) for pid in pids) and time.monotonic() < end:
             time.sleep(0.05)
         assert not any(alive(pid) for pid in pids)
+
+    def test_workers_that_hang_end_with_their_parent(self, tmp_path):
+        process = start(tmp_path, "hanging_sampler", workers=2, n=400)
+        until_parts(tmp_path, process)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        if not children.exists():
+            pytest.skip("no /proc")
+        time.sleep(0.5)  # both hang soon after the first part
+        pids = [int(pid) for pid in children.read_text().split()]
+        process.kill()
+        process.communicate()
+        end = time.monotonic() + 30
+        while any(alive(pid) for pid in pids) and time.monotonic() < end:
+            time.sleep(0.05)
+        assert not any(alive(pid) for pid in pids)
+
+    def test_two_processes_on_one_checkpoint(self, tmp_path):
+        """One of them is refused with a sentence, and the other one ends as if it had been alone."""
+        both = [start(tmp_path, workers=workers) for workers in (1, 2)]
+        ends = [(process.communicate(timeout=100)[1], process.returncode) for process in both]
+        refused = [err for err, code in ends if code]
+        assert len(refused) <= 1  # one may have ended before the other began
+        assert all("another run is using the checkpoint" in err for err in refused)
+        same(with_sampler(models.slow_sampler, n=60, checkpoint=tmp_path), run(n=60))
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_an_interrupt_keeps_finished_fits(self, tmp_path, workers):

@@ -117,9 +117,10 @@ def compare_predictions(
 
     With the noise N of the cumulative differences over a stretch f of scores, the difference of two cutoff errors
     exceeds that of the estimates by sup_f N_b(f) - N_a(f*) at most, where f* is the worst stretch of a, and the
-    supremum is over stretches of b that may be its worst, those within 2.5 s of it. Its quantiles come from normal
-    draws with the covariance of the residuals of both models. The plain form, ± z s, misses the truth up to 3 times in
-    4 where errors are small. Σp(1 - p) must be at least 25.
+    supremum is over stretches of b that may be its worst, those within 2.5 s of it. f* is the one that was seen, or
+    the one within 1.5 s of it whose noise differs most from that of b, whichever gives wider limits. Quantiles come
+    from normal draws with the covariance of the residuals of both models. The plain form, ± z s, misses the truth up to
+    3 times in 4 where errors are small. Σp(1 - p) must be at least 25.
 
     With `time` the long-run variance is the mean square of the first 0.41 n^(2/3) cosine transforms of d, and the
     degrees of freedom are their number (Lazarus et al. 2018). Differences of which a few rows carry the mean are

@@ -5,10 +5,11 @@ The cutoff error T is the supremum over stretches f of scores of the noise N(f) 
     T_a - T_b <= estimate_a - estimate_b + sup_f N_b(f) - N_a(f*),
 
 where f* is the true worst stretch of the first model, and the supremum is over stretches of the second. It may be taken
-over those whose observed deviation is near the largest. f* is not known, and its sign matters: the noises of errors of
-opposite sign add up. Where stretches of both signs are near the largest, the limits allow for both. The noises of both
-models come from the same outcomes and are drawn together, so models that err alike are told apart by fewer rows than
-separate limits would need.
+over those whose observed deviation is near the largest. f* is not known, and which it is matters: the noises of errors
+of opposite sign add up. So the limits are the wider ones of two: with the stretch that was seen to be worst as f*, and
+with the one, of those near it, whose noise differs most from that of the second model. The noises of both models come
+from the same outcomes and are drawn together, so models that err alike are told apart by fewer rows than with separate
+limits.
 
 The plain form, the difference of the two estimates ± z s, is not offered: near 0 an estimate is biased upwards, and
 such limits miss up to 3 times in 4 (`docs/decisions/0013-comparing-models.md`).
@@ -35,7 +36,8 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.clusters import Clusters
 
 PLACES = 64  # along the walk of cumulative differences, at which the noise is drawn
-NEAR = 2.5  # standard deviations below the largest deviation: stretches that may be the worst
+NEAR = 2.5  # standard deviations below the largest deviation: stretches whose noise may make them the worst
+NEAR_TRUE = 1.5  # the same of one that is the worst in truth, which its own noise hides
 MIN_DRAWS, MAX_DRAWS = 2000, 20_000
 BEYOND = 100  # draws beyond a limit
 LEAST_BEYOND = 10
@@ -85,21 +87,25 @@ class Walk:
         """The cutoff error."""
         return float(np.ptp(self.at))
 
-    def over_the_worst(self, noise: FloatArray) -> list[FloatArray]:
-        """Return the noise (places, draws) over the true worst stretch, (draws,), for each sign that it may have.
+    def near(self, deviations: float) -> NDArray[np.bool_]:
+        """Tell which stretches, from the second place to the first, are so many standard deviations from the worst."""
+        return np.asarray(self.at[:, None] - self.at[None, :] >= self.error - deviations * self.scale)
 
-        It is the one of this sign with the largest deviation that was seen.
-        """
-        rise, fall = self.at - np.minimum.accumulate(self.at), np.maximum.accumulate(self.at) - self.at
-        up, down = int(rise.argmax()), int(fall.argmax())
-        ends = [(up, int(self.at[: up + 1].argmin())), (int(self.at[: down + 1].argmax()), down)]
-        least = self.error - NEAR * self.scale
-        return [noise[high] - noise[low] for high, low in ends if self.at[high] - self.at[low] >= least]
+    def over_the_worst(self, noise: FloatArray) -> FloatArray:
+        """Return the noise (places + 1, draws) over the stretch with the largest deviation, (draws,)."""
+        return np.asarray(noise[self.at.argmax()] - noise[self.at.argmin()])
+
+    def apart_from(self, other: FloatArray, noise: FloatArray) -> FloatArray:
+        """Return the noise over the stretch, of those that may be the worst, that differs most from `other`."""
+        covariance, common = noise @ noise.T, noise @ other
+        square = np.diag(covariance)
+        apart = square[:, None] + square - 2 * covariance - 2 * (common[:, None] - common)
+        high, low = np.unravel_index(np.where(self.near(NEAR_TRUE), apart, -np.inf).argmax(), apart.shape)
+        return np.asarray(noise[high] - noise[low])
 
     def most_near_the_worst(self, noise: FloatArray) -> FloatArray:
         """Return the largest noise over stretches that may be the worst, (draws,)."""
-        near = self.at[:, None] - self.at[None, :] >= self.error - NEAR * self.scale
-        most = [noise[k] - noise[low].min(axis=0) for k, low in enumerate(near) if low.any()]
+        most = [noise[k] - noise[low].min(axis=0) for k, low in enumerate(self.near(NEAR)) if low.any()]
         return np.asarray(np.max(most, axis=0))
 
 
@@ -144,9 +150,10 @@ def _number_of_draws(rate: float) -> int:
 
 
 def _excesses(a: Walk, b: Walk, draws: int) -> tuple[FloatArray, FloatArray]:
-    """Draw by how much the difference of the estimates can exceed the true one, and the reverse: (signs, draws).
+    """Draw by how much the difference of the estimates can exceed the true one, and the reverse: (2, draws).
 
-    A draw has one value for each sign that the worst stretch of the subtracted model may have.
+    Rows are for two stretches that may be the worst of the subtracted model: the one that was seen, and the one whose
+    noise differs most from that of the other model.
     """
     root, rng = _covariance_root(a, b), np.random.default_rng(SEED)
     steps = root @ rng.normal(size=(len(root), draws))
@@ -155,8 +162,9 @@ def _excesses(a: Walk, b: Walk, draws: int) -> tuple[FloatArray, FloatArray]:
         steps *= np.sqrt(freedom / rng.chisquare(freedom, draws))
     of_a, of_b = (np.cumsum(part, axis=0) for part in np.split(steps, [a.at.size - 1]))
     of_a, of_b = (np.concatenate([np.zeros((1, draws)), noise]) for noise in (of_a, of_b))
-    down = a.most_near_the_worst(of_a) - np.stack(b.over_the_worst(of_b))
-    up = b.most_near_the_worst(of_b) - np.stack(a.over_the_worst(of_a))
+    worst_a, worst_b = a.over_the_worst(of_a), b.over_the_worst(of_b)
+    down = a.most_near_the_worst(of_a) - np.stack([worst_b, b.apart_from(worst_a, of_b)])
+    up = b.most_near_the_worst(of_b) - np.stack([worst_a, a.apart_from(worst_b, of_a)])
     return down, up
 
 

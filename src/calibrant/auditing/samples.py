@@ -283,16 +283,17 @@ def _effects(explained: Explanation) -> tuple[Measurement, ...]:
     def measured(name: str, label: str, expected: float, c: int) -> Measurement:
         value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
         method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
-        key, words = f"explain.{name}", label
+        key, of = f"explain.{name}", ""
         if not isinstance(explained.sentence, str):
-            key, words = f"{key}.{explained.names[c]}", f"{explained.names[c]}: {label}"
+            key, of = f"{key}.{explained.names[c]}", f" of {explained.names[c]}"
+        words = label.format(of)
         return Measurement(key, words, value, expected=expected, interval=(low, high), method=method)
 
     found = []
     for c in range(len(explained.names)):
-        found.append(measured("shift", "shift, in predictive sd (positive: too high)", 0.0, c))
+        found.append(measured("shift", "shift{}, in predictive sd (positive: too high)", 0.0, c))
         if explained.M > 1:
-            found.append(measured("spread", "factor the spread needs", 1.0, c))
+            found.append(measured("spread", "factor the spread{} needs", 1.0, c))
     return tuple(found)
 
 
@@ -348,7 +349,8 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
     """Return a line per pair of coordinates, clearest first."""
     order, names = found.order[:MAX_PAIRS_SHOWN], checks.ranks.names
     adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
-    left = f" The {order.size} clearest of {found.pvalue.size:,} pairs are shown." * (found.pvalue.size > order.size)
+    P = found.pvalue.size
+    left = f" The table has the {order.size} clearest of {P:,} pairs." * (order.size < P)
     return Table(
         "pairs",
         "Pairs of coordinates, clearest first",

@@ -118,10 +118,11 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> lis
 def _measured(claim: Claim, method: str) -> Measurement:
     one = claim.subject == ALL_ROWS
     limits = "" if claim.level is None else f", {confidence_words(claim.level)} interval"
-    label = f"skill: share of the score of the marginal distribution that is saved{limits}"
+    of = "" if one else f" of {claim.subject.name}"
+    label = f"skill{of}: share of the score of the marginal distribution that is saved{limits}"
     return Measurement(
         "skill" if one else f"skill.{claim.subject.name}",
-        label if one else f"{claim.subject.name}: {label}",
+        label,
         claim.estimate,
         interval=None if claim.level is None else (claim.low, claim.high),
         method=method,

@@ -56,7 +56,8 @@ class Work:
 
     def __init__(self, found: Recalibration, request: ApplyRequest, table: TableFile) -> None:
         self.found, self.request, self.table = found, request, table
-        self.names = list(dict.fromkeys((*table.schema(), *table.list_schema())))
+        self.schema = table.schema()
+        self.names = list(self.schema)
         chosen = _chosen(found, request, table, self.names)
         by = request.by or tuple((found.columns or {}).get("by", ()))
         groups = _group_column(found, by, table, self.names)
@@ -80,8 +81,7 @@ class Work:
 
     def change(self) -> Change:
         """Return the new columns as a change of the file."""
-        schema = {**self.table.schema(), **self.table.list_schema()}
-        types = {name: self._type(schema[source]) for name, source in self.added.items()}
+        types = {name: self._type(self.schema[source]) for name, source in self.added.items()}
         return Change(self.columns.needed, types, self.made, self.columns.groups)
 
     def _type(self, before: pl.DataType) -> pl.DataType:
@@ -94,15 +94,15 @@ class Work:
             found = pl.List(found)
         return found
 
-    def made(self, frame: pl.DataFrame, start: int = 0) -> dict[str, Any]:
-        """Return the new columns of some rows, the first of which has the number `start`."""
-        batch = self.columns.batch(self._checked(frame, start))
+    def made(self, frame: pl.DataFrame) -> dict[str, Any]:
+        """Return the new columns of some rows."""
+        batch = self.columns.batch(self._checked(frame))
         prediction = normalised(batch.prediction) if self.request.normalise else batch.prediction
         groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
         after = self.found.apply(prediction, groups=groups)
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
 
-    def _checked(self, frame: pl.DataFrame, start: int) -> pl.DataFrame:
+    def _checked(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return rows in which every column has what a prediction must have."""
         for name, role in self.roles.items():
             column = frame.get_column(name)
@@ -111,27 +111,23 @@ class Work:
                     "column {name} of {file} has no value in {row}. Repair such rows, or leave them out before",
                     name=shown(name),
                     file=str(self.table.path),
-                    row=start + int(column.is_null().arg_max() or 0),
+                    row=int(column.is_null().arg_max() or 0),
                 )
-            values = Values(
-                name, column.alias("cells"), self.table.path, None, start, is_csv=self.table.format == "csv"
-            )
+            values = Values(name, column.alias("cells"), self.table.path, is_csv=self.table.format == "csv")
             frame = frame.with_columns(values.checked(role).alias(name))
         return frame
 
     def find_row(self) -> None:
         """Raise the error that some rows cause, with their place in the file."""
-        start = 0
+        start, file = 0, str(self.table.path)
         for frame in self.table.frames(self.columns.needed, None, size=BATCH, labels=self.columns.groups):
             try:
-                self.made(frame, start)
+                self.made(frame)
             except InputError as problem:
-                if problem.row is None or problem.row >= start > 0:
+                if problem.row is None:
                     raise
                 place = f"row {start + problem.row}"
-                raise problem.within(
-                    "", " (in {file}, rows are counted from 0)", place=place, file=str(self.table.path)
-                ) from None
+                raise problem.within("", " (in {file}, rows are counted from 0)", place=place, file=file) from None
             start += frame.height
 
 

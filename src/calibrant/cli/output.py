@@ -115,7 +115,7 @@ def doing(what: str) -> Iterator[None]:
 
 def check_output(path: Path, *, endings: tuple[str, ...], option: str, source: Path | None = None) -> None:
     """Refuse an output file that cannot be written, or that is an input."""
-    if path.suffix.lower() not in endings:
+    if not path.name.lower().endswith(endings) or path.name.lower() in endings:
         raise InputError(f"the file of {option} must end in {' or '.join(endings)}; got {path}")
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it, such as {path / ('report' + endings[0])}")

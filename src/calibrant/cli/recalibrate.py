@@ -181,7 +181,7 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
         change = "lower" if gain.estimate >= 0 else "raise"
         estimate = f"it would {change} the {score} by about {number(abs(gain.estimate))}, without limits"
         return [f"Too few rows carry the {score} to say what the map gains on other rows: {estimate}.", *notes]
-    limits = f"{confidence_words(gain.level)}: {short_limits(gain.low, gain.high)}"
+    limits = f"{confidence_words(gain.level)}: {short_limits(gain.low, gain.high).replace('-', '−')}"
     if gain.low > 0:
         kept = f"from {number(gain.before)} to {number(gain.after)}"
         said = f"On other rows the map would lower the {score} by {number(gain.estimate)} ({limits}), {kept}."

@@ -14,8 +14,8 @@ MAX_TOGETHER = 4  # coordinates in one picture: as many as there are colours
 MAX_PANELS = 20
 MAX_ACROSS = 4
 SMALL = 0.72  # of the usual size of text, for the text of panels
-PANEL_INCHES = 1.18  # height of a panel with its title
-ROOM = (2.7, 2.6, 0.5, 2.0)  # left, above, right and below a panel, in sizes of its text
+PANEL_INCHES = 1.24  # height of a panel with its title
+ROOM = (2.7, 2.9, 0.5, 2.0)  # left, above, right and below a panel, in sizes of its text
 
 
 def in_panels(details: Mapping[str, Any]) -> bool:
@@ -128,7 +128,7 @@ def _title(panel: Any, details: Mapping[str, Any], c: int, size: float) -> None:
     title = drawn_name(details, c, most=17)
     if "pvalue" in details:
         title += f"\n{pvalue_label(float(np.atleast_1d(details['pvalue'])[c]))}"
-    panel.set_title(title, fontsize=size, color=palette.INK, pad=2.5, linespacing=1.05)
+    panel.set_title(title, fontsize=size, color=palette.INK, pad=3.5, linespacing=1.05)
 
 
 def _quiet(panel: Any, size: float) -> None:

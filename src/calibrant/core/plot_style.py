@@ -61,7 +61,7 @@ def legend_below(ax: Any) -> None:
     handles, labels = ax.get_legend_handles_labels()
     if not handles:  # small multiples, which have their legend
         return
-    shown = [label if is_formula(label) else shortened(label) for label in labels]
+    shown = [label if is_formula(label) else plain(shortened(label.replace(r"\$", "$"))) for label in labels]
     ax.legend(handles, shown, loc="upper center", **room_below(ax))
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calibrant.core.formulas import readable
 from calibrant.errors import without_control
 
 MISSING = "–"
@@ -328,12 +329,12 @@ def cell(name: str, value: Any) -> str:
 def text(value: Any, longest: int = LONGEST_NAME) -> str:
     r"""Return the user's words as they are shown: of limited length, and without marks of the writing direction.
 
-    Such marks are spelled out; they would reverse the words after them.
+    Such marks are spelled out; they would reverse the words after them. Names that are formulas are written out.
 
-    >>> text("a\x00b"), len(text("x" * 1000)), text("a\u202eb")
-    ('a\ufffdb', 160, 'a\\u202eb')
+    >>> text("a\x00b"), len(text("x" * 1000)), text("a\u202eb"), text(r"$\theta_1$")
+    ('a\ufffdb', 160, 'a\\u202eb', 'θ₁')
     """
-    return stored_text(without_direction(str(value)), longest)
+    return stored_text(without_direction(readable(str(value))), longest)
 
 
 def without_direction(value: str) -> str:

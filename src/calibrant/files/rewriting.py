@@ -46,12 +46,12 @@ class Change:
 def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) -> int:
     """Write all rows with the change to another file, in their order, and return their number.
 
-    The columns of a CSV are copied as texts, so that 007 stays 007. The target appears once it is complete. Memory does
+    From CSV to CSV columns are copied as texts: 007 stays 007. The target appears once it is complete. Memory does
     not grow with the number of rows, but for Arrow's streaming format and CSV that is not in UTF-8.
     """
     import polars as pl
 
-    rows = table.as_written()
+    rows = table.as_written(texts=format_of(target) == "csv")
     schema = _checked_schema(table, rows, change, target)
     types = table.schema() if table.format == "csv" else schema
     problems: list[BaseException] = []

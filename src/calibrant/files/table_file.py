@@ -117,9 +117,17 @@ class TableFile:
                 problem = error
         raise self.refusal(problem) from problem
 
-    def as_written(self) -> pl.LazyFrame:
-        """Return all rows and columns; those of a CSV as texts, because 007 as a number would lose its zeros."""
-        return self._scan(0 if self.format == "csv" else None, None)
+    def as_written(self, *, texts: bool) -> pl.LazyFrame:
+        """Return all rows and columns; with `texts` those of a CSV as texts, because 007 as a number loses its zeros.
+
+        All rows of NDJSON decide which columns there are, and all rows of a CSV which types, so they are read twice.
+        """
+        import polars as pl
+
+        if self.format == "ndjson":
+            schema = self._attempt(pl.LazyFrame.collect_schema, None, (None,))
+            return pl.scan_ndjson(_literal_path(self.path), schema=schema)
+        return self._scan(0 if texts and self.format == "csv" else None, None)
 
     def likely_rows(self) -> int:
         """Return the number of rows; an estimate for text files, and 0 for NPZ."""

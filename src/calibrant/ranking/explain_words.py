@@ -20,6 +20,7 @@ from calibrant.core.words import (
     pvalue_words,
     round_down,
     round_up,
+    without_direction,
 )
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.column_claims import RankedColumn
@@ -370,7 +371,7 @@ class Explanation:
 
     def __str__(self) -> str:
         joint = [self.joint] if self.joint else []
-        return "\n".join([*self._sentences(), *joint, *self._effects()])
+        return without_direction("\n".join([*self._sentences(), *joint, *self._effects()]))  # names are the user's
 
     def _sentences(self) -> list[str]:
         if isinstance(self.sentence, str):

@@ -185,10 +185,11 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
             missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
     except NotApplicableError as reason:
         missing.append(f"Ranks are not compared with covariates: {reason}.")
-    if is_finite:
+    numbers = x.pooled.numbers  # without a column if all of them are texts of one category
+    if is_finite and numbers.shape[1]:
         try:
             label = f"ranks by {FITTED}"
-            checks.append(_check(TARP_RANKS, label, rows, setting, covariates=x.pooled.numbers))
+            checks.append(_check(TARP_RANKS, label, rows, setting, covariates=numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing

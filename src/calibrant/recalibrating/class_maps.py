@@ -149,10 +149,11 @@ def refuse_zeros(P: NDArray[Any], method: str) -> None:
 def optimum(score: Callable[[LogRows], Objective], rows: LogRows, start: FloatArray) -> Optimum:
     """Return the minimum; of many rows a sample is fitted first, whose minimum is a good start for all rows."""
     sample = rows.sample()
-    if sample is not None:
-        with suppress(NoOptimumError):  # the sample may be separated although the rows are not
-            start = minimise(score(sample), start).point
-    return minimise(score(rows), start)
+    with np.errstate(over="ignore", invalid="ignore"):  # on the way to a minimum at infinity, which is refused
+        if sample is not None:
+            with suppress(NoOptimumError):  # the sample may be separated although the rows are not
+                start = minimise(score(sample), start).point
+        return minimise(score(rows), start)
 
 
 # Temperature

@@ -103,7 +103,14 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
         a, s, value, gradient = _by_crps(parts, share, r, spread / unit)
         return Fit({"shift": a * unit, "scale": s}, value * unit, gradient)
     by_log = _normal_by_log if parts[0].family is Normal else _laplace_by_log
-    a, s, value, slope = by_log(share, r, parts[0].spread)
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, s, value, slope = by_log(share, r, parts[0].spread)
+    if not math.isfinite(s):
+        raise NotApplicableError(
+            f"the best scale is beyond the range of float64: the smallest spread is "
+            f"{parts[0].spread.min() * unit:.3g}, and the mean spread {unit:.3g}. Repair or drop "
+            "rows whose spread is 0 but for rounding"
+        )
     return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
 
 
@@ -129,7 +136,7 @@ def _normal_by_log(share: FloatArray, r: FloatArray, sigma: FloatArray) -> tuple
 
 def _laplace_by_log(share: FloatArray, r: FloatArray, b: FloatArray) -> tuple[float, float, float, float | None]:
     """Return the shift, the median of r with weights w/b, the scale, the mean of |r - a|/b, and the mean log score."""
-    low, high = median_range(r, share / b)
+    low, high = median_range(r, share * (b.min() / b))  # a common factor changes no median
     a = low / 2 + high / 2
     s = float(share @ (np.abs(r - a) / b))
     return a, s, math.log(2 * s) + float(share @ np.log(b)) + 1, None
@@ -189,15 +196,23 @@ def _by_crps(
             hessian += [[h.sum(), h @ along], [h @ along, h @ along**2]]
         return Local(value, gradient, hessian)
 
-    start = np.array(_normal_by_log(share, r, spread)[:2])
+    centre, size, *_ = _normal_by_log(share, r, spread)
+    r = (r - centre) / size  # in units in which the log score gives the scale 1: sums do not lose digits
     try:
-        found = minimise(crps, start)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as the scale vanishes
+            found = minimise(crps, np.array([0.0, 1.0]), shortened=_keeping_spread)
     except NoOptimumError:
         raise NotApplicableError(
-            "the mean CRPS has no minimum with a positive scale on these rows: too many outcomes lie at the same "
-            "distance from the mean of their distribution. Pass more rows"
+            "no minimum of the mean CRPS with a positive scale was found: many outcomes lie at the same distance from "
+            "the mean of their distribution. Pass more rows, or use score='log', which mixtures do not have"
         ) from None
-    return float(found.point[0]), float(found.point[1]), found.value, found.gradient
+    a, s = found.point.tolist()
+    return centre + size * a, size * s, size * found.value, found.gradient
+
+
+def _keeping_spread(point: FloatArray, step: FloatArray) -> FloatArray:
+    """Return the part of a step after which a fifth of the scale is left: with hardly any the Hessian vanishes."""
+    return step * min(1.0, 0.8 * float(point[1]) / max(float(-step[1]), np.finfo(np.float64).tiny))
 
 
 def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

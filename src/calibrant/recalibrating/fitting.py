@@ -107,6 +107,16 @@ def _among(problem: InputError, rows: Any) -> InputError:
     return problem if problem.row is None or rows is None else problem.within(row=int(rows[problem.row]))
 
 
+def of_caller(problem: InputError, data: CalibrationRows, keep: NDArray[np.bool_] | None) -> InputError:
+    """Return an error on a row of probabilities with its number among the caller's, of which some had weight 0.
+
+    Rows of regions and distributions know which of them were kept, and `fit` has named the caller's row already.
+    """
+    if keep is None or getattr(data.rows, "keep", None) is not None:
+        return problem
+    return _among(problem, np.flatnonzero(keep))
+
+
 def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
     """Fit one map for each group."""
     rule = METHODS[data.kind][method]
@@ -194,7 +204,7 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     for name in given:
         if name not in used:
             takers = [other for other, one in known.items() if name in one.uses]
-            where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
+            where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {KINDS[data.kind].words} does"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
     scores = list(SCORES[data.kind])
     if options.score is None:

@@ -34,7 +34,7 @@ from calibrant.recalibrating.cross_fitting import (
     scores_before,
     units_of,
 )
-from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
+from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, of_caller, read_calibration, read_parts
 from calibrant.recalibrating.folds import Dealing, Numbers, read_dealing
 from calibrant.recalibrating.gain_limits import Units, gain_limits, refusal, unseen_misses
 from calibrant.recalibrating.mean_log_score import logit
@@ -170,7 +170,7 @@ def recalibration_gain(
     The limits are those of the gain on new rows, from the same source, of the map that is fitted on all rows. Student's
     limits of the mean gain cover 73 to 92 % at the nominal 95 %, because gain and standard error depend on the same
     distance of the map from the identity; the limits here allow for that and for the skewness of the gains, and are
-    given only if enough rows carry the mean. `docs/concepts/validity.md` shows how often they cover.
+    given only if enough rows carry the mean and every fold has a map. `docs/concepts/validity.md` shows how often they cover.
 
     A calibrated model loses a little by any map: about d/2n of the log score for d parameters. No positive `low` does
     not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about
@@ -243,11 +243,19 @@ def measured_gain(
         if plan.method != "auto":
             return fit(train, plan.method, options)
         dealing = plan.dealing if rows is None else plan.dealing.take(rows)
-        return fit_chosen(train, options, dealing, plan.rng)
+        chosen = fit_chosen(train, options, dealing, plan.rng)
+        if not chosen.compared:
+            uncompared.append(train.n)
+        return chosen
+
+    uncompared: list[int] = []  # numbers of rows that were too few for auto to compare anything
 
     before = scores_before(data, options)
     check_finite(before, "as predicted", None if keep is None else np.flatnonzero(keep))
-    found = fitted(data, None)
+    try:
+        found = fitted(data, None)
+    except InputError as problem:
+        raise of_caller(problem, data, keep) from None
     misses = data.kind == "binary" and options.score == "log"
     partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
     passes: list[CrossFitted] = []
@@ -258,10 +266,12 @@ def measured_gain(
     gains = np.stack([one.gain for one in passes])
     predicted = np.flatnonzero(~np.isnan(gains[0]))
     d = gains[:, predicted]
-    check_finite(d.min(axis=0), "after the map", predicted if keep is None else np.flatnonzero(keep)[predicted])
+    numbers = predicted if keep is None else np.flatnonzero(keep)[predicted]
+    check_finite(d.min(axis=0), "after the map", numbers)
     units, whole = units_of(data, plan.dealing, predicted), units_of(data, plan.dealing)
     in_sample = whole.mean(before - scores_after(found, data, options))
-    low, high, notes = _limits(data, options, plan, passes, d, units, in_sample, predicted)
+    untouched = sum(len(one.refusals) for one in passes) + len(uncompared)
+    low, high, notes = _limits(data, options, plan, passes[0], d, units, in_sample, predicted, numbers, untouched)
     mean_before, estimate = units.mean(before[predicted]), units.mean(d.mean(axis=0))
     row_gain = np.full(data.rows.n if keep is None else keep.size, np.nan)
     row_gain[slice(None) if keep is None else keep] = gains.mean(axis=0)
@@ -288,26 +298,35 @@ def _limits(
     data: CalibrationRows,
     options: FitOptions,
     plan: Plan,
-    passes: list[CrossFitted],
+    first: CrossFitted,
     d: FloatArray,
     units: Units,
     in_sample: float,
     predicted: Numbers,
+    numbers: Numbers,
+    untouched: int,
 ) -> tuple[float, float, list[str]]:
-    """Return the limits, or infinite ones and why."""
+    """Return the limits, or infinite ones and why.
+
+    `numbers` are those of the predicted rows among the caller's. `untouched` counts folds in which nothing could be
+    fitted. If the only event is in such a fold, all others gain from a map that says less, and the loss is not seen:
+    in calibrated data with one event such limits are above 0.
+    """
     if not d.any() and in_sample == 0:  # the identity everywhere
         return 0.0, 0.0, []
     found = gain_limits(d, in_sample, units, plan.level, chosen=plan.method == "auto")
     why = refusal(found, units)
+    if untouched:
+        why = "rows of folds in which no map could be fitted keep their predictions, which hides what they would lose"
     if data.count is not None and not np.allclose(units.w, units.w[0]):
         why = "limits need equal weights where rows were counted in cells"
     elif data.kind == "binary" and options.score == "log" and why is None:
-        why = _unseen(data, options, passes[0], found.high - found.mean, predicted)
+        why = _unseen(data, options, first, found.high - found.mean, predicted)
     if why is None:
         return found.low, found.high, []
     said = [f"No limits: {why}"]
     if data.count is None:
-        rows = predicted[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
+        rows = numbers[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
         said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
     of_probabilities = options.score == "log" and data.kind in ("binary", "classes")
     said.append(

@@ -18,6 +18,7 @@ MAX_STEPS = 100
 MAX_HALVINGS = 40
 DECREASE = 1e-4  # share of the predicted decrease that a step must reach (Armijo)
 ROUNDING = 1e-14  # relative change of the objective that may be rounding
+VANISHED = 1e-12  # share of the curvature at the start below which a direction has no minimum, or none in float64
 SINGULAR, FIRST_RIDGE = 1e-7, 1e-12  # of a Hessian with a diagonal of 1: least pivot, and what is added below it
 
 
@@ -43,14 +44,18 @@ class NoOptimumError(NotApplicableError):
 
 
 Objective: TypeAlias = Callable[[FloatArray], Local]
+Shortening: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS) -> Optimum:
+def minimise(
+    objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS, shortened: Shortening = lambda point, step: step
+) -> Optimum:
     """Return the minimum of a convex objective, at which no component of the gradient exceeds 1e-10.
 
     Convergence is tested before a step is tried: at the optimum rounding decides which of two values is smaller, and
     a search along the step would fail. Where values fall without a minimum the steps do not shrink, so a small
-    gradient alone is not taken for an optimum.
+    gradient alone is not taken for an optimum. `shortened` returns a step, or the part of it that does not leave the
+    points at which the objective is well described by its derivatives.
 
     Examples
     --------
@@ -68,13 +73,25 @@ def minimise(objective: Objective, start: FloatArray, *, steps: int = MAX_STEPS)
         largest = float(np.abs(here.gradient).max())
         if largest <= GRADIENT and (size <= STEP or before / 2 < size <= SMALL_STEP):
             return Optimum(point, float(here.value), largest, evaluations)
-        point, here, tried = _damped(objective, point, here, step)
+        point, here, tried = _damped(objective, point, here, shortened(point, step))
         evaluations, before = evaluations + tried, size
     largest = float(np.abs(here.gradient).max())
     raise NoOptimumError(
         f"the fit did not converge: after {steps} steps the gradient of the mean score is {largest:.3g}. The rows "
         "hardly determine this map; pass more rows or a method with fewer parameters"
     )
+
+
+def vanishes(objective: Objective, start: FloatArray, point: FloatArray) -> bool:
+    """Tell whether the curvature in some direction is gone at a point.
+
+    Towards a minimum at infinity value and gradient converge too, but the Hessian vanishes in some direction. In units
+    of the Hessian at the start, its smallest eigenvalue shows that. A Hessian that is singular at the start already
+    raises `numpy.linalg.LinAlgError`.
+    """
+    from scipy.linalg import eigh
+
+    return bool(eigh(objective(point).hessian, objective(start).hessian, eigvals_only=True).min() < VANISHED)
 
 
 def _newton_step(here: Local) -> FloatArray:

@@ -20,7 +20,7 @@ from calibrant.inputs.options import generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
-from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
+from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, of_caller, read_calibration, read_parts
 from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
@@ -81,9 +81,24 @@ def recalibrate(
     one-vs-rest  a binary map of each P_k, divided by the sum                maps, one for each class
     ===========  ==========================================================  ============================
 
-    Intervals have ``shift``, ``shift-each-end`` and ``scale``, sets ``relevel``, quantiles ``shift``: conformal maps
-    whose coverage is at least the level for exchangeable rows. Distributions and samples have ``location-scale``, and
-    kinds that can represent the result ``pit``. ``identity`` changes nothing.
+    For regions δ is the ⌈(n + 1) level⌉-th smallest score of the n calibration rows, infinite if there are fewer. An
+    interval [l, u] has the middle c and the half width h:
+
+    =================  =====================================  =====================================================
+    method             the map                                score of a row
+    =================  =====================================  =====================================================
+    shift (intervals)  [l - δ, u + δ]                         max(l - y, y - u)
+    shift-each-end     [l - δ₁, u + δ₂]                       l - y and y - u, each at the level (1 + level) / 2
+    scale              [c - δh, c + δh]                       \|y - c\| / h
+    relevel (sets)     the set of column δ, or the full set   place of the first of the nested sets that contains y
+    shift (quantiles)  q + δ, then each row is sorted         y - q, outward: for levels below ½ from the other side
+    =================  =====================================  =====================================================
+
+    ``location-scale`` turns a predictive distribution of mean m into that of m + a + s (X - m), with `shift` a and
+    `scale` s. For `Normal` and `Laplace` both minimise the mean log score or the mean CRPS, for mixtures of these the
+    mean CRPS, for `Samples` the mean fair CRPS, coordinate by coordinate. ``pit`` turns a distribution function F into
+    R(F), where R runs through the points (u_i, rank of u_i / (n + 1)) of the PITs u = F(y): for `CdfValues`, `Samples`
+    and `Quantiles`. ``identity`` changes nothing.
 
     Parameters
     ----------
@@ -144,11 +159,18 @@ def recalibrate(
     constant scores, one class, and an event at p = 0. A row at p = 0 that did not happen, or at p = 1 that did, is
     fitted exactly by every map of positive slope: it counts in n, and 0 and 1 stay 0 and 1.
 
+    Among exchangeable rows a new one is covered by a recalibrated interval or set with at least its level, on average
+    over calibration sets, and with at most 1 / (n + 1) more without ties. That takes level / (1 - level) rows; with
+    fewer, intervals are infinite and sets full. It is a statement on all rows together, or within each of `groups`.
+    With weights δ is the smallest e for which rows with scores up to e have the weight level · (W + max w) or more.
+    The gradient of ``location-scale`` is that of a problem in units of the mean standard deviation.
+
     References
     ----------
     Platt (2000), logistic. Guo et al. (2017), temperature. Kull, Silva Filho and Flach (2017), beta. Oron and Flournoy
     (2017), centred isotonic. Vovk, Petej and Fedorova (2015), Venn-Abers. Kull et al. (2019), dirichlet. Berta et al.
-    (2026), matrix. Romano, Patterson and Candès (2019), shift. Kuleshov, Fenner and Ermon (2018), pit.
+    (2026), matrix. Romano, Patterson and Candès (2019), shift. Tibshirani et al. (2019), its weights. Chernozhukov,
+    Fernández-Val and Galichon (2010), sorted quantiles. Kuleshov, Fenner and Ermon (2018), pit.
 
     Examples
     --------
@@ -161,6 +183,15 @@ def recalibrate(
     (0.6309, 1.585)
     >>> found.apply([0.25, 0.5, 0.75]).round(4).tolist()
     [0.3333, 0.5, 0.6667]
+
+    Outcomes lie 1, -1 and 3 outside their intervals. At the level 0.7 the third smallest of these counts,
+    ⌈4 · 0.7⌉ = 3, and every interval grows by 3 on both sides.
+
+    >>> from calibrant import Intervals
+    >>> found = recalibrate([1, 2, 3], Intervals([2, 1, -4], [3, 3, 0], 0.7), method="shift")
+    >>> wider = found.apply(Intervals([0.0], [1.0], 0.7))
+    >>> found.parameters["shift"], wider.lower[0, 0].item(), wider.upper[0, 0].item()
+    (3.0, -3.0, 4.0)
     """
     options = FitOptions(score, smoothing, ridge, clip, inner)  # type: ignore[arg-type]
     given = {"weights": weights, "classes": classes, "pos_label": pos_label, "groups": groups}
@@ -178,9 +209,7 @@ def recalibrate(
             _refuse_dealing(method, clusters=clusters, time=time)
             found = fit(data, method, options)
     except InputError as problem:
-        if problem.row is None or keep is None or getattr(data.rows, "keep", None) is not None:
-            raise  # regions know which rows were kept, and `fit` has named the caller's row
-        raise problem.within(row=int(np.flatnonzero(keep)[problem.row])) from None
+        raise of_caller(problem, data, keep) from None
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
     return found

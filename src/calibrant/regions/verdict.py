@@ -20,7 +20,7 @@ from calibrant.regions.claims import (
     Plan,
     found_claims,
 )
-from calibrant.regions.lines import Line, Lines, lines_of
+from calibrant.regions.lines import Line, lines_of
 
 RECALIBRATE = "Consider recalibration on held-out data."
 NO_TEST = "Weights are unequal, and coverage then has no exact test."
@@ -46,7 +46,7 @@ def coverage_verdict(
         *_on_all_rows(found, phrases, setting),
         *_on_parts(found, parts, setting),
         *_beyond_promise(found),
-        *(_rows_sentence(found, judged[0][0], plan, setting) if found.status == "cannot tell" else []),
+        *(_rows_sentence(found, judged, plan) if found.status == "cannot tell" else []),
         *filter(
             None,
             [parts_advice if found.by_part and parts_advice else advice] if found.status == "miscalibrated" else [],
@@ -252,9 +252,9 @@ def _beyond_promise(found: CoverageClaims) -> list[str]:
     ]
 
 
-def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Setting) -> list[str]:
+def _rows_sentence(found: CoverageClaims, judged: Sequence[PhrasedLines], plan: Plan) -> list[str]:
     """Say how many rows it would take to tell, or that the calibration set is what limits."""
-    size, n = tolerance_words(plan.target), lines.curve.n
+    size, n = tolerance_words(plan.target), judged[0][0].curve.n
     if plan.calibration_size is not None and found.whole.low > plan.target:
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()
@@ -262,11 +262,14 @@ def _rows_sentence(found: CoverageClaims, lines: Lines, plan: Plan, setting: Set
         return [f"{IF_CALIBRATED}about {rows_needed(needed):,} rows show 4 times in 5 that {_shows(plan, size)}."]
     if plan.calibration_size is not None:
         return [_calibration_set(n, plan.calibration_size)]
-    order = np.argsort(lines.curve.nominal, kind="stable")
-    needed = plan.rows(lines.curve.coverage[order]) if lines.curve.nominal.size == plan.levels.size else None
-    if needed is None or needed <= n:
+    planned = [lines for lines, _ in judged if lines.curve.nominal.size == plan.levels.size]  # not central intervals
+    if not planned or (plan.rule.ties and not planned[0].exact):
+        return []  # the plan knows no outcomes on quantiles
+    (lines, *_) = planned
+    needed = plan.rows(lines.curve.coverage[np.argsort(lines.curve.nominal, kind="stable")])
+    if needed is None:
         return ["The coverage is so near the tolerance that no practical number of rows can tell."]
-    return [f"If coverage stays as it is, about {rows_needed(needed):,} rows tell 4 times in 5."]
+    return [f"If coverage stays as it is, about {rows_needed(needed):,} rows tell 4 times in 5."] if needed > n else []
 
 
 def _shows(plan: Plan, size: str) -> str:

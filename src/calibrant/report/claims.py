@@ -109,7 +109,8 @@ def _box(claim: Claim) -> Box:
         low, high, value = claim_numbers(claim)
         lines.append(f"{words.level_percent(claim.level or 0)} limits: {low} to {high}")
     if claim.expected:
-        lines.append(f"{_number(claim.expected, claim)} if calibrated")
+        is_enough = claim.expected < claim.low and claim.kind in ("within", "cannot tell")  # more is right too
+        lines.append(f"{'at least ' if is_enough else ''}{_number(claim.expected, claim)} if calibrated")
     if claim.tolerance is not None:
         tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")

@@ -27,7 +27,7 @@ from calibrant.report.claims import (
     tolerances,
 )
 from calibrant.report.files import embedded, first
-from calibrant.report.pictures import picture
+from calibrant.report.pictures import SIZE, picture
 
 
 class Frame(NamedTuple):
@@ -110,6 +110,7 @@ def count_words(n: int, word: str) -> str:
 MAX_WORD = 24  # characters of a word in a table; longer ones may be broken
 TITLE = "title"  # the name that replaces the heading of the page
 MAX_PAGE_BYTES = 500_000
+ROOM_USED = 0.9  # of the bytes that are left, as detail and size are not quite proportional
 KIND_TITLES = {
     "binary": "Probabilities of an event",
     "classes": "Probabilities of classes",
@@ -131,17 +132,20 @@ class Detail(NamedTuple):
     rows: int = 200
 
     def reduced(self, share: float) -> Detail:
-        """Return a share of this detail, but not less than a page needs."""
-        return Detail(
-            max(100, int(share * self.points)), max(12, int(share * self.places)), max(10, int(share * self.rows))
-        )
+        """Return a share of what this detail has beyond the least that a page needs."""
+        return Detail(*(low + int(share * (high - low)) for low, high in zip(LEAST_DETAIL, self, strict=True)))
+
+
+LEAST_DETAIL = Detail(100, 12, 10)
+FULL_PAGE_FIGURES = 5  # of more figures each shows less
 
 
 def render(findings: Findings) -> str:
     """Return the findings as an HTML page that needs no network, no script and no other file.
 
-    The same findings give the same page. It stays below 500 kB: long curves keep the points that can be seen and long
-    tables their first rows; a page with very many of them shows fewer.
+    The same findings give the same page. Long curves keep the points that can be seen and long tables their first rows.
+    Of a page of 500 kB or more fewer are shown, but not less than `LEAST_DETAIL`: pictures of very many panels take
+    more than that.
 
     Raises
     ------
@@ -149,13 +153,20 @@ def render(findings: Findings) -> str:
         If jinja2 or Matplotlib is not installed.
     """
     figures = sum(len(section.figures) for section in findings.sections) + len(findings.group_figures)
-    detail = Detail().reduced(min(1.0, 5 / max(1, figures)))
-    while True:
-        page = _page(findings, detail)
-        fewer = detail.reduced(0.5)
-        if len(page.encode("utf-8")) < MAX_PAGE_BYTES or fewer == detail:
-            return page
-        detail = fewer
+    usual = Detail().reduced(min(1.0, FULL_PAGE_FIGURES / max(1, figures)))
+    page = _page(findings, usual)
+    if _size(page) < MAX_PAGE_BYTES:
+        return page
+    least = _page(findings, LEAST_DETAIL)
+    room = (MAX_PAGE_BYTES - _size(least)) / max(1, _size(page) - _size(least))  # the size grows about like the detail
+    if room <= 0:
+        return least
+    between = _page(findings, usual.reduced(ROOM_USED * room))
+    return between if _size(between) < MAX_PAGE_BYTES else least
+
+
+def _size(page: str) -> int:
+    return len(page.encode("utf-8"))
 
 
 def _page(findings: Findings, detail: Detail) -> str:
@@ -272,6 +283,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
         "title": figure.title,
         "reading": figure.reading,
         "svg": markup(svg),
+        "is_dense": plots.height_of(curve.kind, curve.details, SIZE[1]) > SIZE[1],
         "method": curve.method,
         "data": _laid_out(
             identity,

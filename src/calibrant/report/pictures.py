@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -13,6 +14,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core import pictures as plots
+from calibrant.core.formulas import readable
 from calibrant.core.pictures import Mark
 from calibrant.core.results import Curve
 from calibrant.core.words import without_direction
@@ -152,13 +154,13 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     except ImportError:
         raise MissingExtraError("a report", extra="cli") from None
 
-    columns = plots.thin(curve.kind, curve.columns, points)
+    columns, details = plots.thin(curve.kind, curve.columns, points), _readable_names(curve.details)
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
-        figure = Figure(figsize=(SIZE[0], plots.height_of(curve.kind, curve.details, SIZE[1])), layout="constrained")
+        figure = Figure(figsize=(SIZE[0], plots.height_of(curve.kind, details, SIZE[1])), layout="constrained")
         FigureCanvasSVG(figure)
-        ax = plots.draw_alone(curve.kind, columns, curve.details, figure)
+        ax = plots.draw_alone(curve.kind, columns, details, figure)
         backgrounds: list[Any] = [figure, ax, *ax.child_axes]
         for background in backgrounds:
             background.patch.set_visible(False)  # transparent on the page
@@ -166,15 +168,20 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph", UserWarning)  # text is drawn by the fonts of the reader
             figure.savefig(stream, format="svg", metadata={"Date": None})
-    label = f"{label}. {plots.describe(curve.kind, curve.columns, curve.details)}"
+    label = f"{label}. {plots.describe(curve.kind, curve.columns, details)}"
     root = inlined(stream.getvalue(), prefix, label)
-    marks = plots.marks(curve.kind, columns, curve.details)
+    marks = plots.marks(curve.kind, columns, details)
     panels = sorted({mark.panel for mark in marks})
     most = places if len(panels) == 1 else max(MIN_MARKS_PER_PANEL, places // len(panels))
     for k in panels:
         of_panel = sorted(mark for mark in marks if mark.panel == k)  # several lines come one after another
         root.append(_hover(ax if k < 0 else ax.child_axes[k], [of_panel[i] for i in _spread(of_panel, most)]))
     return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
+
+
+def _readable_names(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return details in which the names of columns are written as in the tables and sentences of the page."""
+    return {**details, "names": tuple(map(readable, details["names"]))} if "names" in details else dict(details)
 
 
 def _spread(marks: list[Mark], most: int) -> list[int]:

@@ -92,6 +92,7 @@ class Task:
             return failed
         rng = self.seeds(ready[0].index)[2]
         data = [fit.x for fit in ready]
+        kept = [numeric(x) for x in data]  # as they were simulated: a sampler may write into its data
         try:
             found = self.sampler(data if self.batched else data[0], self.draws, rng)
             each = _split(found, len(ready)) if self.batched else [found]
@@ -99,7 +100,8 @@ class Task:
             failed += [self._failed(fit.index, fit.theta, problem, fit.seconds) for fit in ready]
             return failed
         seconds = (time.perf_counter() - begun) / len(indices)
-        return failed + [self._ended(fit, one, seconds) for fit, one in zip(ready, each, strict=True)]
+        ended = zip(ready, kept, each, strict=True)
+        return failed + [self._ended(replace(fit, x=x), one, seconds) for fit, x, one in ended]
 
     def _begin(self, index: int) -> Fit:
         """Draw the parameter and simulate the data, which stand in `x` as they came."""
@@ -122,10 +124,10 @@ class Task:
             draws, chains, extras = self._read(found)
         except Exception as problem:
             return self._failed(fit.index, fit.theta, problem, seconds)
-        return replace(fit, draws=draws, chains=chains, x=numeric(fit.x), seconds=seconds, **extras)
+        return replace(fit, draws=draws, chains=chains, seconds=seconds, **extras)
 
     def _failed(self, index: int, theta: FloatArray | None, problem: BaseException, seconds: float) -> Fit:
-        text = str(problem).strip().split("\n")[0][:MAX_MESSAGE]
+        text = _message(problem)
         known = None if theta is None else tuple(theta.tolist())
         failure = Failure(index, known, type(problem).__name__, text, (self.entropy, index))
         expected = isinstance(problem, CalibrantError)
@@ -183,8 +185,17 @@ def _called(names: Names | None, D: int) -> str:
     return f"{D} number{'s' * (D > 1)} without names" if names is None else ", ".join(names[:12])
 
 
+def _message(problem: BaseException) -> str:
+    """Return the first line of the message of an exception, some of which cannot be written."""
+    try:
+        return str(problem).strip().split("\n")[0][:MAX_MESSAGE]
+    except Exception:
+        return ""
+
+
 def _finite(numbers: NDArray[Any], whose: str) -> FloatArray:
-    found = np.ascontiguousarray(numbers, dtype=np.float64)
+    """Return finite numbers in memory of their own: functions of users may write into what they returned or got."""
+    found = np.array(numbers, dtype=np.float64, order="C")
     bad = ~np.isfinite(found)
     if bad.any():
         raise InputError(f"{whose} must return finite numbers; {int(bad.sum()):,} of {bad.size:,} are nan or infinite")
@@ -195,7 +206,7 @@ def _extra(name: str, value: Any, M: int) -> Any:
     """Return a density, or the number of divergences."""
     if name == "divergences":
         return int(np.sum(value))
-    array = np.asarray(value, dtype=np.float64)
+    array = np.array(value, dtype=np.float64)
     wanted = (M,) if name == "log_density" else ()
     if array.size != int(np.prod(wanted)) or np.isnan(array).any() or (array == np.inf).any():
         raise InputError(f"{name} of the sampler must have shape {wanted} and be below infinity; got {shown(value)}")

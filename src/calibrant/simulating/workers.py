@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
+from threading import Thread
 from typing import Any, NamedTuple
 
 from calibrant.errors import CalibrantError, InputError
@@ -128,6 +129,7 @@ def _send(worker: _Worker, job: tuple[int, ...], busy: dict[Any, Any]) -> None:
 def _work(pipe: Connection, content: bytes, path: list[str]) -> None:  # pragma: no cover  # in a process of its own
     """Make fits until the other end of the pipe is closed, which it is as soon as that process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that waits
+    Thread(target=_end_with_parent, daemon=True).start()
     sys.path[:] = path
     try:
         task = pickle.loads(content)
@@ -138,6 +140,14 @@ def _work(pipe: Connection, content: bytes, path: list[str]) -> None:  # pragma:
     with suppress(EOFError, OSError):
         while True:
             pipe.send(task.run(pipe.recv()))
+
+
+def _end_with_parent() -> None:  # pragma: no cover  # in a process of its own
+    """End this process as soon as the one that started it has ended, also in the middle of a fit."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _died(task: Task, index: int, code: int | None) -> Fit:
