@@ -32,7 +32,7 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.kernels.kernel import Exponential, Gaussian
 
 RATE, LEAST = 0.05, 0.93
-REPEATS, KERNEL_REPEATS = 60, 40  # data sets a cell, of differences and of skce
+REPEATS, KERNEL_REPEATS = 200, 40  # data sets a cell, of differences and of skce
 FloatArray = np.ndarray[Any, Any]
 POWERS = limits.POWERS
 

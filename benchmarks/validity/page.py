@@ -71,13 +71,15 @@ def claim_table(rows: list[Row]) -> str:
 
 
 def limit_table(rows: list[Row]) -> str:
-    """Return one line per metric: in how many designs limits are issued, and the largest shares that fail."""
+    """Return one line per metric: in how many cells limits are issued, which share fails, and how many cells fail."""
     lines = [
         [row["predictions"], row["metric"], f"{row['issued']} of {row['cells']}"]
         + [f"{float(row[side]):.3f}" for side in ("above", "below", "missed")]
+        + [row["failing"]]
         for row in rows
     ]
-    return markdown(["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided"], lines)
+    header = ["predictions", "error", "issued in", "upper limits", "lower limits", "two-sided", "cells that fail"]
+    return markdown(header, lines)
 
 
 def gain_table(rows: list[Row]) -> str:
