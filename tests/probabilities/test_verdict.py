@@ -88,7 +88,7 @@ class TestRegions:
         # 0.2 is said and 0.5 happens, 0.8 is said and 0.8 happens
         p = np.repeat([0.2, 0.8], 500)
         y = np.concatenate([np.arange(500) % 2, np.arange(500) % 5 > 0])
-        main, region = audited(y, p).verdict.claims
+        main, region, *_ = audited(y, p).verdict.claims  # then that on recalibration
         assert main.kind == "miscalibrated"
         assert (region.kind, region.expected, region.estimate) == ("above", pytest.approx(0.2), 0.5)
         assert region.subject.high == 0.2
@@ -206,14 +206,14 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
         assert tolerance is None or main.low > tolerance or off
 
 
-@pytest.mark.parametrize(("least", "advice"), [(0.0, "isotonic recalibration"), (0.05, "isotonic, Platt")])
-def test_advice_fits_predictions_of_0(least, advice):
+@pytest.mark.parametrize("least", [0.0, 0.05])
+def test_advice_fits_predictions_of_0(least):
     """Platt scaling is a function of the logit, which cannot move a probability of 0."""
     rng = np.random.default_rng(0)
     p = np.maximum(least, rng.integers(0, 10, 600) / 10)
     y = rng.random(600) < 0.5 * p + 0.3
-    (found,) = [sentence for sentence in cb.audit(y, p, resamples=99).verdict.sentences if "held-out" in sentence]
-    assert advice in found
+    sentences = cb.audit(y, p, resamples=99).verdict.sentences
+    assert any("Platt and temperature scaling leave" in sentence for sentence in sentences) == (least == 0)
 
 
 def test_rows_needed_with_unequal_weights_are_enough_for_limits():
