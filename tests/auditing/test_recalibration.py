@@ -70,7 +70,8 @@ def test_calibrated_predictions_show_no_gain():
     (claim,) = gains(result)
     assert claim.kind == "limits"
     assert any(
-        text.startswith("No gain is shown from recalibrating by a logistic map (") for text in result.verdict.sentences
+        text.startswith("No gain is shown from recalibrating by a logistic map with slope ")
+        for text in result.verdict.sentences
     )
     assert not any("well calibrated" in text for text in result.verdict.sentences)
 
@@ -199,7 +200,7 @@ def measured(estimate, low, high):
         (
             (-0.002, -0.006, 0.001),
             "limits",
-            "No gain is shown from recalibrating by temperature 2 (−0.0020; 99 %: −0",
+            "No gain is shown from recalibrating by temperature 2: −0.0020 in the log score (99 %: −0",
         ),
         ((-0.03, -0.05, -0.01), "harm", "with this many rows: it would raise the log score by 0.030 (99 %: 0.010"),
     ],

@@ -136,6 +136,13 @@ class TestRecalibrate:
             "No limits: few.",
         ]
 
+    def test_few_rows_are_not_said_to_be_compared(self, run, folder):
+        pl.DataFrame({"y": [0, 1] * 10, "p": [0.3, 0.6] * 10}).write_csv("few.csv")
+        done = run("recalibrate", "few.csv", "--y", "y", "--p", "p")
+        assert done.code == 0
+        assert "Predictions stay as they are, so nothing is gained." in done.out
+        assert "standard error" not in done.out
+
     def test_class_probabilities(self, run, files, table):
         done = run(
             "recalibrate",

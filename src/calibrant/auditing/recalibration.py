@@ -161,7 +161,8 @@ def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: boo
             said.append(f"The log score contains a calibration error of at least {least} ({level}).")
         return said
     other = " Another map may gain: see recalibration_gain." if miscalibrated else ""
-    return [f"No gain is shown from recalibrating by {map_words(found)} ({size}; {level}: {low} to {high}).{other}"]
+    limits = f"{size} in the log score ({level}: {low} to {high})"
+    return [f"No gain is shown from recalibrating by {map_words(found)}: {limits}.{other}"]
 
 
 def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
@@ -182,7 +183,7 @@ def map_words(found: Recalibration) -> str:
     values = {name: f"{value:.2g}".replace("-", "−") for name, value in found.parameters.items()}
     if found.method == "temperature":
         return f"temperature {values['temperature']}"
-    return f"a logistic map (slope {values['slope']}, intercept {values['intercept']})"
+    return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
 
 
 def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
