@@ -154,6 +154,18 @@ def test_interrupted_quietly(run, monkeypatch, data):
     assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
 
 
+@pytest.mark.parametrize("where", ["calibrant.cli.audit.open_table", "polars.scan_csv"])
+def test_interrupted_while_polars_calls_python(run, monkeypatch, data, where):
+    """Polars panics then, with the interrupt in its words."""
+    import polars as pl
+
+    def interrupted(*arguments, **options):
+        raise pl.exceptions.PanicException("python function failed: PyErr { type: <class 'KeyboardInterrupt'> }")
+
+    monkeypatch.setattr(where, interrupted)
+    assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
+
+
 def test_interrupted_by_a_signal(folder):
     """The command is kept busy until the signal comes."""
     code = (

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+import calibrant as cb
 from calibrant import report
 
 YP = ("--y", "y", "--p", "p")
@@ -351,6 +352,20 @@ def test_full_disk(run, folder, write, good, full_disk, for_each):
 
     cases = [("audit", "-o", "out.html"), ("audit", "--json", "out.json"), ("check", "--junit", "out.xml")]
     for_each({case[2]: case for case in cases}, check)
+
+
+def test_full_disk_under_a_recalibrated_file(run, folder, write, good, full_disk, for_each):
+    """The file that is written is named, not the one that is read."""
+    write("a.csv", good)
+    cb.recalibrate([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8], method="identity").to_json(folder / "map.json")
+
+    def check(name):
+        with full_disk():
+            done = run("apply", "map.json", "a.csv", "--p", "p", "-o", name)
+        assert (done.code, done.err) == (2, f"calibrant: cannot write {name}: file too large\n")
+        assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "map.json"]
+
+    for_each({name: (name,) for name in ("out.csv", "out.parquet")}, check)
 
 
 def test_pipes_and_devices(refused, folder):

@@ -484,3 +484,9 @@ class TestApply:
         np.savez("a.npz", score=np.full(3, 0.5))
         done = run("apply", "map.json", "a.npz", "-o", "out.parquet")
         assert "Apply the map in Python" in done.err
+
+
+def test_apply_names_a_map_that_cannot_be_read(refused, tmp_path, table):
+    table.write_csv(tmp_path / "data.csv")
+    message = refused("apply", tmp_path / "none.json", tmp_path / "data.csv", "-o", tmp_path / "out.csv")
+    assert message == f"the map {tmp_path / 'none.json'} cannot be read: No such file or directory. Check the path"

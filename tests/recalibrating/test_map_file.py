@@ -306,8 +306,8 @@ class TestRefused:
         (tmp_path / "latin.json").write_bytes('{"größe"'.encode("latin-1"))
         (tmp_path / "cut.json").write_text('{"format": "calibrant-rec')
         cases = {
-            "no file": (tmp_path / "nowhere.json", "neither a file", "No such file"),
-            "a folder": (tmp_path, "neither a file"),
+            "no file": (tmp_path / "nowhere.json", "nowhere.json cannot be read", "No such file"),
+            "a folder": (tmp_path, "cannot be read: Is a directory"),
             "a list": (tmp_path / "list.json", "list.json", "must be an object"),
             "not UTF-8": (tmp_path / "latin.json", "not UTF-8"),
             "cut": (tmp_path / "cut.json", "cut.json", "not JSON"),

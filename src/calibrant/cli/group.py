@@ -105,18 +105,24 @@ class Commands(WithExamples, click.Group):
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):
             raise
-        except KeyboardInterrupt:
-            if sys.stderr.isatty():
-                click.echo(err=True)  # leave the line on which the terminal wrote ^C
-            raise click.exceptions.Exit(INTERRUPTED) from None
         except BaseException as problem:
             if isinstance(problem, (SystemExit, GeneratorExit)):
                 raise
+            if _interrupted(problem):
+                if sys.stderr.isatty():
+                    click.echo(err=True)  # leave the line on which the terminal wrote ^C
+                raise click.exceptions.Exit(INTERRUPTED) from None
             if ctx.meta.get(DEBUG):
                 traceback.print_exc()
             command = " ".join(filter(None, ("calibrant", ctx.invoked_subcommand)))
             asked = self.commands.get(ctx.invoked_subcommand or "")
             raise Refusal(_sentence(problem, command, asked)) from problem
+
+
+def _interrupted(problem: BaseException) -> bool:
+    """Tell whether a user pressed Ctrl-C; polars panics if that happens while it calls Python."""
+    panic = type(problem).__name__ == "PanicException"
+    return isinstance(problem, KeyboardInterrupt) or (panic and "KeyboardInterrupt" in str(problem))
 
 
 class Refusal(click.ClickException):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from errno import ENOSPC
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 WRITTEN = tuple(suffix for suffix, format in SUFFIXES.items() if format != "npz")
 """The endings of files that can be written."""
+
+FULL = {
+    ENOSPC: "no space is left on the disk",
+    EDQUOT: "your quota of the disk is used up",
+    EFBIG: "file too large",
+}
+"""Errors of the system that concern the file that is written, never the one that is read."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,9 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
             if problems:
                 raise problems[0] from None
-            if getattr(problem, "errno", None) == ENOSPC or "No space left" in str(problem):
-                raise CalibrantError(f"cannot write {target}: no space is left on the disk") from problem
+            for number, words in FULL.items():  # polars has the words of the system inside its own
+                if getattr(problem, "errno", None) == number or os.strerror(number) in str(problem):
+                    raise CalibrantError(f"cannot write {target}: {words}") from problem
             raise table.refusal(problem) from problem
     return written
 

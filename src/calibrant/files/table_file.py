@@ -207,6 +207,8 @@ class TableFile:
         """Return the error of a file that could not be read."""
         first_line = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         if type(problem).__name__ == "PanicException":  # its words are about polars, not about the file
+            if "KeyboardInterrupt" in first_line:  # Ctrl-C while polars called Python
+                raise problem
             first_line = "it is damaged inside"
         remedy = csv_file.remedy(first_line) if self.format == "csv" else "Is it complete? Write it again"
         if "more fields" in first_line:

@@ -162,6 +162,8 @@ def _content(path: Any) -> str:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        if isinstance(path, os.PathLike):
+            raise InputError(f"the map {os.fspath(path)} cannot be read: {reason}. Check the path") from None
         raise InputError(f"{shown(path)} is neither a file that can be read ({reason}) nor the text of a map") from None
 
 
