@@ -74,7 +74,7 @@ class TestRecalibrate:
         assert first.startswith("temperature, fitted on 600 rows of probabilities (chosen by auto among identity,")
         assert f"slope {found.parameters['slope']:.4f}"[:10] in first
         assert gain.low > 0
-        assert second.startswith(f"On other rows the map would lower the log score by {gain.estimate:#.4g} (95 %: ")
+        assert second.startswith(f"This map would lower the log score by {gain.estimate:.3f} (95 %: ")
         assert third == "map: map.json"
 
     def test_options_reach_the_library(self, run, files, table):
@@ -94,7 +94,7 @@ class TestRecalibrate:
                 y, p, method="beta", weights=table["w"].to_numpy(), folds=4, rng=3, **{option: table[values].to_numpy()}
             )
             assert done.code == 0
-            assert f"{abs(gain.estimate):#.4g}" in done.out
+            assert f"{abs(gain.estimate):#.2g}" in done.out
         done = run(
             "recalibrate", "calib.parquet", *arguments, "--score", "brier", "--clip", "1e-3", "--confidence", "0.9"
         )
@@ -125,14 +125,15 @@ class TestRecalibrate:
         }
         harm = RecalibrationGain(**values, **rest, chosen=("beta",), note="")
         assert gain_lines(found, harm) == [
-            "This map would do harm with so few rows: it would raise the log score by 0.01000 (95 %: 0.001 to 0.02)."
+            "This map would do harm with this many rows: it would raise the log score by 0.010 (95 %: 0.001 to 0.020)."
         ]
         unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
-        assert gain_lines(found, unsure) == ["No gain is shown in the log score (−0.0005000; 95 %: −0.02 to 0.0004)."]
+        assert gain_lines(found, unsure) == [
+            "No gain is shown from this map: −0.00050 in the log score (95 %: −0.02000 to 0.00040)."
+        ]
         without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
         assert gain_lines(found, without) == [
-            "Too few rows carry the log score to say what the map gains on other rows: it would raise the log score by "
-            "about 0.01000, without limits.",
+            "Whether this map helps cannot be told: its gain in the log score, −0.01000, has no limits.",
             "No limits: few.",
         ]
 

@@ -9,16 +9,15 @@ second follows from the first.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
 from calibrant.auditing.compare_predictions import reliability_curves
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting
 from calibrant.core.ordered import Ordered
-from calibrant.core.words import confidence_words, outward, round_down, significant
+from calibrant.core.words import confidence_words
 from calibrant.errors import CalibrantError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.verdict import ADVICE
@@ -26,10 +25,10 @@ from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, Measured, Plan, measured_gain
+from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, error_sentence, gain_claim, gain_sentence
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 
-QUANTITY, ERROR = "recalibration_gain", "calibration_error"
 SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on recalibration
 MAX_NUMBERS = 500_000  # rows times columns that are measured; of more a random sample is
 FOLDS, SEED = 5, 0
@@ -122,56 +121,18 @@ def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) 
 
 def gain_claims(measured: Measured, data: CalibrationRows) -> tuple[Claim, ...]:
     """Return the claim on the gain, and for class vectors the lower limit of the calibration error that follows."""
-    gain = measured.gain
-    limited = math.isfinite(gain.low)
-    kind: ClaimKind = "gain" if gain.low > 0 else "harm" if gain.high < 0 else "limits"
-    low, high = (gain.low, gain.high) if limited else (math.nan, math.nan)
-    claim = Claim(
-        kind if limited else "description",
-        ALL_ROWS,
-        QUANTITY,
-        gain.estimate,
-        low,
-        high,
-        gain.level if limited else None,
-        gain.n,
-        test=f"recalibration_gain, {gain.method}",
-    )
-    if data.kind == "binary" or kind != "gain":
-        return (claim,)
-    error = replace(claim, kind="limits", quantity=ERROR, estimate=math.nan, high=math.inf)
-    return claim, error
+    claim = gain_claim(measured.gain)
+    return (claim,) if data.kind == "binary" or claim.kind != "gain" else (claim, error_claim(claim))
 
 
 def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: bool) -> list[str]:
-    """Put what the map does into words; limits are rounded outwards."""
-    claim, found = claims[0], measured.found
-    if claim.level is None:
-        return [f"Whether recalibration helps cannot be told: too few rows carry the log score to say.{_how(found)}"]
-    level = confidence_words(claim.level)
-    if claim.kind == "harm":
-        low, high, size = _written(-claim.high, -claim.low, -claim.estimate)
-        harm = f"would raise the log score by {size} ({level}: {low} to {high})"
-        return [f"Recalibrating by {map_words(found)} would do harm with this many rows: it {harm}."]
-    low, high, size = _written(claim.low, claim.high, claim.estimate)
-    if claim.kind == "gain":
-        said = [f"Recalibrating by {map_words(found)} would lower the log score by {size} ({level}: {low} to {high})."]
-        for error in claims[1:]:
-            least = f"{significant(error.low, 2, round_down):.10g}"
-            said.append(f"The log score contains a calibration error of at least {least} ({level}).")
-        return said
-    other = " Another map may gain: see recalibration_gain." if miscalibrated else ""
-    limits = f"{size} in the log score ({level}: {low} to {high})"
-    return [f"No gain is shown from recalibrating by {map_words(found)}: {limits}.{other}"]
-
-
-def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
-    texts = outward(low, high, estimate, expected=0.0, scale=1.0)
-    return tuple(text.replace("-", "−") for text in texts)
-
-
-def _how(found: Recalibration) -> str:
-    return f" The map is {map_words(found)}."
+    """Put what the map does into words."""
+    claim, *errors = claims
+    score = str(OPTIONS.score)
+    said = gain_sentence(claim, score, f"recalibrating by {map_words(measured.found)}")
+    if claim.kind == "limits" and miscalibrated:
+        said += " Another map may gain: see recalibration_gain."
+    return [said, *(error_sentence(error, score) for error in errors)]
 
 
 def map_words(found: Recalibration) -> str:

@@ -15,7 +15,7 @@ from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.options import NAMING, FitRequest
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
-from calibrant.core.words import confidence_words, number, short_limits
+from calibrant.core.words import number
 from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.files.scan import Scan
 from calibrant.files.where import number as read_number
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from calibrant.recalibrating.gain import RecalibrationGain
     from calibrant.recalibrating.recalibration import Recalibration
 
-SCORE_WORDS = {"interval": "interval score", "quantile": "quantile score", "crps": "CRPS", "brier": "Brier score"}
 KIND_WORDS = {"binary": "probabilities", "classes": "class probabilities", "samples": "draws"}
 MAX_SHOWN = 6  # levels, coordinates or groups that are listed
 
@@ -173,22 +172,13 @@ def _parameters(found: Recalibration, parameters: Mapping[str, Any]) -> str:
 
 def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     """Return what the map gains on rows it was not fitted on, and what should be known about it."""
-    score = SCORE_WORDS.get(gain.score, f"{gain.score} score")
+    from calibrant.recalibrating.gain_claims import gain_claim, gain_sentence
+
     notes = [gain.note] if gain.note else []
     if found.method == "identity" and gain.low == gain.high == 0:
         why = "No map was chosen: none lowers the score by more than its standard error."
         return [why if found.compared else "Predictions stay as they are, so nothing is gained.", *notes]
-    if not np.isfinite(gain.low):
-        change = "lower" if gain.estimate >= 0 else "raise"
-        estimate = f"it would {change} the {score} by about {number(abs(gain.estimate))}, without limits"
-        return [f"Too few rows carry the {score} to say what the map gains on other rows: {estimate}.", *notes]
-    limits = f"{confidence_words(gain.level)}: {short_limits(gain.low, gain.high).replace('-', '−')}"
+    said = gain_sentence(gain_claim(gain), gain.score)
     if gain.low > 0:
-        kept = f"from {number(gain.before)} to {number(gain.after)}"
-        said = f"On other rows the map would lower the {score} by {number(gain.estimate)} ({limits}), {kept}."
-    elif gain.high < 0:
-        said = f"This map would do harm with so few rows: it would raise the {score} by {number(-gain.estimate)} "
-        said += f"({confidence_words(gain.level)}: {short_limits(-gain.high, -gain.low)})."
-    else:
-        said = f"No gain is shown in the {score} ({number(gain.estimate)}; {limits})."
+        said += f" On rows that it was not fitted on, it changes from {number(gain.before)} to {number(gain.after)}."
     return [said, *notes]
