@@ -128,11 +128,13 @@ class TestRecalibrate:
             "This map would do harm with so few rows: it would raise the log score by 0.01000 (95 %: 0.001 to 0.02)."
         ]
         unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
-        assert gain_lines(found, unsure) == ["No gain is shown in the log score (−0.0005000; 95 %: −0.02 to 0.0004)."]
+        assert gain_lines(found, unsure) == [
+            "No gain is shown: the estimated gain of the log score is −0.0005000 (95 %: −0.02 to 0.0004)."
+        ]
         without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
         assert gain_lines(found, without) == [
-            "Too few rows carry the log score to say what the map gains on other rows: it would raise the log score by "
-            "about 0.01000, without limits.",
+            "A few rows decide the mean log score, so what the map gains on other rows is not clear: it would raise the "
+            "log score by about 0.01000, without limits.",
             "No limits: few.",
         ]
 
@@ -258,7 +260,7 @@ KINDS = {
         "0.8",
     ),
     "quantiles": ("--y", "z", "--quantile-cols", "q90,q10,q50"),
-    "draw-cols": ("--y", "z", "--draw-cols", "m?"),
+    "draw-cols": ("--y", "z", "--draw-cols", "m?", "--method", "location-scale"),
 }
 
 

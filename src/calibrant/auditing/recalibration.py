@@ -147,8 +147,16 @@ def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: boo
     """Put what the map does into words; limits are rounded outwards."""
     claim, found = claims[0], measured.found
     if claim.level is None:
-        return [f"Whether recalibration helps cannot be told: too few rows carry the log score to say.{_how(found)}"]
+        return [
+            "Whether recalibration helps cannot be told: a few rows decide the mean log score. "
+            f"The map is {map_words(found)}."
+        ]
     level = confidence_words(claim.level)
+    if is_inverted(found):
+        return [
+            f"Higher scores go with fewer events: {map_words(found)} turns the ranking round. Find out what the "
+            "predictions are the probability of before you recalibrate them."
+        ]
     if claim.kind == "harm":
         low, high, size = _written(-claim.high, -claim.low, -claim.estimate)
         harm = f"would raise the log score by {size} ({level}: {low} to {high})"
@@ -161,7 +169,8 @@ def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: boo
             said.append(f"The log score contains a calibration error of at least {least} ({level}).")
         return said
     other = " Another map may gain: see recalibration_gain." if miscalibrated else ""
-    return [f"No gain is shown from recalibrating by {map_words(found)} ({size}; {level}: {low} to {high}).{other}"]
+    limits = f"the estimated gain of the log score is {size} ({level}: {low} to {high})"
+    return [f"No gain is shown from recalibrating by {map_words(found)}: {limits}.{other}"]
 
 
 def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
@@ -169,17 +178,19 @@ def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
     return tuple(text.replace("-", "−") for text in texts)
 
 
-def _how(found: Recalibration) -> str:
-    return f" The map is {map_words(found)}."
+def is_inverted(found: Recalibration) -> bool:
+    """Whether a map turns the ranking round, as that of 1 - p does."""
+    return found.method == "logistic" and float(found.parameters["slope"]) < 0
 
 
 def map_words(found: Recalibration) -> str:
     """Name a map with its parameters.
 
     >>> map_words(Recalibration("classes", "temperature", {"slope": 0.5882, "temperature": 1.7}, 100))
-    'temperature 1.7'
+    'temperature 1.70'
     """
-    values = {name: f"{value:.2g}".replace("-", "−") for name, value in found.parameters.items()}
+    values = {name: f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}" for name, value in found.parameters.items()}
+    values = {name: text.replace("-", "−") for name, text in values.items()}
     if found.method == "temperature":
         return f"temperature {values['temperature']}"
     return f"a logistic map (slope {values['slope']}, intercept {values['intercept']})"
@@ -224,7 +235,7 @@ def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: S
         "Would a simple map of the probabilities lower the log score on new rows?",
         tuple(lines),
         (figure,),
-        code=CODE.format(method=METHOD[data.kind]),
+        code=CODE.format(method=METHOD[data.kind]) if claim.kind == "gain" and not is_inverted(found) else "",
     )
 
 

@@ -180,7 +180,10 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     if not np.isfinite(gain.low):
         change = "lower" if gain.estimate >= 0 else "raise"
         estimate = f"it would {change} the {score} by about {number(abs(gain.estimate))}, without limits"
-        return [f"Too few rows carry the {score} to say what the map gains on other rows: {estimate}.", *notes]
+        return [
+            f"A few rows decide the mean {score}, so what the map gains on other rows is not clear: {estimate}.",
+            *notes,
+        ]
     limits = f"{confidence_words(gain.level)}: {short_limits(gain.low, gain.high).replace('-', '−')}"
     if gain.low > 0:
         kept = f"from {number(gain.before)} to {number(gain.after)}"
@@ -189,5 +192,5 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
         said = f"This map would do harm with so few rows: it would raise the {score} by {number(-gain.estimate)} "
         said += f"({confidence_words(gain.level)}: {short_limits(-gain.high, -gain.low)})."
     else:
-        said = f"No gain is shown in the {score} ({number(gain.estimate)}; {limits})."
+        said = f"No gain is shown: the estimated gain of the {score} is {number(gain.estimate)} ({limits})."
     return [said, *notes]
