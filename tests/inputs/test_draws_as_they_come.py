@@ -390,7 +390,7 @@ class TestQuantities:
         found = cb.audit(self.y, cb.Samples(self.draws), quantity=["sum", "norm"], resamples=19)
         names = [m.name for m in found.findings.measurements]
         assert {"ranks.sum", "ranks.norm"} <= set(names)
-        assert any("adjusted for 5 checks" in m.method for m in found.findings.measurements)
+        assert any("adjusted for 6 checks" in m.method for m in found.findings.measurements)
 
     def test_weight_zero_rows_are_dropped_with_their_covariates(self):
         rng = np.random.default_rng(0)

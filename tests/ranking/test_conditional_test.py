@@ -64,6 +64,16 @@ class TestFound:
         assert not (first.rows & second.rows).any()
         assert f"({second.n} other rows)" in second.text
 
+    def test_no_bias_is_visible_in_few_rows_of_one_draw(self):
+        rng = np.random.default_rng(2)
+        y, x = rng.normal(size=60), rng.normal(size=(60, 2))
+        one, many = (
+            conditional_test(y, Samples(rng.normal(size=(60, M))), covariates=x, resamples=99).details["visible"]
+            for M in (1, 99)
+        )
+        assert one == np.inf
+        assert 1 < many < 3
+
     def test_region_in_words_and_rows(self):
         y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.0)
         (region, *_) = conditional_test(y, draws, covariates={"age": x[:, 0], "b": x[:, 1]}, resamples=99).details[

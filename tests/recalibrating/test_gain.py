@@ -539,7 +539,7 @@ class TestAuto:
 
 
 def test_a_calibrated_ensemble_of_few_members_gains_nothing():
-    """A map stretches draws about their own mean, and the fair CRPS, made for independent draws, rewards too wide ones."""
+    """A map stretches draws about their own mean; the fair CRPS, made for independent draws, rewards too wide ones."""
     rng = np.random.default_rng(0)
     mean = rng.normal(size=1500)
     y, draws = rng.normal(mean), Samples(rng.normal(mean[:, None], 1.0, (1500, 10)))

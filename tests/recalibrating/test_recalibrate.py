@@ -19,7 +19,7 @@ def test_unknown_methods_are_refused_with_those_that_exist():
     ("method", "option", "words"),
     [
         ("temperature", {"smoothing": "platt"}, "does not use smoothing=; it belongs to logistic"),
-        ("beta", {"ridge": 1.0}, "does not use ridge=; .* do not use it"),
+        ("beta", {"ridge": 1.0}, "does not use ridge=; no method for .* does"),
         ("logistic", {"inner": "beta"}, "does not use inner="),
         ("logistic", {"groups": [0, 1] * 4}, "does not use groups="),
         ("identity", {"clip": 0.01}, "does not use clip=; it belongs to temperature, "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import date
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -174,8 +175,10 @@ def read_times(time: Any, n: int, *, keep: NDArray[np.bool_] | None = None) -> N
     [1, 0, 1]
     """
     when = as_array(time, name="time")
+    if when.dtype.kind in "OU" and when.ndim == 1:
+        when = _moments(when)
     dates = when.dtype.kind in "mM"
-    when = when if dates else read_numbers(time, "time")
+    when = when if dates else read_numbers(when, "time")
     expected = n if keep is None else keep.size
     if when.shape != (expected,):
         raise InputError(f"time must have one number for each of the {expected} rows; got shape {when.shape}")
@@ -184,6 +187,18 @@ def read_times(time: Any, n: int, *, keep: NDArray[np.bool_] | None = None) -> N
     bad = np.isnat(when) if dates else ~np.isfinite(when)
     refuse_where(bad, when, "time must be finite numbers or dates", "Drop or repair such rows", rows=rows)
     return np.unique(when, return_inverse=True)[1].astype(np.intp)
+
+
+def _moments(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of Python dates as NumPy's, and one without dates and texts as it is; refuse others."""
+    dated = np.array([isinstance(value, date) for value in column], dtype=bool)
+    known = np.array([getattr(value, "tzinfo", None) is None for value in column], dtype=bool) & dated
+    if known.all():
+        return column.astype("M8[us]")
+    text = np.array([isinstance(value, str) for value in column], dtype=bool)
+    remedy = "Drop rows without a time, and convert texts and time zones with pandas.to_datetime(column, utc=True)"
+    refuse_where(~known if dated.any() else text, column, "time must be finite numbers or dates", remedy)
+    return column
 
 
 def _column(labels: Any, name: str) -> NDArray[Any]:

@@ -103,7 +103,14 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
         a, s, value, gradient = _by_crps(parts, share, r, spread / unit)
         return Fit({"shift": a * unit, "scale": s}, value * unit, gradient)
     by_log = _normal_by_log if parts[0].family is Normal else _laplace_by_log
-    a, s, value, slope = by_log(share, r, parts[0].spread)
+    with np.errstate(over="ignore", invalid="ignore"):
+        a, s, value, slope = by_log(share, r, parts[0].spread)
+    if not math.isfinite(s):
+        raise NotApplicableError(
+            f"the best scale is beyond the range of float64: the smallest spread is "
+            f"{parts[0].spread.min() * unit:.3g}, and the mean spread {unit:.3g}. Repair or drop "
+            "rows whose spread is 0 but for rounding"
+        )
     return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
 
 
@@ -129,7 +136,7 @@ def _normal_by_log(share: FloatArray, r: FloatArray, sigma: FloatArray) -> tuple
 
 def _laplace_by_log(share: FloatArray, r: FloatArray, b: FloatArray) -> tuple[float, float, float, float | None]:
     """Return the shift, the median of r with weights w/b, the scale, the mean of |r - a|/b, and the mean log score."""
-    low, high = median_range(r, share / b)
+    low, high = median_range(r, share * (b.min() / b))  # a common factor changes no median
     a = low / 2 + high / 2
     s = float(share @ (np.abs(r - a) / b))
     return a, s, math.log(2 * s) + float(share @ np.log(b)) + 1, None

@@ -204,7 +204,7 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     for name in given:
         if name not in used:
             takers = [other for other, one in known.items() if name in one.uses]
-            where = f"it belongs to {', '.join(takers)}" if takers else f"{KINDS[data.kind].words} do not use it"
+            where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {KINDS[data.kind].words} does"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
     scores = list(SCORES[data.kind])
     if options.score is None:

@@ -170,7 +170,8 @@ def recalibration_gain(
     The limits are those of the gain on new rows, from the same source, of the map that is fitted on all rows. Student's
     limits of the mean gain cover 73 to 92 % at the nominal 95 %, because gain and standard error depend on the same
     distance of the map from the identity; the limits here allow for that and for the skewness of the gains, and are
-    given only if enough rows carry the mean and every fold has a map. `docs/concepts/validity.md` shows how often they cover.
+    given only if enough rows carry the mean and every fold has a map. `docs/concepts/validity.md` shows how often they
+    cover.
 
     A calibrated model loses a little by any map: about d/2n of the log score for d parameters. No positive `low` does
     not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about

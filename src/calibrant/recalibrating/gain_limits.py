@@ -31,6 +31,7 @@ from calibrant.inputs.arrays import FloatArray
 MIN_UNITS = 30  # clusters, or different times, below which no limits are given
 LAG_FACTOR = 1.3  # of the square root of the number of times: the lags of the long-run variance
 MISS_LEVEL = 0.95  # two-sided, of the exact limits of the number of misses
+MAX_POWER = 300  # binary exponent of gains beyond which they are rescaled
 
 
 class GainLimits(NamedTuple):
@@ -155,6 +156,12 @@ def gain_limits(d: FloatArray, in_sample: float, units: Units, level: float, *, 
     """
     from scipy.special import stdtrit
 
+    size = max(float(np.abs(d).max()), abs(in_sample))
+    power = math.frexp(size)[1]
+    if abs(power) > MAX_POWER:  # squares must neither overflow nor vanish; a power of 2 rounds nothing
+        found = gain_limits(np.ldexp(d, -power), math.ldexp(in_sample, -power), units, level, chosen=chosen)
+        mean, low, high = np.ldexp(np.array(found[:3]), power).tolist()
+        return GainLimits(mean, low, high, found.deciding)
     average: FloatArray = d.mean(axis=0)
     mean, number = units.mean(average), units.number
     if number < 2:

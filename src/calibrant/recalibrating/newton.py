@@ -18,6 +18,7 @@ MAX_STEPS = 100
 MAX_HALVINGS = 40
 DECREASE = 1e-4  # share of the predicted decrease that a step must reach (Armijo)
 ROUNDING = 1e-14  # relative change of the objective that may be rounding
+VANISHED = 1e-12  # share of the curvature at the start below which a direction has no minimum, or none in float64
 SINGULAR, FIRST_RIDGE = 1e-7, 1e-12  # of a Hessian with a diagonal of 1: least pivot, and what is added below it
 
 
@@ -79,6 +80,18 @@ def minimise(
         f"the fit did not converge: after {steps} steps the gradient of the mean score is {largest:.3g}. The rows "
         "hardly determine this map; pass more rows or a method with fewer parameters"
     )
+
+
+def vanishes(objective: Objective, start: FloatArray, point: FloatArray) -> bool:
+    """Tell whether the curvature in some direction is gone at a point.
+
+    Towards a minimum at infinity value and gradient converge too, but the Hessian vanishes in some direction. In units
+    of the Hessian at the start, its smallest eigenvalue shows that. A Hessian that is singular at the start already
+    raises `numpy.linalg.LinAlgError`.
+    """
+    from scipy.linalg import eigh
+
+    return bool(eigh(objective(point).hessian, objective(start).hessian, eigvals_only=True).min() < VANISHED)
 
 
 def _newton_step(here: Local) -> FloatArray:

@@ -37,6 +37,8 @@ def conformal_quantile(scores: FloatArray, w: FloatArray, level: float) -> float
     >>> conformal_quantile(np.array([3.0, 1.0, 2.0, 4.0]), np.ones(4), 0.9)
     inf
     """
+    if not scores.size:  # a group may have no rows in a fold
+        return math.inf
     share = w / w.max()
     target = round(level * (float(share.sum()) + 1), DIGITS)
     if (share == 1).all():
@@ -59,8 +61,8 @@ def rows_needed(level: float) -> int:
 
 def _too_few(level: float, w: FloatArray, what: str, nominal: float | None = None) -> str:
     """Say that there are too few rows for a finite quantile at `level`, which the level `nominal` takes."""
-    rows = f"are {w.size} rows" if w.size > 1 else "is 1 row"
-    unequal = "" if (w == w[0]).all() else " of unequal weight"
+    rows = f"are {w.size} rows" if w.size != 1 else "is 1 row"
+    unequal = "" if (w == w[:1]).all() else " of unequal weight"
     return (
         f"level {level if nominal is None else nominal:.10g} takes at least {rows_needed(level)} rows of equal weight; "
         f"there {rows}{unequal}, so {what}"
@@ -115,7 +117,7 @@ def _refuse_unbounded(level: float, what: str, remedy: str = "") -> NotApplicabl
 
 def _level_or_alpha(rows: IntervalRows) -> list[str]:
     """Ask about levels that look like a share of misses: intervals of level 0.1 that cover 0.9 of the outcomes."""
-    covered = np.average(rows.covered, axis=0, weights=rows.w).tolist()
+    covered = np.average(rows.covered, axis=0, weights=rows.w).tolist() if rows.n else rows.prediction.levels.tolist()
     return [
         f"level {level:.10g} is nominal coverage, and these intervals cover {share:.1%} of the outcomes; pass "
         f"{1 - level:.10g} if {level:.10g} is the share that may lie outside (alpha)"

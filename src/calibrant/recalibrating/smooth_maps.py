@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -40,7 +41,7 @@ from calibrant.recalibrating.mean_log_score import (
     separated,
 )
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
-from calibrant.recalibrating.newton import GRADIENT, NoOptimumError, Optimum
+from calibrant.recalibrating.newton import GRADIENT, NoOptimumError, Optimum, vanishes
 
 ROUNDING = 1e-15  # of a sum whose terms cancel
 QUADRATIC_STEPS = 50
@@ -171,6 +172,9 @@ def fit_quadratic(rows: Binary, options: FitOptions) -> Fit:
     score = LogScore((x, x * x), inside.y, inside.w, inside.total, separable=True)
     try:
         found = score.optimum(np.array([0.0, 1.0, 0.0]), steps=QUADRATIC_STEPS)
+        with suppress(np.linalg.LinAlgError):  # scores so close to each other that nothing can be said
+            if vanishes(replace(score, separable=False), np.zeros(3), found.point):
+                raise NoOptimumError
     except NoOptimumError:
         how = "a quadratic map puts all rows, or nearly all, on the side of their outcomes"
         raise NotApplicableError(SEPARATED.format(how=how)) from None

@@ -41,12 +41,11 @@ from calibrant.recalibrating.class_maps import (
     softmax_method,
 )
 from calibrant.recalibrating.method import Fit, FitOptions, Parameter, Parameters
-from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Objective, Optimum
+from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Objective, Optimum, vanishes
 
 MAX_NEWTON_CLASSES = 30  # with more classes the Hessian of K² + K parameters takes more time than gradients
 MATRIX_RIDGE, DIRICHLET_RIDGE = 1.0, 0.01
 POLISHING_STEPS = 30
-VANISHED = 1e-12  # share of the curvature at the start below which a direction has no minimum, or none in float64
 NOT_REACHED = "the mean log score falls without reaching a minimum"
 
 
@@ -106,26 +105,19 @@ def _softmax(eta: FloatArray, rows: LogRows, part: slice) -> Softmax:
 
 
 def _existing_optimum(score: Callable[[LogRows], Objective], rows: LogRows, start: FloatArray) -> Optimum:
-    """Return the minimum of an objective that may not have one; refuse outcomes that are separated.
-
-    Towards a minimum at infinity value and gradient converge too, but the Hessian vanishes in some direction. In units
-    of the Hessian at the start, its smallest eigenvalue shows that.
-    """
-    from scipy.linalg import eigh
-
+    """Return the minimum of an objective that may not have one; refuse outcomes that are separated."""
     try:
         found = optimum(score, rows, start)
     except NoOptimumError as error:
         raise NotApplicableError(SEPARATED.format(how=f"{NOT_REACHED} ({error})")) from None
-    objective = score(rows)
     try:
-        left = eigh(objective(found.point).hessian, objective(start).hessian, eigvals_only=True)
+        at_infinity = vanishes(score(rows), start, found.point)
     except np.linalg.LinAlgError:
         raise NotApplicableError(
             "the rows do not determine this map: different parameters give the same probabilities. Pass more rows, or "
             "use method='temperature'"
         ) from None
-    if left.min() < VANISHED:
+    if at_infinity:
         raise NotApplicableError(SEPARATED.format(how=NOT_REACHED))
     return found
 
