@@ -133,10 +133,17 @@ class TestRecalibrate:
         ]
         without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
         assert gain_lines(found, without) == [
-            "A few rows decide the mean log score, so what the map gains on other rows is not clear: it would raise the "
-            "log score by about 0.01000, without limits.",
+            "A few rows decide the mean log score, so what the map gains on other rows is not clear: it would raise "
+            "the log score by about 0.01000, without limits.",
             "No limits: few.",
         ]
+
+    def test_few_rows_are_not_said_to_be_compared(self, run, folder):
+        pl.DataFrame({"y": [0, 1] * 10, "p": [0.3, 0.6] * 10}).write_csv("few.csv")
+        done = run("recalibrate", "few.csv", "--y", "y", "--p", "p")
+        assert done.code == 0
+        assert "Predictions stay as they are, so nothing is gained." in done.out
+        assert "standard error" not in done.out
 
     def test_class_probabilities(self, run, files, table):
         done = run(

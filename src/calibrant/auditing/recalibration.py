@@ -193,7 +193,7 @@ def map_words(found: Recalibration) -> str:
     values = {name: text.replace("-", "−") for name, text in values.items()}
     if found.method == "temperature":
         return f"temperature {values['temperature']}"
-    return f"a logistic map (slope {values['slope']}, intercept {values['intercept']})"
+    return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
 
 
 def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:

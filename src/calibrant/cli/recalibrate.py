@@ -176,7 +176,8 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     score = SCORE_WORDS.get(gain.score, f"{gain.score} score")
     notes = [gain.note] if gain.note else []
     if found.method == "identity" and gain.low == gain.high == 0:
-        return ["No map was chosen: none lowers the score by more than its standard error.", *notes]
+        why = "No map was chosen: none lowers the score by more than its standard error."
+        return [why if found.compared else "Predictions stay as they are, so nothing is gained.", *notes]
     if not np.isfinite(gain.low):
         change = "lower" if gain.estimate >= 0 else "raise"
         estimate = f"it would {change} the {score} by about {number(abs(gain.estimate))}, without limits"

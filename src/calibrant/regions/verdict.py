@@ -294,6 +294,7 @@ def alpha_question(judged: PhrasedLines) -> list[str]:
     """Ask whether an error rate was given as level: coverage is far from the level and near 1 - level.
 
     >>> from types import SimpleNamespace as Curve
+    >>> from calibrant.regions.lines import Lines
     >>> given = Lines(Curve(nominal=np.array([0.1]), coverage=np.array([0.88])), None, None, 0.05, 0.05)
     >>> alpha_question((given, Phrase("intervals", "intervals", "", "")))
     ['Is 0.1 the error rate? Then pass level=0.9: these intervals cover 88 % of the outcomes.']
