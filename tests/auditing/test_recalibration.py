@@ -61,7 +61,7 @@ def test_the_sentence_is_made_from_the_claim(found):
     assert low > 0
     assert estimate == pytest.approx(claim.estimate, abs=6e-4)
     slope = next(line.value for line in section(found).measurements if line.name == "recalibrate.slope")
-    assert f"slope {slope:.2g}" in sentence
+    assert f"slope {slope:.2f}" in sentence
     assert not any("Consider recalibration" in text for text in found.verdict.sentences)
 
 
@@ -73,6 +73,7 @@ def test_calibrated_predictions_show_no_gain():
         text.startswith("No gain is shown from recalibrating by a logistic map with slope ")
         for text in result.verdict.sentences
     )
+    assert section(result).code == ""  # nothing to copy where nothing is gained
     assert not any("well calibrated" in text for text in result.verdict.sentences)
 
 
@@ -110,7 +111,7 @@ def test_class_vectors_have_a_lower_limit_of_their_error():
     least = float(re.search(r"at least ([\d.]+) \(99 %\)", sentence)[1])
     assert 0 < least <= error.low
     said = result.verdict.sentences
-    assert any(re.match(r"Recalibrating by temperature [12](\.\d)? would lower", text) for text in said)
+    assert any(re.match(r"Recalibrating by temperature [12]\.\d\d would lower", text) for text in said)
     values = {line.name: line.value for line in section(result).measurements}
     assert values["recalibrate.argmax"] == 0  # a temperature keeps the ranking
     assert values["recalibrate.temperature"] == pytest.approx(2.0, rel=0.2)
@@ -195,12 +196,16 @@ def measured(estimate, low, high):
 @pytest.mark.parametrize(
     ("numbers", "kind", "words"),
     [
-        ((0.034, 0.0281, 0.0399), "gain", "by temperature 2 would lower the log score by 0.034 (99 %: 0.028 to 0.040)"),
+        (
+            (0.034, 0.0281, 0.0399),
+            "gain",
+            "by temperature 2.00 would lower the log score by 0.034 (99 %: 0.028 to 0.040)",
+        ),
         ((0.0012, 0.00004, 0.0024), "gain", "(99 %: 0.00004 to 0.00240)"),
         (
             (-0.002, -0.006, 0.001),
             "limits",
-            "No gain is shown from recalibrating by temperature 2: −0.0020 in the log score (99 %: −0",
+            "by temperature 2.00: its estimate in the log score is −0.0020 (99 %: −0",
         ),
         ((-0.03, -0.05, -0.01), "harm", "with this many rows: it would raise the log score by 0.030 (99 %: 0.010"),
     ],
@@ -210,3 +215,18 @@ def test_words(numbers, kind, words):
     claims = gain_claims(found, CalibrationRows(None, "classes"))
     assert claims[0].kind == kind
     assert words in gain_words(claims, found, False)[0]
+
+
+def test_probabilities_of_the_other_outcome_are_not_recalibrated():
+    result = audited(CALIBRATED, 1 - P)
+    said = result.verdict.sentences
+    assert any(text.startswith("Are these probabilities of the other outcome?") for text in said)
+    assert any("turns the ranking round. Find out what" in text for text in said)
+    assert not any("would lower the log score" in text for text in said)
+    assert section(result).code == ""
+
+
+def test_no_map_is_advised_for_labels():
+    said = audited(CALIBRATED, (P > 0.5).astype(float)).verdict.sentences
+    assert any(text.startswith("Are these predicted labels?") for text in said)
+    assert not any("recalibra" in text for text in said)

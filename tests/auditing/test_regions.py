@@ -201,7 +201,7 @@ class TestVerdict:
         assert audit.verdict.status == "miscalibrated"
         assert "they are too narrow" in audit.verdict.headline
         assert [claim.kind for claim in audit.verdict.claims[1:4]] == ["below"] * 3
-        assert audit.verdict.sentences[0] == "3 of 3 levels are off by more than chance, all too narrow."
+        assert audit.verdict.sentences[0] == "3 of 3 levels are off by more than chance: all too narrow."
 
     def test_widths_that_do_not_follow_the_difficulty(self):
         # half the rows are hard; all intervals together cover 90 %, the narrow ones too much
@@ -297,8 +297,8 @@ class TestVerdict:
         y, predicted = hits(700, 1000)
         without, with_set = (cb.audit(y, predicted, calibration_size=m, resamples=19).verdict for m in (None, 500))
         assert without.status == with_set.status == "miscalibrated"
-        assert without.sentences[-1].startswith("Conformal prediction on held-out rows")
-        assert "Conformal prediction on held-out" not in " ".join(with_set.sentences)
+        assert without.sentences[-1].startswith("Conformal prediction (recalibrate)")
+        assert "Conformal prediction" not in " ".join(with_set.sentences)
 
     def test_the_test_of_groups_of_a_conformal_predictor(self):
         y, predicted = hits(860, 1000)
@@ -743,7 +743,7 @@ def test_a_shift_and_a_scale():
     assert narrow.headline.startswith("The central 90 % intervals cover")
     assert "they are too narrow" in narrow.headline
     assert not any("quantile (" in sentence for sentence in narrow.sentences)  # both tails are off: no shift
-    assert narrow.sentences[-1] == "Consider recalibration on held-out data."
+    assert narrow.sentences[-1].startswith("Consider recalibration (recalibrate)")
 
 
 def test_right_quantiles():

@@ -129,7 +129,7 @@ class TestRecalibrate:
         ]
         unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
         assert gain_lines(found, unsure) == [
-            "No gain is shown from this map: −0.00050 in the log score (95 %: −0.02000 to 0.00040)."
+            "No gain is shown from this map: its estimate in the log score is −0.00050 (95 %: −0.02000 to 0.00040)."
         ]
         without = dataclasses.replace(harm, low=-np.inf, high=np.inf, note="No limits: few.")
         assert gain_lines(found, without) == [
@@ -266,7 +266,7 @@ KINDS = {
         "0.8",
     ),
     "quantiles": ("--y", "z", "--quantile-cols", "q90,q10,q50"),
-    "draw-cols": ("--y", "z", "--draw-cols", "m?"),
+    "draw-cols": ("--y", "z", "--draw-cols", "m?", "--method", "location-scale"),
 }
 
 

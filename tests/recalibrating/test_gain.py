@@ -536,3 +536,13 @@ class TestAuto:
 
     def test_values_of_distributions_have_no_score(self, refusal):
         assert "pass pit" in refusal(recalibrate, None, CdfValues(np.linspace(0.01, 0.99, 60)))
+
+
+def test_a_calibrated_ensemble_of_few_members_gains_nothing():
+    """A map stretches draws about their own mean; the fair CRPS, made for independent draws, rewards too wide ones."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=1500)
+    y, draws = rng.normal(mean), Samples(rng.normal(mean[:, None], 1.0, (1500, 10)))
+    assert recalibration_gain(y, draws, method="location-scale", repeats=1).low <= 0
+    with pytest.warns(UserWarning, match="auto leaves predictions as they are"):
+        assert recalibrate(y, draws).method == "identity"

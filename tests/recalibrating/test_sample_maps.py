@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 from calibrant import Samples, crps
 from calibrant.errors import InputError
+from calibrant.recalibrating.gain import recalibration_gain
 from calibrant.recalibrating.recalibrate import recalibrate
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
@@ -21,11 +22,11 @@ def fit(y, draws, **options):
 
 
 def lowest_by_linear_programme(y, draws, w):
-    """Return the lowest mean fair CRPS over shifts and scales >= 0, by HiGHS."""
+    """Return the lowest mean CRPS over shifts and scales >= 0, by HiGHS."""
     n, M = draws.shape
     mean = draws.mean(axis=1)
     d, r, N = draws - mean[:, None], y - mean, n * M
-    g = np.sort(d, axis=1) @ (2 * np.arange(1, M + 1) - M - 1) / (M * (M - 1))
+    g = np.sort(d, axis=1) @ (2 * np.arange(1, M + 1) - M - 1) / M**2
     cost = np.r_[0, -(w @ g) / w.sum(), np.repeat(w, M) / (w.sum() * M)]
     line = np.c_[np.ones(N), d.ravel(), -np.eye(N)]
     other = np.c_[-np.ones(N), -d.ravel(), -np.eye(N)]
@@ -38,7 +39,7 @@ def lowest_by_linear_programme(y, draws, w):
 def test_reference_values():
     (case,) = (case for case in BOOK["cases"] if case["data"] == "E1")
     data, value = BOOK["data"]["E1"], case["value"]
-    found = fit(data["y"], data["draws"], score="crps")
+    found = fit(data["y"], data["draws"], score="fair-crps")
     assert found.objective == pytest.approx(value["objective"], rel=1e-12)
     for name, expected in value["parameters"].items():
         assert found.parameters[name] == pytest.approx(expected, rel=case["rtol"])
@@ -68,14 +69,12 @@ class TestOptimum:
             return
         found = fit(y, draws, weights=w)
         assert found.objective == pytest.approx(lowest, rel=1e-9, abs=1e-11)
-        assert found.objective == pytest.approx(
-            crps(y, found.apply(Samples(draws)), fair=True, weights=w), rel=1e-9, abs=1e-9
-        )
+        assert found.objective == pytest.approx(crps(y, found.apply(Samples(draws)), weights=w), rel=1e-9, abs=1e-9)
 
     def test_a_vertex_by_hand(self):
         # Outcomes ±1 and draws -2 to 2, whose half mean distance is 1: at s = 1 the mean distance from an outcome is
         # (3 + 2 + 1 + 0 + 1)/5 = 1.4.
-        found = fit([-1.0, 1.0], np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], (2, 1)))
+        found = fit([-1.0, 1.0], np.tile([-2.0, -1.0, 0.0, 1.0, 2.0], (2, 1)), score="fair-crps")
         assert found.parameters["scale"] == pytest.approx(1.0, rel=1e-12)
         assert found.parameters["shift"] == pytest.approx(0.0, abs=1e-12)
         assert found.objective == pytest.approx(0.4, rel=1e-12)
@@ -84,7 +83,7 @@ class TestOptimum:
         # Draws -1, -1, 1, 1 (half mean distance 2/3): the score of a row is max(|r|, s) - 2s/3 without a shift. With
         # four rows at |r| = 1 and two at 4 the mean is 4/3 for every s in [1, 4]; at s = 2.5 for every |a| <= 1.5.
         y = np.array([1.0, -1.0, 1.0, -1.0, 4.0, -4.0])
-        found = fit(y, np.tile([-1.0, -1.0, 1.0, 1.0], (6, 1)))
+        found = fit(y, np.tile([-1.0, -1.0, 1.0, 1.0], (6, 1)), score="fair-crps")
         assert found.objective == pytest.approx(4 / 3, rel=1e-12)
         assert found.parameters["scale"] == pytest.approx(2.5, rel=1e-9)
         assert found.parameters["shift"] == pytest.approx(0.0, abs=1e-9)
@@ -128,7 +127,21 @@ class TestOptimum:
         for a, s in ((0.0, 1e-4), (1e-4, 0.0), (0.0, -1e-4), (-1e-4, 0.0)):
             shifted = {"shift": found.parameters["shift"] + a, "scale": found.parameters["scale"] + s}
             moved = type(found)(found.kind, found.method, shifted, 5000, found.options).apply(Samples(draws))
-            assert crps(y, moved, fair=True, weights=w) > found.objective
+            assert crps(y, moved, weights=w) > found.objective
+
+
+@pytest.mark.parametrize("M", [2, 5, 20])
+@pytest.mark.parametrize("spread", [1.0, 1.5])
+def test_exchangeable_draws_stay_as_they_are(M, spread):
+    # Normal draws of variance 1 and outcomes of variance spread²: s² = (spread² + 1/M) / (1 + 1/M), from the
+    # derivatives √(2/π) s (1 - 1/M) / sd and (1 - 1/M)/√π of the two terms, sd² = 1/M + s²(1 - 1/M) + spread².
+    rng = np.random.default_rng(4)
+    centre = rng.normal(size=20_000)
+    draws = centre[:, None] + rng.normal(size=(20_000, M))
+    found = fit(rng.normal(centre, spread), draws)
+    assert found.parameters["scale"] == pytest.approx(np.sqrt((spread**2 + 1 / M) / (1 + 1 / M)), rel=0.03)
+    fair = fit(rng.normal(centre, spread), draws, score="fair-crps") if M > 2 else None
+    assert fair is None or fair.parameters["scale"] > found.parameters["scale"] * (1 + 0.5 / M)
 
 
 class TestVectors:
@@ -142,7 +155,7 @@ class TestVectors:
             assert both.parameters["scale"][j] == alone.parameters["scale"]
         after = both.apply(Samples(draws, names=["height", "mass"]))
         assert after.names == Samples(draws, names=["height", "mass"]).names
-        np.testing.assert_allclose(crps(y, after, fair=True).mean(), both.objective, rtol=1e-12)
+        np.testing.assert_allclose(crps(y, after).mean(), both.objective, rtol=1e-12)
         with pytest.raises(InputError, match=r"fitted on draws of shape \(n, M, 2\); got \(n, M\)"):
             both.apply(Samples(draws[:, :, 0]))
 
@@ -165,7 +178,11 @@ class TestRefusals:
         with pytest.raises(InputError, match="at least 2 draws per row; got 1"):
             fit(self.y, self.draws[:, :1])
         with pytest.raises(InputError, match="2 draws per row do not determine a scale"):
-            fit(self.y, self.draws[:, :2])
+            fit(self.y, self.draws[:, :2], score="fair-crps")
+        with pytest.raises(InputError, match="does not judge draws that a map stretched"):
+            recalibrate(self.y, Samples(self.draws), score="fair-crps")
+        with pytest.raises(InputError, match="does not judge draws that a map stretched"):
+            recalibration_gain(self.y, Samples(self.draws), method="location-scale", score="fair-crps")
         with pytest.raises(InputError, match="at least 2 rows; got 1"):
             fit(self.y[:1], self.draws[:1])
 

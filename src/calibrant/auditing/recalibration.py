@@ -128,6 +128,11 @@ def gain_claims(measured: Measured, data: CalibrationRows) -> tuple[Claim, ...]:
 def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: bool) -> list[str]:
     """Put what the map does into words."""
     claim, *errors = claims
+    if is_inverted(measured.found):
+        return [
+            f"Higher scores go with fewer events: {map_words(measured.found)} turns the ranking round. Find out what "
+            "the predictions are the probability of before you recalibrate them."
+        ]
     score = str(OPTIONS.score)
     said = gain_sentence(claim, score, f"recalibrating by {map_words(measured.found)}")
     if claim.kind == "limits" and miscalibrated:
@@ -135,13 +140,19 @@ def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: boo
     return [said, *(error_sentence(error, score) for error in errors)]
 
 
+def is_inverted(found: Recalibration) -> bool:
+    """Tell whether a map turns the ranking round, as that of 1 - p does."""
+    return found.method == "logistic" and float(found.parameters["slope"]) < 0
+
+
 def map_words(found: Recalibration) -> str:
     """Name a map with its parameters.
 
     >>> map_words(Recalibration("classes", "temperature", {"slope": 0.5882, "temperature": 1.7}, 100))
-    'temperature 1.7'
+    'temperature 1.70'
     """
-    values = {name: f"{value:.2g}".replace("-", "−") for name, value in found.parameters.items()}
+    values = {name: f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}" for name, value in found.parameters.items()}
+    values = {name: text.replace("-", "−") for name, text in values.items()}
     if found.method == "temperature":
         return f"temperature {values['temperature']}"
     return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
@@ -186,7 +197,7 @@ def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: S
         "Would a simple map of the probabilities lower the log score on new rows?",
         tuple(lines),
         (figure,),
-        code=CODE.format(method=METHOD[data.kind]),
+        code=CODE.format(method=METHOD[data.kind]) if claim.kind == "gain" and not is_inverted(found) else "",
     )
 
 

@@ -82,8 +82,8 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
 
 def _sized_verdict(found: sized.Covered, phrase: Phrase, size: PartKind, setting: Setting) -> Verdict:
     advice = (
-        f"Conformal prediction on held-out rows corrects the coverage; coverage alone does not make {phrase.things} "
-        "good."
+        "Conformal prediction (recalibrate), fitted on rows that did not train the model, corrects the coverage; "
+        f"coverage alone does not make {phrase.things} good."
         if setting.calibration_size is None
         else "Are the rows of the calibration set like these? Calibrate on rows that are, or by group."
     )

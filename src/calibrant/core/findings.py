@@ -232,7 +232,7 @@ def _parts_words(off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subj
     subjects = list(dict.fromkeys(claim.subject for claim in off))
     texts = [(subject.name, how[subject]) for subject in subjects[:NAMED]]
     named = "; ".join(f"{name}, {text}" if "(" in text else f"{name} ({text})" for name, text in texts)
-    more = f" and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
+    more = f"; and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
     return f"{_counted(off, noun, tested, '{are} off by more than chance')}{ending}: {named}{more}."
 
 

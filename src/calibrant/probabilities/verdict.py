@@ -33,10 +33,10 @@ from calibrant.errors import NotApplicableError
 from calibrant.probabilities.limits import critical
 from calibrant.probabilities.power import smallest_error
 
-ADVICE = "Consider recalibration on held-out data: isotonic, Platt or temperature scaling."
+ADVICE = "Consider recalibration (recalibrate), fitted on rows that did not train the model."
 ADVICE_CERTAIN = (
-    "Consider isotonic recalibration on held-out data. Platt and temperature scaling leave predictions of exactly 0 or "
-    "1 as they are."
+    "Consider isotonic recalibration (recalibrate, method isotonic or venn-abers), fitted on rows that did not train "
+    "the model. Logistic and temperature maps leave predictions of exactly 0 or 1 as they are."
 )
 INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
@@ -82,7 +82,9 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
     if main.kind == "miscalibrated":
         sentences += [NO_REGION] if found.tenths is not None and not regions else []
         score = found.summary.score
-        sentences.append(ADVICE_CERTAIN if ((score == 0) | (score == 1)).any() else ADVICE)
+        certain = (score == 0) | (score == 1)
+        if not certain.all():  # all are labels, which no map turns into probabilities
+            sentences.append(ADVICE_CERTAIN if certain.any() else ADVICE)
     return Verdict(
         main.kind,
         headline(main, found, scale, setting),

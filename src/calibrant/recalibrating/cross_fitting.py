@@ -54,8 +54,7 @@ def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
     assert options.score is not None
     entry = find(SCORES[data.kind][options.score])
     assert entry.row_scores is not None
-    given = {"fair": True} if data.kind == "samples" else {}
-    scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.parse(given)), dtype=np.float64)
+    scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.usual), dtype=np.float64)
     return scores if scores.ndim == 1 else scores.mean(axis=1)
 
 

@@ -215,4 +215,16 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
         )
     check_choice("score", options.score, *scores)
+    if method == "auto":
+        refuse_fair(options)
     return options
+
+
+def refuse_fair(options: FitOptions) -> None:
+    """Refuse the fair CRPS as a judge of maps: it rewards draws that are stretched too far about their own mean."""
+    if options.score == "fair-crps":
+        raise InputError(
+            "score='fair-crps' is made for independent draws and does not judge draws that a map stretched about their "
+            "mean: it would prefer too wide ones. Use score='crps'",
+            option="score",
+        )

@@ -34,7 +34,15 @@ from calibrant.recalibrating.cross_fitting import (
     scores_before,
     units_of,
 )
-from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, of_caller, read_calibration, read_parts
+from calibrant.recalibrating.fitting import (
+    CalibrationRows,
+    check_method,
+    fit,
+    of_caller,
+    read_calibration,
+    read_parts,
+    refuse_fair,
+)
 from calibrant.recalibrating.folds import Dealing, Numbers, read_dealing
 from calibrant.recalibrating.gain_limits import Units, gain_limits, refusal, unseen_misses
 from calibrant.recalibrating.mean_log_score import logit
@@ -387,6 +395,7 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
             "probabilities or distributions that they were made from"
         )
+    refuse_fair(options)
     stepped = method in STEPPED or (method == "one-vs-rest" and options.inner in STEPPED)
     if stepped and options.score == "log":
         name = f"method={method!r}" if method in STEPPED else f"inner={options.inner!r}"

@@ -71,7 +71,7 @@ def gain_sentence(claim: Claim, score: str, cause: str = "this map") -> str:
     low, high, size = _written(claim.low, claim.high, claim.estimate)
     if claim.kind == "gain":
         return f"{first} would lower the {words} by {size} ({level}: {low} to {high})."
-    return f"No gain is shown from {cause}: {size} in the {words} ({level}: {low} to {high})."
+    return f"No gain is shown from {cause}: its estimate in the {words} is {size} ({level}: {low} to {high})."
 
 
 def error_sentence(claim: Claim, score: str) -> str:

@@ -53,7 +53,7 @@ SCORES: Mapping[str, Mapping[str, str]] = {
     "classes": {"log": "log_score", "brier": "brier_score"},
     "intervals": {"interval": "interval_score"},
     "quantiles": {"quantile": "quantile_score"},
-    "samples": {"crps": "crps"},
+    "samples": {"crps": "crps", "fair-crps": "crps"},
     "distributions": {"log": "log_score", "crps": "crps"},
     "sets": {},
     "cdf": {},

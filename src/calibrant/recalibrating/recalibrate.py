@@ -96,7 +96,7 @@ def recalibrate(
 
     ``location-scale`` turns a predictive distribution of mean m into that of m + a + s (X - m), with `shift` a and
     `scale` s. For `Normal` and `Laplace` both minimise the mean log score or the mean CRPS, for mixtures of these the
-    mean CRPS, for `Samples` the mean fair CRPS, coordinate by coordinate. ``pit`` turns a distribution function F into
+    mean CRPS, for `Samples` too, coordinate by coordinate. ``pit`` turns a distribution function F into
     R(F), where R runs through the points (u_i, rank of u_i / (n + 1)) of the PITs u = F(y): for `CdfValues`, `Samples`
     and `Quantiles`. ``identity`` changes nothing.
 
@@ -113,7 +113,8 @@ def recalibrate(
         better than doing nothing by one standard error; it leaves predictions alone if none is.
     score
         What ``"auto"`` compares by and what ``location-scale`` minimises; by default the log score of probabilities
-        and distributions, the interval score, the quantile score, the CRPS of samples.
+        and distributions, the interval score, the quantile score, the CRPS of samples (or ``"fair-crps"``, which
+        makes small ensembles too wide).
     weights
         Weight of each row; a common factor does not matter, except with `smoothing`.
     groups

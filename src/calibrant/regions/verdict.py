@@ -22,7 +22,7 @@ from calibrant.regions.claims import (
 )
 from calibrant.regions.lines import Line, lines_of
 
-RECALIBRATE = "Consider recalibration on held-out data."
+RECALIBRATE = "Consider recalibration (recalibrate), fitted on rows that did not train the model."
 NO_TEST = "Weights are unequal, and coverage then has no exact test."
 
 
@@ -205,10 +205,12 @@ def _how_many(off: list[Claim], lines: Sequence[Claim], phrases: dict[str, Phras
     number = sum(claim.quantity == quantity for claim in lines)
     if len(mine) < 2:
         return []
-    low = [claim.kind == "below" for claim in mine]
+    low = sum(claim.kind == "below" for claim in mine)
+    high = len(mine) - low
     phrase = phrases[quantity]
-    which = f"all {phrase.too_low}" if all(low) else f"some {phrase.too_low}" if any(low) else f"all {phrase.too_high}"
-    return [f"{len(mine):,} of {number:,} levels are off by more than chance, {which}."]
+    sides = [(low, phrase.too_low), (high, phrase.too_high)]
+    which = ", ".join(f"{count:,} {side}" for count, side in sides) if low and high else f"all {sides[not low][1]}"
+    return [f"{len(mine):,} of {number:,} levels are off by more than chance: {which}."]
 
 
 def _shift(off: list[Claim], phrases: dict[str, Phrase], setting: Setting) -> list[str]:
