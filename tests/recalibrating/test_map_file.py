@@ -241,7 +241,7 @@ REFUSED = {
     "too few nested maps": (("each", "parameters", "maps"), [], ["parameters.maps", "2 entries"]),
     "a nested map of another kind": (("each", "parameters", "maps", 0, "kind"), "classes", ["maps[0].kind"]),
     "a nested map of another method": (("each", "options", "inner"), "table", ["maps[0].method", "table"]),
-    "a nested map that is none": (("each", "parameters", "maps", 0), 7, ["maps[0].kind"]),
+    "a nested value that is not a map": (("each", "parameters", "maps", 0), 7, ["maps[0].kind"]),
     "an unknown inner": (("each", "options", "inner"), "each", ["options.inner"]),
     "levels unlike": (("groups", "levels"), [0.8], ["parameters.groups[0].shift", "1 entries", "levels"]),
     "levels beyond 1": (("groups", "levels"), [0.8, 80], ["levels", "80"]),
