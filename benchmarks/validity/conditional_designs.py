@@ -104,10 +104,10 @@ LEVELS: dict[str, tuple[Draw, dict[int, int]]] = {
     "uniform null, categories, M = 9": (_with(_mixed, **UNIFORM), {400: 500}),
     "uniform null, weights by x": (_weighted, {300: 500}),
     "uniform null, weights, categories": (_weights(_mixed), {400: 2000}),
-    "trees, q = 3": (_with(_plain(3), **TREES), {200: 500, 800: 400}),
-    "trees, categories, M = 9": (_with(_mixed, **TREES), {400: 500}),
+    "trees, q = 3": (_with(_plain(3), **TREES), {200: 500, 800: 2000}),
+    "trees, categories, M = 9": (_with(_mixed, **TREES), {400: 2000}),
     "trees, D = 3, q = 3": (_with(_plain(3, D=3), **TREES), {300: 300}),
-    "trees, weights": (_weights(_with(_plain(3), **TREES)), {300: 500}),
+    "trees, weights": (_weights(_with(_plain(3), **TREES)), {300: 2000}),
 }
 """Designs, and numbers of data sets by numbers of rows."""
 

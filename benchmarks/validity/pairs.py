@@ -23,7 +23,7 @@ import calibrant as cb
 from calibrant.ranking.rank_checks import PAIRS
 
 PROCEDURE = "pairs"
-NULL_SETS, WRONG_SETS, QUICK_SETS = 400, 100, 2
+NULL_SETS, WRONG_SETS, QUICK_SETS = 2000, 100, 2
 PART = 20  # data sets that are lost when a run is interrupted
 LEVELS = {0.05: 0.065, 0.01: 0.016}  # of the test, and the share of rejections up to which it passes
 NOISE = 2.6  # standard errors

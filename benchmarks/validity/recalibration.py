@@ -30,7 +30,7 @@ from calibrant.errors import CalibrantError
 from calibrant.inputs.arrays import kept_mask
 from calibrant.recalibrating.fitting import check_method, read_calibration
 from calibrant.recalibrating.folds import read_dealing
-from calibrant.recalibrating.gain import Measured, Plan, measured_gain
+from calibrant.recalibrating.gain import GainAndMap, Plan, measured_gain
 from calibrant.recalibrating.method import FitOptions
 
 LEVEL, LEAST = 0.95, 0.93
@@ -39,6 +39,7 @@ ISSUED = 0.5  # share of sets from which on coverage is judged; below it, issued
 SETS, AGAIN, PART = 100, 4, 50
 ROUNDING = 1e-12
 ONLY = " | "  # between the design of a cell and the methods that are measured again
+DEPENDENCE = ("clusters in time", "clusters", "time", "weights")  # how a procedure ends whose rows are not alike
 Methods = tuple[tuple[str, str], ...]
 BINARY: Methods = (
     ("temperature", "log"),
@@ -53,6 +54,7 @@ METHODS: dict[str, Methods] = {
     "own designs": BINARY,
     "clusters": BINARY,
     "time": (("temperature", "log"), ("logistic", "log"), ("logistic", "brier")),
+    "clusters in time": (("temperature", "log"), ("logistic", "log"), ("logistic", "brier")),
     "weights": (("temperature", "log"), ("logistic", "log"), ("isotonic", "brier")),
     "auto": (("auto", "log"), ("auto", "brier")),
     "auto, time": (("auto", "log"),),
@@ -75,6 +77,7 @@ def plan(*, quick: bool) -> list[Cell]:
 
     both = ("calibrated", "slope 0.6")
     add("time", ("uniform", "bimodal"), (500, 2000), both, 4 * SETS)
+    add("clusters in time", ("uniform", "bimodal"), (1000, 3000), both, 4 * SETS)
     in_time, cells = in_parts(cells, PART), []
     add("clusters", ("uniform", "bimodal"), (1000, 3000), both)
     add("weights", ("uniform", "rare"), (500, 2000), both)
@@ -85,7 +88,7 @@ def plan(*, quick: bool) -> list[Cell]:
     add("classes", ("3 classes",), (200, 1000), VECTORS)
     add("one probability per row", (*SCORES, *HARD_SCORES), (500,), both)
     add("auto, classes", ("3 classes",), (500,), ("calibrated", "slope 0.56", "one class"))
-    add("one probability per row", ("uniform", "rare", "rare events"), (100, 3000), both)
+    add("one probability per row", (*SCORES, *HARD_SCORES), (100, 3000), both)
     add("one probability per row", ("uniform",), (500,), ("slope 0.9", "shift 0.7", "wave"))
     add("classes", ("10 classes",), (1000,), ("calibrated", "slope 0.56"))
     add("auto", ("uniform", "bimodal"), (300, 1000), both)
@@ -104,7 +107,7 @@ def design_of(procedure: str, design: str, truth: str) -> Any:
         return Vectors(int(design.split(maxsplit=1)[0]), **VECTORS[truth])
     if procedure in ("intervals", "quantiles", "normal", "samples"):
         return Numbers(procedure, **NUMBERS[truth])
-    dependence = next((word for word in ("clusters", "time", "weights") if procedure.endswith(word)), "")
+    dependence = next((word for word in DEPENDENCE if procedure.endswith(word)), "")
     return events(design, truth, dependence)
 
 
@@ -123,7 +126,7 @@ def measure(cell: Cell) -> Counts:
             gain = found.gain
             if not math.isfinite(gain.low):
                 continue
-            true = design.gain(found.found, options)
+            true = design.gain(found.fitted_map, options)
             total.update(
                 {
                     f"{method}, {score}: issued": 1,
@@ -137,7 +140,7 @@ def measure(cell: Cell) -> Counts:
     return dict(total)
 
 
-def measured(drawn: Any, method: str, score: str, clip: float | None) -> tuple[Measured, FitOptions]:
+def measured(drawn: Any, method: str, score: str, clip: float | None) -> tuple[GainAndMap, FitOptions]:
     """Return the gain and the map that was fitted on all rows."""
     given = dict(drawn.options)
     data = read_calibration(drawn.y, drawn.prediction, weights=given.get("weights"))

@@ -30,6 +30,7 @@ NEW_SCORES, NEW_VECTORS, NEW_ROWS, NEW_ENSEMBLES = 10_000, 10_000, 60_000, 20_00
 SHARED = 0.3  # correlation of the outcomes of one cluster
 MEMORY = 0.8  # of the outcomes of neighbouring rows
 CLUSTER = 10  # rows
+RETURN = 100  # rows over which the rows of a cluster in time are spread
 
 
 class Drawn(NamedTuple):
@@ -44,8 +45,9 @@ class Drawn(NamedTuple):
 class Events:
     """Probabilities of an event.
 
-    `dependence` is "clusters" of rows that share a score and whose outcomes have a common cause, "time" for outcomes
-    with a memory, "weights" that are lognormal, or nothing.
+    `dependence` is "clusters" of rows that share a score and whose outcomes have a common cause, "clusters in time"
+    that return a few times over the next rows, "time" for outcomes with a memory, "weights" that are lognormal, or
+    nothing.
     """
 
     scores: Callable[[Rng, int], FloatArray]
@@ -55,13 +57,17 @@ class Events:
 
     def draw(self, rng: Rng, n: int) -> Drawn:
         """Draw rows."""
-        if self.dependence == "clusters":
+        if self.dependence.startswith("clusters"):
             cluster = np.arange(n) // CLUSTER
-            number = int(cluster[-1]) + 1
+            if self.dependence == "clusters in time":
+                cluster = cluster[np.argsort(np.arange(n) + RETURN * rng.random(n))]
+            number = int(cluster.max()) + 1
             p = self.scores(rng, number)[cluster]
             common = rng.normal(size=number)[cluster]
             z = np.sqrt(SHARED) * common + np.sqrt(1 - SHARED) * rng.normal(size=n)
-            return Drawn((ndtr(z) < self.truth(p)).astype(int), p, {"clusters": cluster})
+            y = (ndtr(z) < self.truth(p)).astype(int)
+            in_time = {"time": np.arange(n)} if self.dependence == "clusters in time" else {}
+            return Drawn(y, p, {"clusters": cluster, **in_time})
         p = self.scores(rng, n)
         if self.dependence == "time":
             z = np.empty(n)

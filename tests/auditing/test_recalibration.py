@@ -13,7 +13,7 @@ from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import CrossFitted
 from calibrant.recalibrating.fitting import CalibrationRows
-from calibrant.recalibrating.gain import Measured, RecalibrationGain
+from calibrant.recalibrating.gain import GainAndMap, RecalibrationGain
 from calibrant.recalibrating.recalibration import Recalibration
 
 RNG = np.random.default_rng(3)
@@ -190,7 +190,7 @@ def measured(estimate, low, high):
         0.6, 0.6 - estimate, estimate, low, high, 0.99, 0.1, 0.0, np.zeros(0), "temperature", "log", 500, ("x",), ""
     )
     fitted = Recalibration("classes", "temperature", {"slope": 0.5, "temperature": 2.0}, 500)
-    return Measured(gain, fitted, CrossFitted(np.zeros(0)))
+    return GainAndMap(gain, fitted, CrossFitted(np.zeros(0)))
 
 
 @pytest.mark.parametrize(

@@ -273,3 +273,10 @@ class TestRefusals:
     def test_distances_beyond_float64(self):
         with pytest.raises(InputError, match="must be finite; row 1 is inf"):
             recalibrate([0.0, 1.7e308], Normal([0.0, -1.7e308], 1.0), method="location-scale")
+
+
+def test_the_certificate_of_very_different_spreads():
+    rng = np.random.default_rng(0)
+    std = rng.lognormal(0, 8, 500)
+    y = std * rng.normal(size=500)
+    assert recalibrate(y, Normal(np.zeros(500), std), method="location-scale").gradient <= 1e-10

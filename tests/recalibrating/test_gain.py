@@ -384,6 +384,18 @@ class TestSummaries:
         assert "venn-abers counts rows" in message
 
 
+def test_what_clip_alone_costs_is_said():
+    rng = np.random.default_rng(0)
+    p = expit(rng.normal(0, 3, 2000))
+    y = (rng.uniform(size=2000) < p).astype(int)
+    found = recalibration_gain(y, p, method="temperature", clip=0.1)
+    assert found.low > 0  # although the predictions are calibrated
+    given, clipped = (-np.log(np.where(y == 1, q, 1 - q)).mean() for q in (p, np.clip(p, 0.1, 0.9)))
+    assert found.before == pytest.approx(clipped)
+    assert f"clip= alone raises the mean score from {given:.4f} to {clipped:.4f}" in found.note
+    assert "clip" not in recalibration_gain(y, p, method="temperature", clip=1e-9).note
+
+
 class TestRefusals:
     def test_isotonic_with_the_log_score(self, refusal):
         y, p = simulated(60)
@@ -392,6 +404,14 @@ class TestRefusals:
             assert "venn-abers" in message
             assert "score='brier'" in message
             assert math.isfinite(recalibration_gain(y, p, method=method, score="brier").estimate)
+
+    def test_classes_times_clip(self, refusal):
+        rng = np.random.default_rng(0)
+        P = rng.dirichlet(np.ones(12), 300)
+        y = (P.cumsum(axis=1) < rng.uniform(size=(300, 1))).sum(axis=1)
+        for score in ("log", "brier"):  # (1 - Kc)P + c would be negative
+            message = refusal(recalibration_gain, y, P, method="one-vs-rest", clip=0.09, score=score)
+            assert "clip times the number of classes must be below 1" in message
 
     def test_an_event_at_0(self, refusal):
         y, p = simulated(60)
@@ -409,6 +429,15 @@ class TestRefusals:
         p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
         found = recalibration_gain(y, p, method="temperature", weights=np.where(np.arange(600) < 3, 0.0, 1.0))
         assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
+
+    def test_infinite_scores_of_intervals(self, refusal):
+        y, lower = np.random.default_rng(0).normal(size=60), np.full(60, -1.0)
+        lower[40] = -np.inf
+        weights = np.repeat([0.0, 1.0], [10, 50])
+        for verb in (recalibrate, recalibration_gain):
+            message = refusal(verb, y, Intervals(lower, np.ones(60), 0.8), weights=weights, error=NotApplicableError)
+            assert "the score of row 40 as predicted is infinite" in message
+            assert "clip=" not in message  # which intervals do not have
 
     def test_more_than_half_of_the_folds(self, refusal):
         y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)

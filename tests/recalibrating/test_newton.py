@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, minimise
+from calibrant.recalibrating.newton import MAX_GRADIENT, Local, NoOptimumError, minimise
 
 
 def quartic(x):
@@ -16,7 +16,7 @@ def test_optimum():
     found = minimise(quartic, np.array([30.0, 40.0]))
     np.testing.assert_allclose(found.point, [1, -3], rtol=1e-9)
     assert found.value == pytest.approx(0, abs=1e-18)
-    assert found.gradient <= GRADIENT
+    assert found.gradient <= MAX_GRADIENT
 
 
 def test_a_start_at_the_optimum_costs_one_evaluation():

@@ -24,7 +24,7 @@ from calibrant.probabilities.verdict import ADVICE
 from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Numbers
-from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, Measured, Plan, measured_gain
+from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, GainAndMap, Plan, measured_gain
 from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, error_sentence, gain_claim, gain_sentence
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
@@ -76,7 +76,8 @@ def rows_of(summary: Ordered) -> Binary:
 def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tuple[CalibrationRows, Numbers | None]:
     """Return the rows on which a map is measured, and their clusters: all, or a random sample of whole clusters.
 
-    Rows are sorted, so the folds, and the result, do not depend on the order in which they came.
+    Rows are sorted, so the folds, and the result, do not depend on the order in which all of them came. Which rows are
+    in a sample does depend on it.
     """
     columns = 1 if isinstance(rows, Binary) else rows.K
     most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
@@ -102,7 +103,7 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
     return data, np.unique(clusters[chosen[order]], return_inverse=True)[1].astype(np.intp)
 
 
-def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) -> Measured:
+def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) -> GainAndMap:
     """Measure the gain of the audit's map; refuse too few rows."""
     rarer = data.n
     if data.kind == "binary":
@@ -119,22 +120,22 @@ def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) 
     return measured_gain(data, OPTIONS, plan, recalibrated=True)
 
 
-def gain_claims(measured: Measured, data: CalibrationRows) -> tuple[Claim, ...]:
+def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...]:
     """Return the claim on the gain, and for class vectors the lower limit of the calibration error that follows."""
     claim = gain_claim(measured.gain)
     return (claim,) if data.kind == "binary" or claim.kind != "gain" else (claim, error_claim(claim))
 
 
-def gain_words(claims: tuple[Claim, ...], measured: Measured, miscalibrated: bool) -> list[str]:
+def gain_words(claims: tuple[Claim, ...], measured: GainAndMap, miscalibrated: bool) -> list[str]:
     """Put what the map does into words."""
     claim, *errors = claims
-    if is_inverted(measured.found):
+    if is_inverted(measured.fitted_map):
         return [
-            f"Higher scores go with fewer events: {map_words(measured.found)} turns the ranking round. Find out what "
-            "the predictions are the probability of before you recalibrate them."
+            f"Higher scores go with fewer events: {map_words(measured.fitted_map)} turns the ranking round. Find out "
+            "what the predictions are the probability of before you recalibrate them."
         ]
     score = str(OPTIONS.score)
-    said = gain_sentence(claim, score, f"recalibrating by {map_words(measured.found)}")
+    said = gain_sentence(claim, score, f"recalibrating by {map_words(measured.fitted_map)}")
     if claim.kind == "limits" and miscalibrated:
         said += " Another map may gain: see recalibration_gain."
     return [said, *(error_sentence(error, score) for error in errors)]
@@ -154,12 +155,13 @@ def map_words(found: Recalibration) -> str:
     values = {name: f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}" for name, value in found.parameters.items()}
     values = {name: text.replace("-", "−") for name, text in values.items()}
     if found.method == "temperature":
-        return f"temperature {values['temperature']}"
+        infinite = np.isinf(found.parameters["temperature"])
+        return "an infinite temperature" if infinite else f"temperature {values['temperature']}"
     return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
 
 
-def _section(measured: Measured, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
-    gain, found = measured.gain, measured.found
+def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
+    gain, found = measured.gain, measured.fitted_map
     limits = None if claim.level is None else (claim.low, claim.high)
     interval = "" if limits is None else f", {confidence_words(gain.level)} interval"
     fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"

@@ -104,8 +104,11 @@ class Work:
 
     def _checked(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return rows in which every column has what a prediction must have."""
+        import polars as pl
+
+        found = {column.name: column for column in frame.get_columns()}
         for name, role in self.roles.items():
-            column = frame.get_column(name)
+            column = found[name]
             if column.null_count():
                 raise InputError(
                     "column {name} of {file} has no value in {row}. Repair such rows, or leave them out before",
@@ -114,8 +117,8 @@ class Work:
                     row=int(column.is_null().arg_max() or 0),
                 )
             values = Values(name, column.alias("cells"), self.table.path, is_csv=self.table.format == "csv")
-            frame = frame.with_columns(values.checked(role).alias(name))
-        return frame
+            found[name] = values.checked(role).alias(name)
+        return pl.DataFrame(list(found.values()))
 
     def find_row(self) -> None:
         """Raise the error that some rows cause, with their place in the file."""

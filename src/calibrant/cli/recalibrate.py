@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from calibrant.cli.options import NAMING, FitRequest
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
 from calibrant.core.words import number
 from calibrant.errors import CalibrantError, InputError, shown
+from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.where import number as read_number
-from calibrant.inputs.columns import FromColumns
+from calibrant.inputs.columns import Batch, FromColumns
 from calibrant.inputs.probabilities import normalised
 from calibrant.recalibrating.methods import SCORES
 
@@ -45,11 +46,17 @@ def run(files: Sequence[Path], request: FitRequest, *, output: Path | None) -> N
     emit("\n".join(lines))
 
 
+class FitArguments(NamedTuple):
+    """Arguments of `recalibrate` and `recalibration_gain`: `dealing` has those that deal rows to folds."""
+
+    y: Any
+    prediction: Any
+    options: dict[str, Any]
+    dealing: dict[str, Any]
+
+
 def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, RecalibrationGain | None]:
     """Read what the request names, fit a map, and measure its gain where that is possible."""
-    from calibrant.recalibrating.gain import recalibration_gain
-    from calibrant.recalibrating.recalibrate import recalibrate
-
     for file in files:
         refuse_results(file, request.format, "predictions")
     columns, scan = scan_of(files, request)
@@ -57,7 +64,21 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
         scan = replace(scan, columns=replace(scan.columns, groups=tuple(labels)))
-    with doing(f"reading {files[0]}"):
+    reading, rows, batch = _read(scan)
+    arguments = _arguments(rows, batch, columns, request)
+    try:
+        arguments = arguments._replace(y=reshaped(batch.y, columns.y, batch.prediction))
+        found = _fit(arguments)
+    except InputError as problem:
+        raise within_files(problem, files, reading, columns) from problem
+    measurable = not request.no_gain and SCORES[columns.kind]
+    gain = _gain(arguments, request) if measurable else None
+    return replace(found, columns=_named_columns(columns, scan)), gain
+
+
+def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
+    """Return how the files are read, all of their rows, and outcomes and predictions among them."""
+    with doing(f"reading {scan.files[0].path}"):
         reading = scan.reading()
         if reading.likely_rows() > MAX_ROWS_AT_ONCE:
             raise InputError(
@@ -65,9 +86,12 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
                 "far fewer: take a part of them with --where"
             )
         rows = reading.whole()
-        batch = scan.columns.batch(rows)
-    beside = batch.groups or {}
-    prediction = normalised(batch.prediction) if request.normalise else batch.prediction
+        return reading, rows, scan.columns.batch(rows)
+
+
+def _arguments(rows: Any, batch: Batch, columns: Columns, request: FitRequest) -> FitArguments:
+    """Return the arguments that rows and options of the command line make."""
+    labels = batch.groups or {}
     options: dict[str, Any] = {
         "method": request.method or "auto",
         "score": request.score,
@@ -76,33 +100,44 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
         "clip": request.clip,
         "inner": request.inner or "logistic",
         "weights": batch.weights,
-        "groups": beside[columns.by[0]] if columns.by else None,
+        "groups": labels[columns.by[0]] if columns.by else None,
         **outcome_labels(cells(rows, columns.y[0]), columns, request),
     }
     dealing = {
         "folds": request.folds or 5,
         "clusters": clusters_of(rows, batch, columns),
-        "time": None if request.time is None else beside[request.time],
+        "time": None if request.time is None else labels[request.time],
         "rng": request.measured["rng"],
     }
+    prediction = normalised(batch.prediction) if request.normalise else batch.prediction
+    return FitArguments(batch.y, prediction, options, dealing)
+
+
+def _fit(arguments: FitArguments) -> Recalibration:
+    """Fit the map and tell its warnings."""
+    from calibrant.recalibrating.recalibrate import recalibrate
+
+    y, prediction, options, dealing = arguments
+    with doing("fitting"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the map has them too
+        found = recalibrate(y, prediction, **options, **(dealing if options["method"] == "auto" else {}))
+    for sentence in found.warnings:
+        tell(sentence)
+    return found
+
+
+def _gain(arguments: FitArguments, request: FitRequest) -> RecalibrationGain | None:
+    """Measure the gain; tell why where it cannot be measured, and return None."""
+    from calibrant.recalibrating.gain import recalibration_gain
+
+    y, prediction, options, dealing = arguments
     try:
-        y = reshaped(batch.y, columns.y, batch.prediction)
-        with doing("fitting"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the map has them too
-            found = recalibrate(y, prediction, **options, **(dealing if options["method"] == "auto" else {}))
-        for sentence in found.warnings:
-            tell(sentence)
-    except InputError as problem:
-        raise within_files(problem, files, reading, columns) from problem
-    gain = None
-    if not request.no_gain and SCORES[columns.kind]:
-        try:
-            with doing("measuring the gain"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                gain = recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing)
-        except CalibrantError as problem:
-            tell(f"the gain on other rows cannot be measured: {problem}")
-    return replace(found, columns=_named_columns(columns, scan)), gain
+        with doing("measuring the gain"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing)
+    except CalibrantError as problem:
+        tell(f"the gain on other rows cannot be measured: {problem}")
+        return None
 
 
 def _check_groups(columns: Columns) -> None:

@@ -80,7 +80,7 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
             ]
             written += frame.height
             count(frame.height)
-            return frame.with_columns(new)
+            return _with_columns(frame, new)
 
         streamed = rows.map_batches(changed, schema={**schema, **change.added}, streamable=True)
         try:
@@ -93,6 +93,17 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
                     raise CalibrantError(f"cannot write {target}: {words}") from problem
             raise table.refusal(problem) from problem
     return written
+
+
+def _with_columns(frame: pl.DataFrame, new: list[pl.Series]) -> pl.DataFrame:
+    """Return the frame with columns replaced or added at the end.
+
+    `with_columns` of polars would wait for its threads, which read and write meanwhile.
+    """
+    import polars as pl
+
+    columns = {column.name: column for column in (*frame.get_columns(), *new)}
+    return pl.DataFrame(list(columns.values()))
 
 
 def _checked_schema(table: TableFile, rows: pl.LazyFrame, change: Change, target: Path) -> dict[str, pl.DataType]:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from calibrant.core.dispatch import chunks, on_threads
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where, take_weights
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Classes
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.mean_log_score import MIN_SAMPLE_STEP
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 from calibrant.recalibrating.newton import Local, NoOptimumError, Objective, Optimum, minimise
 from calibrant.recalibrating.smooth_maps import TEMPERATURE as BINARY_TEMPERATURE
 
@@ -79,7 +79,7 @@ class LogRows:
     def sample(self) -> LogRows | None:
         """Return every m-th row of many, None of few."""
         step = self.y.size // SAMPLE_ROWS
-        if step < 4:
+        if step < MIN_SAMPLE_STEP:
             return None
         some = np.arange(0, self.y.size, step)
         positive = None if self.positive is None else self.positive[some]
@@ -244,6 +244,7 @@ def softmax_method(
     parameters: dict[str, Parameter],
     uses: tuple[str, ...],
     count: Callable[[int], int],
+    compared: RowsCompared | None = None,
 ) -> Method:
     """Return the method whose map is softmax(η); rows are mapped by blocks."""
 
@@ -263,7 +264,7 @@ def softmax_method(
             found[part] = np.log(np.exp(eta).sum(axis=1)) - of_outcome
         return found
 
-    return Method(fit, apply, parameters, uses, count, log_scores)
+    return Method(fit, apply, parameters, uses, count, log_scores, compared=compared)
 
 
 def _logits(logits: Logits, m: Parameters, P: NDArray[Any], part: slice, options: FitOptions) -> FloatArray:
@@ -283,6 +284,7 @@ def _logits(logits: Logits, m: Parameters, P: NDArray[Any], part: slice, options
 TEMPERATURE = replace(
     softmax_method(fit_temperature, logits_of_temperature, dict(BINARY_TEMPERATURE.parameters), ("clip",), lambda K: 1),
     check=BINARY_TEMPERATURE.check,
+    compared=RowsCompared(),
 )
 
 
@@ -294,13 +296,8 @@ def fit_one_vs_rest(rows: Classes, options: FitOptions) -> Fit:
     from calibrant.recalibrating.methods import METHODS
     from calibrant.recalibrating.recalibration import Recalibration
 
-    known = METHODS["binary"]
-    check_choice("inner", options.inner, *known)
-    rule = known[options.inner]
+    rule = METHODS["binary"][options.inner]
     inner = FitOptions(options.score, options.smoothing, None, options.clip)
-    for name in inner.given:
-        if name not in rule.uses:
-            raise InputError(f"inner={options.inner!r} does not use {name}=", option=name)
     maps, said = [], []
     for k in range(rows.K):
         try:

@@ -15,31 +15,32 @@ from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import SetRows
+from calibrant.recalibrating.class_maps import mixed
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Fold, Numbers
 from calibrant.recalibrating.gain_limits import Units
+from calibrant.recalibrating.mean_log_score import clipped
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
+from calibrant.recalibrating.region_maps import places_of_outcomes
 
-IDENTITY = "identity"
+IDENTITY_NAME = "identity"
 
 
 def scores_before(data: CalibrationRows, options: FitOptions) -> FloatArray:
     """Return the score of each row as it was predicted; probabilities are limited by clip= first, as in the map."""
-    c = options.clip
     if data.kind == "sets":
         return _place_scores(data.rows, np.arange(data.columns))
-    if c is None:
+    if options.clip is None:
         return _row_scores(data, options)
-    P = data.prediction
-    mixed = np.clip(P, c, 1 - c) if data.kind == "binary" else (1 - P.shape[1] * c) * P + c
-    return _row_scores(data.predicting(mixed), options)
+    limited = clipped if data.kind == "binary" else mixed
+    return _row_scores(data.predicting(limited(data.prediction, options)), options)
 
 
 def scores_after(found: Recalibration, data: CalibrationRows, options: FitOptions) -> FloatArray:
     """Return the score of each row after the map; log scores of smooth maps do not pass through rounded values."""
-    if found.method == IDENTITY:
+    if found.method == IDENTITY_NAME:
         return scores_before(data, options)
     parameters = found.of_rows(data.group)
     if data.kind == "sets":
@@ -68,10 +69,8 @@ def _place_scores(rows: SetRows, column: NDArray[np.intp]) -> FloatArray:
     if levels is None:
         raise InputError("sets without a nominal level cannot be recalibrated; pass Sets(mask, level)")
     order = np.argsort(levels)
-    hits = rows.covered[:, order]
-    place = np.where(hits.any(axis=1), hits.argmax(axis=1), levels.size)
     stated = np.append(np.argsort(order), levels.size)[column]
-    apart = place[:, None] - stated
+    apart = places_of_outcomes(rows, order)[:, None] - stated
     return np.asarray(np.maximum(levels * apart, (levels - 1) * apart).mean(axis=1))
 
 
@@ -136,7 +135,7 @@ def cross_fit(
             fitted_map = fitted(data.take(fold.train), fold.train)
         except CalibrantError as refused:
             found.refusals.append(refused)
-            found.chosen.append(IDENTITY)
+            found.chosen.append(IDENTITY_NAME)
             found.gain[fold.test] = 0.0
             continue
         found.chosen.append(fitted_map.method)
@@ -166,16 +165,24 @@ def _rounded(found: Recalibration, data: CalibrationRows) -> int:
     return int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
 
 
-def check_finite(scores: FloatArray, what: str, rows: Any = None) -> None:
-    """Refuse infinite scores: their mean is infinite, whatever the other rows are."""
+def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: Numbers | None = None) -> None:
+    """Refuse infinite scores: their mean is infinite, whatever the other rows are.
+
+    `numbers` are those of the scored rows among the caller's; by default as far as the rows themselves know them.
+    """
     infinite = ~np.isfinite(scores)
-    if infinite.any():
-        row = int(np.argmax(infinite))
-        raise NotApplicableError(
-            f"the score of {{row}} {what} is infinite, so no gain can be measured. Limit probabilities with clip=, "
-            "choose another score or method, or pass more rows",
-            row=row if rows is None else int(rows[row]),
-        )
+    if not infinite.any():
+        return
+    row, kept = int(np.argmax(infinite)), getattr(data.rows, "keep", None)
+    if numbers is None and kept is not None:
+        numbers = np.flatnonzero(kept)
+    of_probabilities = data.kind in ("binary", "classes")
+    remedy = "Limit probabilities with clip=, choose another score or" if of_probabilities else "Choose another"
+    raise NotApplicableError(
+        f"the score of {{row}} {what} is infinite, so no gain can be measured. {remedy} method, or pass more rows"
+        f"{'' if of_probabilities else ' with finite predictions'}",
+        row=row if numbers is None else int(numbers[row]),
+    )
 
 
 def units_of(data: CalibrationRows, dealing: Dealing, rows: Numbers | slice = slice(None)) -> Units:

@@ -20,12 +20,12 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, LocationScale, Normal
 from calibrant.inputs.rows import DistributionRows
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
 from calibrant.scores.crps import between
 
 EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
-SAMPLE = 20_000  # values from which the place of a median is guessed
+MEDIAN_SAMPLE = 20_000  # values from which the place of a median is guessed
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 ELSEWHERE = (
     "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
@@ -85,9 +85,7 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
             "the mean log score of a Mixture is not convex in shift and scale, so a minimum that is found may not be "
             "the lowest. Use score='crps'"
         )
-    if rows.n < 2:
-        raise NotApplicableError("location-scale has 2 parameters and needs at least 2 rows; got 1. Pass more rows")
-    share = rows.w / rows.w.sum()
+    share = row_shares(rows)
     spread = _standard_deviation(parts)
     unit = float(share @ spread)  # the fit is done without units
     with np.errstate(over="ignore"):
@@ -114,6 +112,13 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
 
 
+def row_shares(rows: DistributionRows) -> FloatArray:
+    """Return the share of each row in a mean; refuse a single row, which does not determine shift and scale."""
+    if rows.n < 2:
+        raise NotApplicableError("location-scale has 2 parameters and needs at least 2 rows; got 1. Pass more rows")
+    return np.asarray(rows.w / rows.w.sum())
+
+
 def _standard_deviation(parts: list[Part]) -> FloatArray:
     largest = max(float(np.maximum(np.abs(part.offset), part.spread).max()) for part in parts)  # squares stay finite
     variance = np.zeros(len(parts[0].weight))
@@ -124,13 +129,18 @@ def _standard_deviation(parts: list[Part]) -> FloatArray:
 
 
 def _normal_by_log(share: FloatArray, r: FloatArray, sigma: FloatArray) -> tuple[float, float, float, float | None]:
-    """Return the shift a = Σ w r/σ² / Σ w/σ², the scale s² = Σ w (r - a)²/σ² / W, the mean log score, its gradient."""
+    """Return the shift a = Σ w r/σ² / Σ w/σ², the scale s² = Σ w (r - a)²/σ² / W, the mean log score, its gradient.
+
+    The gradient is that of shifts in units of (mean of 1/σ²)^(-½). In units of the mean of σ it would show nothing but
+    rounding where some σ are very small.
+    """
     precision = share * (sigma.min() / sigma) ** 2
     a = float(precision @ r / precision.sum())
     z = (r - a) / sigma
     largest = float(np.abs(z).max())
     s = largest * math.sqrt(float(share @ (z / largest) ** 2))
-    slope = max(abs(float(share @ (z / s / sigma))) / s, abs(1 - float(share @ (z / s) ** 2)) / s)
+    unit = float(sigma.min()) / math.sqrt(float(precision.sum()))  # the mean precision is 1/unit²
+    slope = max(abs(float(share @ (z / s * (unit / sigma)))) / s, abs(1 - float(share @ (z / s) ** 2)) / s)
     return a, s, HALF_LOG_TWO_PI + math.log(s) + float(share @ np.log(sigma)) + 0.5, slope
 
 
@@ -153,7 +163,7 @@ def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]
     total = float(weights.sum())
     half, rounding = total / 2, 1e-13 * total
     below = 0.0
-    if values.size > SAMPLE:  # sort only values near the middle, if these are enough
+    if values.size > MEDIAN_SAMPLE:  # sort only values near the middle, if these are enough
         near, lighter = _near_middle(values, weights)
         if lighter < half - rounding and half + rounding < lighter + float(weights[near].sum()):
             values, weights, below = values[near], weights[near], lighter
@@ -166,7 +176,7 @@ def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]
 
 def _near_middle(values: FloatArray, weights: FloatArray) -> tuple[NDArray[np.bool_], float]:
     """Return which values lie where the median of a sample says that it could be, and the weight of those below."""
-    step = values.size // SAMPLE
+    step = values.size // MEDIAN_SAMPLE
     order = np.argsort(values[::step], kind="stable")
     reached = np.cumsum(weights[::step][order])
     ends = order[np.searchsorted(reached, reached[-1] * np.array([0.45, 0.55]))]
@@ -258,4 +268,5 @@ LOCATION_SCALE = Method(
     {"shift": Parameter(), "scale": Parameter(low=0.0)},
     ("score",),
     lambda columns: 2,
+    compared=RowsCompared(),
 )

@@ -23,7 +23,7 @@ from calibrant.recalibrating.method import Fit, FitOptions
 from calibrant.recalibrating.methods import INSTEAD, METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
-EMPTY = 1e-12  # share of the weight of a cell that is rounding
+MAX_ROUNDING_SHARE = 1e-12  # share of the weight of a cell that is rounding
 KIND_OF_ROWS = {
     Binary: "binary",
     Classes: "classes",
@@ -169,7 +169,7 @@ def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]
         used = table.count > 0
         n, w, wp, wy = (column[used] for column in (table.count, table.w, table.wp, table.wy))
         for outcome, weight in ((1, wy), (0, w - wy)):
-            there = weight > w * EMPTY
+            there = weight > w * MAX_ROUNDING_SHARE
             size = there.sum()
             p = np.minimum(wp / w, 1.0)[there]
             columns.append((np.full(size, outcome), p, weight[there], (n * weight / w)[there], np.full(size, number)))
@@ -196,8 +196,8 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             f"{INSTEAD.get((data.kind, str(method)), '')}",
             option="method",
         )
-    if method == "venn-abers" and data.count is not None:
-        raise NotApplicableError("venn-abers counts rows and cannot be fitted on cells; pass the rows")
+    if data.count is not None and method != "auto" and known[method].counts_rows:
+        raise NotApplicableError(f"{method} counts rows and cannot be fitted on cells; pass the rows")
     shared = {"groups", "clip"}  # by the methods that auto compares
     used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
     given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
@@ -206,10 +206,12 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
             takers = [other for other, one in known.items() if name in one.uses]
             where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {KINDS[data.kind].words} does"
             raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
+    if method != "auto" and "inner" in known[method].uses:
+        _check_inner(options)
     scores = list(SCORES[data.kind])
     if options.score is None:
-        convex = isinstance(getattr(data.rows, "distribution", None), Mixture)  # its log score is not
-        return replace(options, score="crps" if convex else next(iter(scores), None))
+        is_mixture = isinstance(getattr(data.rows, "distribution", None), Mixture)  # whose log score is not convex
+        return replace(options, score="crps" if is_mixture else next(iter(scores), None))
     if not scores:
         raise InputError(
             f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
@@ -218,6 +220,14 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     if method == "auto":
         refuse_fair(options)
     return options
+
+
+def _check_inner(options: FitOptions) -> None:
+    """Refuse an inner method that is not binary, and options that it does not use."""
+    check_choice("inner", options.inner, *METHODS["binary"])
+    for name in options.given:
+        if name != "inner" and name not in METHODS["binary"][options.inner].uses:
+            raise InputError(f"inner={options.inner!r} does not use {name}=", option=name)
 
 
 def refuse_fair(options: FitOptions) -> None:

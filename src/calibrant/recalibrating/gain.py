@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,16 +44,15 @@ from calibrant.recalibrating.fitting import (
     refuse_fair,
 )
 from calibrant.recalibrating.folds import Dealing, Numbers, read_dealing
-from calibrant.recalibrating.gain_limits import Units, gain_limits, refusal, unseen_misses
-from calibrant.recalibrating.mean_log_score import logit
+from calibrant.recalibrating.gain_limits import GainLimits, Units, gain_limits, refusal, unseen_misses
+from calibrant.recalibrating.mean_log_score import clipped, logit
 from calibrant.recalibrating.method import FitOptions
-from calibrant.recalibrating.methods import SCORES
+from calibrant.recalibrating.methods import METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
 
 MAX_ROWS_REPEATED = 20_000  # up to which several partitions are tried
 REPEATS = 4
 MIN_PARTS = 5
-STEPPED = ("isotonic", "centred-isotonic")  # maps whose values reach 0 and 1
 MAX_ROWS_NAMED = 5
 
 
@@ -70,13 +69,13 @@ class RecalibrationGain:
     low, high
         Confidence limits of the gain on new rows of the map that is fitted on all rows; -inf and inf where none are
         given, for the reason that `note` states. `low` is also a lower limit of the calibration error of the
-        predictions, as this score measures it; `high` is not an upper limit of it.
+        predictions, as this score measures it (with `clip`, of the clipped ones); `high` is not an upper limit of it.
     level
         Confidence level of the limits.
     share
         estimate / before; NaN if that is not positive.
     in_sample
-        The gain on its own rows of the map that is fitted on all rows: too optimistic.
+        The gain on its own rows of the map that is fitted on all rows: too optimistic on average.
     row_gain
         The gain of each of the caller's rows, averaged over repeats; NaN for rows of weight 0 and, with `time`, for
         those of the first block. Empty for summaries.
@@ -185,7 +184,8 @@ def recalibration_gain(
     not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about
     other maps.
 
-    With clip= the score before is that of the clipped predictions. Isotonic maps give probabilities of 0 and 1, whose
+    With clip= the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
+    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose
     log score is infinite out of sample; they are refused with ``score="log"``.
 
     Examples
@@ -227,12 +227,58 @@ class Plan(NamedTuple):
     rng: np.random.Generator
 
 
-class Measured(NamedTuple):
+class GainAndMap(NamedTuple):
     """The gain, the map that was fitted on all rows, and the cross-fitted rows of the first partition."""
 
     gain: RecalibrationGain
-    found: Recalibration
+    fitted_map: Recalibration
     first: CrossFitted
+
+
+@dataclass(eq=False)
+class PlannedFits:
+    """Fits the planned method on training rows; `auto` makes its whole choice on them.
+
+    `uncompared` counts the fits with too few rows for `auto` to compare anything.
+    """
+
+    plan: Plan
+    options: FitOptions
+    uncompared: int = 0
+
+    def __call__(self, train: CalibrationRows, rows: Numbers | None = None) -> Recalibration:
+        """Return the map of training rows with these numbers; None stands for all rows."""
+        if self.plan.method != "auto":
+            return fit(train, self.plan.method, self.options)
+        dealing = self.plan.dealing if rows is None else self.plan.dealing.take(rows)
+        chosen = fit_chosen(train, self.options, dealing, self.plan.rng)
+        self.uncompared += not chosen.compared
+        return chosen
+
+
+class PredictedGains(NamedTuple):
+    """The gains of the rows that some map predicts, and what their limits depend on besides.
+
+    Attributes
+    ----------
+    d
+        Gains (R, m) of each repeat and predicted row.
+    rows, caller_rows
+        The numbers of the predicted rows, (m,), among the rows of positive weight and among the caller's.
+    units
+        What the mean gain is taken over.
+    in_sample
+        The gain on all rows of the map that was fitted on them.
+    without_map
+        The number of folds in which nothing could be fitted.
+    """
+
+    d: FloatArray
+    rows: Numbers
+    caller_rows: Numbers
+    units: Units
+    in_sample: float
+    without_map: int
 
 
 def measured_gain(
@@ -242,48 +288,34 @@ def measured_gain(
     keep: NDArray[np.bool_] | None = None,
     *,
     recalibrated: bool = False,
-) -> Measured:
+) -> GainAndMap:
     """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits.
 
     `keep` marks the caller's rows of positive weight; `recalibrated` asks for the cross-fitted probabilities.
     """
-
-    def fitted(train: CalibrationRows, rows: Numbers | None) -> Recalibration:
-        if plan.method != "auto":
-            return fit(train, plan.method, options)
-        dealing = plan.dealing if rows is None else plan.dealing.take(rows)
-        chosen = fit_chosen(train, options, dealing, plan.rng)
-        if not chosen.compared:
-            uncompared.append(train.n)
-        return chosen
-
-    uncompared: list[int] = []  # numbers of rows that were too few for auto to compare anything
-
-    before = scores_before(data, options)
-    check_finite(before, "as predicted", None if keep is None else np.flatnonzero(keep))
+    caller_rows = np.arange(data.rows.n) if keep is None else np.flatnonzero(keep)
+    before, fits = scores_before(data, options), PlannedFits(plan, options)
+    check_finite(before, "as predicted", data, caller_rows)
     try:
-        found = fitted(data, None)
+        fitted_map = fits(data)
     except InputError as problem:
         raise of_caller(problem, data, keep) from None
-    misses = data.kind == "binary" and options.score == "log"
-    partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
-    passes: list[CrossFitted] = []
-    for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
-        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
-        passes.append(cross_fit(data, options, partitions[r], fitted, before, **asked))
-        _check_refused(passes[-1], len(partitions[r]))
+    passes = _cross_fit_repeatedly(data, options, plan, fits, before, recalibrated=recalibrated)
     gains = np.stack([one.gain for one in passes])
-    predicted = np.flatnonzero(~np.isnan(gains[0]))
-    d = gains[:, predicted]
-    numbers = predicted if keep is None else np.flatnonzero(keep)[predicted]
-    check_finite(d.min(axis=0), "after the map", numbers)
-    units, whole = units_of(data, plan.dealing, predicted), units_of(data, plan.dealing)
-    in_sample = whole.mean(before - scores_after(found, data, options))
-    untouched = sum(len(one.refusals) for one in passes) + len(uncompared)
-    low, high, notes = _limits(data, options, plan, passes[0], d, units, in_sample, predicted, numbers, untouched)
-    mean_before, estimate = units.mean(before[predicted]), units.mean(d.mean(axis=0))
+    rows = np.flatnonzero(~np.isnan(gains[0]))
+    check_finite(gains[:, rows].min(axis=0), "after the map", data, caller_rows[rows])
+    predicted = PredictedGains(
+        gains[:, rows],
+        rows,
+        caller_rows[rows],
+        units_of(data, plan.dealing, rows),
+        units_of(data, plan.dealing).mean(before - scores_after(fitted_map, data, options)),
+        sum(len(one.refusals) for one in passes) + fits.uncompared,
+    )
+    low, high, notes = _limits(data, options, plan, passes[0], predicted)
     row_gain = np.full(data.rows.n if keep is None else keep.size, np.nan)
-    row_gain[slice(None) if keep is None else keep] = gains.mean(axis=0)
+    row_gain[caller_rows] = gains.mean(axis=0)
+    mean_before, estimate = (predicted.units.mean(row) for row in (before[rows], predicted.d.mean(axis=0)))
     gain = RecalibrationGain(
         before=mean_before,
         after=mean_before - estimate,
@@ -292,50 +324,51 @@ def measured_gain(
         high=high,
         level=plan.level,
         share=estimate / mean_before if mean_before > 0 else math.nan,
-        in_sample=in_sample,
+        in_sample=predicted.in_sample,
         row_gain=row_gain if data.count is None else np.zeros(0),
         method=plan.method,
         score=str(options.score),
         n=data.n,
         chosen=tuple(name for one in passes for name in one.chosen),
-        note=" ".join(f"{sentence}." for sentence in (*notes, *_remarks(data, passes))),
+        note=" ".join(f"{sentence}." for sentence in (*notes, *_remarks(data, options, passes, before))),
     )
-    return Measured(gain, found, passes[0])
+    return GainAndMap(gain, fitted_map, passes[0])
 
 
-def _limits(
+def _cross_fit_repeatedly(
     data: CalibrationRows,
     options: FitOptions,
     plan: Plan,
-    first: CrossFitted,
-    d: FloatArray,
-    units: Units,
-    in_sample: float,
-    predicted: Numbers,
-    numbers: Numbers,
-    untouched: int,
-) -> tuple[float, float, list[str]]:
-    """Return the limits, or infinite ones and why.
+    fits: PlannedFits,
+    before: FloatArray,
+    *,
+    recalibrated: bool,
+) -> list[CrossFitted]:
+    """Return the cross-fitted gains of each partition; the first also has what the limits and an audit need."""
+    misses = data.kind == "binary" and options.score == "log"
+    partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
+    passes: list[CrossFitted] = []
+    for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
+        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        passes.append(cross_fit(data, options, partitions[r], fits, before, **asked))
+        _check_refused(passes[-1], len(partitions[r]))
+    return passes
 
-    `numbers` are those of the predicted rows among the caller's. `untouched` counts folds in which nothing could be
-    fitted. If the only event is in such a fold, all others gain from a map that says less, and the loss is not seen:
-    in calibrated data with one event such limits are above 0.
-    """
-    if not d.any() and in_sample == 0:  # the identity everywhere
+
+def _limits(
+    data: CalibrationRows, options: FitOptions, plan: Plan, first: CrossFitted, predicted: PredictedGains
+) -> tuple[float, float, list[str]]:
+    """Return the limits, or infinite ones and why."""
+    d, units = predicted.d, predicted.units
+    if not d.any() and predicted.in_sample == 0:  # the identity everywhere
         return 0.0, 0.0, []
-    found = gain_limits(d, in_sample, units, plan.level, chosen=plan.method == "auto")
-    why = refusal(found, units)
-    if untouched:
-        why = "rows of folds in which no map could be fitted keep their predictions, which hides what they would lose"
-    if data.count is not None and not np.allclose(units.w, units.w[0]):
-        why = "limits need equal weights where rows were counted in cells"
-    elif data.kind == "binary" and options.score == "log" and why is None:
-        why = _unseen(data, options, first, found.high - found.mean, predicted)
+    limits = gain_limits(d, predicted.in_sample, units, plan.level, chosen=plan.method == "auto")
+    why = _why_no_limits(data, options, first, predicted, limits)
     if why is None:
-        return found.low, found.high, []
+        return limits.low, limits.high, []
     said = [f"No limits: {why}"]
     if data.count is None:
-        rows = numbers[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
+        rows = predicted.caller_rows[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
         said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
     of_probabilities = options.score == "log" and data.kind in ("binary", "classes")
     said.append(
@@ -344,12 +377,29 @@ def _limits(
     return -math.inf, math.inf, said
 
 
+def _why_no_limits(
+    data: CalibrationRows, options: FitOptions, first: CrossFitted, predicted: PredictedGains, limits: GainLimits
+) -> str | None:
+    """Say why limits are not given; None if they are.
+
+    A fold without a map hides a loss: if the only event is in such a fold, all others gain from a map that says less.
+    In calibrated data with one event such limits are above 0.
+    """
+    if data.count is not None and not np.allclose(predicted.units.w, predicted.units.w[0]):
+        return "limits need equal weights where rows were counted in cells"
+    if predicted.without_map:
+        return "rows of folds in which no map could be fitted keep their predictions, which hides what they would lose"
+    why = refusal(limits, predicted.units)
+    if why is None and data.kind == "binary" and options.score == "log":
+        return _unseen(data, options, first, limits.high - limits.mean, predicted.rows)
+    return why
+
+
 def _unseen(
     data: CalibrationRows, options: FitOptions, first: CrossFitted, half: float, predicted: Numbers
 ) -> str | None:
     """Say why misses that were not seen forbid limits of the log score; None if they do not."""
-    p = data.prediction[predicted]
-    p = p if options.clip is None else np.clip(p, options.clip, 1 - options.clip)
+    p = clipped(data.prediction[predicted], options)
     if ((p == 0) | (p == 1)).any():
         return "the log score of a miss at a probability of 0 or 1 is infinite; pass clip="
     assert first.if_missed is not None
@@ -364,7 +414,7 @@ def _unseen(
     )
 
 
-def _remarks(data: CalibrationRows, passes: list[CrossFitted]) -> list[str]:
+def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitted], before: FloatArray) -> list[str]:
     """Return what should be known besides the limits."""
     said = []
     refused = sum(len(one.refusals) for one in passes)
@@ -374,6 +424,14 @@ def _remarks(data: CalibrationRows, passes: list[CrossFitted]) -> list[str]:
         said.append(f"{refused} of {folds} folds keep their predictions, because the fit was refused there: {first}")
     if passes[0].rounded:
         said.append(f"{passes[0].rounded} rows inside (0, 1) become exactly 0 or 1")
+    if options.clip is not None:
+        w, given = data.rows.w, scores_before(data, replace(options, clip=None))
+        unclipped, clipped_first = (written(float(np.average(scores, weights=w))) for scores in (given, before))
+        if float(w @ given) < float(w @ before) and unclipped != clipped_first:
+            said.append(
+                f"clip= alone raises the mean score from {unclipped} to {clipped_first}, and the gain is that over the "
+                "clipped predictions"
+            )
     if data.count is not None:
         said.append("Rows were counted in cells, and their scores are those of the mean of their cell")
     return [sentence.rstrip(".") for sentence in said]
@@ -389,20 +447,24 @@ def _check_refused(found: CrossFitted, folds: int) -> None:
 
 
 def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> None:
-    """Refuse predictions that have no score, and steps with the log score."""
+    """Refuse predictions that have no score, and the log score of maps that reach 0 and 1."""
     if not SCORES[data.kind]:
         raise InputError(
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
             "probabilities or distributions that they were made from"
         )
     refuse_fair(options)
-    stepped = method in STEPPED or (method == "one-vs-rest" and options.inner in STEPPED)
-    if stepped and options.score == "log":
-        name = f"method={method!r}" if method in STEPPED else f"inner={options.inner!r}"
-        raise InputError(
-            f"{name} gives probabilities of 0 and 1, whose log score is infinite on new rows; use method='venn-abers', "
-            "or score='brier'"
-        )
+    if method == "auto" or options.score != "log":
+        return
+    named = {f"method={method!r}": METHODS[data.kind][method]}
+    if "inner" in METHODS[data.kind][method].uses:
+        named[f"inner={options.inner!r}"] = METHODS["binary"][options.inner]
+    for name, rule in named.items():
+        if rule.reaches_ends:
+            raise InputError(
+                f"{name} gives probabilities of 0 and 1, whose log score is infinite on new rows; use "
+                "method='venn-abers', or score='brier'"
+            )
 
 
 def _repeats(repeats: int | None, dealing: Dealing, n: int) -> int:

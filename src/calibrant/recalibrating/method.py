@@ -113,6 +113,22 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class RowsCompared:
+    """How many rows `auto` needs before it compares a method.
+
+    Attributes
+    ----------
+    rarer_outcome
+        The least number of rows of the rarer outcome of an event.
+    per_parameter
+        The least number of rows for each parameter.
+    """
+
+    rarer_outcome: int = 0
+    per_parameter: int = 0
+
+
+@dataclass(frozen=True)
 class Method:
     """One way of recalibrating one kind of prediction.
 
@@ -137,6 +153,12 @@ class Method:
         Refuses parameters that do not belong together, such as a lower bound above its upper bound.
     bounds
         From parameters, scores and options to a lower and an upper probability; None for maps that have no bounds.
+    compared
+        The rows that `auto` needs to compare the method; None for a method that is fitted on request only.
+    reaches_ends
+        Whether maps usually send some scores inside (0, 1) to exactly 0 or 1. Their log score on new rows is infinite.
+    counts_rows
+        Whether the fit counts rows. Cells of a summary cannot take their place then.
     """
 
     fit: Callable[[Any, FitOptions], Fit]
@@ -147,6 +169,9 @@ class Method:
     log_scores: Callable[[Parameters, Any, FitOptions], FloatArray] | None = None
     check: Callable[[Parameters], None] | None = None
     bounds: Callable[[Parameters, FloatArray, FitOptions], tuple[FloatArray, FloatArray]] | None = None
+    compared: RowsCompared | None = None
+    reaches_ends: bool = False
+    counts_rows: bool = False
 
 
 def _fit_identity(rows: Any, options: FitOptions) -> Fit:

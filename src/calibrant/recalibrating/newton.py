@@ -11,15 +11,15 @@ import numpy as np
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 
-GRADIENT = 1e-10  # largest component of the gradient that an optimum may have
-STEP = 1e-12  # relative step at which the parameters are exact
+MAX_GRADIENT = 1e-10  # largest component of the gradient that an optimum may have
+EXACT_STEP = 1e-12  # relative step at which the parameters are exact
 SMALL_STEP = 1e-4  # relative step below which steps that no longer shrink are rounding
 MAX_STEPS = 100
 MAX_HALVINGS = 40
 DECREASE = 1e-4  # share of the predicted decrease that a step must reach (Armijo)
 ROUNDING = 1e-14  # relative change of the objective that may be rounding
 VANISHED = 1e-12  # share of the curvature at the start below which a direction has no minimum, or none in float64
-SINGULAR, FIRST_RIDGE = 1e-7, 1e-12  # of a Hessian with a diagonal of 1: least pivot, and what is added below it
+MIN_PIVOT, FIRST_RIDGE = 1e-7, 1e-12  # of a Hessian with a diagonal of 1: least pivot, and what is added below it
 
 
 class Local(NamedTuple):
@@ -71,7 +71,7 @@ def minimise(
         step = _newton_step(here)
         size = float((np.abs(step) / np.maximum(1.0, np.abs(point))).max())
         largest = float(np.abs(here.gradient).max())
-        if largest <= GRADIENT and (size <= STEP or before / 2 < size <= SMALL_STEP):
+        if largest <= MAX_GRADIENT and (size <= EXACT_STEP or before / 2 < size <= SMALL_STEP):
             return Optimum(point, float(here.value), largest, evaluations)
         point, here, tried = _damped(objective, point, here, shortened(point, step))
         evaluations, before = evaluations + tried, size
@@ -101,7 +101,7 @@ def _newton_step(here: Local) -> FloatArray:
     while ridge <= 1.0:
         with suppress(np.linalg.LinAlgError):
             lower = np.linalg.cholesky(scaled + ridge * np.eye(size.size))
-            if np.diag(lower).min() >= SINGULAR:
+            if np.diag(lower).min() >= MIN_PIVOT:
                 return np.asarray(np.linalg.solve(scaled + ridge * np.eye(size.size), -here.gradient / size) / size)
         ridge = FIRST_RIDGE if ridge == 0.0 else 100 * ridge
     raise NoOptimumError("the rows do not determine this map; pass more rows")

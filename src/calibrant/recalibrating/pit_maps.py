@@ -22,15 +22,15 @@ from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
 from calibrant.recalibrating.sample_maps import refuse_weighted_draws, warn_log_density
 
-LEAST_ROWS = 20
+MIN_ROWS = 20
 
 
 def _check_rows(n: int, w: FloatArray) -> None:
     if not (w == w[0]).all():
         raise InputError("method='pit' counts rows and does not take weights; leave weights= out", option="weights")
-    if n < LEAST_ROWS:
+    if n < MIN_ROWS:
         raise InputError(
-            f"method='pit' needs at least {LEAST_ROWS} rows, because its map has one step for each; got {n}. Pass more "
+            f"method='pit' needs at least {MIN_ROWS} rows, because its map has one step for each; got {n}. Pass more "
             "rows"
         )
 

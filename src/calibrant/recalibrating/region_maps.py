@@ -19,7 +19,7 @@ from calibrant.inputs.options import DIGITS
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 
 LARGEST = float(np.finfo(np.float64).max)
 LIKELY_ALPHA = 0.2  # levels up to this one are more often a share of misses than nominal coverage
@@ -199,7 +199,7 @@ def _nested(prediction: Intervals, lower: FloatArray, upper: FloatArray) -> Inte
 
 _SHIFT = Parameter("L", low=-LARGEST, infinite=True, single=True)
 
-SHIFT = Method(fit_shift, apply_shift, {"shift": _SHIFT}, ("groups",), lambda levels: levels)
+SHIFT = Method(fit_shift, apply_shift, {"shift": _SHIFT}, ("groups",), lambda levels: levels, compared=RowsCompared())
 SHIFT_EACH_END = Method(
     fit_shift_each_end,
     apply_shift_each_end,
@@ -213,6 +213,7 @@ SCALE = Method(
     {"scale": Parameter("L", low=0.0, infinite=True, single=True)},
     ("groups",),
     lambda levels: levels,
+    compared=RowsCompared(),
 )
 
 
@@ -229,8 +230,7 @@ def fit_relevel(rows: SetRows, options: FitOptions) -> Fit:
         raise InputError("relevel needs the nominal level of the sets; pass Sets(mask, level)")
     order = np.argsort(sets.levels)
     _refuse_not_nested(sets, order)
-    hits = rows.covered[:, order]
-    place = np.where(hits.any(axis=1), hits.argmax(axis=1), sets.levels.size).astype(np.float64)
+    place = places_of_outcomes(rows, order).astype(np.float64)
     columns, said = [*order.tolist(), sets.levels.size], []
     found = []
     for level in sets.levels.tolist():
@@ -244,6 +244,15 @@ def fit_relevel(rows: SetRows, options: FitOptions) -> Fit:
             "recalibrate the probabilities and build the sets again"
         )
     return Fit({"column": _per_level(found, sets.single)}, warnings=tuple(said))
+
+
+def places_of_outcomes(rows: SetRows, order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the place of the first set of each row that contains the outcome, L if none does.
+
+    `order` gives the columns of sets by rising level.
+    """
+    hits = rows.covered[:, order]
+    return np.where(hits.any(axis=1), hits.argmax(axis=1), order.size)
 
 
 def _refuse_not_nested(sets: Sets, order: NDArray[np.intp]) -> None:
@@ -284,6 +293,7 @@ RELEVEL = Method(
     (),
     lambda levels: levels,
     check=_check_columns,
+    compared=RowsCompared(),
 )
 
 
@@ -291,7 +301,7 @@ RELEVEL = Method(
 
 
 def fit_quantile_shift(rows: QuantileRows, options: FitOptions) -> Fit:
-    """Fit for each level τ a conformal quantile of y - q: outward, so that central intervals cover.
+    """Fit for each level τ a conformal quantile of y - q, outward. Central intervals then cover.
 
     P(y <= q + δ) is at least τ for τ >= ½, and at most τ for lower levels.
     """
@@ -323,4 +333,5 @@ QUANTILE_SHIFT = Method(
     {"shift": Parameter("L", infinite=True, single=True)},
     (),
     lambda levels: levels,
+    compared=RowsCompared(),
 )

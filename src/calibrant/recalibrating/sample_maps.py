@@ -27,8 +27,8 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_finite, locked, refuse_not_finite
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.recalibrating.distribution_maps import EQUAL, median_range
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.distribution_maps import EQUAL, median_range, row_shares
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 
 FLAT = 1e-12  # slope that is taken for 0, in units of the mean distance of draws from their mean
 ROUNDING = 1e-14  # relative error of a mean score
@@ -109,9 +109,7 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
             "location-scale stretches draws about the mean of their row, and needs at least 2 draws per row; got 1. "
             "Pass more draws"
         )
-    if rows.n < 2:
-        raise NotApplicableError("location-scale has 2 parameters and needs at least 2 rows; got 1. Pass more rows")
-    share = rows.w / rows.w.sum()
+    share = row_shares(rows)
     pairs = samples.M * (samples.M - 1 if options.score == "fair-crps" else samples.M)
     if not samples.shape:
         a, s, value = _fit_column(samples.draws, rows.y, share, pairs)
@@ -256,4 +254,5 @@ SAMPLE_LOCATION_SCALE = Method(
     ("score",),
     lambda columns: 2,
     check=_check_shapes,
+    compared=RowsCompared(),
 )

@@ -40,8 +40,8 @@ from calibrant.recalibrating.mean_log_score import (
     logit,
     separated,
 )
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
-from calibrant.recalibrating.newton import GRADIENT, NoOptimumError, Optimum, vanishes
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
+from calibrant.recalibrating.newton import MAX_GRADIENT, NoOptimumError, Optimum, vanishes
 
 ROUNDING = 1e-15  # of a sum whose terms cancel
 QUADRATIC_STEPS = 50
@@ -157,7 +157,7 @@ def _best_face(score: LogScore, *, inverted: bool) -> tuple[Optimum, tuple[str, 
             points.append(np.array([c, shape, 0.0] if k == 0 else [c, 0.0, shape]))
     point, local = min(((point, score(point)) for point in points), key=lambda found: found[1].value)
     on_bound = np.array([False, *(point[1:] == 0)])
-    if (local.gradient[on_bound] < -GRADIENT).any():
+    if (local.gradient[on_bound] < -MAX_GRADIENT).any():
         raise NoOptimumError("the beta fit did not converge on its bound; pass more rows")
     gradient = float(np.abs(local.gradient[~on_bound]).max())
     boundary = tuple(name for name, bound in zip("ab", on_bound[1:], strict=True) if bound)
@@ -230,7 +230,7 @@ def _smooth(
         return np.asarray(np.logaddexp(0.0, np.where(rows.y == 1, -found, found)))
 
     count = len(parameters) - ("temperature" in parameters)
-    return Method(fit, apply, parameters, uses, lambda columns: count, log_scores, None)
+    return Method(fit, apply, parameters, uses, lambda columns: count, log_scores)
 
 
 def _check_temperature(m: Parameters) -> None:
@@ -249,9 +249,16 @@ TEMPERATURE = replace(
         temperature=Parameter(low=0.0, infinite=True),
     ),
     check=_check_temperature,
+    compared=RowsCompared(),
 )
-LOGISTIC = _smooth(fit_logistic, _of_logistic, ("smoothing", "clip"), intercept=Parameter(), slope=Parameter())
-BETA = _smooth(fit_beta, _of_beta, ("clip",), a=Parameter(low=0.0), b=Parameter(low=0.0), c=Parameter())
+LOGISTIC = replace(
+    _smooth(fit_logistic, _of_logistic, ("smoothing", "clip"), intercept=Parameter(), slope=Parameter()),
+    compared=RowsCompared(),
+)
+BETA = replace(
+    _smooth(fit_beta, _of_beta, ("clip",), a=Parameter(low=0.0), b=Parameter(low=0.0), c=Parameter()),
+    compared=RowsCompared(),
+)
 QUADRATIC = _smooth(
     fit_quadratic, _of_quadratic, ("clip",), intercept=Parameter(), slope=Parameter(), curvature=Parameter()
 )

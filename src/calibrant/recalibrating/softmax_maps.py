@@ -40,8 +40,8 @@ from calibrant.recalibrating.class_maps import (
     refuse_zeros,
     softmax_method,
 )
-from calibrant.recalibrating.method import Fit, FitOptions, Parameter, Parameters
-from calibrant.recalibrating.newton import GRADIENT, Local, NoOptimumError, Objective, Optimum, vanishes
+from calibrant.recalibrating.method import Fit, FitOptions, Parameter, Parameters, RowsCompared
+from calibrant.recalibrating.newton import MAX_GRADIENT, Local, NoOptimumError, Objective, Optimum, vanishes
 
 MAX_NEWTON_CLASSES = 30  # with more classes the Hessian of K² + K parameters takes more time than gradients
 MATRIX_RIDGE, DIRICHLET_RIDGE = 1.0, 0.01
@@ -315,7 +315,7 @@ def _by_gradients(score: Square, start: FloatArray) -> Optimum:
 
         step, _ = cg(LinearOperator((size, size), product, dtype=np.float64), -gradient, rtol=1e-3, maxiter=200)
         relative = float((np.abs(step) / np.maximum(1.0, np.abs(point))).max())
-        if largest <= GRADIENT and relative <= 1e-8:
+        if largest <= MAX_GRADIENT and relative <= 1e-8:
             return Optimum(point, value, largest, evaluations)
         point = point + step
         value, gradient = score.value_and_gradient(point)
@@ -344,9 +344,19 @@ def _dirichlet_logits(m: Parameters, P: FloatArray) -> FloatArray:
 _SQUARE = {"matrix": Parameter("KK"), "bias": Parameter("K")}
 
 VECTOR = softmax_method(
-    fit_vector, _vector_logits, {"scale": Parameter("K"), "bias": Parameter("K")}, ("clip",), _count_vector
+    fit_vector,
+    _vector_logits,
+    {"scale": Parameter("K"), "bias": Parameter("K")},
+    ("clip",),
+    _count_vector,
+    RowsCompared(per_parameter=20),
 )
 MATRIX = softmax_method(
-    fit_matrix, _matrix_logits, {"slope": Parameter(low=0.0), **_SQUARE}, ("ridge", "clip"), _count_matrix
+    fit_matrix,
+    _matrix_logits,
+    {"slope": Parameter(low=0.0), **_SQUARE},
+    ("ridge", "clip"),
+    _count_matrix,
+    RowsCompared(),
 )
 DIRICHLET = softmax_method(fit_dirichlet, _dirichlet_logits, _SQUARE, ("ridge", "clip"), _count_matrix)

@@ -89,6 +89,34 @@ def _both_ends(low: FloatArray, high: FloatArray, fit: FloatArray) -> dict[str, 
     return {"knots": knots[kept], "values": np.repeat(fit, 2)[kept]}
 
 
+CELLS = 1 << 14  # of [0, 1], a power of two: multiplying by it does not round
+
+
+def places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
+    """Return for each score in [0, 1] twice the number of knots below it, plus 1 if it is itself a knot.
+
+    All scores in a cell of [0, 1] without a knot have the same place, which is read from a table. Only the others are
+    searched for among the knots.
+
+    >>> places(np.array([0.25, 0.5]), np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
+    array([0, 1, 2, 3, 4])
+    """
+    if scores.size < CELLS:
+        return _searched_places(knots, scores)
+    knots_in_cell = np.bincount((knots * CELLS).astype(np.intp), minlength=CELLS + 1)
+    place_of_cell = np.where(knots_in_cell == 0, 2 * np.cumsum(knots_in_cell), -1)
+    found = place_of_cell[(scores * CELLS).astype(np.intp)]
+    searched = np.flatnonzero(found < 0)
+    found[searched] = _searched_places(knots, scores[searched])
+    return found
+
+
+def _searched_places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
+    """Return the places by their definition."""
+    below = np.searchsorted(knots, scores, side="left")
+    return np.asarray(2 * below + (knots[np.minimum(below, knots.size - 1)] == scores), dtype=np.intp)
+
+
 def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
     """Return the values at scores p, linear between knots and constant beyond them.
 
@@ -97,7 +125,7 @@ def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> F
     knots, values = parameters["knots"], parameters["values"]
 
     def work(score: FloatArray) -> FloatArray:
-        right = np.searchsorted(knots, score, side="left")  # the first knot at or above the score
+        right = places(knots, score) // 2  # the first knot at or above the score
         left, right = np.maximum(right - 1, 0), np.minimum(right, knots.size - 1)
         low, high, gap = values[left], values[right], knots[right] - knots[left]
         share = (score - knots[left]) / np.where(gap > 0, gap, 1.0)  # beyond the knots both ends are the same
@@ -189,22 +217,22 @@ def _event_edges(x: Any, y: Any, added: float, corners: Any, rise: Any, run: Any
 
 def venn_abers_bounds(parameters: Parameters, p: FloatArray, options: FitOptions) -> tuple[FloatArray, FloatArray]:
     """Return (p₀, p₁): the isotonic fits at each score after the row joined the calibration rows, as 0 and as 1."""
-    score, scores = clipped(p, options), parameters["scores"]
-    below = np.searchsorted(scores, score, side="left")  # how many scores of the tables lie below
-    reached = below + (scores[np.minimum(below, scores.size - 1)] == score)  # or equal
-    p0 = np.concatenate(([0.0], parameters["p0"]))[reached]
-    p1 = np.concatenate((parameters["p1"], [1.0]))[below]
-    return p0, p1
+    place = places(parameters["scores"], clipped(p, options))
+    p0, p1 = _bounds_by_place(parameters)
+    return p0[place], p1[place]
+
+
+def _bounds_by_place(parameters: Parameters) -> tuple[FloatArray, FloatArray]:
+    """Return p₀ and p₁ at every place: below the first score, at it, between it and the second, and so on."""
+    place = np.arange(2 * parameters["scores"].size + 1)
+    return np.append(0.0, parameters["p0"])[(place + 1) // 2], np.append(parameters["p1"], 1.0)[place // 2]
 
 
 def _apply_venn_abers(parameters: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
     """Return p₁ / (1 - p₀ + p₁), whose log score has the smallest regret whichever of the two is right."""
-
-    def work(score: FloatArray) -> FloatArray:
-        p0, p1 = venn_abers_bounds(parameters, score, options)
-        return np.asarray(p1 / (1 - p0 + p1))
-
-    return map_rows(work, p)
+    p0, p1 = _bounds_by_place(parameters)
+    merged = p1 / (1 - p0 + p1)
+    return map_rows(lambda score: np.asarray(merged[places(parameters["scores"], score)]), clipped(p, options))
 
 
 def _check_tables(parameters: Parameters) -> None:
