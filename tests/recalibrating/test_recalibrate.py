@@ -43,6 +43,14 @@ def test_another_kind_and_another_number_of_classes_are_refused():
         found.apply(cb.Intervals([0.0], [1.0], 0.5))
 
 
+@pytest.mark.parametrize("prediction", [np.array([0.2, 0.4, 0.9]), np.array([[0.2, 0.8], [0.5, 0.5], [0.1, 0.9]])])
+def test_predictions_that_stay_as_they_are_come_back_as_another_array(prediction):
+    """What a caller does to the result must not change the data, whatever `auto` chose."""
+    found = cb.recalibrate([0, 1, 1], prediction, method="identity").apply(prediction)
+    np.testing.assert_array_equal(found, prediction)
+    assert not np.shares_memory(found, prediction)
+
+
 def test_warnings_point_to_the_caller():
     with pytest.warns(UserWarning, match="inverted") as said:
         cb.recalibrate([1, 0, 1, 0, 0], [0.2, 0.3, 0.4, 0.6, 0.9], method="logistic")
