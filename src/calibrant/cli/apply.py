@@ -9,7 +9,7 @@ from calibrant.cli.columns import find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, ApplyRequest
 from calibrant.cli.output import check_output, emit, tell
-from calibrant.errors import InputError, listing, shown
+from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
@@ -37,7 +37,7 @@ def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | Non
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
     for source in (map_path, file):
         check_output(output, endings=WRITTEN, option="-o", source=source)
-    found = Recalibration.from_json(map_path)
+    found = _read_map(map_path, file)
     if (request.format or format_of(file)) == "npz":
         raise InputError(f"{file} is NPZ, whose arrays are not the columns of a table. {IN_PYTHON}")
     table = open_table(file, format=request.format, dialect=request.dialect)
@@ -49,6 +49,24 @@ def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | Non
         raise
     made = listing(list(work.added), most=4)
     emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
+
+
+def _read_map(path: Path, file: Path) -> Recalibration:
+    """Return the map; where the two files were swapped, say so."""
+    try:
+        return Recalibration.from_json(path)
+    except CalibrantError as problem:
+        if not _is_map(file):
+            raise
+        raise InputError(f"{file} is the map, which comes first: calibrant apply {file} {path}") from problem
+
+
+def _is_map(path: Path) -> bool:
+    try:
+        Recalibration.from_json(path)
+    except CalibrantError:
+        return False
+    return True
 
 
 class Work:

@@ -13,7 +13,7 @@ from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.csv_file import Dialect
 from calibrant.files.table_file import SUFFIXES, TableFile, format_of
 from calibrant.progress import row_counter
-from calibrant.report.files import temporary_file
+from calibrant.report.files import remove_temporary_files, temporary_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,6 +64,7 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
     types = table.schema() if table.format == "csv" else schema
     problems: list[BaseException] = []
     written = 0
+    remove_temporary_files(target)  # of a process that was killed
 
     with temporary_file(target) as temporary, row_counter(label=f"writing {target.name}", total=table.rows()) as count:
 
