@@ -19,6 +19,7 @@ from calibrant.inputs.options import check_count
 
 Numbers = NDArray[np.intp]
 INNER_FOLDS = 5  # where the caller's fold labels leave one label, which cannot be divided
+MAX_INNER_FOLDS = 10  # inside a training part: as many as there are outer folds would take their square of fits
 
 
 class Fold(NamedTuple):
@@ -54,8 +55,9 @@ class Dealing:
 
     @property
     def is_random(self) -> bool:
-        """Whether another partition of the rows would be as good."""
-        return self.time is None and self.labels is None
+        """Whether another partition of the rows would be as good: not where each row or cluster is a fold."""
+        units = self.n if self.clusters is None else int(self.clusters.max()) + 1
+        return self.time is None and self.labels is None and self.folds < units
 
     def take(self, rows: Numbers) -> Dealing:
         """Return how these rows alone are dealt: the inner folds of a training part."""
@@ -63,9 +65,9 @@ class Dealing:
             None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
             for codes in (self.clusters, self.time, self.labels)
         )
-        if labels is not None and labels.max(initial=0) == 0:
-            labels = None
-        parts = INNER_FOLDS if self.labels is not None else self.folds
+        if labels is not None:
+            labels = labels % MAX_INNER_FOLDS if labels.max(initial=0) > 0 else None
+        parts = INNER_FOLDS if self.labels is not None else min(self.folds, MAX_INNER_FOLDS)
         units = [len(rows)] + [int(codes.max(initial=-1)) + 1 for codes in (clusters, time) if codes is not None]
         return Dealing(len(rows), max(1, min(parts, *units)), clusters, time, labels)
 
@@ -126,8 +128,9 @@ def read_dealing(
     if units < needed:
         why = ", whose first block is predicted by none" if when is not None else ""
         raise InputError(
-            f"folds={number} needs at least {needed} {noun}{why}; got {units}. Use fewer folds or more {noun}",
+            f"{{folds=value}} needs at least {needed} {noun}{why}; got {units}. Use fewer folds or more {noun}",
             option="folds",
+            value=number,
         )
     found = Dealing(n, number, belongs, when)
     if when is not None and not found.partition(np.random.default_rng(0)):
