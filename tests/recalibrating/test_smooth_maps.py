@@ -183,7 +183,7 @@ class TestRefusals:
     def test_an_outcome_that_was_impossible(self, method, outcome, score):
         problem = refused(
             f"the score of row 2 is {score:g} and the outcome is {outcome}: no {method} map gives such a row a finite "
-            "log score. Limit the scores with clip=",
+            "log score. Limit the scores with the option clip",
             [*self.Y[:2], outcome, *self.Y[2:]],
             [*self.P[:2], score, *self.P[2:]],
             method=method,

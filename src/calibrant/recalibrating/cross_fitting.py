@@ -177,7 +177,9 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
     if numbers is None and kept is not None:
         numbers = np.flatnonzero(kept)
     of_probabilities = data.kind in ("binary", "classes")
-    remedy = "Limit probabilities with clip=, choose another score or" if of_probabilities else "Choose another"
+    remedy = (
+        "Limit probabilities with the option clip, choose another score or" if of_probabilities else "Choose another"
+    )
     raise NotApplicableError(
         f"the score of {{row}} {what} is infinite, so no gain can be measured. {remedy} method, or pass more rows"
         f"{'' if of_probabilities else ' with finite predictions'}",

@@ -20,7 +20,7 @@ from calibrant.recalibrating.newton import Local, NoOptimumError, Optimum, minim
 SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
 MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
 INSIDE = "inside (0, 1)"
-CLIP_REMEDY = "Limit the scores with clip=, such as clip=1e-6, or correct such rows"
+CLIP_REMEDY = "Limit the scores with the option clip, such as 1e-6, or correct such rows"
 
 
 @dataclass(frozen=True)
