@@ -293,3 +293,9 @@ def test_parts_of_the_rows_are_summed(monkeypatch):
     parts = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
     assert parts.parameters["a"] == pytest.approx(whole.parameters["a"], rel=1e-12)
     assert parts.objective == pytest.approx(whole.objective, rel=1e-14)
+
+
+def test_expit_is_that_of_scipy():
+    x = np.linspace(-700, 800, 10_001)
+    np.testing.assert_allclose(mean_log_score.expit(x), expit(x), rtol=1e-15)
+    assert mean_log_score.expit(np.array([-np.inf, -1e4, 0.0, 1e4, np.inf])).tolist() == [0, 0, 0.5, 1, 1]

@@ -36,6 +36,7 @@ from calibrant.recalibrating.mean_log_score import (
     check_both_classes,
     check_rows,
     clipped,
+    expit,
     inside_rows,
     logit,
     separated,
@@ -219,9 +220,7 @@ def _smooth(
         return found
 
     def apply(m: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
-        from scipy.special import expit
-
-        return map_rows(lambda score: np.asarray(expit(eta(m, score))), scores(p, options))
+        return map_rows(lambda score: expit(eta(m, score)), scores(p, options))
 
     def log_scores(m: Parameters, rows: Binary, options: FitOptions) -> FloatArray:
         """Return ln(1 + exp(∓η)), which is exact where expit(η) rounds to 0 or 1."""
