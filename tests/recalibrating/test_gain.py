@@ -45,6 +45,7 @@ def test_reference_values(case):
         assert found.note.startswith("No limits: ")
     for name in names:
         assert getattr(found, name) == pytest.approx(value[name], rel=case["rtol"], abs=0)
+    assert Units(np.ones(found.n)).deciding(found.row_gain) == pytest.approx(value["guard"], rel=1e-6)
     assert found.n == len(data["y"])
     assert found.chosen == (case["options"]["method"],) * len(set(data["folds"]))
 
