@@ -115,7 +115,7 @@ def cross_fit(
     data: CalibrationRows,
     options: FitOptions,
     folds: Sequence[Fold],
-    fitted: Fitter,
+    fit_map: Fitter,
     before: FloatArray,
     *,
     misses: bool = False,
@@ -132,7 +132,7 @@ def cross_fit(
     for fold in folds:
         test = data.take(fold.test)
         try:
-            fitted_map = fitted(data.take(fold.train), fold.train)
+            fitted_map = fit_map(data.take(fold.train), fold.train)
         except CalibrantError as refused:
             found.refusals.append(refused)
             found.chosen.append(IDENTITY_NAME)

@@ -184,9 +184,9 @@ def recalibration_gain(
     not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about
     other maps.
 
-    With clip= the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
-    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose
-    log score is infinite out of sample; they are refused with ``score="log"``.
+    With `clip` the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
+    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose log score is infinite out of sample; they
+    are refused with ``score="log"``.
 
     Examples
     --------
