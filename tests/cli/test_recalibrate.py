@@ -321,6 +321,20 @@ class TestApply:
         for name, values in expected.items():
             np.testing.assert_allclose(out[f"{name}_recalibrated"].to_numpy(), values, rtol=1e-14)
 
+    @pytest.mark.parametrize(
+        ("kind", "option", "names", "words"),
+        [
+            ("binary", "--p", "P_*", "--p names 2 columns: 'P_0', 'P_1'. Name one"),
+            ("binary", "--p", "score,P_0", "--p names 2 columns: 'score', 'P_0'"),
+            ("classes", "--p-cols", "P_0,P_0", "column 'P_0' is named twice by --p-cols"),
+        ],
+    )
+    def test_columns_that_would_be_left_out_or_used_twice(self, run, files, kind, option, names, words):
+        run("recalibrate", "calib.parquet", *KINDS[kind], "--no-gain", "-o", "map.json")
+        done = run("apply", "map.json", "calib.parquet", option, names, "-o", "out.parquet")
+        assert done.code == 2
+        assert words in done.err
+
     def test_swapped_files(self, run, files):
         run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
         done = run("apply", "calib.parquet", "map.json", "-o", "out.parquet")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.columns import find_column, matching, pairs
+from calibrant.cli.columns import each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, ApplyRequest
 from calibrant.cli.output import check_output, emit, tell
@@ -168,7 +168,8 @@ def _chosen(found: Recalibration, request: ApplyRequest, table: TableFile, names
         else:
             typed = request.value(option)
             texts = (typed,) if isinstance(typed, str) else typed or ()
-            chosen[key] = tuple(name for text in texts for name in matching(text, names, table.path, option=option))
+            typed_names = (name for text in texts for name in matching(text, names, table.path, option=option))
+            chosen[key] = each_once(tuple(typed_names), option)
     if not any(chosen.values()):
         raise InputError(
             f"which columns of {table.path} are the prediction? The map was fitted in Python and does not say; add "
@@ -184,6 +185,11 @@ def _or(kind: str) -> str:
 
 def _check_number(found: Recalibration, chosen: Chosen) -> None:
     """Refuse another number of columns than the map has classes or levels, and say which column has which level."""
+    if found.kind == "binary" and len(chosen["p"]) > 1:
+        raise InputError(
+            f"the map was fitted on one probability per row; --p names {len(chosen['p'])} columns: "
+            f"{listing(list(chosen['p']), most=6)}. Name one of them"
+        )
     wanted = None if found.levels is None or found.kind == "sets" else found.levels.size
     wanted = wanted if found.classes is None else len(found.classes)
     for key, names in chosen.items():
