@@ -31,7 +31,10 @@ def audited(job, y, prediction, weights=None, groups=None, size=700):
     return job.finish(running.total())
 
 
-NEEDS_ROWS = {"recalibration_gain", "recalibration_gain.before", "recalibration_gain.after", "recalibrate.slope"}
+NEEDS_ROWS = {
+    *(f"recalibration_gain{part}" for part in ("", ".low", ".high", ".before", ".after")),
+    "recalibrate.slope",
+}
 
 
 def table(found):

@@ -80,6 +80,11 @@ def test_calibrated_predictions_show_no_gain():
 def test_the_section_shows_before_and_after_and_the_code(found, tmp_path):
     shown = section(found)
     values = {line.name: line.value for line in shown.measurements}
+    (claim,) = gains(found)
+    assert (values["recalibration_gain.low"], values["recalibration_gain.high"]) == (claim.low, claim.high)
+    labels = [one.label for one in shown.measurements if one.name == "recalibration_gain.low"]
+    assert labels == ["lower limit of the gain, at 99 %"]
+    assert all(one.interval is None for one in shown.measurements)  # which a page heads with its own level
     assert values["recalibration_gain"] == pytest.approx(
         values["recalibration_gain.before"] - values["recalibration_gain.after"]
     )

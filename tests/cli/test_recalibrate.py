@@ -229,7 +229,7 @@ class TestRecalibrate:
             (("--y", "label", "--p", "score", "--time", "dya"), "no column 'dya'"),
             (
                 ("--y", "label", "--p", "score", "--clip", "1e-3", "--method", "isotonic", "--ridge", "1"),
-                "does not use ridge=",
+                "--method isotonic does not use --ridge",
             ),
         ],
     )
@@ -270,6 +270,18 @@ KINDS = {
 }
 
 
+def test_options_are_spelled_as_they_are_typed(run, folder):
+    """The fit exists for all rows, and in most folds it is refused."""
+    score, label = [0.2, 0.3, 0.4, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1]
+    pl.DataFrame({"p": score, "y": label}).write_csv(folder / "few.csv")
+    done = run("recalibrate", "few.csv", "--y", "y", "--p", "p", "--method", "logistic", "--folds", "2")
+    assert done.code == 0
+    assert "use --method logistic, --smoothing platt" in done.err
+    isotonic = run("recalibrate", "few.csv", "--y", "y", "--p", "p", "--method", "isotonic")
+    assert "--method isotonic gives probabilities of 0 and 1" in isotonic.err
+    assert "--score brier" in isotonic.err
+
+
 class TestApply:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -308,6 +320,27 @@ class TestApply:
         assert out.select(table.columns).equals(table)
         for name, values in expected.items():
             np.testing.assert_allclose(out[f"{name}_recalibrated"].to_numpy(), values, rtol=1e-14)
+
+    @pytest.mark.parametrize(
+        ("kind", "option", "names", "words"),
+        [
+            ("binary", "--p", "P_*", "--p names 2 columns: 'P_0', 'P_1'. Name one"),
+            ("binary", "--p", "score,P_0", "--p names 2 columns: 'score', 'P_0'"),
+            ("classes", "--p-cols", "P_0,P_0", "column 'P_0' is named twice by --p-cols"),
+        ],
+    )
+    def test_columns_that_would_be_left_out_or_used_twice(self, run, files, kind, option, names, words):
+        run("recalibrate", "calib.parquet", *KINDS[kind], "--no-gain", "-o", "map.json")
+        done = run("apply", "map.json", "calib.parquet", option, names, "-o", "out.parquet")
+        assert done.code == 2
+        assert words in done.err
+
+    def test_swapped_files(self, run, files):
+        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        done = run("apply", "calib.parquet", "map.json", "-o", "out.parquet")
+        assert done.code == 2
+        assert "map.json is the map, which comes first: calibrant apply map.json calib.parquet" in done.err
+        assert "is the map" not in run("apply", "calib.parquet", "calib.csv", "-o", "out.parquet").err
 
     def test_lists_of_draws_and_vectors(self, run, folder):
         rng = np.random.default_rng(0)

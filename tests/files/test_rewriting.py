@@ -11,6 +11,7 @@ from calibrant.errors import CalibrantError, InputError
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.rewriting import Change, rewrite
 from calibrant.files.table_file import open_table
+from calibrant.report.files import temporary_file
 
 ENDINGS = (".parquet", ".arrow", ".ndjson", ".csv")
 
@@ -34,6 +35,15 @@ def write(frame, path):
 
 def copied(source, target, change=DOUBLED, dialect=USUAL):
     return rewrite(open_table(source, dialect=dialect), change, target, dialect)
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    source, target = write(pl.DataFrame({"x": [1.0, 2.0]}), tmp_path / "in.parquet"), tmp_path / "out.parquet"
+    with temporary_file(target) as left:
+        left.with_name(left.name.replace(".tmp", "0.tmp")).touch()  # as of a process that did not come to its end
+    assert len(list(tmp_path.glob(".*"))) == 1
+    copied(source, target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
 
 
 @pytest.mark.parametrize("source", ENDINGS)

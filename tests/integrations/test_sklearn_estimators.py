@@ -169,6 +169,25 @@ class TestClassifier:
         with pytest.warns(UserWarning, match="Pipeline takes no sample_weight"):
             ours.RecalibratedClassifier(steps, method="logistic").fit(X, y, sample_weight=np.ones(len(y)))
 
+    def test_folds_of_groups(self, sk, ours, binary):
+        """Folds as pairs of rows: no fold tests a group that it was fitted on."""
+        X, y = binary
+        folds = list(sk.model_selection.GroupKFold(4).split(X, y, groups=np.arange(len(y)) // 10))
+        found = ours.RecalibratedClassifier(sk.naive_bayes.GaussianNB(), method="logistic", cv=folds).fit(X, y)
+        p = np.empty(len(y))
+        for train, rest in folds:
+            p[rest] = sk.naive_bayes.GaussianNB().fit(X[train], y[train]).predict_proba(X[rest])[:, 1]
+        same_map(found.recalibration_, recalibrate(y == "yes", p, method="logistic"))
+
+    def test_a_second_fit_forgets_the_first(self, sk, ours, binary, three, require):
+        found = ours.RecalibratedClassifier(sk.naive_bayes.GaussianNB(), method="temperature")
+        found.fit(require("pandas").DataFrame(binary[0], columns=list("abcdef")), binary[1])
+        assert found.feature_names_in_.tolist() == list("abcdef")
+        found.fit(*three)
+        assert not hasattr(found, "feature_names_in_")
+        assert found.n_features_in_ == three[0].shape[1]
+        assert found.predict_proba(three[0]).shape == (600, 3)
+
     def test_searches_pipelines_clones_and_pickles(self, sk, ours, three):
         X, y = three
         classifier = ours.RecalibratedClassifier(sk.naive_bayes.GaussianNB(), method="temperature", cv=3)
@@ -215,6 +234,21 @@ class TestClassifier:
                 ours.RecalibratedClassifier(sk.linear_model.RidgeClassifier().fit(X, y), cv="prefit"),
                 y,
                 "has no predict_proba",
+            ),
+            "no probabilities in folds": (
+                ours.RecalibratedClassifier(sk.linear_model.RidgeClassifier()),
+                y,
+                "RidgeClassifier has no predict_proba",
+            ),
+            "rows that are never tested": (
+                ours.RecalibratedClassifier(nb, cv=sk.model_selection.TimeSeriesSplit(3)),
+                y,
+                "row 0 is tested 0 times",
+            ),
+            "rows that are tested twice": (
+                ours.RecalibratedClassifier(nb, cv=sk.model_selection.RepeatedKFold(n_splits=3, n_repeats=2)),
+                y,
+                "row 0 is tested 2 times",
             ),
         }
         for_each(cases, check)
@@ -267,8 +301,9 @@ class TestTransformer:
         cases = {
             "not probabilities": (20 * p, y, "must lie in"),
             "not a simplex": (np.column_stack([p, p]), y, "sum to 1"),
-            "columns unlike classes": (np.full((40, 3), 1 / 3), y, "3 columns of probabilities belong to 3 classes"),
-            "one class": (p, np.zeros(40), "1 column of probabilities belong"),
+            "columns unlike classes": (np.full((40, 3), 1 / 3), y, "3 columns belong to 3 classes; y has 2"),
+            "one class": (p, np.zeros(40), "y has one class: 0.0"),
+            "three classes": (p, np.arange(40) % 3, "1 column of probabilities belongs to 2 classes; y has 3"),
             "lengths": (p[1:], y, "inconsistent numbers of samples"),
             "no outcomes": (p, None, "requires y"),
             "NaN": (np.where(p > 0.5, np.nan, p), y, "NaN"),

@@ -268,7 +268,7 @@ class TestRefused:
     def test_an_outcome_of_probability_0(self):
         y, P = [0, 1, 2, 0, 0], [[0.6, 0.3, 0.1], [0.6, 0.3, 0.1], [0.9, 0.1, 0], [0.9, 0.05, 0.05], [0.9, 0.1, 0]]
         y, P = y + [0, 1] * 8, P + [[0.95, 0.04, 0.01], [0.01, 0.95, 0.04]] * 8
-        _contains(refused(fitted, y, P, "temperature"), "row 2", "class 2", "clip=")
+        _contains(refused(fitted, y, P, "temperature"), "row 2", "class 2", "the option clip")
         assert fitted(y, P, "temperature", clip=1e-3).parameters["slope"] > 0
 
     def test_zeros_of_maps_that_need_logarithms(self, for_each):

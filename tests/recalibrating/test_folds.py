@@ -44,6 +44,23 @@ def test_no_cluster_is_divided(clusters, folds):
     assert max(numbers) - min(numbers) <= 1
 
 
+@pytest.mark.parametrize("given", [40, list(range(40))])
+def test_inner_folds_do_not_grow_with_the_outer_ones(given):
+    """A fold for each row would otherwise take the square of their number of fits; labels are not divided."""
+    dealing = read_dealing(40, given)
+    rows = np.arange(39)
+    inner = dealing.take(rows).partition(np.random.default_rng(0))
+    assert len(inner) == 10
+    assert sorted(np.concatenate([fold.test for fold in inner])) == list(rows)
+    assert not dealing.is_random
+
+
+def test_clusters_that_are_a_fold_each_leave_nothing_to_chance():
+    clusters = np.arange(40) // 4
+    assert not read_dealing(40, 10, clusters=clusters).is_random
+    assert read_dealing(40, 9, clusters=clusters).is_random
+
+
 class TestTime:
     def test_each_block_is_predicted_by_all_earlier_ones(self):
         time = np.array([5, 0, 1, 4, 2, 3])

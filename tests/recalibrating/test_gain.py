@@ -45,6 +45,7 @@ def test_reference_values(case):
         assert found.note.startswith("No limits: ")
     for name in names:
         assert getattr(found, name) == pytest.approx(value[name], rel=case["rtol"], abs=0)
+    assert Units(np.ones(found.n)).deciding(found.row_gain) == pytest.approx(value["guard"], rel=1e-6)
     assert found.n == len(data["y"])
     assert found.chosen == (case["options"]["method"],) * len(set(data["folds"]))
 
@@ -273,7 +274,7 @@ class TestLimits:
         p[:3], y[:3] = 0.0, 0
         found = recalibration_gain(y, p, method="logistic")
         assert found.low == -math.inf
-        assert "pass clip=" in found.note
+        assert "limit them with the option clip" in found.note
         assert math.isfinite(recalibration_gain(y, p, method="logistic", clip=1e-3).low)
         assert math.isfinite(recalibration_gain(y, p, method="logistic", score="brier").low)
 
@@ -289,7 +290,7 @@ class TestLimits:
         p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
         found = recalibration_gain(y, p, method="temperature")
         assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
-        assert "clip=" in found.note
+        assert "the option clip" in found.note
 
     def test_too_few_clusters(self):
         y, p = simulated(600)
@@ -392,7 +393,7 @@ def test_what_clip_alone_costs_is_said():
     assert found.low > 0  # although the predictions are calibrated
     given, clipped = (-np.log(np.where(y == 1, q, 1 - q)).mean() for q in (p, np.clip(p, 0.1, 0.9)))
     assert found.before == pytest.approx(clipped)
-    assert f"clip= alone raises the mean score from {given:.4f} to {clipped:.4f}" in found.note
+    assert f"Clipping alone raises the mean score from {given:.4f} to {clipped:.4f}" in found.note
     assert "clip" not in recalibration_gain(y, p, method="temperature", clip=1e-9).note
 
 
@@ -437,7 +438,7 @@ class TestRefusals:
         for verb in (recalibrate, recalibration_gain):
             message = refusal(verb, y, Intervals(lower, np.ones(60), 0.8), weights=weights, error=NotApplicableError)
             assert "the score of row 40 as predicted is infinite" in message
-            assert "clip=" not in message  # which intervals do not have
+            assert "clip" not in message  # which intervals do not have
 
     def test_more_than_half_of_the_folds(self, refusal):
         y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)
@@ -456,6 +457,7 @@ class TestRefusals:
             ({"repeats": 0}, "repeats must be at least 1"),
             ({"repeats": 2, "folds": [0, 1] * 30}, "repeats must be 1 with given folds"),
             ({"repeats": 2, "time": range(60)}, "repeats must be 1 with time"),
+            ({"repeats": 2, "folds": 60}, "repeats must be 1 with folds of one"),
             ({"method": "logistic", "ridge": 0.01}, "does not use ridge="),
             ({"rng": -1}, "rng must be"),
             ({"binz": 3}, "recalibration_gain has no option binz"),

@@ -161,7 +161,7 @@ class TestRefusals:
         with pytest.raises(InputError, match="at least 2 levels"):
             recalibrate(y, Quantiles(rows[:, 1], 0.5), method="pit")
         rows[3, 2] = np.inf
-        with pytest.raises(InputError, match="must be finite for method='pit'; row 3, column 2 is inf"):
+        with pytest.raises(InputError, match="must be finite for pit; row 3, column 2 is inf"):
             recalibrate(y, Quantiles(rows, [0.1, 0.5, 0.9]), method="pit")
 
 

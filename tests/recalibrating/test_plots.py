@@ -75,6 +75,15 @@ def test_class_maps_have_a_line_for_each_class(plt):
     assert set(lines(cb.recalibrate(CLASS, THREE, method="temperature").plot())) == {"unchanged", "every class"}
 
 
+def test_of_many_classes_some_are_drawn_and_said(plt):
+    labels = [f"kind {k}" for k in range(30)]
+    y = np.repeat(labels, 20)
+    found = cb.recalibrate(y, RNG.dirichlet(np.ones(30), y.size), method="vector", classes=labels)
+    ax = found.plot()
+    assert set(lines(ax)) == {"unchanged", *labels[:12]}
+    assert "the first 12 of 30 classes" in ax.get_xlabel()
+
+
 def test_intervals_by_level(plt):
     found = cb.recalibrate(OUTCOME, FORECAST.interval([0.9, 0.5]), method="shift")
     ax = found.plot()
@@ -90,14 +99,32 @@ def test_intervals_by_group(plt):
     )
     ax = found.plot()
     expected = [float(one["scale"]) for one in found.parameters["groups"]]
-    np.testing.assert_allclose(lines(ax)["scale"][:, 1], expected)
-    assert [tick.get_text() for tick in ax.get_xticklabels()] == [r"\$a", "b"]
+    np.testing.assert_allclose(lines(ax)["scale"][:, 0], expected)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [r"\$a", "b"]
+    assert ax.get_ylabel() == "group"
+    assert [(mark.x, mark.y) for mark in pictures.marks(*_parts(map_curve(found)))] == [
+        (expected[0], 0),
+        (expected[1], 1),
+    ]
+
+
+def test_both_ends_of_one_level(plt):
+    ax = cb.recalibrate(OUTCOME, FORECAST.interval(0.5), method="shift-each-end").plot()
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["lower end", "upper end"]
+    assert ax.get_ylabel() == "end"
+
+
+def test_of_many_groups_some_are_named(plt):
+    groups = np.array([f"group {g:02d} of a long name that is cut" for g in range(45)])[np.arange(300) % 45]
+    ax = cb.recalibrate(OUTCOME, FORECAST.interval(0.8), method="shift", groups=groups).plot()
+    assert np.isfinite(lines(ax)["shift"]).all(axis=1).sum() == 45
+    assert [tick.get_text()[:8] for tick in ax.get_yticklabels()][:3] == ["group 00", "group 03", "group 06"]
 
 
 def test_groups_and_both_ends_are_lines(plt):
     found = cb.recalibrate(OUTCOME, FORECAST.interval([0.5, 0.8]), method="shift-each-end", groups=np.arange(300) % 2)
     assert set(lines(found.plot())) == {
-        "unchanged", "0, lower_shift", "0, upper_shift", "1, lower_shift", "1, upper_shift"
+        "unchanged", "0, lower end", "0, upper end", "1, lower end", "1, upper end"
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ Y, P = [0, 1, 0, 1, 0, 1, 1, 0], [0.1, 0.1, 0.3, 0.3, 0.6, 0.6, 0.9, 0.9]
 
 
 def test_unknown_methods_are_refused_with_those_that_exist():
-    with pytest.raises(InputError, match=r"by identity, temperature, .*, venn-abers or auto; got method='plat'"):
+    with pytest.raises(InputError, match=r"by identity, temperature, .*, venn-abers or auto; got 'plat'"):
         cb.recalibrate(Y, P, method="plat")
 
 
@@ -41,6 +41,33 @@ def test_another_kind_and_another_number_of_classes_are_refused():
         found.apply([[0.2, 0.8]])
     with pytest.raises(InputError, match=r"fitted on one probability per row .*; got Intervals"):
         found.apply(cb.Intervals([0.0], [1.0], 0.5))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sigmoid", "method='logistic', smoothing='platt'"),
+        ("Platt scaling", "method='logistic', smoothing='platt'"),
+        ("beta-calibration", "It is called beta here"),
+        ("ts", "It is called temperature here"),
+        ("temperature_scaling", "It is called temperature here"),
+        ("centered-isotonic", "It is called centred-isotonic here"),
+        ("izotonic", "Did you mean 'isotonic'"),
+        ("dirichlet", "got 'dirichlet'$"),
+        (None, "got None$"),
+    ],
+)
+def test_names_of_other_tools_are_known(name, words):
+    with pytest.raises(InputError, match=words):
+        cb.recalibrate(Y, P, method=name)
+
+
+@pytest.mark.parametrize("prediction", [np.array([0.2, 0.4, 0.9]), np.array([[0.2, 0.8], [0.5, 0.5], [0.1, 0.9]])])
+def test_predictions_that_stay_as_they_are_come_back_as_another_array(prediction):
+    """What a caller does to the result must not change the data, whatever `auto` chose."""
+    found = cb.recalibrate([0, 1, 1], prediction, method="identity").apply(prediction)
+    np.testing.assert_array_equal(found, prediction)
+    assert not np.shares_memory(found, prediction)
 
 
 def test_warnings_point_to_the_caller():

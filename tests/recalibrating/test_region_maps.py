@@ -244,7 +244,7 @@ class TestGroups:
 
     def test_rows_are_named_by_the_number_of_the_caller(self):
         lower = [0.0, 0.0, 0.0, 0.0, -math.inf, 0.0]
-        with pytest.raises(InputError, match="lower must be finite for method='scale'; row 4 is -inf"):
+        with pytest.raises(InputError, match="lower must be finite for scale; row 4 is -inf"):
             recalibrate(self.y, Intervals(lower, [9.0] * 6, 0.5), method="scale", groups=["a", "b"] * 3)
         with pytest.raises(InputError, match="row 4 is -inf"):
             recalibrate(self.y, Intervals(lower, [9.0] * 6, 0.5), method="scale", weights=[0, 1, 0, 1, 1, 1])
@@ -482,11 +482,11 @@ class TestBadInput:
 
     def test_scale_refuses_infinite_bounds_and_shift_refuses_what_is_not_determined(self):
         endless = Intervals(np.full(10, -np.inf), np.full(10, np.inf), 0.9)
-        with pytest.raises(InputError, match="lower must be finite for method='scale'; row 0 is -inf"):
+        with pytest.raises(InputError, match="lower must be finite for scale; row 0 is -inf"):
             recalibrate(self.y, endless, method="scale")
         with pytest.raises(InputError, match="do not determine a shift"):
             recalibrate(self.y, endless, method="shift")
-        with pytest.raises(InputError, match="method='shift' takes one-sided ones"):
+        with pytest.raises(InputError, match="the method shift takes one-sided ones"):
             recalibrate(self.y, Intervals(np.full(10, -np.inf), self.y, 0.7), method="shift-each-end")
         with pytest.raises(InputError, match=r"quantiles are infinite at level 0.5"):
             recalibrate(self.y, Quantiles(np.full(10, np.inf), 0.5), method="shift")

@@ -183,7 +183,7 @@ class TestRefusals:
     def test_an_outcome_that_was_impossible(self, method, outcome, score):
         problem = refused(
             f"the score of row 2 is {score:g} and the outcome is {outcome}: no {method} map gives such a row a finite "
-            "log score. Limit the scores with clip=",
+            "log score. Limit the scores with the option clip",
             [*self.Y[:2], outcome, *self.Y[2:]],
             [*self.P[:2], score, *self.P[2:]],
             method=method,
@@ -293,3 +293,9 @@ def test_parts_of_the_rows_are_summed(monkeypatch):
     parts = recalibrate(data["y"], data["p"], method="beta", weights=data["weights"])
     assert parts.parameters["a"] == pytest.approx(whole.parameters["a"], rel=1e-12)
     assert parts.objective == pytest.approx(whole.objective, rel=1e-14)
+
+
+def test_expit_is_that_of_scipy():
+    x = np.linspace(-700, 800, 10_001)
+    np.testing.assert_allclose(mean_log_score.expit(x), expit(x), rtol=1e-15)
+    assert mean_log_score.expit(np.array([-np.inf, -1e4, 0.0, 1e4, np.inf])).tolist() == [0, 0, 0.5, 1, 1]

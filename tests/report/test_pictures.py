@@ -125,7 +125,7 @@ def test_text_is_text(root, kind):
         "vendi_profile": ("length scale", "effective number of different points", "real", "generated"),
         "precision_recall": ("recall", "precision", "one distribution", "observed"),
         "recalibration_map": ("predicted probability", "recalibrated probability", "venn-abers", "unchanged"),
-        "recalibration_levels": ("nominal level", "shift", "lower_shift", "upper_shift", "unchanged"),
+        "recalibration_levels": ("nominal level", "shift", "lower end", "upper end", "unchanged"),
         "reliability_curves": ("predicted probability", "observed frequency", "$old", "new"),
         "differences": ("difference of the Brier score", "$old less new", "within the tolerance"),
     }

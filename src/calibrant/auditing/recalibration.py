@@ -160,19 +160,23 @@ def map_words(found: Recalibration) -> str:
     return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
 
 
+def _limits(claim: Claim) -> list[Measurement]:
+    """Return the limits of the gain as lines of their own: the intervals of a page have another level."""
+    if claim.level is None:
+        return []
+    level = confidence_words(claim.level)
+    return [
+        Measurement(f"{QUANTITY}.{name}", f"{end} limit of the gain, at {level}", getattr(claim, name))
+        for name, end in (("low", "lower"), ("high", "upper"))
+    ]
+
+
 def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
     gain, found = measured.gain, measured.fitted_map
-    limits = None if claim.level is None else (claim.low, claim.high)
-    interval = "" if limits is None else f", {confidence_words(gain.level)} interval"
     fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"
     lines = [
-        Measurement(
-            QUANTITY,
-            f"gain of the log score on new rows{interval}",
-            gain.estimate,
-            interval=limits,
-            method=_note(fits, gain.note),
-        ),
+        Measurement(QUANTITY, "gain of the log score on new rows", gain.estimate, method=_note(fits, gain.note)),
+        *_limits(claim),
         Measurement(f"{QUANTITY}.before", "log score as predicted", gain.before),
         Measurement(f"{QUANTITY}.after", "log score after recalibration, cross-fitted", gain.after, method=fits),
     ]

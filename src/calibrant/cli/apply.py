@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.columns import find_column, matching, pairs
+from calibrant.cli.columns import each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, ApplyRequest
 from calibrant.cli.output import check_output, emit, tell
-from calibrant.errors import InputError, listing, shown
+from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
@@ -37,7 +37,7 @@ def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | Non
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
     for source in (map_path, file):
         check_output(output, endings=WRITTEN, option="-o", source=source)
-    found = Recalibration.from_json(map_path)
+    found = _read_map(map_path, file)
     if (request.format or format_of(file)) == "npz":
         raise InputError(f"{file} is NPZ, whose arrays are not the columns of a table. {IN_PYTHON}")
     table = open_table(file, format=request.format, dialect=request.dialect)
@@ -49,6 +49,24 @@ def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | Non
         raise
     made = listing(list(work.added), most=4)
     emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
+
+
+def _read_map(path: Path, file: Path) -> Recalibration:
+    """Return the map; where the two files were swapped, say so."""
+    try:
+        return Recalibration.from_json(path)
+    except CalibrantError as problem:
+        if not _is_map(file):
+            raise
+        raise InputError(f"{file} is the map, which comes first: calibrant apply {file} {path}") from problem
+
+
+def _is_map(path: Path) -> bool:
+    try:
+        Recalibration.from_json(path)
+    except CalibrantError:
+        return False
+    return True
 
 
 class Work:
@@ -150,7 +168,8 @@ def _chosen(found: Recalibration, request: ApplyRequest, table: TableFile, names
         else:
             typed = request.value(option)
             texts = (typed,) if isinstance(typed, str) else typed or ()
-            chosen[key] = tuple(name for text in texts for name in matching(text, names, table.path, option=option))
+            typed_names = (name for text in texts for name in matching(text, names, table.path, option=option))
+            chosen[key] = each_once(tuple(typed_names), option)
     if not any(chosen.values()):
         raise InputError(
             f"which columns of {table.path} are the prediction? The map was fitted in Python and does not say; add "
@@ -166,6 +185,11 @@ def _or(kind: str) -> str:
 
 def _check_number(found: Recalibration, chosen: Chosen) -> None:
     """Refuse another number of columns than the map has classes or levels, and say which column has which level."""
+    if found.kind == "binary" and len(chosen["p"]) > 1:
+        raise InputError(
+            f"the map was fitted on one probability per row; --p names {len(chosen['p'])} columns: "
+            f"{listing(list(chosen['p']), most=6)}. Name one of them"
+        )
     wanted = None if found.levels is None or found.kind == "sets" else found.levels.size
     wanted = wanted if found.classes is None else len(found.classes)
     for key, names in chosen.items():

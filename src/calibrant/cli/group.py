@@ -140,6 +140,12 @@ def typed(ctx: click.Context) -> tuple[str, ...]:
     return (*ctx.command_path.split(), *ctx.meta[TYPED])
 
 
+def in_option_words(problem: CalibrantError) -> str:
+    """Return the message of an error with options as they are typed for the command that is running."""
+    context = click.get_current_context(silent=True)
+    return problem.in_words(partial(_spelled, context.command if context else None))
+
+
 def _spelled(command: click.Command | None, name: str, value: Any) -> str:
     """Return an option as it is typed, if the command has it: they are the same words as in the library."""
     option = "--" + name.replace("_", "-")

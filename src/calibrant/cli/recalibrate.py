@@ -13,6 +13,7 @@ import numpy as np
 from calibrant.cli.audit import MAX_ROWS_AT_ONCE, clusters_of, outcome_labels, reshaped, scan_of, within_files
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
+from calibrant.cli.group import in_option_words
 from calibrant.cli.options import NAMING, FitRequest
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
 from calibrant.core.words import number
@@ -136,7 +137,7 @@ def _gain(arguments: FitArguments, request: FitRequest) -> RecalibrationGain | N
             warnings.simplefilter("ignore", UserWarning)
             return recalibration_gain(y, prediction, level=request.measured["level"], **options, **dealing)
     except CalibrantError as problem:
-        tell(f"the gain on other rows cannot be measured: {problem}")
+        tell(f"the gain on other rows cannot be measured: {in_option_words(problem)}")
         return None
 
 

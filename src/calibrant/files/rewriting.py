@@ -13,7 +13,7 @@ from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.csv_file import Dialect
 from calibrant.files.table_file import SUFFIXES, TableFile, format_of
 from calibrant.progress import row_counter
-from calibrant.report.files import temporary_file
+from calibrant.report.files import remove_temporary_files, temporary_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,6 +64,7 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
     types = table.schema() if table.format == "csv" else schema
     problems: list[BaseException] = []
     written = 0
+    remove_temporary_files(target)  # of a process that was killed
 
     with temporary_file(target) as temporary, row_counter(label=f"writing {target.name}", total=table.rows()) as count:
 
@@ -137,7 +138,7 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
         if column.dtype == pl.String and dtype.is_numeric():
             plain = column.str.replace(",", ".", literal=True) if table.csv.decimal_comma else column
             wanted = dtype if name in change.labels else pl.Float64()
-            column = plain.str.strip_chars(" ").cast(wanted, strict=False)
+            column = _as_numbers(plain, wanted)
             lost = column.is_null() & plain.is_not_null()
             if lost.any():
                 raise InputError(
@@ -150,6 +151,14 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
             column = column.cast(pl.Float64)
         found.append(column.alias(name))
     return pl.DataFrame(found)
+
+
+def _as_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return texts as numbers, null where they are none; spaces are looked for only where a text is not a number."""
+    found = texts.cast(dtype, strict=False)
+    if found.null_count() == texts.null_count():
+        return found
+    return texts.str.strip_chars(" ").cast(dtype, strict=False)
 
 
 def _sink(rows: pl.LazyFrame, temporary: Path, target: Path, dialect: Dialect) -> None:

@@ -209,12 +209,17 @@ class ReliabilityDisplay:
 def probabilities_of(estimator: Any, X: Any) -> NDArray[Any]:
     """Return what `predict_proba` says, as an array; refuse estimators without it."""
     for needed in ("predict_proba", "classes_"):
-        if not hasattr(estimator, needed):
-            raise InputError(
-                f"calibration is about probabilities of classes, and {type(estimator).__name__} has no {needed}; "
-                "fit a classifier that predicts probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV"
-            )
+        refuse_without(needed, estimator)
     return as_array(estimator.predict_proba(X), name="predict_proba(X)")
+
+
+def refuse_without(needed: str, estimator: Any) -> None:
+    """Refuse an estimator that lacks a method or attribute that classifiers with probabilities have."""
+    if not hasattr(estimator, needed):
+        raise InputError(
+            f"calibration is about probabilities of classes, and {type(estimator).__name__} has no {needed}; "
+            "fit a classifier that predicts probabilities, or wrap it in sklearn.calibration.CalibratedClassifierCV"
+        )
 
 
 def _is_number(entry: Entry[Any, Any]) -> bool:

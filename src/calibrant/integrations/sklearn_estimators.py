@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_weights
 from calibrant.inputs.probabilities import SUM_TOLERANCE, normalised, read_unlabelled, two_columns
+from calibrant.integrations.sklearn import probabilities_of, refuse_without
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -114,12 +116,12 @@ class ProbabilityRecalibrator(OneToOneFeatureMixin, TransformerMixin, _Recalibra
         P = self._columns(X, reset=True)
         check_consistent_length(P, labels)
         self.classes_ = np.unique(labels)
+        _refuse_one_class(self.classes_.tolist())
         expected = max(2, P.shape[1])
         if self.classes_.size != expected:
-            columns = "1 column" if P.shape[1] == 1 else f"{P.shape[1]} columns"
-            found = "1 class" if self.classes_.size == 1 else f"{self.classes_.size} classes"
+            columns = "1 column of probabilities belongs" if P.shape[1] == 1 else f"{P.shape[1]} columns belong"
             raise InputError(
-                f"{columns} of probabilities belong to {expected} classes; y has {found}: "
+                f"{columns} to {expected} classes; y has {self.classes_.size} classes: "
                 f"{shown(self.classes_.tolist())}. Pass one column per class, in ascending order of the labels"
             )
         self.recalibration_ = self._fit_map(labels, _two_or_more(P), _read_sample_weight(sample_weight, labels.size))
@@ -156,6 +158,11 @@ def _is_one_column(X: Any) -> bool:
     return (X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim) == 1
 
 
+def _refuse_one_class(classes: Collection[Any]) -> None:
+    if len(classes) == 1:
+        raise InputError(f"recalibration needs rows of at least two classes; y has one class: {shown(*classes)}")
+
+
 def _read_sample_weight(sample_weight: Any, n: int) -> FloatArray | None:
     if sample_weight is None:
         return None
@@ -180,8 +187,9 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
     method, smoothing, ridge, clip, inner
         As in `recalibrate`. ``"auto"`` leaves probabilities as they are unless a map is shown to help.
     cv
-        How rows are split: a number of folds or a splitter of scikit-learn. The map is fitted on probabilities of rows
-        that the classifier did not see, and the classifier is then fitted on all rows. ``"prefit"`` takes a fitted
+        How rows are split: a number of folds, a splitter of scikit-learn, or pairs of training and test rows, such as
+        ``list(GroupKFold(5).split(X, y, groups))``; every row is tested once. The map is fitted on probabilities of
+        rows that the classifier did not see, and the classifier is then fitted on all rows. ``"prefit"`` takes a fitted
         classifier as it is; X and y are then the calibration rows. ``FrozenEstimator(model)`` does the same.
     n_jobs
         Number of folds that are fitted at the same time.
@@ -220,7 +228,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         labels = self._checked_target(y)
         check_consistent_length(X, labels)
         weights = _read_sample_weight(sample_weight, labels.size)
-        if self.cv == "prefit":
+        if isinstance(self.cv, str) and self.cv == "prefit":
             self.estimator_, P = self.estimator, self._probabilities(self.estimator, X)
         else:
             P = self._fit_folds(X, labels, weights)
@@ -228,14 +236,15 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
+            elif hasattr(self, name):  # of an earlier fit
+                delattr(self, name)
         self.recalibration_ = self._fit_map(labels, P, weights)
         return self
 
     def _fit_folds(self, X: Any, y: NDArray[Any], weights: FloatArray | None) -> FloatArray:
         """Fit the classifier on all rows, and return the probabilities of each row by a fit without its fold."""
         count = Counter(y.tolist())
-        if len(count) < 2:
-            raise InputError(f"a classifier needs rows of at least two classes; y has one class: {shown(y[0])}")
+        _refuse_one_class(count)
         rarest, rows = min(count.items(), key=lambda one: one[1])
         if rows < 2:
             raise InputError(
@@ -249,17 +258,31 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
                 stacklevel=3,
             )
         params = {"sample_weight": weights} if takes_weights else {}
+        estimator = clone(self.estimator)
+        refuse_without("predict_proba", estimator)
         P = cross_val_predict(
-            clone(self.estimator),
+            estimator,
             X,
             y,
-            cv=check_cv(self.cv, y, classifier=True),
+            cv=self._splits(X, y),
             method="predict_proba",
             n_jobs=self.n_jobs,
             params=params,
         )
         self.estimator_ = clone(self.estimator).fit(X, y, **params)
         return _summing_to_1(P)
+
+    def _splits(self, X: Any, y: NDArray[Any]) -> list[tuple[Any, Any]]:
+        """Return training and test rows of each fold; refuse folds that do not test every row once."""
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        tested = np.bincount(np.concatenate([np.arange(y.size)[test] for _, test in splits]), minlength=y.size)
+        if (tested != 1).any():
+            raise InputError(
+                f"cv must test every row once, so that each has one probability; row {int((tested != 1).argmax())} is "
+                f"tested {tested[(tested != 1).argmax()]} times. For rows in time or in repeated splits fit the "
+                "classifier on some rows, and recalibrate it on others with cv='prefit'"
+            )
+        return splits
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return recalibrated probabilities (n, K) in the order of `classes_`."""
@@ -273,8 +296,6 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
 
     @staticmethod
     def _probabilities(estimator: Any, X: Any) -> FloatArray:
-        from calibrant.integrations.sklearn import probabilities_of
-
         return _summing_to_1(probabilities_of(estimator, X))
 
     def __sklearn_tags__(self) -> Any:

@@ -78,10 +78,10 @@ def fit_chosen(data: CalibrationRows, options: FitOptions, dealing: Dealing, rng
 def _cross_fit_method(
     name: str, data: CalibrationRows, options: FitOptions, folds: Sequence[Fold], before: FloatArray
 ) -> CrossFitted:
-    def fitted(train: CalibrationRows, rows: Numbers) -> Recalibration:
+    def fit_map(train: CalibrationRows, rows: Numbers) -> Recalibration:
         return fit(train, name, used_by(name, data, options))
 
-    return cross_fit(data, options, folds, fitted, before)
+    return cross_fit(data, options, folds, fit_map, before)
 
 
 def _best(

@@ -30,13 +30,13 @@ BLOCK = 1 << 16  # probabilities of a block of rows, which fit into the cache
 SHORT_ROW = 32  # classes
 SAMPLE_ROWS = 25_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
 ROWS_PER_PARAMETER = 10  # below which a fit is said to follow chance
-SMOOTHED = "method='one-vs-rest', inner='logistic', smoothing='platt'"
+SMOOTHED = "{method='one-vs-rest'}, {inner='logistic'}, {smoothing='platt'}"
 SEPARATED = (
     "the outcomes are separated by the probabilities: {how}. No finite map minimises the log score; pass more rows, or "
-    f"use {SMOOTHED}"
+    "use " + SMOOTHED
 )
 MOST_PROBABLE = "no outcome is less probable than another class of its row"
-CLIP_REMEDY = "Mix the probabilities with clip=, such as clip=1e-6, or correct such rows"
+CLIP_REMEDY = "Mix the probabilities with the option clip, such as 1e-6, or correct such rows"
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def fit_temperature(rows: Classes, options: FitOptions) -> Fit:
             "them. Pass rows with different probabilities"
         )
     if not of_outcomes.any():
-        raise NotApplicableError(SEPARATED.format(how=MOST_PROBABLE))
+        raise NotApplicableError(SEPARATED, how=MOST_PROBABLE)
     if _rises_at_zero(logs, of_outcomes):
         said = (
             "the probabilities carry no or inverted information: the best temperature is infinite and all possible "

@@ -115,7 +115,7 @@ def cross_fit(
     data: CalibrationRows,
     options: FitOptions,
     folds: Sequence[Fold],
-    fitted: Fitter,
+    fit_map: Fitter,
     before: FloatArray,
     *,
     misses: bool = False,
@@ -132,7 +132,7 @@ def cross_fit(
     for fold in folds:
         test = data.take(fold.test)
         try:
-            fitted_map = fitted(data.take(fold.train), fold.train)
+            fitted_map = fit_map(data.take(fold.train), fold.train)
         except CalibrantError as refused:
             found.refusals.append(refused)
             found.chosen.append(IDENTITY_NAME)
@@ -177,7 +177,9 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
     if numbers is None and kept is not None:
         numbers = np.flatnonzero(kept)
     of_probabilities = data.kind in ("binary", "classes")
-    remedy = "Limit probabilities with clip=, choose another score or" if of_probabilities else "Choose another"
+    remedy = (
+        "Limit probabilities with the option clip, choose another score or" if of_probabilities else "Choose another"
+    )
     raise NotApplicableError(
         f"the score of {{row}} {what} is infinite, so no gain can be measured. {remedy} method, or pass more rows"
         f"{'' if of_probabilities else ' with finite predictions'}",

@@ -83,7 +83,8 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     if options.score != "crps" and isinstance(rows.distribution, Mixture):
         raise NotApplicableError(
             "the mean log score of a Mixture is not convex in shift and scale, so a minimum that is found may not be "
-            "the lowest. Use score='crps'"
+            "the lowest. Use {score='crps'}",
+            option="score",
         )
     share = row_shares(rows)
     spread = _standard_deviation(parts)
@@ -214,7 +215,8 @@ def _by_crps(
     except NoOptimumError:
         raise NotApplicableError(
             "no minimum of the mean CRPS with a positive scale was found: many outcomes lie at the same distance from "
-            "the mean of their distribution. Pass more rows, or use score='log', which mixtures do not have"
+            "the mean of their distribution. Pass more rows, or use {score='log'}, which mixtures do not have",
+            option="score",
         ) from None
     a, s = found.point.tolist()
     return centre + size * a, size * s, size * found.value, found.gradient

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS, AnyRows, read
-from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
@@ -20,7 +20,7 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions
-from calibrant.recalibrating.methods import INSTEAD, METHODS, SCORES
+from calibrant.recalibrating.methods import METHODS, SCORES, advice
 from calibrant.recalibrating.recalibration import Recalibration
 
 MAX_ROUNDING_SHARE = 1e-12  # share of the weight of a cell that is rounding
@@ -192,9 +192,10 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
     known = METHODS[data.kind]
     if not isinstance(method, str) or (method != "auto" and method not in known):
         raise InputError(
-            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got method={shown(method)}"
-            f"{INSTEAD.get((data.kind, str(method)), '')}",
+            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got {{value}}"
+            f"{advice(data.kind, method) if isinstance(method, str) else ''}",
             option="method",
+            value=method,
         )
     if data.count is not None and method != "auto" and known[method].counts_rows:
         raise NotApplicableError(f"{method} counts rows and cannot be fitted on cells; pass the rows")
@@ -205,7 +206,7 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
         if name not in used:
             takers = [other for other, one in known.items() if name in one.uses]
             where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {KINDS[data.kind].words} does"
-            raise InputError(f"method={method!r} does not use {name}=; {where}", option=name)
+            raise InputError(f"{{method=given}} does not use {{{name}=}}; {where}", option=name, given=method)
     if method != "auto" and "inner" in known[method].uses:
         _check_inner(options)
     scores = list(SCORES[data.kind])
@@ -227,14 +228,14 @@ def _check_inner(options: FitOptions) -> None:
     check_choice("inner", options.inner, *METHODS["binary"])
     for name in options.given:
         if name != "inner" and name not in METHODS["binary"][options.inner].uses:
-            raise InputError(f"inner={options.inner!r} does not use {name}=", option=name)
+            raise InputError(f"{{inner=given}} does not use {{{name}=}}", option=name, given=options.inner)
 
 
 def refuse_fair(options: FitOptions) -> None:
     """Refuse the fair CRPS as a judge of maps: it rewards draws that are stretched too far about their own mean."""
     if options.score == "fair-crps":
         raise InputError(
-            "score='fair-crps' is made for independent draws and does not judge draws that a map stretched about their "
-            "mean: it would prefer too wide ones. Use score='crps'",
+            "{score='fair-crps'} is made for independent draws and does not judge draws that a map stretched about "
+            "their mean: it would prefer too wide ones. Use {score='crps'}",
             option="score",
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from calibrant.inputs.options import check_count
 
 Numbers = NDArray[np.intp]
 INNER_FOLDS = 5  # where the caller's fold labels leave one label, which cannot be divided
+MAX_INNER_FOLDS = 10  # inside a training part: as many as there are outer folds would take their square of fits
 
 
 class Fold(NamedTuple):
@@ -54,8 +54,9 @@ class Dealing:
 
     @property
     def is_random(self) -> bool:
-        """Whether another partition of the rows would be as good."""
-        return self.time is None and self.labels is None
+        """Whether another partition of the rows would be as good: not where each row or cluster is a fold."""
+        units = self.n if self.clusters is None else int(self.clusters.max()) + 1
+        return self.time is None and self.labels is None and self.folds < units
 
     def take(self, rows: Numbers) -> Dealing:
         """Return how these rows alone are dealt: the inner folds of a training part."""
@@ -63,9 +64,9 @@ class Dealing:
             None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
             for codes in (self.clusters, self.time, self.labels)
         )
-        if labels is not None and labels.max(initial=0) == 0:
-            labels = None
-        parts = INNER_FOLDS if self.labels is not None else self.folds
+        if labels is not None:
+            labels = labels % MAX_INNER_FOLDS if labels.max(initial=0) > 0 else None
+        parts = INNER_FOLDS if self.labels is not None else min(self.folds, MAX_INNER_FOLDS)
         units = [len(rows)] + [int(codes.max(initial=-1)) + 1 for codes in (clusters, time) if codes is not None]
         return Dealing(len(rows), max(1, min(parts, *units)), clusters, time, labels)
 
@@ -114,7 +115,7 @@ def read_dealing(
     """Take folds, clusters and times through the boundary; `keep` marks the rows of positive weight, n of them."""
     belongs = None if clusters is None else read_row_labels(clusters, n, name="clusters", keep=keep).code
     when = None if time is None else read_times(time, n, keep=keep)
-    if not isinstance(folds, (Integral, bool, np.bool_)) and folds is not None and not np.isscalar(folds):
+    if _is_a_label_for_each_row(folds):
         rows = np.arange(n) if keep is None else np.flatnonzero(keep)
         return _given(read_row_labels(folds, n, name="folds", keep=keep).code, belongs, when, rows)
     number = check_count("folds", folds, least=2)
@@ -126,13 +127,19 @@ def read_dealing(
     if units < needed:
         why = ", whose first block is predicted by none" if when is not None else ""
         raise InputError(
-            f"folds={number} needs at least {needed} {noun}{why}; got {units}. Use fewer folds or more {noun}",
+            f"{{folds=value}} needs at least {needed} {noun}{why}; got {units}. Use fewer folds or more {noun}",
             option="folds",
+            value=number,
         )
     found = Dealing(n, number, belongs, when)
     if when is not None and not found.partition(np.random.default_rng(0)):
         raise InputError("time leaves no block that is predicted by an earlier one; clusters or equal times fill one")
     return found
+
+
+def _is_a_label_for_each_row(folds: Any) -> bool:
+    """Tell whether folds are labels of rows, in any container; a number of folds is a single value."""
+    return folds is not None and not np.isscalar(folds)
 
 
 def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None, rows: Numbers) -> Dealing:

@@ -16,7 +16,7 @@ from calibrant.core.grid import Grid
 from calibrant.core.kinds import KINDS
 from calibrant.core.summary import Summary
 from calibrant.core.words import number as written
-from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, kept_mask, locked
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
@@ -153,7 +153,7 @@ def recalibration_gain(
         ``"log"`` (default) or ``"brier"`` for probabilities, ``"interval"``, ``"quantile"``, ``"crps"`` for samples,
         ``"log"`` (default) or ``"crps"`` for distributions. Several levels or coordinates are averaged.
     method
-        As in `recalibrate`; ``"auto"`` repeats its whole choice on the training rows of each fold.
+        As in `recalibrate`; ``"auto"`` repeats its whole choice on the training rows of each fold, in at most 10 folds.
     folds
         Number of folds, or the fold of each row.
     repeats
@@ -184,9 +184,9 @@ def recalibration_gain(
     not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about
     other maps.
 
-    With clip= the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
-    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose
-    log score is infinite out of sample; they are refused with ``score="log"``.
+    With `clip` the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
+    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose log score is infinite out of sample; they
+    are refused with ``score="log"``.
 
     Examples
     --------
@@ -372,7 +372,9 @@ def _limits(
         said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
     of_probabilities = options.score == "log" and data.kind in ("binary", "classes")
     said.append(
-        "Use more rows, limit probabilities with clip=, or use score='brier'" if of_probabilities else "Use more rows"
+        "Use more rows, limit probabilities with the option clip, or use the Brier score"
+        if of_probabilities
+        else "Use more rows"
     )
     return -math.inf, math.inf, said
 
@@ -401,7 +403,7 @@ def _unseen(
     """Say why misses that were not seen forbid limits of the log score; None if they do not."""
     p = clipped(data.prediction[predicted], options)
     if ((p == 0) | (p == 1)).any():
-        return "the log score of a miss at a probability of 0 or 1 is infinite; pass clip="
+        return "the log score of a miss at a probability of 0 or 1 is infinite; limit them with the option clip"
     assert first.if_missed is not None
     missed = np.where(p > 0.5, data.rows.y[predicted] == 0, data.rows.y[predicted] == 1) & (p != 0.5)
     count = np.ones(p.size) if data.count is None else np.asarray(data.count[predicted], dtype=np.float64)
@@ -421,7 +423,8 @@ def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitte
     if refused:
         folds = sum(len(one.chosen) for one in passes)
         first = next(one.refusals[0] for one in passes if one.refusals)
-        said.append(f"{refused} of {folds} folds keep their predictions, because the fit was refused there: {first}")
+        why = str(first).partition(". ")[0]  # without the remedy, which is for a fit on all rows
+        said.append(f"{refused} of {folds} folds keep their predictions, because the fit was refused there: {why}")
     if passes[0].rounded:
         said.append(f"{passes[0].rounded} rows inside (0, 1) become exactly 0 or 1")
     if options.clip is not None:
@@ -429,8 +432,8 @@ def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitte
         unclipped, clipped_first = (written(float(np.average(scores, weights=w))) for scores in (given, before))
         if float(w @ given) < float(w @ before) and unclipped != clipped_first:
             said.append(
-                f"clip= alone raises the mean score from {unclipped} to {clipped_first}, and the gain is that over the "
-                "clipped predictions"
+                f"Clipping alone raises the mean score from {unclipped} to {clipped_first}, and the gain is that over "
+                "the clipped predictions"
             )
     if data.count is not None:
         said.append("Rows were counted in cells, and their scores are those of the mean of their cell")
@@ -439,10 +442,9 @@ def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitte
 
 def _check_refused(found: CrossFitted, folds: int) -> None:
     if 2 * len(found.refusals) > folds:
-        first: CalibrantError = found.refusals[0]
-        raise NotApplicableError(
+        raise found.refusals[0].within(
             f"the fit is refused in {len(found.refusals)} of {folds} folds, so no gain can be measured. The first "
-            f"says: {first}"
+            "says: "
         )
 
 
@@ -456,14 +458,15 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
     refuse_fair(options)
     if method == "auto" or options.score != "log":
         return
-    named = {f"method={method!r}": METHODS[data.kind][method]}
+    rules = {"method": (method, METHODS[data.kind][method])}
     if "inner" in METHODS[data.kind][method].uses:
-        named[f"inner={options.inner!r}"] = METHODS["binary"][options.inner]
-    for name, rule in named.items():
+        rules["inner"] = (options.inner, METHODS["binary"][options.inner])
+    for option, (name, rule) in rules.items():
         if rule.reaches_ends:
             raise InputError(
-                f"{name} gives probabilities of 0 and 1, whose log score is infinite on new rows; use "
-                "method='venn-abers', or score='brier'"
+                f"{{{option}=name}} gives probabilities of 0 and 1, whose log score is infinite on new rows; use "
+                f"{{{option}='venn-abers'}}, or {{score='brier'}}",
+                name=name,
             )
 
 
@@ -472,7 +475,7 @@ def _repeats(repeats: int | None, dealing: Dealing, n: int) -> int:
         return REPEATS if dealing.is_random and n <= MAX_ROWS_REPEATED else 1
     number = check_count("repeats", repeats)
     if number > 1 and not dealing.is_random:
-        given = "time" if dealing.time is not None else "given folds"
+        given = "time" if dealing.time is not None else "given folds" if dealing.labels is not None else "folds of one"
         raise InputError(f"repeats must be 1 with {given}: chance does not deal the rows", option="repeats")
     return number
 

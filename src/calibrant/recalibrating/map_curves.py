@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.groups import Label
 
 if TYPE_CHECKING:
     from calibrant.recalibrating.recalibration import Recalibration
 
 GRID = np.linspace(0.0, 1.0, 201)
 INSIDE = np.linspace(0.002, 0.998, 499)  # for maps that are not defined at 0 and 1
-MAX_LINES = 12  # of classes; more cannot be told apart
+MAX_LINES = 12  # of classes or groups; more cannot be told apart
+ENDS = {"lower_shift": "lower end", "upper_shift": "upper end"}
 AXES = {
     "shift": "shift",
     "lower_shift": "shift",
@@ -84,22 +86,32 @@ def _classes(found: Recalibration) -> Curve:
         P = np.repeat((1 - INSIDE[:, None]) / (K - 1), K, axis=1)
         P[:, k] = INSIDE
         lines.append(found.apply(P)[:, k])
-    names = ("every class",) if shown == 1 else tuple(f"class {label}" for label in labels[:shown])
+    names = ("every class",) if shown == 1 else tuple(map(_class_name, labels[:shown]))
+    more = _number_drawn(shown, K, "classes") if len(names) > 1 else ""
     return _curve(
         found,
         INSIDE,
         lines[0] if shown == 1 else np.stack(lines, axis=1),
-        axis="probability of a class, the others sharing the rest equally",
+        axis=f"probability of a class, the others sharing the rest equally{more}",
         details={"names": names},
     )
 
 
+def _class_name(label: Any) -> str:
+    return label if isinstance(label, str) else f"class {label}"
+
+
+def _number_drawn(drawn: int, there: int, what: str) -> str:
+    """Return a line for the label of an axis if not everything is drawn."""
+    return f"\n(the first {drawn} of {there:,} {what} are drawn)" if drawn < there else ""
+
+
 def _by_level(found: Recalibration) -> Curve:
-    """Return shifts, scales or columns against the level, or against the group where there is one level."""
+    """Return shifts, scales or columns against the level, or against group and end where there is one level."""
     levels = np.atleast_1d(np.asarray(found.levels, dtype=np.float64))
     maps: tuple[Mapping[str, Any], ...] = found.parameters["groups"] if found.groups else (found.parameters,)
     lines = {
-        ", ".join([*([str(group)] if found.groups else []), *([name] if len(one) > 1 else [])]): np.atleast_1d(value)
+        _line_name(group, name): np.atleast_1d(value)
         for group, one in zip(found.groups or ("",), maps, strict=True)
         for name, value in one.items()
     }
@@ -111,9 +123,16 @@ def _by_level(found: Recalibration) -> Curve:
     if levels.size == 1:
         if table.size == 1:
             raise NotApplicableError("this map is one number, which .parameters has; there is nothing to draw")
-        return _levels(found, np.arange(table.size, dtype=np.float64), table.T, axis, ticks=tuple(lines))
-    order = np.argsort(levels)
-    return _levels(found, levels[order], table[order], axis, names=tuple(name or found.method for name in lines))
+        place = np.arange(table.size, dtype=np.float64)
+        return _levels(found, place, table.T, axis, ticks=tuple(lines), places="group" if found.groups else "end")
+    order, names = np.argsort(levels), [name or found.method for name in lines][:MAX_LINES]
+    places = f"nominal level{_number_drawn(len(names), len(lines), 'lines')}"
+    return _levels(found, levels[order], table[order, :MAX_LINES], axis, names=tuple(names), places=places)
+
+
+def _line_name(group: Label, parameter: str) -> str:
+    """Return which group and which end a line belongs to; nothing where there is one line."""
+    return ", ".join(filter(None, (str(group), ENDS.get(parameter, ""))))
 
 
 def _levels(found: Recalibration, place: FloatArray, value: NDArray[Any], axis: str, **details: Any) -> Curve:

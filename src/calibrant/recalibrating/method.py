@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import as_number, check_choice
@@ -179,7 +181,7 @@ def _fit_identity(rows: Any, options: FitOptions) -> Fit:
 
 
 def _unchanged(parameters: Parameters, prediction: Any, options: FitOptions) -> Any:
-    return prediction
+    return prediction.copy() if isinstance(prediction, np.ndarray) else prediction  # arrays are the caller's own
 
 
 IDENTITY = Method(_fit_identity, _unchanged)

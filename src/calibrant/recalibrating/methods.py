@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from calibrant.errors import did_you_mean
 from calibrant.recalibrating.class_maps import ONE_VS_REST
 from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
 from calibrant.recalibrating.distribution_maps import LOCATION_SCALE
@@ -43,11 +44,47 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
     "cdf": {"identity": IDENTITY, "pit": CDF_PIT},
 }
 
+PLATT = ". The method of Platt is {method='logistic'}, {smoothing='platt'}, here on the logit of the score"
 INSTEAD: Mapping[tuple[str, str], str] = {
+    ("binary", "platt"): PLATT,
+    ("binary", "sigmoid"): PLATT,
     ("distributions", "pit"): ". A recalibrated Normal is not a Normal: use location-scale, or pit on "
     "distribution.quantiles(levels)",
 }
-"""What is advised for methods that a kind of prediction cannot have."""
+"""What is advised for methods that a kind of prediction does not have under this name."""
+
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "temperature": ("ts", "temp"),
+    "logistic": ("lr", "logit"),
+    "isotonic": ("pav", "pava", "ir"),
+    "centred-isotonic": ("centered-isotonic", "cir"),
+    "venn-abers": ("ivap", "va", "vennabers"),
+    "vector": ("vs",),
+    "matrix": ("ms", "sms", "structured-matrix"),
+    "dirichlet": ("odir",),
+    "one-vs-rest": ("ovr", "one-versus-rest", "classwise"),
+    "shift": ("cqr", "conformal", "conformalised", "conformalized"),
+    "location-scale": ("emos", "affine"),
+    "pit": ("kuleshov",),
+    "identity": ("none",),
+}
+"""What other tools call a method, in small letters, with dashes, and without an ending such as ``-scaling``."""
+
+ENDINGS = ("-scaling", "-calibration", "-regression")
+
+
+def advice(kind: str, method: str) -> str:
+    """Return what to use in place of a name that is not a method of this kind; nothing if that is not known."""
+    name = method.strip().casefold().replace("_", "-").replace(" ", "-")
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    if (kind, name) in INSTEAD:
+        return INSTEAD[kind, name]
+    called = (one for one, others in OTHER_NAMES.items() if name in (one, *others) and one in METHODS[kind])
+    known = next(called, name if name in METHODS[kind] else "")
+    question = did_you_mean(name, METHODS[kind])
+    return f". It is called {known} here" if known else f". {question}" if question else ""
+
 
 SCORES: Mapping[str, Mapping[str, str]] = {
     "binary": {"log": "log_score", "brier": "brier_score"},

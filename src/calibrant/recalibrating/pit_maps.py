@@ -27,11 +27,10 @@ MIN_ROWS = 20
 
 def _check_rows(n: int, w: FloatArray) -> None:
     if not (w == w[0]).all():
-        raise InputError("method='pit' counts rows and does not take weights; leave weights= out", option="weights")
+        raise InputError("pit counts rows and does not take weights; leave {weights=} out", option="weights")
     if n < MIN_ROWS:
         raise InputError(
-            f"method='pit' needs at least {MIN_ROWS} rows, because its map has one step for each; got {n}. Pass more "
-            "rows"
+            f"pit needs at least {MIN_ROWS} rows, because its map has one step for each; got {n}. Pass more rows"
         )
 
 
@@ -148,12 +147,13 @@ def _sorted_draws(samples: Distribution) -> FloatArray:
     assert isinstance(samples, Samples)
     if samples.shape:
         raise NotApplicableError(
-            f"method='pit' takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Recalibrate "
-            "each coordinate as Samples(draws[:, :, j]), or all of them with method='location-scale'"
+            f"pit takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Recalibrate "
+            "each coordinate as Samples(draws[:, :, j]), or all of them with {method='location-scale'}",
+            option="method",
         )
     refuse_weighted_draws(samples)
     if samples.M < 2:
-        raise NotApplicableError("method='pit' needs at least 2 draws per row; got 1. Pass more draws")
+        raise NotApplicableError("pit needs at least 2 draws per row; got 1. Pass more draws")
     return np.sort(samples.draws, axis=1)
 
 
@@ -180,10 +180,12 @@ def apply_quantiles(parameters: Parameters, prediction: Quantiles, options: FitO
 
 def _check_quantiles(prediction: Quantiles) -> None:
     if prediction.levels.size < 2:
-        raise NotApplicableError("method='pit' needs quantiles of at least 2 levels; got 1. method='shift' takes one")
+        raise NotApplicableError(
+            "pit needs quantiles of at least 2 levels; got 1. Use {method='shift'}, which takes one", option="method"
+        )
     infinite = np.isinf(prediction.values)
-    remedy = "method='shift' takes infinite quantiles"
-    refuse_where(infinite, prediction.values, "values must be finite for method='pit'", remedy)
+    remedy = "The method shift takes infinite quantiles"
+    refuse_where(infinite, prediction.values, "values must be finite for pit", remedy)
 
 
 def _inner_levels(table: Table, levels: FloatArray) -> FloatArray:
@@ -195,7 +197,8 @@ def _inner_levels(table: Table, levels: FloatArray) -> FloatArray:
         j = int(np.argmax(beyond))
         raise NotApplicableError(
             f"the quantile of level {levels[j]:.10g} would be that of level {wanted[j]:.4g}, beyond the given levels "
-            f"{levels[0]:.10g} to {levels[-1]:.10g}. Pass quantiles of more extreme levels, or use method='shift'"
+            f"{levels[0]:.10g} to {levels[-1]:.10g}. Pass quantiles of more extreme levels, or use {{method='shift'}}",
+            option="method",
         )
     return wanted
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import BAND, dress, legend_inside, name_of, plain, style_of, table
+from calibrant.core.plot_style import BAND, dress, legend, name_of, plain, shortened, style_of, table
 
+MAX_NAMED_PLACES = 20  # groups whose names are written; of more, every second, third, ... one is named
 UNCHANGED = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "label": "unchanged"}
 
 
@@ -35,7 +36,7 @@ def draw_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) ->
         aspect="equal",
     )
     dress(ax)
-    legend_inside(ax, "upper left")
+    legend(ax, "upper left")
 
 
 def marks_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -62,36 +63,47 @@ def describe_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
 
 
 def draw_levels(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw shifts or scales against level, one line each, or against groups as dots."""
+    """Draw shifts or scales against level, one line each, or as dots beside the names of groups."""
     value = table(columns["value"])
-    _draw_reference(ax, details)
-    for c in range(value.shape[1]):
-        colour, dash = style_of(c)
-        line = "" if details["ticks"] else dash
-        label = plain(name_of(details, c))
-        ax.plot(columns["place"], value[:, c], marker="o", color=colour, linestyle=line, markersize=5, label=label)
-    dress(ax)
     if details["ticks"]:
-        ax.set_xticks(columns["place"], [plain(name) for name in details["ticks"]])
-        ax.margins(x=0.15)
-    ax.set(xlabel="group" if details["ticks"] else "nominal level", ylabel=details["axis"])
-    legend_inside(ax, "best")
+        _draw_places(ax, columns["place"], value[:, 0], details)
+    else:
+        _draw_level_lines(ax, columns["place"], value, details)
+    legend(ax, "best")
 
 
-def _draw_reference(ax: Any, details: Mapping[str, Any]) -> None:
+def _draw_places(ax: Any, place: Any, value: Any, details: Mapping[str, Any]) -> None:
+    """Draw a dot for each group or end, the first one on top."""
+    every = -(-len(place) // MAX_NAMED_PLACES)
+    ax.axvline(details["reference"], **UNCHANGED)
+    ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label=plain(name_of(details, 0)))
+    dress(ax)
+    ax.set_yticks(place[::every], [plain(shortened(name)) for name in details["ticks"][::every]])
+    ax.margins(y=0.15)
+    ax.invert_yaxis()
+    ax.set(xlabel=details["axis"], ylabel=details["places"])
+
+
+def _draw_level_lines(ax: Any, level: Any, value: Any, details: Mapping[str, Any]) -> None:
     if math.isnan(details["reference"]):
-        ax.axline((0.0, 0.0), slope=1.0, **UNCHANGED)
+        ax.plot(level, level, **UNCHANGED)
     else:
         ax.axhline(details["reference"], **UNCHANGED)
+    for c in range(value.shape[1]):
+        colour, dash = style_of(c)
+        label = plain(name_of(details, c))
+        ax.plot(level, value[:, c], marker="o", color=colour, linestyle=dash, markersize=5, label=label)
+    dress(ax)
+    ax.set(xlabel=details["places"], ylabel=details["axis"])
 
 
 def marks_levels(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return every finite point."""
     value, place = table(columns["value"]), np.asarray(columns["place"])
+    points = [(i, c, place[i].item(), value[i, c].item()) for c in range(value.shape[1]) for i in range(place.size)]
     return [
-        Mark(x, y, f"{_name(details, i, c)}\n{details['axis']} {y:.4g}")
-        for c in range(value.shape[1])
-        for i, (x, y) in enumerate(zip(place.tolist(), value[:, c].tolist(), strict=True))
+        Mark(*((y, x) if details["ticks"] else (x, y)), f"{_name(details, i, c)}\n{details['axis']} {y:.4g}")
+        for i, c, x, y in points
         if not math.isnan(y)
     ]
 

@@ -237,7 +237,8 @@ def _refuse_dealing(method: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise InputError(
-                f"{name}= deals rows to the folds in which method='auto' compares methods; method={method!r} uses all "
-                f"rows. Leave it out, or pass it to recalibration_gain",
+                f"{{{name}=}} deals rows to the folds in which {{method='auto'}} compares methods; {{method=given}} "
+                "uses all rows. Leave it out, or pass it to recalibration_gain",
                 option=name,
+                given=method,
             )

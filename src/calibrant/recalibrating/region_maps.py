@@ -101,7 +101,7 @@ def fit_shift_each_end(rows: IntervalRows, options: FitOptions) -> Fit:
             shift = conformal_quantile(scores, rows.w, each)
             if shift == -math.inf:
                 end = name.partition("_")[0]
-                raise _refuse_unbounded(level, f"{end} bounds are infinite", "; method='shift' takes one-sided ones")
+                raise _refuse_unbounded(level, f"{end} bounds are infinite", "; the method shift takes one-sided ones")
             shifts[name].append(shift)
         if math.inf in (shifts["lower_shift"][-1], shifts["upper_shift"][-1]):
             said.append(_too_few(each, rows.w, "its intervals become infinite", level))
@@ -162,7 +162,7 @@ def fit_scale(rows: IntervalRows, options: FitOptions) -> Fit:
                 _too_few(level, rows.w, "its intervals become infinite")
                 if few
                 else f"{missed} of {rows.n} intervals of level {level:.10g} have no width and miss the outcome, which "
-                "no scale can repair, so the intervals become infinite; method='shift' widens them too"
+                "no scale can repair, so the intervals become infinite; the method shift widens them too"
             )
         found.append(scale)
     return Fit({"scale": _per_level(found, ivs.single)}, warnings=tuple(said))
@@ -180,10 +180,10 @@ def apply_scale(parameters: Parameters, prediction: Intervals, options: FitOptio
 def _middle_and_half(prediction: Intervals) -> tuple[FloatArray, FloatArray]:
     """Return the middles and half widths (n, L) of intervals with finite bounds; refuse others."""
     axes = ("row", "column") if prediction.levels.size > 1 else ("row",)
-    remedy = "An infinite interval has no middle; method='shift' takes infinite bounds"
+    remedy = "An infinite interval has no middle; the method shift takes infinite bounds"
     for name in ("lower", "upper"):
         bound = getattr(prediction, name)
-        refuse_where(np.isinf(bound), bound, f"{name} must be finite for method='scale'", remedy, axes=axes)
+        refuse_where(np.isinf(bound), bound, f"{name} must be finite for scale", remedy, axes=axes)
     half_low, half_high = prediction.lower / 2, prediction.upper / 2  # halves first: a width may exceed float64
     return half_low + half_high, half_high - half_low
 

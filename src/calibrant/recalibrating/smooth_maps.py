@@ -36,6 +36,7 @@ from calibrant.recalibrating.mean_log_score import (
     check_both_classes,
     check_rows,
     clipped,
+    expit,
     inside_rows,
     logit,
     separated,
@@ -45,10 +46,9 @@ from calibrant.recalibrating.newton import MAX_GRADIENT, NoOptimumError, Optimum
 
 ROUNDING = 1e-15  # of a sum whose terms cancel
 QUADRATIC_STEPS = 50
-PLATT = "method='logistic', smoothing='platt'"
 SEPARATED = (
     "the outcomes are separated by the scores: {how}. No finite map minimises the log score; pass more rows, or use "
-    f"{PLATT}"
+    "{method='logistic'}, {smoothing='platt'}"
 )
 
 
@@ -63,7 +63,7 @@ def fit_temperature(rows: Binary, options: FitOptions) -> Fit:
         )
     side = np.where(inside.y == 1, x, -x)
     if not (side < 0).any():
-        raise NotApplicableError(SEPARATED.format(how="every score is on the side of its outcome"))
+        raise NotApplicableError(SEPARATED, how="every score is on the side of its outcome")
     if float(w @ side) <= ROUNDING * float(w @ np.abs(side)):  # -2 times the gradient at s = 0
         _refuse_flat_ends("temperature", "slope", 0.0, inside.zeros + inside.ones, "at 0 or 1")
         value = math.log(2) * float(inside.y.size if is_unit(w) else w.sum()) / inside.total
@@ -77,7 +77,7 @@ def fit_temperature(rows: Binary, options: FitOptions) -> Fit:
 def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     """Fit η = a + s x, by maximum likelihood or with the targets of Platt (2000)."""
     smoothed = options.smoothing == "platt"
-    name = PLATT if smoothed else "logistic"
+    name = "logistic with Platt's smoothing" if smoothed else "logistic"
     inside = inside_rows(rows, options, name, keeps_ends=not smoothed)
     check_rows(inside, "logistic", 2)
     target: NDArray[Any] = inside.y
@@ -87,7 +87,7 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
         rising, inverted = separated(inside)
         if rising or inverted:
             how = f"no event has a {'lower' if rising else 'higher'} score than a non-event"
-            raise NotApplicableError(SEPARATED.format(how=how))
+            raise NotApplicableError(SEPARATED, how=how)
     found = LogScore((inside.x,), target, inside.w, inside.total).optimum(np.array([0.0, 1.0]))
     intercept, slope = map(float, found.point)
     _refuse_flat_ends("logistic", "slope", slope, inside.zeros + inside.ones, "at 0 or 1")
@@ -125,7 +125,7 @@ def fit_beta(rows: Binary, options: FitOptions) -> Fit:
     check_rows(inside, "beta", 3)
     rising, inverted = separated(inside)
     if rising:
-        raise NotApplicableError(SEPARATED.format(how="no non-event has a higher score than an event"))
+        raise NotApplicableError(SEPARATED, how="no non-event has a higher score than an event")
     score = LogScore((np.log(inside.p), -np.log1p(-inside.p)), inside.y, inside.w, inside.total, separable=True)
     boundary: tuple[str, ...] = ()
     try:
@@ -177,7 +177,7 @@ def fit_quadratic(rows: Binary, options: FitOptions) -> Fit:
                 raise NoOptimumError
     except NoOptimumError:
         how = "a quadratic map puts all rows, or nearly all, on the side of their outcomes"
-        raise NotApplicableError(SEPARATED.format(how=how)) from None
+        raise NotApplicableError(SEPARATED, how=how) from None
     intercept, slope, curvature = map(float, found.point)
     return Fit({"intercept": intercept, "slope": slope, "curvature": curvature}, found.value, found.gradient)
 
@@ -220,9 +220,7 @@ def _smooth(
         return found
 
     def apply(m: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
-        from scipy.special import expit
-
-        return map_rows(lambda score: np.asarray(expit(eta(m, score))), scores(p, options))
+        return map_rows(lambda score: expit(eta(m, score)), scores(p, options))
 
     def log_scores(m: Parameters, rows: Binary, options: FitOptions) -> FloatArray:
         """Return ln(1 + exp(∓η)), which is exact where expit(η) rounds to 0 or 1."""

@@ -78,7 +78,8 @@ def _refuse_missing_class(rows: Classes, method: str) -> None:
     if missing.size:
         raise NotApplicableError(
             f"class {missing[0]} never occurs: no finite {method} map minimises the log score. Pass rows of every "
-            "class, or use method='matrix', whose ridge keeps the map finite"
+            "class, or use {method='matrix'}, whose ridge keeps the map finite",
+            option="method",
         )
 
 
@@ -109,16 +110,17 @@ def _existing_optimum(score: Callable[[LogRows], Objective], rows: LogRows, star
     try:
         found = optimum(score, rows, start)
     except NoOptimumError as error:
-        raise NotApplicableError(SEPARATED.format(how=f"{NOT_REACHED} ({error})")) from None
+        raise NotApplicableError(SEPARATED, how=f"{NOT_REACHED} ({error})") from None
     try:
         at_infinity = vanishes(score(rows), start, found.point)
     except np.linalg.LinAlgError:
         raise NotApplicableError(
             "the rows do not determine this map: different parameters give the same probabilities. Pass more rows, or "
-            "use method='temperature'"
+            "use {method='temperature'}",
+            option="method",
         ) from None
     if at_infinity:
-        raise NotApplicableError(SEPARATED.format(how=NOT_REACHED))
+        raise NotApplicableError(SEPARATED, how=NOT_REACHED)
     return found
 
 
@@ -134,7 +136,8 @@ def fit_vector(rows: Classes, options: FitOptions) -> Fit:
     if constant.size:
         raise NotApplicableError(
             f"the probability of class {constant[0]} is constant, and rows of one value do not determine its scale. "
-            "Pass rows with different probabilities, or use method='temperature'"
+            "Pass rows with different probabilities, or use {method='temperature'}",
+            option="method",
         )
     found = _existing_optimum(Vector, logs, np.concatenate([np.ones(rows.K), np.zeros(rows.K)]))
     scale, bias = found.point[: rows.K], found.point[rows.K :]
@@ -213,7 +216,7 @@ def fit_dirichlet(rows: Classes, options: FitOptions) -> Fit:
     off_diagonal, intercept = ridge if isinstance(ridge, tuple) else (ridge, ridge)
     logs = read_logs(rows, options, "dirichlet", relative=False)
     if (logs.of_outcomes() == logs.z.max(axis=1)).all():
-        raise NotApplicableError(SEPARATED.format(how=MOST_PROBABLE))
+        raise NotApplicableError(SEPARATED, how=MOST_PROBABLE)
     penalty = np.full((K, K + 1), off_diagonal / (K * (K - 1)))
     np.fill_diagonal(penalty, 0.0)
     penalty[:, K] = intercept / K
@@ -323,7 +326,7 @@ def _by_gradients(score: Square, start: FloatArray) -> Optimum:
         evaluations += 1
         if not math.isfinite(value) or largest > 10 * before:
             break
-    raise NotApplicableError(SEPARATED.format(how=f"{NOT_REACHED} (its gradient is {largest:.3g})"))
+    raise NotApplicableError(SEPARATED, how=f"{NOT_REACHED} (its gradient is {largest:.3g})")
 
 
 def _log_softmax(eta: FloatArray) -> FloatArray:
