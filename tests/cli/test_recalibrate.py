@@ -136,6 +136,17 @@ class TestRecalibrate:
             "Whether this map helps cannot be told: its gain in the log score, −0.01000, has no limits.",
             "No limits: few.",
         ]
+        identity = dataclasses.replace(found, method="identity", parameters={})  # whatever the folds chose
+        assert gain_lines(identity, without) == ["Predictions stay as they are, so nothing is gained."]
+
+    def test_sets_that_become_full(self, run, folder):
+        rng = np.random.default_rng(1)
+        y, mask = rng.integers(0, 3, 2000), rng.random((2000, 3)) < 0.4
+        mask[np.arange(2000), y] = rng.random(2000) < 0.85
+        pl.DataFrame({"y": y, **{f"in_{k}": mask[:, k] for k in range(3)}}).write_parquet("s.parquet")
+        done = run("recalibrate", "s.parquet", "--y", "y", "--set-cols", "in_*", "--level", "0.9", "-o", "map.json")
+        assert "column 1\n" in done.out
+        assert "sets of level 0.9 become full: they contain every label" in done.err
 
     def test_few_rows_are_not_said_to_be_compared(self, run, folder):
         pl.DataFrame({"y": [0, 1] * 10, "p": [0.3, 0.6] * 10}).write_csv("few.csv")

@@ -216,6 +216,18 @@ def test_advice_fits_predictions_of_0(least, advice):
     assert advice in found
 
 
+def test_advice_on_class_vectors_with_zeros_names_a_method_that_they_have():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(3), 1000)
+    y = (P.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1).clip(0, 2)
+    Q = np.where(P < 0.1, 0.0, P**2)
+    Q[:10] = [1.0, 0.0, 0.0]
+    Q /= Q.sum(axis=1, keepdims=True)
+    (found,) = [said for said in cb.audit(y, Q, resamples=99).verdict.sentences if "did not train" in said]
+    assert "(recalibrate, method one-vs-rest with inner isotonic or venn-abers)" in found
+    assert cb.recalibrate(y, Q, method="one-vs-rest", inner="venn-abers").method == "one-vs-rest"
+
+
 def test_rows_needed_with_unequal_weights_are_enough_for_limits():
     """One row of weight 20 among 400: Σw²p(1 - p)/max w² is about 0.33, and 25 are needed for limits."""
     rng = np.random.default_rng(0)

@@ -560,7 +560,8 @@ class TestAuto:
         mask = np.zeros((200, 3, 2), bool)
         mask[:, 0, 0] = mask[:, :2, 1] = True
         off = Sets(mask, [0.5, 0.8])
-        assert recalibrate(rng.choice([1, 2], 200), off).method == "relevel"
+        with pytest.warns(UserWarning, match="become full"):
+            assert recalibrate(rng.choice([1, 2], 200), off).method == "relevel"
         right = rng.choice([0, 1, 2], 200, p=[0.6, 0.3, 0.1])
         with pytest.warns(UserWarning, match="auto leaves predictions as they are"):
             assert recalibrate(right, off).method == "identity"

@@ -62,7 +62,7 @@ def test_intervals_of_the_reference(case):
 def test_sets_of_the_reference(case):
     data, value = BOOK["data"][case["data"]], case["value"]
     prediction = Sets(data["mask"], data["level"])
-    found = recalibrate(data["y"], prediction, method="relevel")
+    found = fitted(data["y"], prediction, method="relevel")
     np.testing.assert_array_equal(found.parameters["column"], value["parameters"]["column"])
     after = found.apply(prediction)
     np.testing.assert_array_equal(after.mask, value["mask"])
@@ -337,7 +337,8 @@ class TestSets:
     def test_relevel_by_hand(self):
         found = recalibrate(self.y, Sets(self.mask, [0.25, 0.5]), method="relevel")  # places 0, 1, 2; ranks 1 and 2
         assert found.parameters["column"].tolist() == [0, 1]
-        found = recalibrate(self.y, Sets(self.mask, [0.5, 0.7]), method="relevel")  # ranks 2 and 3: the full set
+        with pytest.warns(UserWarning, match="sets of level 0.7 become full: they contain every label"):
+            found = recalibrate(self.y, Sets(self.mask, [0.5, 0.7]), method="relevel")  # ranks 2 and 3: the full set
         assert found.parameters["column"].tolist() == [1, 2]
         after = found.apply(Sets(self.mask, [0.5, 0.7]))
         np.testing.assert_array_equal(after.sizes, [[2, 3], [2, 3], [2, 3]])
@@ -354,7 +355,7 @@ class TestSets:
             found = recalibrate(self.y, one, method="relevel")
         assert found.parameters["column"] == 0
         np.testing.assert_array_equal(found.apply(one).mask, one.mask)
-        with pytest.warns(UserWarning, match="become full"):
+        with pytest.warns(UserWarning, match="can only"), pytest.warns(UserWarning, match="of level 0.7 become full"):
             found = recalibrate(self.y, Sets(self.mask[:, :, 1], 0.7), method="relevel")
         assert found.parameters["column"] == 1
         assert found.apply(Sets(self.mask[:, :, 1], 0.7)).mask.all()

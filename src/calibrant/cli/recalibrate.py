@@ -194,10 +194,9 @@ def _parameters(found: Recalibration, parameters: Mapping[str, Any]) -> str:
         words = name.replace("_", " ")
         if isinstance(value, tuple):
             texts.append(f"{len(value)} maps, one for each class")
-        elif np.ndim(value) == 0:
-            texts.append(f"{words} {number(float(value))}")
-        elif np.ndim(value) == 1 and np.size(value) <= MAX_SHOWN:
-            texts.append(f"{words} {', '.join(number(float(one)) for one in value)}")
+        elif np.ndim(value) <= 1 and np.size(value) <= MAX_SHOWN:
+            written = str if np.asarray(value).dtype.kind in "iu" else lambda one: number(float(one))
+            texts.append(f"{words} {', '.join(map(written, np.atleast_1d(value)))}")
         else:
             texts.append(f"{words} ({' x '.join(map(str, np.shape(value)))} numbers)")
     levels = found.levels
@@ -211,9 +210,9 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     from calibrant.recalibrating.gain_claims import gain_claim, gain_sentence
 
     notes = [gain.note] if gain.note else []
-    if found.method == "identity" and gain.low == gain.high == 0:
+    if found.method == "identity":  # a gain, and notes on its limits, would be those of maps that folds chose
         why = "No map was chosen: none lowers the score by more than its standard error."
-        return [why if found.compared else "Predictions stay as they are, so nothing is gained.", *notes]
+        return [why if found.compared else "Predictions stay as they are, so nothing is gained."]
     said = gain_sentence(gain_claim(gain), gain.score)
     if gain.low > 0:
         said += f" On rows that it was not fitted on, it changes from {number(gain.before)} to {number(gain.after)}."

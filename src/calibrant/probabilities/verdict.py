@@ -35,8 +35,8 @@ from calibrant.probabilities.power import smallest_error
 
 ADVICE = "Consider recalibration (recalibrate), fitted on rows that did not train the model."
 ADVICE_CERTAIN = (
-    "Consider isotonic recalibration (recalibrate, method isotonic or venn-abers), fitted on rows that did not train "
-    "the model. Logistic and temperature maps leave predictions of exactly 0 or 1 as they are."
+    "Consider isotonic recalibration (recalibrate, {method}), fitted on rows that did not train the model. Logistic "
+    "and temperature maps leave predictions of exactly 0 or 1 as they are."
 )
 INFINITE = "the log score is infinite. No prediction should be exactly 0 or 1."
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
@@ -84,7 +84,7 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
         score = found.summary.score
         certain = (score == 0) | (score == 1)
         if not certain.all():  # all are labels, which no map turns into probabilities
-            sentences.append(ADVICE_CERTAIN if certain.any() else ADVICE)
+            sentences.append(ADVICE_CERTAIN.format(method=_stepped_method(found)) if certain.any() else ADVICE)
     return Verdict(
         main.kind,
         headline(main, found, scale, setting),
@@ -93,6 +93,12 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
         main.tolerance,
         scale.ladder(setting.tolerance),
     )
+
+
+def _stepped_method(found: Evidence) -> str:
+    """Name the methods that move predictions of exactly 0 and 1: of one probability per row, or of class vectors."""
+    inner = "isotonic or venn-abers"
+    return f"method {inner}" if found.subject == ALL_ROWS else f"method one-vs-rest with inner {inner}"
 
 
 # ---------------------------------------------------------------- claims

@@ -237,6 +237,11 @@ def fit_relevel(rows: SetRows, options: FitOptions) -> Fit:
         k = conformal_quantile(place, rows.w, level)
         if k == math.inf:
             said.append(_too_few(level, rows.w, "its sets become full"))
+        elif k == sets.levels.size:
+            said.append(
+                f"sets of level {level:g} become full: they contain every label, because no sets that were given "
+                "contain the outcome as often as that"
+            )
         found.append(columns[int(min(k, sets.levels.size))])
     if sets.levels.size == 1:
         said.append(
