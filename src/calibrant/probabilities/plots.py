@@ -174,7 +174,8 @@ def describe_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
     return (
         f"Recalibrated against predicted probability, for predictions from {probability(p[0])} to "
         f"{probability(p[-1])}. The largest gap is at predicted {probability(p[worst])}, recalibrated "
-        f"{probability(fitted[worst])}; calibrated predictions would give {probability(low)} to {probability(high)} there."
+        f"{probability(fitted[worst])}; calibrated predictions would give {probability(low)} to {probability(high)} "
+        "there."
     )
 
 
