@@ -222,7 +222,10 @@ def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[En
         raise InputError("metric must name one metric at least; got an empty list")
     if len(found) > 1 and (options or tolerance is not None):
         given = next(iter(options), "tolerance")
-        raise InputError(f"{given}= belongs to one metric; got {len(found)} metrics. Compare by one metric at a time")
+        raise InputError(
+            f"{{{given}=}} belongs to one metric; got {len(found)} metrics. Compare by one metric at a time",
+            option=given,
+        )
     return found
 
 
