@@ -7,6 +7,7 @@ from scipy import stats
 import calibrant as cb
 from calibrant.auditing.cutoff_differences import Walk
 from calibrant.auditing.paired_differences import squared_error
+from calibrant.auditing.plots import marks_reliability_curves
 from calibrant.core.binned import bin_table
 from calibrant.core.catalogue import find
 from calibrant.core.ordered import Ordered
@@ -592,3 +593,17 @@ def test_a_metric_that_is_an_array(models):
     }
     with pytest.raises(InputError, match="expected a verb of calibrant or its name"):
         cb.compare_predictions(*models, metric=np.array(0.5))
+
+
+def test_picture_of_rare_events_shows_them(plt):
+    """All models lie below 0.5, so the axes end there; before, all dots stood in one corner."""
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.001, 0.02, 4000)
+    y = rng.random(4000) < p
+    curve = cb.compare_predictions(y, {"a": p, "b": 1.5 * p}).reliability
+    ax = curve.plot()
+    highest = float(curve.columns["interval_high"].max())
+    assert highest < ax.get_xlim()[1] < 1.2 * highest
+    assert ax.get_ylim() == ax.get_xlim()
+    texts = [mark.text for mark in marks_reliability_curves(curve.columns, curve.details)]
+    assert all("predicted 0.00" in text and "predicted 0.000," not in text for text in texts[:3])

@@ -131,6 +131,14 @@ class TestPredictions:
         assert "A lower score" not in done.out
         assert "Squared calibration error: " in done.out
 
+    def test_tolerance(self, run, table):
+        call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        done = run(*call, "--metric", "brier_score", "--tolerance", "0.9")
+        assert "differs by at most 0.9" in done.out.replace("\n  ", " ")
+        refused = run(*call, "--tolerance", "0.9")
+        assert (refused.code, refused.out) == (2, "")
+        assert "--tolerance belongs to one metric; got 2 metrics" in refused.err
+
     def test_report_and_json(self, run, table, folder):
         call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
         done = run(*call, "-o", "report.html", "--json", "out.json")

@@ -1,11 +1,39 @@
-"""Likely mistakes that an audit asks about: dependence of rows; others are in the tests of the verdict."""
+"""Likely mistakes that an audit asks about: labels of classes, dependent rows; others are in tests of the verdict."""
 
 import numpy as np
 import pytest
 
-from calibrant.probabilities.mistakes import questions_on_dependence
+import calibrant as cb
+from calibrant.inputs.probabilities import Classes
+from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence
 
 RNG = np.random.default_rng(10)
+
+
+def test_labels_of_classes():
+    """Class vectors that predict() gave: one class has the probability 1 in every row."""
+    y, P = RNG.integers(0, 3, 200), np.eye(3)[RNG.integers(0, 3, 200)]
+    (question,) = questions_on_classes(Classes(y, P, np.ones(200)), ("a", "b", "c"))
+    assert question.startswith("Are these predicted labels? All 200 predictions give one class the probability 1.")
+    P[0] = [0.9, 0.1, 0.0]
+    assert questions_on_classes(Classes(y, P, np.ones(200)), ("a", "b", "c")) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "asked"),
+    [
+        (np.repeat(RNG.random(125), 4), {}, True),  # each of 125 customers four times, in random order
+        (np.repeat(RNG.random(125), 4), {"clusters": np.repeat(np.arange(125), 4)}, False),
+        (RNG.random(500), {}, False),
+        (RNG.random(500).round(1), {}, False),
+    ],
+)
+def test_scores_that_repeat_anywhere_are_pointed_out(scores, options, asked):
+    order = RNG.permutation(500)
+    options = {name: labels[order] for name, labels in options.items()}
+    p = scores[order]
+    found = cb.audit((RNG.random(500) < p).astype(int), p, resamples=19, **options).findings.caveats
+    assert any("pass clusters=" in caveat for caveat in found) == asked
 
 
 def test_blocks_of_a_score():

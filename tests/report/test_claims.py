@@ -50,6 +50,21 @@ class TestBoxes:
         assert box.value == "4.0\u00a0%"
         assert box.lines == ("95\u00a0% limits: 2.4\u00a0% to 5.5\u00a0%", "tolerance: 2 percentage points")
 
+    @pytest.mark.parametrize(
+        ("numbers", "value", "limits"),
+        [
+            ((0.09993, 0.05445, 0.1454), "10.0", "5.4\u00a0% to 14.6"),
+            ((-0.03, -0.0597, -0.0004), "-3.00", "-5.97\u00a0% to -0.04"),
+        ],
+    )
+    def test_bias_has_the_unit_of_the_other_boxes_and_stays_on_its_side(self, numbers, value, limits):
+        bias = Claim("above", group("west"), "bias", *numbers, 0.95, 959)
+        (box,) = boxes(findings(bias))
+        assert box.label == "Observed less predicted frequency, group west"
+        assert box.value == f"{value}\u00a0%"
+        assert box.lines == (f"95\u00a0% limits: {limits}\u00a0%",)
+        assert tolerances(findings(bias).verdict) == []  # errors can be larger than the bias
+
     def test_coverage(self):
         (box,) = boxes(findings(COVERAGE))
         assert box.label == "Coverage, 90 % intervals"

@@ -13,6 +13,7 @@ from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
+from calibrant.core.words import probability
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.recalibrating.map_curves import map_curve
@@ -170,7 +171,8 @@ class TestHover:
         titles = [title.text for title in root.iter("title")]
         curve = CURVES["reliability"]
         assert len(titles) == int((curve.count > 0).sum())
-        assert titles[0].startswith(f"predicted {curve.mean_predicted[0]:.3f}, observed {curve.mean_observed[0]:.3f}")
+        predicted, observed = (probability(column[0]) for column in (curve.mean_predicted, curve.mean_observed))
+        assert titles[0].startswith(f"predicted {predicted}, observed {observed}")
 
     def test_strips_cover_the_axes_without_gaps(self, root):
         panels = [group for group in root.iter("g") if group.get("class") == "marks"]

@@ -11,6 +11,8 @@ from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import COLOURS, DASHES, dress, legend_inside, plain, shortened
 from calibrant.core.plots import text_size
+from calibrant.core.words import probability
+from calibrant.probabilities.plots import axis_end
 
 MARKERS = ("o", "s", "^", "D")
 PAIR_CHARACTERS = 44  # of the names of a pair
@@ -37,7 +39,8 @@ def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mappin
             label=plain(name),
             zorder=3,
         )
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    end = axis_end(*(columns[name] for name in ("mean_predicted", "interval_high")))
+    ax.set(xlim=(-0.02 * end, 1.02 * end), ylim=(-0.02 * end, 1.02 * end), aspect="equal")
     ax.set(xlabel="predicted probability", ylabel="observed frequency")
     dress(ax)
     legend_inside(ax, "best")
@@ -50,7 +53,8 @@ def marks_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, A
         Mark(
             x,
             y,
-            f"{name}: predicted {x:.3f}, observed {y:.3f}\n{level} interval {low:.3f} to {high:.3f}\n{count:,} rows",
+            f"{name}: predicted {probability(x)}, observed {probability(y)}\n"
+            f"{level} interval {probability(low)} to {probability(high)}\n{count:,} rows",
         )
         for k, name in enumerate(details["names"])
         for x, y, low, high, count in zip(*(column.tolist() for column in _line(columns, k)), strict=True)
@@ -63,7 +67,9 @@ def describe_reliability_curves(columns: Mapping[str, Any], details: Mapping[str
     for k, name in enumerate(details["names"]):
         x, y, *_ = _line(columns, k)
         worst = int(abs(y - x).argmax())
-        found.append(f"{name}: the largest gap is at predicted {x[worst]:.3f}, observed {y[worst]:.3f}.")
+        found.append(
+            f"{name}: the largest gap is at predicted {probability(x[worst])}, observed {probability(y[worst])}."
+        )
     return f"Observed frequency against predicted probability of {len(found)} models. {' '.join(found)}"
 
 

@@ -1,7 +1,7 @@
 """What an audit says on skill: whether predictions are better than the marginal distribution of the outcomes.
 
-Calibration and skill are two questions. The claims on skill have a level of their own: they are false together with a
-fifth of the error rate of the claims on calibration, so they add little to the errors of a page.
+Calibration and skill are two questions. Exact tests of ranks use the whole error rate of a page, so what claims on
+skill add must be negligible: they have a level of their own, and are false with a fiftieth of that rate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.scores.skill import HEAVY_ROWS, MIN_DECIDING_ROWS, skill_test
 
 QUANTITY = "skill"
-SHARE_OF_ERRORS = 0.2  # of the error rate of the page, for the claims on skill
+SHARE_OF_ERRORS = 0.02  # of the error rate of the page, for the claims on skill
 TOLERANCE = 0.05  # skill below which predictions are called no better
 HEAVY_LOSS = 0.25  # share of the loss in 5 % of the rows that is worth a sentence; normal scores have 0.16
 MAX_COORDINATES_MEASURED = 9  # more are shown in the table only

@@ -73,6 +73,7 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
             {column: batch.prediction for column, batch in batches.items()},
             metric=request.metric or (DEFAULT_METRICS if request.time is None else METRICS_OF_SERIES),
             level=request.measured["level"],
+            tolerance=request.tolerance,
             time=(first.groups or {})[columns.by[0]] if columns.by else None,
             clusters=clusters_of(rows, first, columns),
             weights=first.weights,

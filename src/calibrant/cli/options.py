@@ -148,6 +148,7 @@ class CompareRequest(ReadingOptions):
     clusters: str | None = None
     pos_label: str | None = None
     metric: tuple[str, ...] = ()
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,9 @@ COMPARED = (
     about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
     measure_option(
         "--metric", metavar="NAME", multiple=True, help="ece, cutoff_error, log_score ... (default: ece, brier_score)."
+    ),
+    measure_option(
+        "--tolerance", type=float, metavar="NUMBER", help="Largest difference that does not matter, of one --metric."
     ),
     ROWS[0],
     ROWS[1],

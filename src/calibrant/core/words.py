@@ -146,6 +146,15 @@ def round_up(value: float, digits: int) -> float:
     return round(math.ceil(round(value * step, 6)) / step, max(0, digits)) + 0.0  # 0.29 · 100 is 28.999999999999996
 
 
+def probability(value: float) -> str:
+    """Write a probability with three decimals, or with three digits if it is small.
+
+    >>> probability(0.25), probability(0.000341), probability(0.0)
+    ('0.250', '0.000341', '0.000')
+    """
+    return f"{value:.3f}" if value == 0 or value >= 0.1 else f"{value:.3g}"
+
+
 def outward(
     low: float,
     high: float,

@@ -45,10 +45,17 @@ def questions_on_event(summary: Ordered) -> list[str]:
 
 
 def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[str]:
-    """Ask whether the columns stand in another order than the classes."""
+    """Ask whether these are labels, or columns in another order than the classes."""
     from scipy.optimize import linear_sum_assignment
 
-    if rows.n < MIN_ROWS_ASKED or rows.K > MAX_CLASSES_MATCHED:
+    if rows.n < MIN_ROWS_ASKED:
+        return []
+    if bool((rows.P.max(axis=1) == 1).all()):
+        return [
+            f"Are these predicted labels? All {rows.n:,} predictions give one class the probability 1. Pass "
+            "probabilities, such as those of predict_proba."
+        ]
+    if rows.K > MAX_CLASSES_MATCHED:
         return []
     of_label = np.zeros((rows.K, rows.K))
     np.add.at(of_label, rows.y, rows.w[:, None] * rows.P)

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import BAND, dress, legend_inside
+from calibrant.core.words import probability
 
 MARKED = (
     "mean_predicted",
@@ -28,7 +29,7 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     """Draw observed frequency against mean prediction, its intervals, the consistency band and the counts."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
-    end = _axis_end(*(column[name] for name in ("mean_predicted", "interval_high", "consistency_high")))
+    end = axis_end(*(column[name] for name in ("mean_predicted", "interval_high", "consistency_high")))
     upper = np.minimum(column["upper"], max(end, column["mean_predicted"].max()))
     width, middle = upper - column["lower"], (upper + column["lower"]) / 2
     ax.bar(
@@ -83,7 +84,7 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     legend_inside(ax, "upper left")
 
 
-def _axis_end(*drawn: Any) -> float:
+def axis_end(*drawn: Any) -> float:
     """Return 1, or where the axes end if all that is drawn is small, but not 0."""
     largest = max(float(np.max(values)) for values in drawn)
     return 1.0 if largest > ZOOMED or largest == 0 else 1.05 * largest
@@ -97,8 +98,9 @@ def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
         Mark(
             x,
             y,
-            f"predicted {x:.3f}, observed {y:.3f}\n{level} interval {low:.3f} to {high:.3f}\n"
-            f"if calibrated {band_low:.3f} to {band_high:.3f}\n{count:,} rows",
+            f"predicted {probability(x)}, observed {probability(y)}\n"
+            f"{level} interval {probability(low)} to {probability(high)}\n"
+            f"if calibrated {probability(band_low)} to {probability(band_high)}\n{count:,} rows",
         )
         for x, y, low, high, band_low, band_high, count in zip(*(column[name].tolist() for name in MARKED), strict=True)
     ]
@@ -113,7 +115,7 @@ def describe_reliability(columns: Mapping[str, Any], details: Mapping[str, Any])
     return (
         f"Observed frequency against predicted probability in {len(x)} bins with rows; {outside} of them lie outside "
         f"the {100 * details['level']:g} % band of calibrated predictions. "
-        f"The largest gap is at predicted {x[worst]:.3f}, observed {y[worst]:.3f}."
+        f"The largest gap is at predicted {probability(x[worst])}, observed {probability(y[worst])}."
     )
 
 
@@ -129,7 +131,7 @@ RELIABILITY = Picture(
 
 def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the isotonic fit against the score, and the region where it would lie if calibrated."""
-    end = _axis_end(columns["p"], columns["fitted"])
+    end = axis_end(columns["p"], columns["fitted"])
     ax.fill_between(
         columns["p"],
         columns["consistency_low"],
@@ -154,7 +156,12 @@ def marks_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> li
     """Return the fit at each score."""
     names = ("p", "fitted", "consistency_low", "consistency_high")
     return [
-        Mark(p, fitted, f"predicted {p:.3f}, recalibrated {fitted:.3f}\nif calibrated {low:.3f} to {high:.3f}")
+        Mark(
+            p,
+            fitted,
+            f"predicted {probability(p)}, recalibrated {probability(fitted)}\n"
+            f"if calibrated {probability(low)} to {probability(high)}",
+        )
         for p, fitted, low, high in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
     ]
 
@@ -163,10 +170,12 @@ def describe_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
     """Say where the fit departs most from the score."""
     p, fitted = np.asarray(columns["p"]), np.asarray(columns["fitted"])
     worst = int(abs(fitted - p).argmax())
+    low, high = (columns[name][worst] for name in ("consistency_low", "consistency_high"))
     return (
-        f"Recalibrated against predicted probability, for predictions from {p[0]:.3f} to {p[-1]:.3f}. "
-        f"The largest gap is at predicted {p[worst]:.3f}, recalibrated {fitted[worst]:.3f}; calibrated predictions "
-        f"would give {columns['consistency_low'][worst]:.3f} to {columns['consistency_high'][worst]:.3f} there."
+        f"Recalibrated against predicted probability, for predictions from {probability(p[0])} to "
+        f"{probability(p[-1])}. The largest gap is at predicted {probability(p[worst])}, recalibrated "
+        f"{probability(fitted[worst])}; calibrated predictions would give {probability(low)} to {probability(high)} "
+        "there."
     )
 
 

@@ -356,6 +356,7 @@ def _range_words(low: float, high: float) -> str:
 # ---------------------------------------------------------------- what to keep in mind
 
 SIMULATED = 999  # data sets with an error behind the sentence on power
+MAX_ROUNDED_SCORES = 101  # different scores that rounding to two decimals leaves
 
 
 def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool) -> list[str]:
@@ -384,6 +385,11 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
         found.append(
             f"There {'is' if unique == 1 else 'are'} {scores} among {n:,} rows; tied scores are judged together."
         )
+        if unique > MAX_ROUNDED_SCORES and setting.clusters is None and not setting.class_names:
+            found.append(
+                "If rows share a score because they belong together, as several rows of one customer do, they are not "
+                "independent: pass clusters=."
+            )
     effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
     if effective < 0.9 * n:
         found.append(f"With these weights {n:,} rows count like {effective:,.0f}.")

@@ -14,6 +14,7 @@ MAX_BOXES = 3
 DIGITS = 4  # significant ones, as `words.number` writes them
 QUANTITIES = {
     "cutoff_error": "cutoff calibration error",
+    "bias": "observed less predicted frequency",
     "frequency": "observed frequency",
     "coverage": "coverage",
     "coverage_error": "error of coverage",
@@ -127,7 +128,8 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
         least = words.significant(claim.low, DIGITS, words.round_down)
         most = words.significant(claim.high, DIGITS, words.round_up)
         return words.number(least), words.number(most), words.number(claim.estimate)
-    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, claim.expected or None)
+    expected = claim.expected if claim.expected or claim.quantity == "bias" else None
+    low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, expected)
     return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
 
 
@@ -148,7 +150,7 @@ def tolerances(verdict: Verdict) -> list[Supported]:
     if not verdict.claims or verdict.claims[0].level is None:
         return []
     claim = verdict.claims[0]
-    if math.isnan(claim.high) or not _is_share(claim):
+    if math.isnan(claim.high) or not _is_share(claim) or claim.quantity == "bias":  # which bounds the error from below
         return []
     low = 0.0 if math.isnan(claim.low) else claim.low
     gaps = low - claim.expected, claim.high - claim.expected
