@@ -173,7 +173,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
-    columns = found_columns(ranks, adjusted, checks.rates, draws=draws)
+    columns = found_columns(ranks, adjusted, checks.rates, draws=draws, related=checks.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (

@@ -108,16 +108,18 @@ def conditional_test(
         shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), the p-value of
         each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard deviations that
         would have been found 4 times in 5 if half of the rows had it, set apart by one covariate), `direction` (what
-        the score statistic found, where it is the clearest), and `regions`: up to three records with `names`, `bounds`,
-        `n`, `rows`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
+        the score statistic found, where it is the clearest), and `regions`: up to three records of each coordinate that
+        is related to covariates (`pvalue_each` at most 1 - `level`), the first of each before the second, with `names`,
+        `bounds`, `n`, `rows`, `column`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue`, `text`.
 
     Notes
     -----
     The p-value of a region is adjusted for every region that was looked at. With ``null="uniform"`` the probability
     that any region of right rows is stated is at most 1 - `level`, whatever happens elsewhere. With
-    ``null="permutation"`` nothing is stated with probability `level` if there is no relation; if there is one, only the
-    first region is a claim. Shift and spread of a region describe its rows: it was chosen after looking. The rows of a
-    region are set aside before the next one is looked for, so the second and third are about other rows.
+    ``null="permutation"`` nothing is stated of a coordinate that is unrelated to covariates with probability `level`,
+    for all such coordinates together; of one that is related only the first region is a claim. Shift and spread of a
+    region describe its rows: it was chosen after looking. The rows of a region are set aside before the next one of
+    the same coordinate is looked for, so the second and third are about other rows.
 
     A contrast does not tell a region from its complement; the side that is further from uniform ranks is named. A
     box is named only if it is clearly better than the best interval. Covariates that go together cannot be told apart.
@@ -230,7 +232,8 @@ def _where(
         largest = np.sort(T.redrawn[scanned].max(axis=(0, 2)).astype(np.float64))  # (B,)
         data, boxes = tests.data, "boxes" in tests.names
         searched = Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
-        regions = found_regions(searched, largest, options.level, copies=len(p) if T.is_shared else 1)
+        related = np.flatnonzero(p <= 1 - options.level).tolist()
+        regions = found_regions(searched, related, largest, options.level, copies=len(p) if T.is_shared else 1)
     c = int(p.argmin())
     clearest = tests.names[int(upper_counts(T.sets(c))[:, 0].argmin())]
     is_trend = clearest == "score" and len(tests.names) > 1 and p[c] <= 1 - options.level

@@ -183,6 +183,11 @@ def _other(found: RankedColumn) -> str:
     return f"The ranks are uneven, by too little or in no way that has a name: {often}"
 
 
+def _related(found: RankedColumn) -> str:
+    covered = _covered(found).removesuffix("; ")
+    return f"The ranks are uneven, as errors that change with the covariates make them{': ' * bool(covered)}{covered}"
+
+
 def _by(found: RankedColumn) -> str:
     errors = found.errors
     side, sign = ("above", 1) if errors.shift > 0 else ("below", -1)
@@ -215,6 +220,7 @@ FIRST_SENTENCE: dict[str, Callable[[RankedColumn], str]] = {
     kinds.MODES: lambda found: AVERAGED_MODES + _coverage(found),
     kinds.OUTSIDE: _outliers,
     kinds.OTHER: _other,
+    kinds.RELATED: _related,
     kinds.OUTWARD_HIGH: lambda found: IMPROBABLE + _regions(found),
     kinds.OUTWARD_SHAPE: lambda found: f"Regions of the right size and the wrong shape: {_regions(found)}",
 }

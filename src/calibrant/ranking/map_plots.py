@@ -37,7 +37,7 @@ def _is_off(columns: Mapping[str, Any], name: str, quantity: str, c: int) -> boo
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw shift and spread along each covariate, clearest first, with limits and one scale; regions are shaded."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     panels = panels_of(columns, details, c)
     pair = details.get("pair_shift")
     count = len(panels) + (pair is not None)
@@ -60,6 +60,12 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
     spread = "; spread: factor needed" if drawn["spread"] else ""
     ax.set_ylabel(f"shift{of_column}, sd{spread}", color=palette.INK)
     ax.set_xlabel("p-values: for all cells of this map together", color=palette.INK)
+
+
+def _drawn(details: Mapping[str, Any]) -> int:
+    """Return which coordinate is drawn: that of the first region, or the one with the smallest p-value."""
+    column = details["regions"][0].column if details["regions"] else ""
+    return details["names"].index(column) if column else int(worst_first(details)[0])
 
 
 def _short(name: str) -> str:
@@ -112,7 +118,7 @@ def _draw_pair(ax: Any, shift: Any, names: tuple[str, str], size: float) -> None
 
 def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Say which covariates have cells whose limits do not contain 0, and the first region."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     low, high = (table(columns[key])[:, c] for key in ("shift_low", "shift_high"))
     off = (low > 0) | (high < 0)
     names = [name for name in details["covariates"] if off[np.asarray(columns["covariate"]) == name].any()]
@@ -124,7 +130,7 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
 
 def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return the cells of each panel."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     found = []
     for k, (name, quantity) in enumerate(panels_of(columns, details, c)):
         rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
