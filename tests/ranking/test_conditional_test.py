@@ -102,7 +102,7 @@ class TestFound:
         x = rng.normal(size=N)
         y = rng.normal(size=N) * np.where(x > 0, 0.7, 1.4)
         found = conditional_test(y, Samples(rng.normal(size=(N, M))), covariates=x, resamples=99)
-        assert found.details["regions"][0].function == "spread"
+        assert found.details["regions"][0].function == found.details["function_each"] == "spread"
 
     def test_category(self):
         rng = np.random.default_rng(2)
@@ -141,6 +141,7 @@ class TestFound:
         options = {"covariates": x, "null": null, "resamples": 199}
         found = conditional_test(y, Samples(rng.normal(size=(N, 49, 3))), **options).details
         assert (found["pvalue_each"] <= 0.05).tolist() == [True, True, False]
+        assert found["function_each"].tolist() == ["shift", "shift", ""]
         first, second = found["regions"]
         assert {first.column, second.column} == {"0", "1"}
         assert first.names == second.names == ("x0",)

@@ -144,6 +144,12 @@ def found_regions(
     return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
 
 
+def clearest_function(searched: Searched | None, c: int) -> str:
+    """Return in what the clearest region of a coordinate was found, stated or not; "shift" if there is none."""
+    best = None if searched is None else _clearest(searched.of_coordinate(c))
+    return FUNCTIONS[0] if best is None else FUNCTIONS[best.column]
+
+
 def _of_coordinate(searched: Searched, redrawn: FloatArray, level: float, copies: int) -> list[Region]:
     """Return up to three regions that deviate more than chance, each the clearest among the rows of none before.
 

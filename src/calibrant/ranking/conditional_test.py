@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.conditional_regions import Region, Searched, found_regions
+from calibrant.ranking.conditional_regions import Region, Searched, clearest_function, found_regions
 from calibrant.ranking.conditional_statistics import (
     MAX_COVARIATES_IN_PAIRS,
     MIN_ROWS_SEARCHED,
@@ -105,12 +105,13 @@ def conditional_test(
     -------
     TestResult
         `pvalue` is that of all coordinates together, `statistic` the smallest p-value of a statistic, and `estimate`
-        shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), the p-value of
-        each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard deviations that
-        would have been found 4 times in 5 if half of the rows had it, set apart by one covariate), `direction` (what
-        the score statistic found, where it is the clearest), and `regions`: up to three records of each coordinate that
-        is related to covariates (`pvalue_each` at most 1 - `level`), the first of each before the second, with `names`,
-        `bounds`, `n`, `rows`, `column`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue`, `text`.
+        shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), `function_each`
+        (what changes most with a covariate, "shift" or "spread"; empty if `pvalue_each` is above 1 - `level`), the
+        p-value of each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard
+        deviations that would have been found 4 times in 5 if half of the rows had it, set apart by one covariate),
+        `direction` (what the score statistic found, where it is the clearest), and `regions`: up to three records of
+        each coordinate that is related to covariates, the first of each before the second, with `names`, `bounds`,
+        `n`, `rows`, `column`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
 
     Notes
     -----
@@ -201,7 +202,9 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     B = options.resamples
     T = ObservedAndRedrawn(tests.observed(), tests.redrawn(B, rng))
     p = joint_pvalues(T)
-    regions, direction = _where(tests, T, p, options)
+    searched, related = _searched(tests), p <= 1 - options.level
+    functions = np.array([clearest_function(searched, c) if related[c] else "" for c in range(len(p))])
+    regions, direction = _where(tests, T, p, options, searched)
     each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
     effect = rank_effect(ranks)
     return TestResult(
@@ -213,6 +216,7 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
         details={
             "names": ranks.names,
             "pvalue_each": shaped(p, ranks.single),
+            "function_each": shaped(functions, ranks.single),
             **{name: shaped(values, ranks.single) for name, values in zip(tests.names, each, strict=True)},
             "smallest possible": 1 / (B + 1),
             "visible": tests.visible(T.redrawn, options.level),
@@ -222,16 +226,26 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     )
 
 
+def _searched(tests: ConditionalStatistics) -> Searched | None:
+    """Return what is searched for regions; None if rows are too few."""
+    data, boxes = tests.data, "boxes" in tests.names
+    if tests.scan is None:
+        return None
+    return Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
+
+
 def _where(
-    tests: ConditionalStatistics, T: ObservedAndRedrawn, p: FloatArray, options: ConditionalOptions
+    tests: ConditionalStatistics,
+    T: ObservedAndRedrawn,
+    p: FloatArray,
+    options: ConditionalOptions,
+    searched: Searched | None,
 ) -> tuple[tuple[Region, ...], str]:
     """Return the regions that are stated, and the direction of the score statistic if that is the clearest."""
     scanned = [tests.names.index(name) for name in ("intervals", "boxes") if name in tests.names]
     regions: tuple[Region, ...] = ()
-    if scanned and tests.scan is not None:
+    if scanned and searched is not None:
         largest = np.sort(T.redrawn[scanned].max(axis=(0, 2)).astype(np.float64))  # (B,)
-        data, boxes = tests.data, "boxes" in tests.names
-        searched = Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
         related = np.flatnonzero(p <= 1 - options.level).tolist()
         regions = found_regions(searched, related, largest, options.level, copies=len(p) if T.is_shared else 1)
     c = int(p.argmin())

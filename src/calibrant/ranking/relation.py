@@ -33,7 +33,6 @@ class Relation(NamedTuple):
     found: TestResult
     kept: KeptRanks
     searched_boxes: bool
-    rate: float  # error rate of all that is said of coordinates
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -53,11 +52,11 @@ class Relation(NamedTuple):
     @property
     def functions(self) -> tuple[str, ...]:
         """What changes with covariates, of each coordinate: "spread" if only that is known to, "shift", or nothing."""
-        found = []
-        for name, p in zip(self.names, np.atleast_1d(self.found.details["pvalue_each"]).tolist(), strict=True):
-            only_spread = {region.function for region in self.regions_of(name)} == {"spread"}
-            found.append("" if p > self.rate else "spread" if only_spread else "shift")
-        return tuple(found)
+        clearest = np.atleast_1d(self.found.details["function_each"]).tolist()
+        return tuple(
+            "shift" if any(region.function == "shift" for region in self.regions_of(name)) else clearest[c]
+            for c, name in enumerate(self.names)
+        )
 
     def figure(self, setting: Setting) -> tuple[Figure, ...]:
         """Return the picture of shift along the covariates, if cells have enough rows."""
@@ -126,7 +125,7 @@ def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relati
     level = 1 - (1 - setting.level) / (checks * setting.families)
     pairs: list[tuple[int, int]] | None = None if work <= MAX_WORK else []
     options = ConditionalOptions(None, "joint", "permutation", level, B, pairs, setting.rng)
-    return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None, 1 - level)
+    return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None)
 
 
 def few(texts: list[str], more: str) -> list[str]:
