@@ -25,6 +25,7 @@ from calibrant.core.words import (
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.column_claims import RankedColumn
 from calibrant.ranking.draw_evidence import FAR, DrawEvidence
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.pair_dependence import Together
 
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
@@ -389,7 +390,7 @@ class Explanation:
 
     def _effects(self) -> list[str]:
         """Return a line with shift, spread, and the smallest that could have been seen."""
-        if np.isnan(self.smallest_shift):
+        if np.isnan(self.smallest_shift) or self.n < MIN_ROWS_IN_WORDS:
             return []
         factor = "" if np.isnan(self.smallest_spread) else f", spread x {self.smallest_spread:.2f}"
         seen = (
