@@ -165,6 +165,19 @@ class TestNumbers:
         assert "predictions of b are too high" in sentence
         assert "predictions of c" not in sentence
 
+    def test_claims_are_those_of_the_verdict(self):
+        audit = cb.audit(Y, ensemble(0.8), resamples=19)
+        assert audit.claims == audit.verdict.claims != ()
+
+    def test_the_picture_of_several_ranks_of_the_whole_has_a_short_title(self):
+        rng = np.random.default_rng(5)
+        y, draws = rng.normal(size=(60, 2)), cb.Samples(rng.normal(size=(60, 19, 2)))
+        titles = [
+            figure.title for section in cb.audit(y, draws, resamples=19).findings.sections for figure in section.figures
+        ]
+        assert "Ranks of the whole" in titles
+        assert max(map(len, titles)) < 45
+
     def test_constant_covariates_are_mentioned(self):
         sentences = cb.audit(Y, ensemble(), covariates=np.ones(N), resamples=19).verdict.sentences
         assert any(sentence.startswith("Ranks are not compared with covariates") for sentence in sentences)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.core import pictures
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
 from calibrant.report.files import replace_text
@@ -77,6 +78,8 @@ class Audit(Reported):
         Everything that was found, as plain values.
     verdict
         The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
+    claims
+        Those of the verdict.
     table
         The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
     """
@@ -88,6 +91,11 @@ class Audit(Reported):
     def findings(self) -> Findings:
         """Everything that was found, as plain values."""
         return self._findings
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the verdict says, as values."""
+        return self.verdict.claims
 
     def __repr__(self) -> str:
         total = count_words(self.findings.n, frame_of(self.findings.kind).rows)
