@@ -165,6 +165,14 @@ class TestNumbers:
         assert "predictions of b are too high" in sentence
         assert "predictions of c" not in sentence
 
+    def test_rows_of_pictures_with_many_panels_are_higher(self, plt):
+        rng = np.random.default_rng(6)
+        many, few = (
+            cb.audit(rng.normal(size=(40, D)), cb.Samples(rng.normal(size=(40, 9, D))), resamples=19).plot()
+            for D in (20, 3)
+        )
+        assert many.get_figheight() > 1.4 * few.get_figheight()
+
     def test_claims_are_those_of_the_verdict(self):
         audit = cb.audit(Y, ensemble(0.8), resamples=19)
         assert audit.claims == audit.verdict.claims != ()

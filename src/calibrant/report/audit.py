@@ -52,7 +52,8 @@ class Reported(ABC):
         figures = [figure for part in parts for figure in part]
         if not figures:
             raise NotApplicableError("this audit has no figures to draw")
-        canvas, places = pictures.new_grid(len(figures), len(parts[0]) if len(set(map(len, parts))) == 1 else None)
+        heights = [pictures.height_of(figure.curve.kind, figure.curve.details) for figure in figures]
+        canvas, places = pictures.new_grid(heights, len(parts[0]) if len(set(map(len, parts))) == 1 else None)
         for figure, ax in zip(figures, places, strict=True):
             figure.curve.plot(ax)
             ax.set_title(figure.title.replace("$", r"\$"))
