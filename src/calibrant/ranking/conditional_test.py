@@ -202,9 +202,13 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     B = options.resamples
     T = ObservedAndRedrawn(tests.observed(), tests.redrawn(B, rng))
     p = joint_pvalues(T)
-    searched, related = _searched(tests), p <= 1 - options.level
-    functions = np.array([clearest_function(searched, c) if related[c] else "" for c in range(len(p))])
+    searched = _searched(tests)
     regions, direction = _where(tests, T, p, options, searched)
+    first = {region.column: region.function for region in reversed(regions)}
+    functions = [
+        "" if p[c] > 1 - options.level else first.get(name) or clearest_function(searched, c)
+        for c, name in enumerate(tests.columns or [""])
+    ]
     each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
     effect = rank_effect(ranks)
     return TestResult(
@@ -216,7 +220,7 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
         details={
             "names": ranks.names,
             "pvalue_each": shaped(p, ranks.single),
-            "function_each": shaped(functions, ranks.single),
+            "function_each": shaped(np.array(functions), ranks.single),
             **{name: shaped(values, ranks.single) for name, values in zip(tests.names, each, strict=True)},
             "smallest possible": 1 / (B + 1),
             "visible": tests.visible(T.redrawn, options.level),
