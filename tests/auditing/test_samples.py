@@ -134,6 +134,58 @@ class TestNumbers:
         assert sentence.startswith("For x0 ")
         assert "adjusted p at most 0.008" in sentence
 
+    def test_bias_by_a_covariate_has_no_other_name(self):
+        """Of b, whose bias changes sign with x0, neither "too narrow" nor a wrong dependence on a is said."""
+        rng = np.random.default_rng(3)
+        x, noise = rng.normal(size=(800, 2)), np.linalg.cholesky([[1, 0.6], [0.6, 1]]).T
+        draws = rng.normal(size=(800, 99, 2)) @ noise
+        draws[:, :, 1] += 0.9 * np.sign(x[:, [0]])
+        audit = cb.audit(rng.normal(size=(800, 2)) @ noise, cb.Samples(draws), covariates=x, columns=["a", "b"])
+        claims = audit.verdict.claims
+        assert not [claim for claim in claims if claim.quantity == "spread" or claim.subject.kind == "pair"]
+        assert [claim.subject.name for claim in claims if claim.quantity == "region_shift"]
+        words = " ".join(audit.verdict.sentences)
+        assert "b: The ranks are uneven, as errors that change with the covariates make them: a 90 %" in words
+        assert "predictions of b are too" in words
+        assert "too narrow" not in words
+        assert "right alone" not in words
+        table_of_coordinates = audit.findings.sections[0].tables[0].columns
+        assert dict(zip(table_of_coordinates["coordinate"], table_of_coordinates["failure"], strict=True)) == {
+            "a": "none",
+            "b": "related to covariates",
+        }
+
+    def test_every_coordinate_that_is_related_to_covariates_is_named(self):
+        rng = np.random.default_rng(4)
+        x, y = rng.normal(size=(600, 2)), rng.normal(size=(600, 3))
+        draws = rng.normal(size=(600, 49, 3)) + 0.8 * (x[:, 0] > 0)[:, None, None] * [1, 1, 0]
+        audit = cb.audit(y, cb.Samples(draws), covariates=x, columns=["a", "b", "c"])
+        (sentence,) = [text for text in audit.verdict.sentences if "what was known of a row predicts" in text]
+        assert "predictions of a are too high" in sentence
+        assert "predictions of b are too high" in sentence
+        assert "predictions of c" not in sentence
+
+    def test_rows_of_pictures_with_many_panels_are_higher(self, plt):
+        rng = np.random.default_rng(6)
+        many, few = (
+            cb.audit(rng.normal(size=(40, D)), cb.Samples(rng.normal(size=(40, 9, D))), resamples=19).plot()
+            for D in (20, 3)
+        )
+        assert many.get_figheight() > 1.4 * few.get_figheight()
+
+    def test_claims_are_those_of_the_verdict(self):
+        audit = cb.audit(Y, ensemble(0.8), resamples=19)
+        assert audit.claims == audit.verdict.claims != ()
+
+    def test_the_picture_of_several_ranks_of_the_whole_has_a_short_title(self):
+        rng = np.random.default_rng(5)
+        y, draws = rng.normal(size=(60, 2)), cb.Samples(rng.normal(size=(60, 19, 2)))
+        titles = [
+            figure.title for section in cb.audit(y, draws, resamples=19).findings.sections for figure in section.figures
+        ]
+        assert "Ranks of the whole" in titles
+        assert max(map(len, titles)) < 45
+
     def test_constant_covariates_are_mentioned(self):
         sentences = cb.audit(Y, ensemble(), covariates=np.ones(N), resamples=19).verdict.sentences
         assert any(sentence.startswith("Ranks are not compared with covariates") for sentence in sentences)

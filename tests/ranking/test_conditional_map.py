@@ -26,6 +26,23 @@ def test_clearest_first():
     assert list(MAP.pvalues) == sorted(MAP.pvalues)
 
 
+def test_of_covariates_that_are_equally_clear_the_one_of_the_region_comes_first(plt):
+    """Draws that are too narrow everywhere, and too high where the last covariate is positive."""
+    draws = Samples(0.5 * DRAWS.held + 0.8 * (X[:, [1]] > 0))
+    found = conditional_map(RNG.normal(size=N), draws, covariates={"a": X[:, 0], "$x_2$": X[:, 1]}, resamples=99)
+    assert found.pvalues.tolist() == [0.01, 0.01]
+    assert found.covariates == ("$x_2$", "a")
+    assert found.plot(mathtext=True).child_axes[0].get_title() == "$x_2$\nshift, p at most 0.01"
+
+
+def test_the_picture_is_of_the_coordinate_of_the_first_region(plt):
+    y = np.column_stack([RNG.normal(size=N) - 0.6 * (X[:, 1] > 0), Y])
+    found = conditional_map(y, Samples(RNG.normal(size=(N, 49, 2))), covariates=X, resamples=99)
+    assert found.pvalue_each.tolist() == [0.01, 0.01]
+    assert found.regions[0].column == "1"
+    assert found.plot().get_ylabel().startswith("shift of column 1, sd")
+
+
 def test_values_are_means_of_cells():
     phi = legendre(M)[0, ranks(Y, DRAWS)]
     for name, left, right, rows, shift in zip(MAP.covariate, MAP.left, MAP.right, MAP.rows, MAP.shift, strict=True):

@@ -102,7 +102,7 @@ class TestFound:
         x = rng.normal(size=N)
         y = rng.normal(size=N) * np.where(x > 0, 0.7, 1.4)
         found = conditional_test(y, Samples(rng.normal(size=(N, M))), covariates=x, resamples=99)
-        assert found.details["regions"][0].function == "spread"
+        assert found.details["regions"][0].function == found.details["function_each"] == "spread"
 
     def test_category(self):
         rng = np.random.default_rng(2)
@@ -132,6 +132,30 @@ class TestFound:
         assert found.pvalue == found.details["pvalue_each"].min()
         assert found.details["regions"][0].column == "2"
         assert "predictions of 2 are" in found.details["regions"][0].text
+
+    @pytest.mark.parametrize("null", ["permutation", "uniform"])
+    def test_coordinates_that_are_wrong_in_the_same_rows_are_both_named(self, null):
+        rng = np.random.default_rng(6)
+        x = rng.normal(size=(N, 2))
+        y = rng.normal(size=(N, 3)) - 0.7 * (x[:, [0]] > 0) * [1, 1, 0]
+        options = {"covariates": x, "null": null, "resamples": 199}
+        found = conditional_test(y, Samples(rng.normal(size=(N, 49, 3))), **options).details
+        assert (found["pvalue_each"] <= 0.05).tolist() == [True, True, False]
+        assert found["function_each"].tolist() == ["shift", "shift", ""]
+        first, second = found["regions"]
+        assert {first.column, second.column} == {"0", "1"}
+        assert first.names == second.names == ("x0",)
+        assert abs(first.z) >= abs(second.z)
+        assert (first.rows & second.rows).sum() > 300
+
+    def test_first_regions_of_all_coordinates_come_before_second_ones(self):
+        rng = np.random.default_rng(7)
+        x = rng.normal(size=(N, 2))
+        y = rng.normal(size=(N, 2))
+        y[:, 0] += 1.5 * (x[:, 0] < -1) - 1.5 * (x[:, 0] > 1)
+        y[:, 1] -= 0.7 * (x[:, 1] > 0)
+        found = conditional_test(y, Samples(rng.normal(size=(N, 49, 2))), covariates=x, resamples=99)
+        assert [region.column for region in found.details["regions"]] == ["0", "1", "0"]
 
     def test_what_is_wrong_everywhere_is_no_relation(self):
         rng = np.random.default_rng(5)

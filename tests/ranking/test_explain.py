@@ -280,6 +280,7 @@ class TestInputs:
             found = explain(Ranks.of([0] * n, 39))
             assert found.failure == "too few rows"
             assert str(found).startswith(f"{n} rows are too few")
+            assert "hift" not in str(found)
         assert explain(Ranks.of([0] * 20, 39)).failure != "too few rows"
 
     def test_few_draws_have_the_levels_that_they_have(self):

@@ -212,3 +212,31 @@ def test_many_rows_see_by_their_root():
     base, four = smallest_effects(10_000, 19), smallest_effects(40_000, 19)
     assert four[0] == pytest.approx(base[0] / 2)
     assert np.log(four[1]) == pytest.approx(np.log(base[1]) / 2)
+
+
+class TestRelated:
+    """A bias of ± 1 that covariates tell: what it makes of the ranks of all rows is not called by another name."""
+
+    BIASED = np.bincount(np.random.default_rng(1).binomial(99, stats.norm.cdf(Z + SIGN)), minlength=100)
+
+    def test_bias_that_changes_sign_is_not_called_too_narrow(self):
+        assert "too narrow" in failures(self.BIASED)
+        assert failures(self.BIASED, related="shift") == ("related to covariates",)
+
+    def test_shift_and_too_wide_stay(self):
+        counts = ranked(stats.norm.cdf((Z + 0.4) / 1.4))
+        assert set(failures(counts, related="shift")) == {"too wide", "too low"}
+
+    def test_spread_stays_where_only_it_changes(self):
+        counts = ranked(stats.norm.cdf(Z * np.where(SIGN > 0, 1.7, 1.0)))
+        assert "too narrow" in failures(counts, related="spread")
+
+    def test_uniform_ranks_are_only_related(self):
+        assert diagnosis(np.full(100, 8), 0.025, departs=False, related="shift").failures == ("related to covariates",)
+
+
+def test_shapes_are_named_at_the_error_rate_of_the_column():
+    """Many coordinates and checks share the error rate of a page: so does what else is said of a coordinate."""
+    counts = ranked(stats.norm.cdf(stats.skewnorm.ppf(stats.norm.cdf(Z[:1000]), 1.5) - 0.5))
+    names = [failures(counts, test_rate=rate) for rate in (0.05, 1e-12)]
+    assert ["skewed" in name for name in names] == [True, False]

@@ -115,7 +115,7 @@ def test_text_is_text(root, kind):
         "rank_histogram of columns": ("rank of the outcome among its draws", "rows over expected rows", "observed"),
         "ecdf_difference": ("share below t, minus t", "± 1 sd, pointwise", "observed"),
         "expected_coverage": ("nominal coverage", "observed coverage", "95 % interval, pointwise"),
-        "conditional_map": ("$a", "b", "shift, p = 0.010"),
+        "conditional_map": ("$a", "b", "shift, p at most 0.01"),
         "recovery": ("truth", "estimate (median)", "estimate = truth"),
         "z_score_contraction": ("contraction", "z-score (positive: too high)", "z = ± 2"),
         "cloud": ("first component", "second component", "real", "generated"),

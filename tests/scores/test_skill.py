@@ -50,6 +50,19 @@ def test_family_of_coordinates():
     assert found.details["claim"] == ("cannot tell", "cannot tell")
 
 
+def test_a_skill_that_does_not_rest_on_few_rows_is_claimed_whatever_their_weight():
+    """The exact posterior given the size of an outcome: rows of large outcomes gain most, and others gain too."""
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=50)
+    y[:3] = 3.0, -3.2, 3.4
+    size = np.abs(np.abs(y)[:, None] + 0.1 * rng.normal(size=(50, 99)))
+    found = skill_test(y, Samples(size * rng.choice([-1, 1], (50, 99)))).details
+    assert found["guard"] < 10
+    assert found["claim"] == "informative"
+    only = np.where(np.arange(50)[:, None] < 3, y[:, None] + 0.1 * rng.normal(size=(50, 99)), rng.normal(size=(50, 99)))
+    assert skill_test(y, Samples(only)).details["claim"] == "cannot tell"
+
+
 def test_energy():
     y, draws = VECTORS
     found = interval(skill, y, Samples(draws), score="energy")

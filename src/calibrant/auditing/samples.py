@@ -173,7 +173,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
-    columns = found_columns(ranks, adjusted, checks.rates, draws=draws)
+    columns = found_columns(ranks, adjusted, checks.rates, draws=draws, related=checks.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (
@@ -328,9 +328,9 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
     if ranks is not None:
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
         reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
-        title = " and ".join(ranks.names)
+        title = f"Ranks by {ranks.names[0]}" if ranks.C == 1 else "Ranks of the whole"
         curve = ecdf_difference(ranks, level=checks.setting.level)
-        figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+        figures = (Figure("joint_ranks", title, reading, curve),)
     tables: tuple[Table, ...] = ()
     for check in shown:
         figures += check.relation.figure(checks.setting) if check.relation is not None else ()

@@ -97,14 +97,15 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> lis
 
     coordinates = []
     for d in range(len(details["claim"]) if several else 1):
+        kind = KINDS[at(details["claim"], d)]
         claim = Claim(
-            KINDS[at(details["claim"], d)],
+            kind,
             Subject("coordinate", name=names[d] if names else str(d)) if several else ALL_ROWS,
             QUANTITY,
             float(at(found.estimate, d)),
             float(at(details["low"], d)),
             float(at(details["high"], d)),
-            level if at(details["guard"], d) >= MIN_DECIDING_ROWS else None,
+            None if kind == "limits" and at(details["guard"], d) < MIN_DECIDING_ROWS else level,
             found.n,
             tolerance=TOLERANCE,
             test="skill_test",

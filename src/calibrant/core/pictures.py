@@ -48,6 +48,7 @@ DRAWN_BY = {
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4
+USUAL_HEIGHT = 5.4  # of a picture, in inches
 MIN_POINTS_PER_LINE = 150  # where a picture has several lines
 POINTS_PER_PANEL = 100  # of small multiples
 
@@ -142,12 +143,12 @@ def draw(
     if ax is not None:
         picture(kind).draw_on(ax, columns, details, **options)
         return ax
-    height = height_of(kind, details, 5.4)
-    width = 5.0 if height == 5.4 else 7.0
+    height = height_of(kind, details)
+    width = 5.0 if height == USUAL_HEIGHT else 7.0
     return draw_alone(kind, columns, details, new_figure(width, height * width / 5.0), **options)
 
 
-def height_of(kind: str, details: Mapping[str, Any], usual: float) -> float:
+def height_of(kind: str, details: Mapping[str, Any], usual: float = USUAL_HEIGHT) -> float:
     """Return the height of a picture in inches: the usual one, or what its panels need."""
     if not (picture(kind).multiples and in_panels(details)):
         return usual
@@ -164,17 +165,18 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def new_grid(count: int, per_part: int | None = None) -> tuple[Figure, list[Axes]]:
-    """Return a new figure and axes for `count` pictures, row by row.
+def new_grid(heights: Sequence[float], per_part: int | None = None) -> tuple[Figure, list[Axes]]:
+    """Return a new figure and axes for pictures of these heights in inches, row by row, each as high as its highest.
 
     If they do not fit into one row and each part of them has `per_part` pictures, every part has its own row.
     """
+    count = len(heights)
     width = min(count, MAX_PICTURES_IN_A_ROW)
     if count > width and per_part is not None and 1 < per_part <= MAX_PICTURES_IN_A_ROW:
         width = per_part
-    height = -(-count // width)
-    canvas = new_figure(5.0 * width, 5.4 * height)
-    places = canvas.subplots(height, width, squeeze=False).ravel().tolist()
+    rows = [max(heights[start : start + width]) for start in range(0, count, width)]
+    canvas = new_figure(5.0 * width, sum(rows))
+    places = canvas.subplots(len(rows), width, squeeze=False, height_ratios=rows).ravel().tolist()
     for ax in places[count:]:
         ax.remove()
     return canvas, places[:count]

@@ -73,16 +73,21 @@ class RankedColumn(NamedTuple):
         """Whether nothing is known to be wrong with the ranks."""
         return self.failures[0] == kinds.NONE
 
+    @property
+    def is_only_related(self) -> bool:
+        """Whether the ranks are uniform over all rows, and wrong only where covariates have some values."""
+        return self.failures[0] == kinds.RELATED and not self.departs
+
 
 def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     """Return a claim for everything that the words on a column name.
 
     A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
-    what draws show without the outcomes, are descriptions.
+    what draws show without the outcomes, are descriptions. A relation to covariates has claims of its own.
     """
     claims = [*_draw_claims(column, subject)]
     for name in () if column.passes else column.failures:
-        if name == kinds.DRAWS:
+        if name in (kinds.DRAWS, kinds.RELATED):  # the first has claims already, the second those of the relation
             continue
         claims.append(_outside_claim(column, subject) if name == kinds.OUTSIDE else _error_claim(name, column, subject))
     return tuple(claims)

@@ -65,8 +65,10 @@ def conditional_map(
         One point per covariate and cell: `covariate`, `cell` (in words), `left`, `right` (NaN for categories), `rows`,
         `shift`, `shift_low`, `shift_high` (predictive standard deviations, positive if predictions are too high),
         `spread`, `spread_low`, `spread_high` (the factor that the spread needs); (T, C) for several coordinates.
-        Covariates are ordered by the p-value of their clearest cell (`pvalues`, adjusted for all cells). Details also
-        have the `regions` of `conditional_test`, and `pair_shift`, the shift in 8 × 8 cells, where the first is a box.
+        Covariates are ordered by the p-value of their clearest cell (`pvalues`, adjusted for all cells), and of equal
+        ones that of the first region comes first. Details also have the `regions` of `conditional_test`, and
+        `pair_shift`, the shift in 8 × 8 cells, where the first is a box. In the picture is the coordinate of the first
+        region.
 
     Notes
     -----
@@ -179,10 +181,11 @@ def map_of(kept: KeptRanks, options: MapOptions, found: TestResult) -> Curve | N
     clearest = np.abs(mean).max(axis=(1, 2)) * np.sqrt(cells.rows)  # (T,)
     most = np.array([clearest[cells.covariate == j].max(initial=0.0) for j in range(len(cells.axes))])
     p = np.array([_pvalue(value, largest, C) for value in most.tolist()])
-    place = {int(j): k for k, j in enumerate(np.argsort(-most, kind="stable"))}
+    regions: tuple[Region, ...] = found.details["regions"]
+    named = regions[0].covariates if regions else ()
+    place = {j: k for k, j in enumerate(sorted(range(most.size), key=lambda j: (p[j], j not in named, -most[j])))}
     order = np.lexsort((cells.cell, np.array([place[int(j)] for j in cells.covariate])))
     names, words, left, right = _cells_in_words(cells, data)
-    regions: tuple[Region, ...] = found.details["regions"]
     columns = {
         "covariate": np.array(names, dtype=object),
         "cell": np.array(words, dtype=object),
@@ -203,6 +206,7 @@ def map_of(kept: KeptRanks, options: MapOptions, found: TestResult) -> Curve | N
             "M": ranks.M,
             "covariates": tuple(data.covariates.names[j] for j in place),
             "pvalues": p[list(place)],
+            "smallest possible": min(1.0, C / (options.resamples + 1)),
             "pvalue_each": found.details["pvalue_each"],
             "regions": regions,
             **_pair(regions, data, ranks.M, ranks.names),

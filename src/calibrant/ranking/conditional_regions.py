@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -100,6 +101,10 @@ class Searched(NamedTuple):
     columns: tuple[str, ...] = ()
     cells: bool = False  # whether ranks are cells of distribution functions
 
+    def of_coordinate(self, c: int) -> Searched:
+        """Return the search of one coordinate."""
+        return self._replace(F=self.F[:, [c]], rank=self.rank[:, [c]], columns=self.columns[c : c + 1])
+
     def among(self, left: NDArray[np.bool_]) -> Searched:
         """Return the search of the rows that are left, F standardised over them where regions are contrasts."""
         F = self.F
@@ -120,22 +125,36 @@ class Searched(NamedTuple):
 
     @property
     def offset(self) -> FloatArray:
-        """Means of the polynomials of all coordinates over the rows that are left, in standard deviations, (C K,)."""
-        f = self.phi[:, self.rank[self.left]]  # (K, rows, C)
+        """Means of the polynomials over the rows that are left, in standard deviations, (K,)."""
+        f = self.phi[:, self.rank[self.left, 0]]  # (K, rows)
         spread = f.std(axis=1)
-        return np.asarray((f.mean(axis=1) / np.where(spread > 0, spread, 1.0)).T.ravel())
-
-    def coordinate(self, found: ClearestRegion) -> tuple[int, int]:
-        """Return the coordinate and the polynomial that a region was found in."""
-        c, k = divmod(found.column, int(self.F.shape[2]))
-        return c, k
+        return np.asarray(f.mean(axis=1) / np.where(spread > 0, spread, 1.0))
 
 
-def found_regions(searched: Searched, redrawn: FloatArray, level: float, *, copies: int) -> tuple[Region, ...]:
+def found_regions(
+    searched: Searched, coordinates: Sequence[int], redrawn: FloatArray, level: float, *, copies: int
+) -> tuple[Region, ...]:
+    """Return the regions of some coordinates: the first of each, clearest first, and then the second and third.
+
+    `redrawn` are the largest |Z| over all coordinates in redraws, in ascending order; p-values are multiplied by
+    `copies`.
+    """
+    each = [_of_coordinate(searched.of_coordinate(c), redrawn, level, copies) for c in coordinates]
+    places = [(place, region) for regions in each for place, region in enumerate(regions)]
+    return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
+
+
+def clearest_function(searched: Searched | None, c: int) -> str:
+    """Return in what the clearest region of a coordinate was found, stated or not; "shift" if there is none."""
+    best = None if searched is None else _clearest(searched.of_coordinate(c))
+    return FUNCTIONS[0] if best is None else FUNCTIONS[best.column]
+
+
+def _of_coordinate(searched: Searched, redrawn: FloatArray, level: float, copies: int) -> list[Region]:
     """Return up to three regions that deviate more than chance, each the clearest among the rows of none before.
 
     Rows of a region are set aside before the next is looked for: parts of it, and larger regions around it, deviate
-    because it does. `redrawn` are the largest |Z| of redraws in ascending order; p-values are multiplied by `copies`.
+    because it does.
     """
     found: list[Region] = []
     while len(found) < MAX_REGIONS:
@@ -150,7 +169,7 @@ def found_regions(searched: Searched, redrawn: FloatArray, level: float, *, copi
         if left.sum() < MIN_ROWS_LEFT:
             break
         searched = searched.among(left)
-    return tuple(found)
+    return found
 
 
 def _pvalue(z: float, redrawn: FloatArray) -> float:
@@ -161,8 +180,8 @@ def _pvalue(z: float, redrawn: FloatArray) -> float:
 
 
 def _clearest(searched: Searched) -> ClearestRegion | None:
-    """Return the best interval of all coordinates and polynomials, or the best box if it is clearly better."""
-    scan, F = searched.scan, searched.F.reshape(len(searched.F), -1)
+    """Return the best interval of both polynomials, or the best box if it is clearly better."""
+    scan, F = searched.scan, searched.F[:, 0]
     F = F if scan.rule.contrast else F * scan.rule.w[:, None]
     interval = scan.clearest_interval(F)
     box = scan.clearest_box(F, searched.offset) if searched.with_boxes else None
@@ -178,8 +197,8 @@ def _side(searched: Searched, found: ClearestRegion) -> ClearestRegion:
     """
     if not searched.scan.rule.contrast:
         return found
-    rows, (c, k) = searched.rows(found.place), searched.coordinate(found)
-    f = searched.phi[k, searched.rank[:, c]]
+    rows = searched.rows(found.place)
+    f = searched.phi[found.column, searched.rank[:, 0]]
     if abs(f[rows].mean()) >= abs(f[searched.left & ~rows].mean()):
         return found
     return found._replace(z=-found.z, place=found.place._replace(outside=not found.place.outside))
@@ -187,13 +206,12 @@ def _side(searched: Searched, found: ClearestRegion) -> ClearestRegion:
 
 def _region(searched: Searched, found: ClearestRegion, p: float, *, is_first: bool) -> Region:
     rows = searched.rows(found.place)
-    c, k = searched.coordinate(found)
     table = searched.scan.covariates
     M = searched.phi.shape[1] - 1
-    errors = normal_errors(np.bincount(searched.rank[rows, c], minlength=M + 1), 0.95, cells=searched.cells)
+    errors = normal_errors(np.bincount(searched.rank[rows, 0], minlength=M + 1), 0.95, cells=searched.cells)
     names = tuple(table.names[j] for j in found.place.covariates)
-    column = searched.columns[c] if searched.columns else ""
-    function = FUNCTIONS[k]
+    column = searched.columns[0] if searched.columns else ""
+    function = FUNCTIONS[found.column]
     n = int(rows.sum())
     where, bounds = _in_words(searched.scan, found.place)
     of = f"of {column} " if column else ""

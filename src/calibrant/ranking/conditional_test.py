@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.conditional_regions import Region, Searched, found_regions
+from calibrant.ranking.conditional_regions import Region, Searched, clearest_function, found_regions
 from calibrant.ranking.conditional_statistics import (
     MAX_COVARIATES_IN_PAIRS,
     MIN_ROWS_SEARCHED,
@@ -105,19 +105,22 @@ def conditional_test(
     -------
     TestResult
         `pvalue` is that of all coordinates together, `statistic` the smallest p-value of a statistic, and `estimate`
-        shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), the p-value of
-        each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard deviations that
-        would have been found 4 times in 5 if half of the rows had it, set apart by one covariate), `direction` (what
-        the score statistic found, where it is the clearest), and `regions`: up to three records with `names`, `bounds`,
-        `n`, `rows`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
+        shift and spread of all rows. `details` has `pvalue_each` (per coordinate, adjusted for all), `function_each`
+        (what changes most with a covariate, "shift" or "spread"; empty if `pvalue_each` is above 1 - `level`), the
+        p-value of each statistic (not adjusted), `smallest possible`, `visible` (the bias in predictive standard
+        deviations that would have been found 4 times in 5 if half of the rows had it, set apart by one covariate),
+        `direction` (what the score statistic found, where it is the clearest), and `regions`: up to three records of
+        each coordinate that is related to covariates, the first of each before the second, with `names`, `bounds`,
+        `n`, `rows`, `column`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
 
     Notes
     -----
     The p-value of a region is adjusted for every region that was looked at. With ``null="uniform"`` the probability
     that any region of right rows is stated is at most 1 - `level`, whatever happens elsewhere. With
-    ``null="permutation"`` nothing is stated with probability `level` if there is no relation; if there is one, only the
-    first region is a claim. Shift and spread of a region describe its rows: it was chosen after looking. The rows of a
-    region are set aside before the next one is looked for, so the second and third are about other rows.
+    ``null="permutation"`` nothing is stated of a coordinate that is unrelated to covariates with probability `level`,
+    for all such coordinates together; of one that is related only the first region is a claim. Shift and spread of a
+    region describe its rows: it was chosen after looking. The rows of a region are set aside before the next one of
+    the same coordinate is looked for, so the second and third are about other rows.
 
     A contrast does not tell a region from its complement; the side that is further from uniform ranks is named. A
     box is named only if it is clearly better than the best interval. Covariates that go together cannot be told apart.
@@ -199,7 +202,13 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     B = options.resamples
     T = ObservedAndRedrawn(tests.observed(), tests.redrawn(B, rng))
     p = joint_pvalues(T)
-    regions, direction = _where(tests, T, p, options)
+    searched = _searched(tests)
+    regions, direction = _where(tests, T, p, options, searched)
+    first = {region.column: region.function for region in reversed(regions)}
+    functions = [
+        "" if p[c] > 1 - options.level else first.get(name) or clearest_function(searched, c)
+        for c, name in enumerate(tests.columns or [""])
+    ]
     each = np.stack([upper_counts(T.sets(c))[:, 0] for c in range(len(p))], axis=1) / (B + 1)  # (S, C)
     effect = rank_effect(ranks)
     return TestResult(
@@ -211,6 +220,7 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
         details={
             "names": ranks.names,
             "pvalue_each": shaped(p, ranks.single),
+            "function_each": shaped(np.array(functions), ranks.single),
             **{name: shaped(values, ranks.single) for name, values in zip(tests.names, each, strict=True)},
             "smallest possible": 1 / (B + 1),
             "visible": tests.visible(T.redrawn, options.level),
@@ -220,17 +230,28 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     )
 
 
+def _searched(tests: ConditionalStatistics) -> Searched | None:
+    """Return what is searched for regions; None if rows are too few."""
+    data, boxes = tests.data, "boxes" in tests.names
+    if tests.scan is None:
+        return None
+    return Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
+
+
 def _where(
-    tests: ConditionalStatistics, T: ObservedAndRedrawn, p: FloatArray, options: ConditionalOptions
+    tests: ConditionalStatistics,
+    T: ObservedAndRedrawn,
+    p: FloatArray,
+    options: ConditionalOptions,
+    searched: Searched | None,
 ) -> tuple[tuple[Region, ...], str]:
     """Return the regions that are stated, and the direction of the score statistic if that is the clearest."""
     scanned = [tests.names.index(name) for name in ("intervals", "boxes") if name in tests.names]
     regions: tuple[Region, ...] = ()
-    if scanned and tests.scan is not None:
+    if scanned and searched is not None:
         largest = np.sort(T.redrawn[scanned].max(axis=(0, 2)).astype(np.float64))  # (B,)
-        data, boxes = tests.data, "boxes" in tests.names
-        searched = Searched(tests.scan, tests.F, data.rank, tests.phi, boxes, tests.columns, data.cells)
-        regions = found_regions(searched, largest, options.level, copies=len(p) if T.is_shared else 1)
+        related = np.flatnonzero(p <= 1 - options.level).tolist()
+        regions = found_regions(searched, related, largest, options.level, copies=len(p) if T.is_shared else 1)
     c = int(p.argmin())
     clearest = tests.names[int(upper_counts(T.sets(c))[:, 0].argmin())]
     is_trend = clearest == "score" and len(tests.names) > 1 and p[c] <= 1 - options.level

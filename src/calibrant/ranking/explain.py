@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -176,12 +177,14 @@ def found_columns(
     outward: bool = False,
     draws: RankedDraws | None = None,
     band: BandTest | None = None,
+    related: Sequence[str] = (),
 ) -> list[RankedColumn]:
     """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
 
     `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `band` is the test
-    of these ranks, if it was made before.
+    of these ranks, if it was made before. `related` says what of each column changes with covariates.
     """
+    related = related or [""] * ranks.C
     where = np.rint((band or band_test(ranks)).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
     evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
@@ -192,8 +195,15 @@ def found_columns(
             name = outward_failure(counts, rates.test) if departs else NONE
             known = Diagnosis((name,), UNKNOWN_ERRORS)
         else:
-            rate, test = rates.limits, rates.test
-            known = diagnosis(counts, rate, departs=departs, test_rate=test, cells=ranks.cells, evidence=evidence[c])
+            known = diagnosis(
+                counts,
+                rates.limits,
+                departs=departs,
+                test_rate=rates.test,
+                cells=ranks.cells,
+                evidence=evidence[c],
+                related=related[c],
+            )
         outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         found.append(
             RankedColumn(

@@ -25,6 +25,7 @@ from calibrant.core.words import (
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.column_claims import RankedColumn
 from calibrant.ranking.draw_evidence import FAR, DrawEvidence
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS
 from calibrant.ranking.pair_dependence import Together
 
 ROWS_FOR_DECIMAL = 1000  # from which a share has a decimal
@@ -183,6 +184,11 @@ def _other(found: RankedColumn) -> str:
     return f"The ranks are uneven, by too little or in no way that has a name: {often}"
 
 
+def _related(found: RankedColumn) -> str:
+    covered = _covered(found).removesuffix("; ")
+    return f"The ranks are uneven, as errors that change with the covariates make them{': ' * bool(covered)}{covered}"
+
+
 def _by(found: RankedColumn) -> str:
     errors = found.errors
     side, sign = ("above", 1) if errors.shift > 0 else ("below", -1)
@@ -215,6 +221,7 @@ FIRST_SENTENCE: dict[str, Callable[[RankedColumn], str]] = {
     kinds.MODES: lambda found: AVERAGED_MODES + _coverage(found),
     kinds.OUTSIDE: _outliers,
     kinds.OTHER: _other,
+    kinds.RELATED: _related,
     kinds.OUTWARD_HIGH: lambda found: IMPROBABLE + _regions(found),
     kinds.OUTWARD_SHAPE: lambda found: f"Regions of the right size and the wrong shape: {_regions(found)}",
 }
@@ -383,7 +390,7 @@ class Explanation:
 
     def _effects(self) -> list[str]:
         """Return a line with shift, spread, and the smallest that could have been seen."""
-        if np.isnan(self.smallest_shift):
+        if np.isnan(self.smallest_shift) or self.n < MIN_ROWS_IN_WORDS:
             return []
         factor = "" if np.isnan(self.smallest_spread) else f", spread x {self.smallest_spread:.2f}"
         seen = (

@@ -27,14 +27,12 @@ NONE, OTHER = "none", "other"
 NARROW, WIDE, HIGH, LOW = "too narrow", "too wide", "too high", "too low"
 SKEWED, HEAVY, LIGHT = "skewed", "heavy-tailed", "light-tailed"
 MODES, OUTSIDE, DRAWS = "two modes", "outside", "dependent draws"
+RELATED = "related to covariates"
 OUTWARD_HIGH, OUTWARD_SHAPE = "too narrow or biased", "wrong shape"
 
-ATOMS_GAIN = 9.21  # of twice the log-likelihood: chi-square with 2 degrees of freedom at 1 %
-OUTSIDE_RATE = 0.01  # of the exact test of outcomes outside all draws
+MAX_SHAPE_RATE = 0.01  # error rate of what else is asked of ranks that are not uniform; less if that of their test is
 LEAST_OUTSIDE = 0.01  # share of outcomes in atoms
-SHAPE_RATE = 0.01  # of the test of the fitted family
 SHAPE_BINS = 10
-NOTICED_RESIDUAL = 2.58  # standard errors of the third and fourth component
 CENTRE_AVOIDED = -5.0  # fourth component, in standard errors
 EMPTY_MIDDLE = 0.5  # density of ranks in the middle fifth, below which the outcome avoids it
 
@@ -108,6 +106,7 @@ def diagnosis(
     test_rate: float = 0.05,
     cells: bool = False,
     evidence: DrawEvidence | None = None,
+    related: str = "",
 ) -> Diagnosis:
     """Ask what is wrong with ranks of these counts (M + 1,).
 
@@ -120,11 +119,13 @@ def diagnosis(
     departs
         Whether the ranks are known not to be uniform. If not, nothing is asked but what outcomes far outside say.
     test_rate
-        Error rate of the test of the ranks that are left when outcomes outside all draws are set aside.
+        Error rate of the test of the ranks, also of those that are left when outcomes outside all draws are set aside.
     cells
         Whether these are cells of F(y).
     evidence
         What the draws themselves show.
+    related
+        What changes with covariates, if these ranks are known to be related to some: "shift", "spread", or nothing.
 
     Examples
     --------
@@ -132,7 +133,8 @@ def diagnosis(
     'too high'
     """
     given = evidence or DrawEvidence()
-    far = given.far is not None and given.far.pvalue < min(OUTSIDE_RATE, rate)
+    shape_rate = min(MAX_SHAPE_RATE, test_rate)
+    far = given.far is not None and given.far.pvalue < min(MAX_SHAPE_RATE, rate)
     rest = counts.copy()
     if far:
         assert given.far is not None
@@ -140,21 +142,23 @@ def diagnosis(
     family = RankFamily(rest if rest.any() else counts, cells=cells)
     fit, atoms = family.fit(), False
     if departs:
-        fit, atoms = _with_atoms(family, fit, rest)
+        fit, atoms = _with_atoms(family, fit, rest, shape_rate)
     errors = errors_of(family, fit, rate)
     if not departs:
-        return Diagnosis((OUTSIDE,) if far else (NONE,), errors, far=far)
+        return Diagnosis((OUTSIDE,) if far else (RELATED,) if related else (NONE,), errors, far=far)
     if (far or atoms) and not _departs(rest[1:-1] if atoms else rest, test_rate, cells):
-        only = DRAWS if _withheld(given) else OUTSIDE
+        only = DRAWS if _made_by_draws(given) else OUTSIDE
         return Diagnosis((only,), errors, (fit.below, fit.above), far=far)
-    shape, skew = _shape(family, fit, rest) if fit.inside else ("", 0.0)
+    shape, skew = _shape(family, fit, rest, shape_rate) if fit.inside else ("", 0.0)
     no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
     names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
     found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
-    withheld = _withheld(given)
-    if withheld:
-        found = [DRAWS, *(name for name in found if name not in withheld)]
-    return Diagnosis(tuple(found) or (OTHER,), errors, (fit.below, fit.above), skew, far)
+    found = [name for name in found if name not in _made_by_covariates(related)]
+    by_draws = _made_by_draws(given)
+    if by_draws:
+        found = [DRAWS, *(name for name in found if name not in by_draws)]
+    unnamed = RELATED if related else OTHER
+    return Diagnosis(tuple(found) or (unnamed,), errors, (fit.below, fit.above), skew, far)
 
 
 def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
@@ -166,7 +170,13 @@ def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
     return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
-def _withheld(evidence: DrawEvidence) -> tuple[str, ...]:
+def _made_by_covariates(related: str) -> tuple[str, ...]:
+    """Return what errors that change with covariates make too, and is not said of ranks that have them."""
+    shapes = (SKEWED, HEAVY, LIGHT, MODES)
+    return {"": (), "spread": shapes, "shift": (NARROW, *shapes)}[related]
+
+
+def _made_by_draws(evidence: DrawEvidence) -> tuple[str, ...]:
     """Return what dependent or repeated draws make too, and is not said of them."""
     if evidence.repeated:
         return (NARROW, WIDE, OUTSIDE, LIGHT, HEAVY)
@@ -182,16 +192,17 @@ def outside_pvalue(counts: NDArray[np.int64]) -> float:
     return float(binomial_tails(counts[0] + counts[-1], counts.sum(), 2 / counts.size)[1])
 
 
-def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[FamilyFit, bool]:
+def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: float) -> tuple[FamilyFit, bool]:
     """Return the fit with atoms at the ends if they are needed, and whether they are."""
-    if outside_pvalue(counts) >= OUTSIDE_RATE:
+    if outside_pvalue(counts) >= rate:
         return fit, False
     rich = family.with_atoms(fit)
-    gains = 2 * (rich.loglik - fit.loglik) > ATOMS_GAIN and rich.below + rich.above > LEAST_OUTSIDE
+    needed = -2 * log(rate)  # of twice the log-likelihood: chi-square with 2 degrees of freedom
+    gains = 2 * (rich.loglik - fit.loglik) > needed and rich.below + rich.above > LEAST_OUTSIDE
     return (rich, True) if gains else (fit, False)
 
 
-def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tuple[str, float]:
+def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: float) -> tuple[str, float]:
     """Return what shift and spread do not explain, empty if they explain all, and the residual of the skewness."""
     from scipy.special import chdtrc
 
@@ -203,7 +214,7 @@ def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tup
     if bins - 1 <= parameters:
         return "", 0.0
     statistic = pearson(bin_counts(seen[:, None], bins).astype(np.int64), np.maximum(expected, 1e-9))[0]
-    explained = chdtrc(bins - 1 - parameters, statistic) >= SHAPE_RATE
+    explained = chdtrc(bins - 1 - parameters, statistic) >= rate
     phi = legendre(m - 1)
     if not explained and len(phi) == 4 and phi[3] @ seen / sqrt(n) < CENTRE_AVOIDED and _middle(counts) < EMPTY_MIDDLE:
         return MODES, 0.0
@@ -211,7 +222,7 @@ def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64]) -> tup
     variance = np.maximum((phi * phi) @ p - mean**2, 1e-12)
     residual = (phi @ seen - n * mean) / np.sqrt(n * variance)
     third, fourth = (float(residual[k]) if k < len(phi) else 0.0 for k in (2, 3))
-    if max(abs(third), abs(fourth)) < NOTICED_RESIDUAL:
+    if max(abs(third), abs(fourth)) < normal_quantile(1 - rate / 2):
         return ("" if explained else OTHER), 0.0
     if abs(third) >= abs(fourth):
         return SKEWED, third

@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.core import palette
 from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import drawn_name, dress, plain, table, worst_first
-from calibrant.core.words import pvalue_words
+from calibrant.core.plot_style import drawn_name, dress, is_formula, plain, table, worst_first
+from calibrant.core.words import at_most_words, pvalue_words
 
 MAX_MULTIPLES = 9
 MAX_NAME = 22
@@ -37,7 +37,7 @@ def _is_off(columns: Mapping[str, Any], name: str, quantity: str, c: int) -> boo
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw shift and spread along each covariate, clearest first, with limits and one scale; regions are shaded."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     panels = panels_of(columns, details, c)
     pair = details.get("pair_shift")
     count = len(panels) + (pair is not None)
@@ -47,19 +47,34 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
         panel = new_panel(ax, k, count, MAP_ROOM)
         _draw_one(panel, columns, details, name, quantity, c, small)
         of_covariate = float(details["pvalues"][details["covariates"].index(name)])
-        words = f"{quantity}, {pvalue_words(of_covariate)}"
-        panel.set_title(f"{plain(_short(name))}\n{words}", fontsize=small, color=palette.INK, pad=2.5, linespacing=1.05)
+        in_words = at_most_words if of_covariate <= details["smallest possible"] else pvalue_words
+        words = f"{quantity}, {in_words(of_covariate)}"
+        panel.set_title(
+            f"{_drawn_covariate(details, name)}\n{words}", fontsize=small, color=palette.INK, pad=2.5, linespacing=1.05
+        )
         drawn[quantity].append(panel)
     for same in drawn.values():
         ends = [panel.get_ylim() for panel in same]
         for panel in same:
             panel.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
     if pair is not None:
-        _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), details["pair"], small)
+        names = tuple(_drawn_covariate(details, name) for name in details["pair"])
+        _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small)
     of_column = f" of {drawn_name(details, c)}" if len(details["names"]) > 1 else ""
     spread = "; spread: factor needed" if drawn["spread"] else ""
     ax.set_ylabel(f"shift{of_column}, sd{spread}", color=palette.INK)
     ax.set_xlabel("p-values: for all cells of this map together", color=palette.INK)
+
+
+def _drawn(details: Mapping[str, Any]) -> int:
+    """Return which coordinate is drawn: that of the first region, or the one with the smallest p-value."""
+    column = details["regions"][0].column if details["regions"] else ""
+    return details["names"].index(column) if column else int(worst_first(details)[0])
+
+
+def _drawn_covariate(details: Mapping[str, Any], name: str) -> str:
+    """Return the name of a covariate as Matplotlib draws it, as a formula if that was asked for."""
+    return name if details.get("mathtext") and is_formula(name) else plain(_short(name))
 
 
 def _short(name: str) -> str:
@@ -92,7 +107,7 @@ def _draw_one(
         ax.xaxis.set_major_locator(MaxNLocator(nbins=3))
 
 
-def _draw_pair(ax: Any, shift: Any, names: tuple[str, str], size: float) -> None:
+def _draw_pair(ax: Any, shift: Any, names: tuple[str, ...], size: float) -> None:
     """Draw the shift in the cells of two covariates as a coloured table."""
     from matplotlib.patches import Rectangle
 
@@ -103,8 +118,8 @@ def _draw_pair(ax: Any, shift: Any, names: tuple[str, str], size: float) -> None
             ax.add_patch(Rectangle((i, j), 1, 1, facecolor=(colour, abs(value) / most), edgecolor="none"))
             ax.text(i + 0.5, j + 0.5, f"{value:.1f}", ha="center", va="center", fontsize=0.6 * size, color=palette.INK)
     ax.set(xlim=(0, shift.shape[0]), ylim=(0, shift.shape[1]), xticks=[], yticks=[])
-    ax.set_xlabel(plain(_short(names[0])), fontsize=size, color=palette.INK, labelpad=2)
-    ax.set_ylabel(plain(_short(names[1])), fontsize=size, color=palette.INK, labelpad=2)
+    ax.set_xlabel(names[0], fontsize=size, color=palette.INK, labelpad=2)
+    ax.set_ylabel(names[1], fontsize=size, color=palette.INK, labelpad=2)
     dress(ax)
     ax.grid(False)
     ax.set_title("shift, sd, in cells\nof equal mass", fontsize=size, color=palette.INK, pad=2.5, linespacing=1.05)
@@ -112,7 +127,7 @@ def _draw_pair(ax: Any, shift: Any, names: tuple[str, str], size: float) -> None
 
 def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Say which covariates have cells whose limits do not contain 0, and the first region."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     low, high = (table(columns[key])[:, c] for key in ("shift_low", "shift_high"))
     off = (low > 0) | (high < 0)
     names = [name for name in details["covariates"] if off[np.asarray(columns["covariate"]) == name].any()]
@@ -124,7 +139,7 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
 
 def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return the cells of each panel."""
-    c = int(worst_first(details)[0])
+    c = _drawn(details)
     found = []
     for k, (name, quantity) in enumerate(panels_of(columns, details, c)):
         rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)
@@ -144,4 +159,5 @@ CONDITIONAL_MAP = Picture(
     thinned=("rows", "shift"),
     lines="covariate",
     scattered=True,
+    options=("mathtext",),
 )

@@ -165,7 +165,7 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
     checks, missing = [], []
     is_finite = cast(Samples, rows.distribution).finite
     try:
-        found = relation(marginal_ranks(rows, setting.rng), rows.w, setting, checks=beside + 1 + is_finite)
+        found = relation(coordinate_ranks(rows, setting), rows.w, setting, checks=beside + 1 + is_finite)
         test = found.found
         label = "ranks against covariates"
         checks.append(

@@ -63,6 +63,20 @@ class Checks(NamedTuple):
         of_column = self.rate / self.ranks.C
         return Rates(self.setting.level, of_column, of_column / (2 * CLAIMS_OF_COLUMN))
 
+    @property
+    def related(self) -> tuple[str, ...]:
+        """What changes with covariates, of each coordinate: "shift", "spread", or nothing."""
+        found = [
+            check.relation.functions for check in self.conditional if check.relation is not None and self.rejects(check)
+        ]
+        return found[0] if found else ("",) * self.ranks.C
+
+    @property
+    def clearest(self) -> RankCheck:
+        """The check with the smallest p-value; not that of pairs if a relation to covariates may make it reject."""
+        asked = [check for check in self.all if check.pairs is None or not any(self.related)]
+        return min(asked, key=lambda check: check.pvalue)
+
     def rejects(self, check: RankCheck) -> bool:
         """Tell whether a check rejects, given all others."""
         return check.adjusted(self.tests) <= 1 - self.setting.level
@@ -132,7 +146,7 @@ def draw_error(checks: Checks) -> DrawError:
 
 def main_claim(error: DrawError, found: Outcome, checks: Checks, wrong: WrongPairs | None = None) -> Claim:
     """Return the claim of the outcome: on the size of the error, or on covariates or pairs if only these show one."""
-    first = min(checks.all, key=lambda check: check.pvalue)
+    first = checks.clearest
     has_size = found.status != "miscalibrated" or error.low > 0
     subject, quantity = ALL_ROWS, "coverage_error"
     if not has_size:

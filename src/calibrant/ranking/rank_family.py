@@ -28,8 +28,10 @@ REACH = 9.5  # where Φ(-t) is 1e-21
 LARGEST_STEP = 0.05  # between the points of the integral: the trapezoidal rule is right to 1e-8 for s = 1/20
 DRAWS_FOR_ATOMS = 9  # among which a spike differs from a slope
 TINY = 1e-300
+RIDGE = 1e-9 * np.eye(2)  # by which the information of counts that tell nothing of a parameter can be inverted
 NEWTON_STEPS, SEARCH_STEPS = 40, 14
-CONVERGED, NEAR = 1e-9, 1e-6  # gains of the log-likelihood at which a fit, and one on the way to a limit, ends
+CONVERGED, NEAR = 1e-9, 1e-4  # gains of the log-likelihood at which a fit, and one on the way to a limit, ends
+FAR_SDS = 7.5  # standard deviations of outcomes, beyond which there are 1e-13 of them
 
 
 class Model(Protocol):
@@ -59,19 +61,19 @@ class RankModel(NamedTuple):
     def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
         """Return probabilities and derivatives."""
         s, step = math.exp(log_s), self.t[1] - self.t[0]
-        found = self.kernel @ _weights((self.t - a) / s, s)  # (M + 1, 3)
-        beyond = max(0, math.ceil((8.5 * s + abs(a) - self.t[-1]) / step))  # points where all draws lie on one side
+        found = _weights((self.t - a) / s, s) @ self.kernel.T  # (3, M + 1)
+        beyond = max(0, math.ceil((FAR_SDS * s + abs(a) - self.t[-1]) / step))  # points where all draws lie on one side
         if beyond:
             more = step * np.arange(1, beyond + 1)
             for end, points in ((0, self.t[0] - more), (-1, self.t[-1] + more)):
-                found[end] += step * _weights((points - a) / s, s).sum(axis=0)
-        return np.maximum(found[:, 0], TINY), found[:, 1:].T
+                found[:, end] += step * _weights((points - a) / s, s).sum(axis=1)
+        return np.maximum(found[0], TINY), found[1:]
 
 
 def _weights(z: FloatArray, s: float) -> FloatArray:
-    """Return the density of a + s z and its derivatives by a and log s, (G, 3)."""
+    """Return the density of a + s z and its derivatives by a and log s, (3, G)."""
     density = np.exp(-0.5 * z * z) / (s * math.sqrt(2 * math.pi))
-    return np.stack([density, density * z / s, density * (z * z - 1)], axis=1)
+    return np.array([density, density * z / s, density * (z * z - 1)])
 
 
 class CellModel(NamedTuple):
@@ -141,17 +143,16 @@ class RankFamily:
 
     def fit(self) -> FamilyFit:
         """Return the most likely member without atoms."""
-        return self._fit((False, False), self._start())
+        return self._fit((False, False))
 
     def with_atoms(self, fit: FamilyFit) -> FamilyFit:
         """Return the most likely member with atoms at the ends where they are positive, or `fit`, that without."""
         if self.M < DRAWS_FOR_ATOMS or not self.counts[1:-1].any():
             return fit
-        start = fit.a, fit.log_s
-        both = self._fit((True, True), start)
+        both = self._fit((True, True))
         if min(both.below, both.above) >= 0:  # no member with one atom is more likely
             return max(fit, both, key=lambda one: one.loglik)
-        tried = [self._fit(sides, start) for sides in ((True, False), (False, True))]
+        tried = [self._fit(sides) for sides in ((True, False), (False, True))]
         return max([fit, *(one for one in tried if min(one.below, one.above) >= 0)], key=lambda one: one.loglik)
 
     def chances(self, fit: FamilyFit) -> FloatArray:
@@ -170,19 +171,22 @@ class RankFamily:
         both = [tuple(self._limit(at, k, reach, side) for side in (-1, 1)) for k in (0, 1)]
         return both[0], both[1]  # type: ignore[return-value]
 
-    def _start(self) -> tuple[float, float]:
+    def _start(self, atoms: tuple[bool, bool]) -> FloatArray:
+        """Return a and log s by mean and variance of the ranks that are not at an atom."""
         from scipy.special import ndtri
 
         u = (np.arange(self.counts.size) + 0.5) / self.counts.size
-        place = float(u @ self.counts / self.n)
+        used = _inner(atoms)
+        u, share = u[used], self.counts[used] / self.counts[used].sum()
+        place = float(u @ share)
         spread = 0.0
         if self.free[1] and 0.2 < place < 0.8:  # Var u = arcsin(s²/(1 + s²))/2π where a = 0
-            share = math.sin(2 * math.pi * min(float((u - place) ** 2 @ self.counts / self.n), 0.24))
-            spread = min(max(0.5 * math.log(max(share, 1e-3) / (1 - min(share, 0.99))), -1.0), 1.0)
-        return math.sqrt(1 + math.exp(2 * spread)) * float(ndtri(min(max(place, 0.01), 0.99))), spread
+            sine = math.sin(2 * math.pi * min(float((u - place) ** 2 @ share), 0.24))
+            spread = min(max(0.5 * math.log(max(sine, 1e-3) / (1 - min(sine, 0.99))), -1.0), 1.0)
+        return np.array([math.sqrt(1 + math.exp(2 * spread)) * float(ndtri(min(max(place, 0.01), 0.99))), spread])
 
-    def _fit(self, atoms: tuple[bool, bool], start: tuple[float, float]) -> FamilyFit:
-        theta, loglik = self._climb(np.array(start), atoms, self.free)
+    def _fit(self, atoms: tuple[bool, bool]) -> FamilyFit:
+        theta, loglik = self._climb(self._start(atoms), atoms, self.free)
         p = self.model.chances(*theta)[0]
         share = self.counts / self.n
         left = [(0, atoms[0]), (-1, atoms[1])]
@@ -198,27 +202,27 @@ class RankFamily:
     def _value(self, theta: FloatArray, atoms: tuple[bool, bool]) -> tuple[float, FloatArray, FloatArray]:
         """Return the log-likelihood of the ranks that are not at an atom, its gradient and its information."""
         p, dp = self.model.chances(float(theta[0]), float(theta[1]))
-        used = slice(1 if atoms[0] else 0, -1 if atoms[1] else None)
+        used = _inner(atoms)
         counts, q, dq = self.counts[used], p[used], dp[:, used]
-        inside, d_inside = q.sum(), dq.sum(axis=1)
-        n = counts.sum()
-        score = (dq / q) @ counts - n * d_inside / inside
-        centred = dq / q - (d_inside / inside)[:, None]
-        return float(counts @ np.log(q / inside)), score, n * ((centred * (q / inside)) @ centred.T)
+        inside = q.sum()
+        share = q / inside
+        slope = dq / q - dq.sum(axis=1, keepdims=True) / inside  # of log(share)
+        return float(counts @ np.log(share)), slope @ counts, counts.sum() * ((slope * share) @ slope.T)
 
     def _climb(
         self, theta: FloatArray, atoms: tuple[bool, bool], free: tuple[bool, bool], end: float = CONVERGED
     ) -> tuple[FloatArray, float]:
         """Maximise over the free parameters by scoring, with halved steps where that goes too far.
 
-        A step that would gain less than `end`, by the quadratic approximation, is not taken.
+        A step that gains less than `end`, by the quadratic approximation, is not taken; its gain counts.
         """
         value, score, information = self._value(theta, atoms)
         for _ in range(NEWTON_STEPS):
             outward = (np.abs(theta) >= BOUNDS) & (theta * score > 0)  # these stay at their bound
             step = _scoring_step(score, information, np.array(free) & ~outward)
-            if 0.5 * float(score @ step) < end:
-                break
+            gain = 0.5 * float(score @ step)
+            if gain < end:
+                return theta, value + gain
             for _ in range(SEARCH_STEPS):
                 moved = np.clip(theta + step, -BOUNDS, BOUNDS)
                 new = self._value(moved, atoms)
@@ -296,9 +300,14 @@ class _Maximum(NamedTuple):
 
 def _scoring_step(score: FloatArray, information: FloatArray, free: NDArray[np.bool_]) -> FloatArray:
     """Return the step of the free parameters to where the score is 0 in the quadratic approximation."""
-    local = information + 1e-9 * np.eye(2)
+    local = information + RIDGE
     step = np.linalg.solve(local, score) if free.all() else np.where(free, score / np.diagonal(local), 0.0)
     return np.asarray(np.clip(step, -2, 2))
+
+
+def _inner(atoms: tuple[bool, bool]) -> slice:
+    """Return which ranks are not at an atom."""
+    return slice(1 if atoms[0] else 0, -1 if atoms[1] else None)
 
 
 def _xlogx(x: float) -> float:

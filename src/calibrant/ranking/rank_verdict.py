@@ -81,8 +81,7 @@ class _Words(NamedTuple):
         return f"{size}: {ending}."
 
     def _pvalue(self) -> str:
-        first = min(self.checks.all, key=lambda check: check.pvalue)
-        return self._in_words(first)
+        return self._in_words(self.checks.clearest)
 
     def _few_rows(self) -> bool:
         return self.checks.ranks.n < MIN_ROWS_IN_WORDS
@@ -162,7 +161,7 @@ class _Words(NamedTuple):
 
     def _of_coordinates(self) -> list[str]:
         """Return the sentences on coordinates that are off, worst first."""
-        off = [c for c, column in enumerate(self.columns) if not column.passes]
+        off = [c for c, column in enumerate(self.columns) if not (column.passes or column.is_only_related)]
         off.sort(key=lambda c: self.columns[c].pvalue)
         ranks = self.checks.ranks
         more = [f"{len(off) - NAMED:,} more coordinates are off; see the table."] if len(off) > NAMED else []

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.core.claims import Claim, Subject
 from calibrant.core.findings import Figure, Setting
 from calibrant.core.results import TestResult
+from calibrant.core.words import NAMED, listed
 from calibrant.ranking.conditional_map import MapOptions, map_of
 from calibrant.ranking.conditional_regions import Region
 from calibrant.ranking.conditional_test import CONDITIONAL_TEST, ConditionalOptions
@@ -38,6 +39,24 @@ class Relation(NamedTuple):
         """The regions that are stated, clearest first."""
         found: tuple[Region, ...] = self.found.details["regions"]
         return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the coordinates."""
+        return self.kept.counted[0].names
+
+    def regions_of(self, name: str) -> list[Region]:
+        """Return the regions of one coordinate, clearest first."""
+        return [region for region in self.regions if region.column == name or len(self.names) == 1]
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """What changes with covariates, of each coordinate: "spread" if only that is known to, "shift", or nothing."""
+        clearest = np.atleast_1d(self.found.details["function_each"]).tolist()
+        return tuple(
+            "shift" if any(region.function == "shift" for region in self.regions_of(name)) else clearest[c]
+            for c, name in enumerate(self.names)
+        )
 
     def figure(self, setting: Setting) -> tuple[Figure, ...]:
         """Return the picture of shift along the covariates, if cells have enough rows."""
@@ -68,13 +87,23 @@ class Relation(NamedTuple):
 
     def sentence(self, p: str, *, rejects: bool) -> str:
         """Return the line on covariates, printed whatever else was found; `p` is the adjusted p-value in words."""
-        if rejects and self.regions:
-            first = self.regions[0].text
-            return f"{first[0].upper()}{first[1:]} ({p}): {RELATION}."
-        if rejects:
-            direction = self.found.details["direction"]
-            return f"{RELATION[0].upper()}{RELATION[1:]}{f', {direction}' if direction else ''} ({p})."
-        return f"No relation between ranks and covariates was found ({p}){self._visible()}."
+        if not rejects:
+            return f"No relation between ranks and covariates was found ({p}){self._visible()}."
+        related = [name for name, function in zip(self.names, self.functions, strict=True) if function]
+        others = [name for name in related if not self.regions_of(name)]
+        firsts = [region for region in self.regions if region is self.regions_of(region.column)[0]]
+        if not firsts:
+            return f"{_capitalised(RELATION)}{self._without_region(others)} ({p})."
+        parts = few([region.text for region in firsts], "{} more coordinates have regions too")
+        if others:
+            parts.append(f"ranks of {listed(few(others, '{} more coordinates'))} change with the covariates too")
+        return f"{_capitalised('; '.join(parts))} ({p}): {RELATION}."
+
+    def _without_region(self, names: list[str]) -> str:
+        """Say which coordinates are related to covariates, and along which direction if it is one."""
+        of = f" of {listed(few(names, '{} more coordinates'))}" if len(self.names) > 1 and names else ""
+        direction = self.found.details["direction"] if len(names) == 1 else ""
+        return of + (f", {direction}" if direction else "")
 
     def _visible(self) -> str:
         visible = float(self.found.details["visible"])
@@ -97,3 +126,17 @@ def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relati
     pairs: list[tuple[int, int]] | None = None if work <= MAX_WORK else []
     options = ConditionalOptions(None, "joint", "permutation", level, B, pairs, setting.rng)
     return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None)
+
+
+def few(texts: list[str], more: str) -> list[str]:
+    """Return the first few texts, and how many `more` there are.
+
+    >>> few(["a", "b", "c", "d", "e", "f"], "{} more")
+    ['a', 'b', 'c', 'd', '2 more']
+    """
+    left = len(texts) - NAMED
+    return [*texts[:NAMED], *([more.format(left)] if left > 0 else [])]
+
+
+def _capitalised(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"

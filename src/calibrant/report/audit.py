@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.core import pictures
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
 from calibrant.report.files import replace_text
@@ -51,7 +52,8 @@ class Reported(ABC):
         figures = [figure for part in parts for figure in part]
         if not figures:
             raise NotApplicableError("this audit has no figures to draw")
-        canvas, places = pictures.new_grid(len(figures), len(parts[0]) if len(set(map(len, parts))) == 1 else None)
+        heights = [pictures.height_of(figure.curve.kind, figure.curve.details) for figure in figures]
+        canvas, places = pictures.new_grid(heights, len(parts[0]) if len(set(map(len, parts))) == 1 else None)
         for figure, ax in zip(figures, places, strict=True):
             figure.curve.plot(ax)
             ax.set_title(figure.title.replace("$", r"\$"))
@@ -77,6 +79,8 @@ class Audit(Reported):
         Everything that was found, as plain values.
     verdict
         The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
+    claims
+        Those of the verdict.
     table
         The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
     """
@@ -88,6 +92,11 @@ class Audit(Reported):
     def findings(self) -> Findings:
         """Everything that was found, as plain values."""
         return self._findings
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the verdict says, as values."""
+        return self.verdict.claims
 
     def __repr__(self) -> str:
         total = count_words(self.findings.n, frame_of(self.findings.kind).rows)

@@ -94,7 +94,7 @@ class Comparison(Reported):
     def plot(self) -> Canvas:
         """Draw the reliability curves and the differences into one new Matplotlib figure and return it."""
         figures = [figure for section in self.findings.sections for figure in section.figures]
-        canvas, places = pictures.new_grid(len(figures))
+        canvas, places = pictures.new_grid([pictures.USUAL_HEIGHT] * len(figures))
         if len(self.names) > MANY_MODELS:  # the legend has a line for each, and their pairs need room
             canvas.set_figheight(canvas.get_figheight() * len(self.names) / MANY_MODELS)
         for figure, ax in zip(figures, places, strict=True):
