@@ -11,6 +11,7 @@ import pytest
 
 import calibrant
 from calibrant.core.catalogue import entries, find
+from calibrant.errors import CallError
 
 ENTRIES = entries()
 SHARED = ("weights", "classes", "pos_label")
@@ -122,6 +123,49 @@ class TestSignatures:
             assert message.startswith(f"{name} has no option colour. Its options are ")
 
         for_each(list(ENTRIES), check)
+
+    @pytest.mark.parametrize(
+        ("name", "option", "meant"),
+        [
+            ("audit", "alpha", "level=, which is 1 - alpha"),
+            ("audit", "tol", "tolerance="),
+            ("audit", "random_state", "rng="),
+            ("audit", "sensitive_features", "groups="),
+            ("power", "alpha", "level=, which is 1 - alpha"),
+            ("interval", "confidence_level", "level="),
+            ("compare_predictions", "alpha", "level=, which is 1 - alpha"),
+            ("compare_predictions", "metrics", "metric="),
+            ("equivalence_test", "margin", "tolerance="),
+            ("recalibration_gain", "cv", "folds="),
+        ],
+    )
+    def test_words_of_other_packages_are_answered(self, refusal, name, option, meant):
+        message = refusal(VERBS[name], **{option: 0.05})
+        assert message.startswith(f"{name} has no option {option}. Did you mean {meant}? Its options are ")
+
+    @pytest.mark.parametrize(
+        ("name", "option", "words"),
+        [
+            ("audit", "n_bins", "ece and reliability_curve take bins="),
+            ("equivalence_test", "alpha", "Compare its p-value"),
+        ],
+    )
+    def test_what_a_verb_does_not_have_is_pointed_to(self, refusal, name, option, words):
+        assert words in refusal(VERBS[name], [0, 1], [0.2, 0.7], **{option: 10})
+
+    @pytest.mark.parametrize(
+        ("name", "given", "call"),
+        [
+            ("compare_predictions", 3, "compare_predictions(y, {'a': p, 'b': q})"),
+            ("compare_predictions", 1, "compare_predictions(y, {'a': p, 'b': q})"),
+            ("audit", 1, "audit(y, prediction)"),
+            ("equivalence_test", 2, "equivalence_test(y, prediction, tolerance=0.02)"),
+            ("equivalence_test", 3, "equivalence_test(y, prediction, tolerance=0.02)"),
+            ("power", 2, "power(prediction)"),
+        ],
+    )
+    def test_wrong_calls_show_one_that_works(self, refusal, name, given, call):
+        assert f"Call it as {call}" in refusal(VERBS[name], *[[0.2, 0.7]] * given, error=CallError)
 
     def test_options_are_never_positional(self, for_each):
         def check(name):

@@ -139,6 +139,10 @@ class InputError(CalibrantError, ValueError):
     """The data or an option cannot be used for this measurement."""
 
 
+class CallError(InputError, TypeError):
+    """A call lacks an argument or has one too many."""
+
+
 class NotApplicableError(InputError):
     """The data are valid, but this measurement does not apply to them."""
 

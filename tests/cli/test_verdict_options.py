@@ -168,6 +168,19 @@ def test_words_of_other_tools(refused, data, option, meant):
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "words"),
+    [
+        ("compare", "--alpha", "it is called --confidence, and is 1 - alpha, here"),
+        ("compare", "--level", "it is called --confidence here"),
+        ("audit", "--n-bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
+        ("check", "--bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
+    ],
+)
+def test_options_that_other_commands_or_python_have(refused, data, command, option, words):
+    assert refused(command, data, option, "10").startswith(f"there is no option {option}; {words}. See calibrant")
+
+
 class TestTerminal:
     @pytest.fixture
     def watched(self, process, data):

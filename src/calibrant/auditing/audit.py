@@ -12,7 +12,7 @@ from calibrant.auditing.distributions import audit_distributions, distribution_g
 from calibrant.auditing.probabilities import audit_binary, audit_classes, binary_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.catalogue import public
+from calibrant.core.catalogue import POINTERS, public
 from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
 from calibrant.core.words import listed
@@ -52,6 +52,9 @@ KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
 SMALLEST_TOLERANCE = 1e-6
+
+
+POINTERS["audit", "bins"] = "It chooses its bins itself; ece and reliability_curve take bins="
 
 
 @public

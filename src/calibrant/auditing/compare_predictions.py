@@ -21,7 +21,7 @@ from calibrant.auditing.paired_differences import (
     squared_error,
 )
 from calibrant.core.annotations import Labels
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import CALLS, Entry, find, public
 from calibrant.core.kinds import part_of
 from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
@@ -41,6 +41,10 @@ DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that 
 Metric = Callable[..., Any] | str
 
 
+CALLS["compare_predictions"] = "compare_predictions(y, {'a': p, 'b': q})"
+
+
+@public
 def compare_predictions(
     y: ArrayLike,
     predictions: Mapping[str, Prediction] | Sequence[Prediction],
@@ -351,8 +355,8 @@ def _named(predictions: Any) -> dict[str, Prediction]:
         named = {chr(ord("a") + k) if k < 26 else str(k): prediction for k, prediction in enumerate(predictions)}
     else:
         raise InputError(
-            f"predictions must be a mapping from names to predictions, or a list of them; got {shown(predictions)} "
-            f"({type(predictions).__name__})"
+            f"predictions must be a mapping from names to predictions, such as {{'a': p, 'b': q}}, or a list of them; "
+            f"got {shown(predictions)} ({type(predictions).__name__})"
         )
     named = dict(zip(displayed(list(named)), named.values(), strict=True))
     if len(named) < len(predictions):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.auditing.interval import Prediction, limits_of
 from calibrant.core.annotations import Labels, Outcomes, Rng
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import CALLS, POINTERS, Entry, find, public
 from calibrant.core.kinds import KINDS, kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
 from calibrant.core.moments import Moments
@@ -30,6 +30,11 @@ REGIONS = ("intervals", "sets", "quantiles")
 RANKED = ("samples", "distributions", "cdf")
 
 
+CALLS["equivalence_test"] = "equivalence_test(y, prediction, tolerance=0.02)"
+POINTERS["equivalence_test", "level"] = "Compare its p-value with the error rate that you accept"
+
+
+@public
 def equivalence_test(
     y: Outcomes | None,
     prediction: Prediction | None = None,

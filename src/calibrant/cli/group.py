@@ -32,6 +32,7 @@ OTHER_WORDS = {
     "--by": ("groups", "group", "group-by", "groupby", "segment"),
     "--clusters": ("cluster", "id", "ids", "cluster-by"),
     "--level": ("alpha", "coverage", "nominal"),
+    "--confidence": ("alpha", "level", "confidence-level", "ci"),
     "--levels": ("quantiles", "quantile-levels"),
     "--tolerance": ("tol", "tau", "threshold", "margin"),
     "--normalise": ("normalize", "renormalise", "renormalize"),
@@ -40,6 +41,13 @@ OTHER_WORDS = {
     "-o": ("output", "out", "html", "report"),
 }
 """What other tools call an option, without the dashes and with dashes for underscores."""
+
+OF_PYTHON = {
+    "bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
+    "n-bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
+    "resamples": "in Python audit takes resamples=",
+}
+"""What no command has, and where to find it."""
 
 
 class Option(click.Option):
@@ -153,18 +161,24 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
 
 def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
     """Return the option of a command that other tools call as it was typed, or an empty text."""
-    typed = problem.option_name.lstrip("-").replace("_", "-").casefold()
+    typed = _word(problem)
     known = {name for parameter in (asked.params if asked else ()) for name in parameter.opts}
     meant = next((name for name, words in OTHER_WORDS.items() if typed in words and name in known), "")
-    if meant == "--level" and typed == "alpha":
-        return "--level, and is the nominal coverage, 1 - alpha,"
+    if typed == "alpha" and meant:
+        return f"{meant}, and is {'the nominal coverage, ' if meant == '--level' else ''}1 - alpha,"
     spelled = f"--{typed}"
     return meant or (spelled if spelled in known else "")
+
+
+def _word(problem: click.NoSuchOption) -> str:
+    return problem.option_name.lstrip("-").replace("_", "-").casefold()
 
 
 def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:
     if isinstance(problem, click.NoSuchOption) and (meant := _meant(problem, asked)):
         return f"there is no option {problem.option_name}; it is called {meant} here. See {command} --help"
+    if isinstance(problem, click.NoSuchOption) and _word(problem) in OF_PYTHON:
+        return f"there is no option {problem.option_name}; {OF_PYTHON[_word(problem)]}. See {command} --help"
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
         return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"

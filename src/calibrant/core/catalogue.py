@@ -22,7 +22,7 @@ from calibrant.core.limits import Limits
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
 from calibrant.core.summary import Summary, import_all
-from calibrant.errors import InputError, SummaryError, did_you_mean, shown
+from calibrant.errors import CallError, InputError, SummaryError, did_you_mean, shown
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
@@ -42,10 +42,31 @@ LOOKALIKES = {
     "y_pred": "prediction",
     "y_prob": "prediction",
     "y_score": "prediction",
+    "y_proba": "prediction",
+    "alpha": "level",
+    "confidence": "level",
+    "confidence_level": "level",
+    "random_state": "rng",
+    "seed": "rng",
+    "n_boot": "resamples",
+    "n_bootstrap": "resamples",
+    "n_permutations": "resamples",
+    "tol": "tolerance",
+    "margin": "tolerance",
+    "by": "groups",
+    "sensitive_features": "groups",
+    "metrics": "metric",
+    "n_calib": "calibration_size",
+    "cal_size": "calibration_size",
+    "cv": "folds",
+    "n_splits": "folds",
 }  # of other packages
 
 POINTERS: dict[tuple[str, str], str] = {}
 """Where to find what people expect as an option of a verb, by verb and option: filled beside the verb."""
+
+CALLS: dict[str, str] = {}
+"""A call that works, of verbs whose arguments do not say it: filled beside the verb."""
 
 
 @dataclass(frozen=True)
@@ -248,22 +269,50 @@ def enter(entry: Entry[OptionsT, R]) -> Entry[OptionsT, R]:
 
 
 def public(verb: Callable[P, R]) -> Callable[P, R]:
-    """Let a verb refuse unknown options by name, with a hint; its signature stays as it is."""
-    known = frozenset(inspect.signature(verb).parameters)
+    """Let a verb refuse calls with unknown, missing or too many arguments, with a hint; its signature stays as it is.
+
+    A verb that passes further options on to a metric refuses itself those that other packages have for its own.
+    """
+    parameters = inspect.signature(verb).parameters.values()
+    passes_on = any(each.kind is each.VAR_KEYWORD for each in parameters)
+    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
+    known = frozenset(each.name for each in named)
+    positional = [each.name for each in named if each.kind is not each.KEYWORD_ONLY]
+    needed = [each.name for each in named if each.default is each.empty]
 
     @functools.wraps(verb)
     def checked(*args: P.args, **given: P.kwargs) -> R:
-        if not known.issuperset(given):
-            raise unknown_option(verb, next(name for name in given if name not in known))
+        for name in given:
+            if name not in known and (not passes_on or LOOKALIKES.get(name) in known or _pointer(verb, name)):
+                raise unknown_option(verb, name)
+        if len(args) > len(positional):
+            raise CallError(
+                f"{verb.__name__} has no positional arguments beyond {', '.join(positional)}; got {len(args)}. Call "
+                f"it as {_example_call(verb, positional, needed)}; options are given by name"
+            )
+        lacking = [name for name in needed if name not in given and name not in positional[: len(args)]]
+        if lacking:
+            raise CallError(f"{verb.__name__} needs {lacking[0]}. Call it as {_example_call(verb, positional, needed)}")
         return verb(*args, **given)
 
     return checked
 
 
+def _example_call(verb: Callable[..., Any], positional: Sequence[str], needed: Sequence[str]) -> str:
+    by_name = [f"{name}=..." for name in needed if name not in positional]
+    return CALLS.get(verb.__name__) or f"{verb.__name__}({', '.join([*positional, *by_name])})"
+
+
 def unknown_option(verb: Callable[..., Any], name: str) -> InputError:
     """Return the error for an option that a verb does not have, with the one that may have been meant."""
-    hint = POINTERS.get((verb.__name__, name)) or options_hint(name, list(inspect.signature(verb).parameters))
+    parameters = inspect.signature(verb).parameters.values()
+    known = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+    hint = _pointer(verb, name) or options_hint(name, known)
     return InputError(f"{verb.__name__} has no option {name}. {hint}")
+
+
+def _pointer(verb: Callable[..., Any], name: str) -> str | None:
+    return POINTERS.get((verb.__name__, LOOKALIKES.get(name, name)))
 
 
 def options_hint(name: str, known: Sequence[str]) -> str:
@@ -273,9 +322,12 @@ def options_hint(name: str, known: Sequence[str]) -> str:
     'Did you mean bins=? Its options are bins, norm'
     >>> options_hint("y_true", ["y", "prediction", "half"])
     'Did you mean y=? Its options are half'
+    >>> options_hint("alpha", ["y", "prediction", "level"])
+    'Did you mean level=, which is 1 - alpha? Its options are level'
     """
-    hint = did_you_mean(LOOKALIKES.get(name, name), known, spelled="{}=".format)
-    options = ", ".join(other for other in known if other not in ("y", "prediction"))
+    spelled = "{}=, which is 1 - alpha" if name == "alpha" else "{}="
+    hint = did_you_mean(LOOKALIKES.get(name, name), known, spelled=spelled.format)
+    options = ", ".join(other for other in known if other not in ("y", "prediction", "predictions"))
     return f"{hint} Its options are {options}".lstrip()
 
 

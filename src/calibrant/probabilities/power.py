@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.bins import mass_edges
+from calibrant.core.catalogue import public
 from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue, without_rounding
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
@@ -34,6 +35,7 @@ MAX_ROWS_NEEDED = 10**9
 SHIFT_HALVINGS = 40
 
 
+@public
 def power(
     prediction: ArrayLike,
     *,
