@@ -172,7 +172,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     joint += pairs
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
-    adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
+    adjusted = np.minimum(1.0, checks.tests * np.array(checks.marginal.pvalues))
     columns = found_columns(ranks, adjusted, checks.rates, draws=draws, related=checks.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
@@ -225,7 +225,8 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
 def _size(error: DrawError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
     method = "largest error over all intervals (Kuiper's range of the ranks); exact upper limit"
-    label = "largest error of coverage, of any interval between two quantiles"
+    of = f"{'by' if error.joint else 'of'} {error.name}, " if error.name else ""
+    label = f"largest error of coverage, {of}of any interval between two quantiles"
     return Measurement(
         "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )
