@@ -197,12 +197,18 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:
     ranks, setting = checks.ranks, checks.setting
     figures = (
-        Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
+        Figure(
+            "ecdf_difference",
+            "Ranks against uniform ranks",
+            READING + _legend_words(checks.tests),
+            with_pvalues(ecdf_difference(ranks, level=setting.level), checks.tests * np.array(checks.marginal.pvalues)),
+        ),
         Figure(
             "rank_histogram",
             "Histogram of ranks",
             "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
-            "too low (rising) or too high (falling). The strip is for all bars together.",
+            "too low (rising) or too high (falling). The strip is for all bars together. P-values are those of "
+            "chi-square tests, which the verdict does not use.",
             rank_histogram(ranks, level=setting.level, rng=setting.rng),
         ),
         *_coverage_figure(ranks, setting),
@@ -220,6 +226,18 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
         figures,
         () if ranks.single else (coordinate_table(checks, explained, each),),
     )
+
+
+def with_pvalues(curve: Curve, pvalues: FloatArray) -> Curve:
+    """Return a curve of ranks with these p-values of its columns, at most 1: those of the tables."""
+    found = np.minimum(1.0, pvalues)
+    single = np.ndim(curve.details["pvalue"]) == 0
+    return replace(curve, details={**curve.details, "pvalue": float(found[0]) if single else found})
+
+
+def _legend_words(tests: int) -> str:
+    """Say that the p-values of a legend are those of the tables."""
+    return " P-values are adjusted, as in the tables." if tests > 1 else ""
 
 
 def _size(error: DrawError) -> Measurement:
@@ -240,7 +258,8 @@ def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
             "expected_coverage",
             "Coverage of central intervals",
             "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
-            "Errors that cancel stay hidden here.",
+            "Errors that cancel stay hidden here. P-values are those of the coverage of these intervals alone, which "
+            "the verdict does not use.",
             expected_coverage(ranks, region="central", confidence=setting.level),
         ),
     )
@@ -330,8 +349,9 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
         reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
         title = " and ".join(ranks.names)
-        curve = ecdf_difference(ranks, level=checks.setting.level)
-        figures = (Figure("joint_ranks", f"Ranks by {title}", reading, curve),)
+        pvalues = np.array([checks.tests * check.pvalue for check in shown if check.ranks is not None])
+        curve = with_pvalues(ecdf_difference(ranks, level=checks.setting.level), pvalues)
+        figures = (Figure("joint_ranks", f"Ranks by {title}", reading + _legend_words(checks.tests), curve),)
     tables: tuple[Table, ...] = ()
     for check in shown:
         figures += check.relation.figure(checks.setting) if check.relation is not None else ()
