@@ -162,6 +162,7 @@ class TestSignatures:
             ("equivalence_test", 2, "equivalence_test(y, prediction, tolerance=0.02)"),
             ("equivalence_test", 3, "equivalence_test(y, prediction, tolerance=0.02)"),
             ("power", 2, "power(prediction)"),
+            ("simulate_calibration", 3, "simulate_calibration(prior, simulator, sampler, n=200, draws=99)"),
         ],
     )
     def test_wrong_calls_show_one_that_works(self, refusal, name, given, call):

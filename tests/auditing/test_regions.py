@@ -606,7 +606,7 @@ def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
     y = np.where(np.arange(2000) % 1000 < np.where(size == 1, 1000, 800), 0, 4)
     audit = cb.audit(y, cb.Sets(mask, 0.9), groups=size, resamples=19)
     sizes = audit.findings.sections[1].tables[0]
-    assert sizes.columns["size"] == ("0 to 1", "3")
+    assert sizes.columns["size"] == ("1", "3")
     assert sizes.columns["pvalue_adjusted"][0] == 1
     assert sizes.columns["pvalue_adjusted"][1] < 1e-6
     part = next(claim for claim in audit.verdict.claims if str(claim.subject) == "90 % sets of size 3")
@@ -842,3 +842,12 @@ def test_advice_where_only_rows_of_one_size_are_off():
     verdict = cb.audit(y, cb.Sets(inside, level=0.9), calibration_size=2000).verdict
     assert verdict.status == "miscalibrated"
     assert verdict.sentences[-1].startswith("Adapt the size of the sets to how hard a row is to predict")
+
+
+def test_coverages_of_quantiles_and_of_intervals_between_them_are_counted():
+    levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+    n = 20_000
+    y = stats.norm.ppf((np.random.default_rng(0).permutation(n) + 0.5) / n)
+    made = cb.Quantiles(np.tile(stats.norm.ppf(levels), (n, 1)), levels)
+    headline = cb.audit(y, made, resamples=19).verdict.headline
+    assert "all 7 coverages, of 2 central intervals and 5 quantiles, are calibrated within" in headline

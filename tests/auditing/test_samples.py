@@ -341,7 +341,8 @@ def test_table_and_verdict_agree(seed, size, spread, tolerance, with_covariates)
     audit = cb.audit(rng.normal(x), draws, tolerance=tolerance, covariates=covariates, resamples=19)
     verdict, main = audit.verdict, audit.verdict.claims[0]
     pvalues = [m.pvalue for m in audit.findings.measurements if m.decides and m.pvalue is not None]
-    assert main.pvalue == min(pvalues)
+    assert main.pvalue == table(audit)[main.test].pvalue
+    assert (main.pvalue <= 0.05) == (min(pvalues) <= 0.05)
     if verdict.status == "miscalibrated":
         assert min(pvalues) <= 0.05
     if min(pvalues) <= 0.05 and tolerance is None:
@@ -499,3 +500,15 @@ def test_hostile_names(tmp_path):
     assert "\u202e" not in shown + str(audit) + str(cb.explain(y, cb.Samples(draws, names=names)))
     assert "α₁: Predictions sit above" in shown
     assert r"$\alpha_1$" not in shown
+
+
+def test_legends_have_the_pvalues_of_the_tables():
+    audit = cb.audit(VECTORS, cb.Samples(RIGHT), columns=["a", "b", "c"], resamples=19)
+    ranks, whole, *_ = audit.findings.sections
+    coordinates = ranks.tables[0].columns
+    adjusted = dict(zip(coordinates["coordinate"], coordinates["pvalue_adjusted"], strict=True))
+    (curve,) = [figure.curve for figure in ranks.figures if figure.name == "ecdf_difference"]
+    assert dict(zip(curve.names, curve.pvalue.tolist(), strict=True)) == pytest.approx(adjusted)
+    (curve,) = [figure.curve for figure in whole.figures if figure.name == "joint_ranks"]
+    found = [table(audit)[f"joint_ranks.{name}"].pvalue for name in ("mean_distance", "average")]
+    assert curve.pvalue.tolist() == pytest.approx(found)

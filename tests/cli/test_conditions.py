@@ -133,7 +133,7 @@ def test_verdicts(text, kind, status, line):
             "miscalibrated",
             "points",
             "different",
-            "cannot be 'miscalibrated'; it is one of different, no evidence, cann",
+            "cannot be 'miscalibrated'; it is one of different, copies, no evidence, cann",
         ),
         (
             "different",

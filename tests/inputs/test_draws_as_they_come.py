@@ -1,5 +1,7 @@
 """Draws as they come: unequal numbers, weights, chains, names."""
 
+import inspect
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibrant as cb
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import CallError, InputError, NotApplicableError
 from calibrant.inputs.rows import read_outcomes
 
 RNG = np.random.default_rng(5)
@@ -290,6 +292,11 @@ class TestNames:
     def test_numbers_have_no_names(self):
         with pytest.raises(InputError, match="coordinates of vectors"):
             cb.Samples(self.draws[:, :, 0], names=["a"])
+
+    def test_columns_are_answered_by_names(self, refusal):
+        for make in (cb.Samples, cb.Samples.from_chains):
+            assert "Samples(draws, names=['a', 'b'])" in refusal(make, self.draws, columns=["a", "b"], error=CallError)
+        assert list(inspect.signature(cb.Samples).parameters) == ["draws", "log_density", "draw_weights", "names"]
 
     @pytest.mark.parametrize(
         ("y", "words"),

@@ -162,7 +162,15 @@ class TestVerdict:
         """A generator that repeats what it was shown: nothing else is wrong with it."""
         copies = REAL[rng.choice(N, M, replace=False)] + noise * rng.normal(size=(M, 2))
         audit = compare(REAL, copies, resamples=B)
-        assert audit.verdict.status == "different"
+        assert audit.verdict.status == "copies"
+        claim = audit.verdict.claims[0]
+        assert (claim.kind, claim.quantity, claim.estimate) == ("above", "memorised" if noise else "copied", M)
+        counted = (
+            f"{M} generated points are near copies" if noise else f"{M} of {M} generated points (100 %) are copies"
+        )
+        assert audit.verdict.headline.startswith(f"{counted} of real points")
+        assert audit.verdict.headline.endswith("); no other difference was found.")
+        assert not any(claim.kind == "different" for claim in audit.verdict.claims)
         said, *copied = [text for text in audit.verdict.sentences if text.startswith(("Memorised", "Copied"))]
         assert said.startswith(
             f"Memorised: {M} different generated points are closer to a real point than any two real points"
@@ -175,8 +183,32 @@ class TestVerdict:
         real = REAL.copy()
         real[1] = real[0]  # now nothing is nearer than any two real points
         found = compare(real, real, resamples=B).verdict
-        assert found.status == "different"
+        assert found.status == "copies"
         assert any(text.startswith(f"Copied: {N} of {N} generated points (100 %)") for text in found.sentences)
+
+    def test_some_copies(self, rng):
+        points = rng.normal(size=(M, 2))
+        points[:28] = NORMAL[:28]
+        found = verdict(NORMAL, points)
+        assert found.status == "copies"
+        assert found.headline.startswith(f"28 of {M} generated points (20 %) are copies of real points (adjusted p <")
+
+    def test_copies_and_a_difference(self, rng):
+        points = rng.normal([0.0, 2.0], 1.0, size=(M, 2))
+        points[:28] = NORMAL[:28]
+        found = verdict(NORMAL, points)
+        assert found.status == "different"
+        assert found.claims[0].test != "neighbours"
+        assert re.fullmatch(
+            r"The generated points differ from the real ones \(adjusted p at most 0\.\d+\); 28 of 140 generated points "
+            r"\(20 %\) are copies of real points \(adjusted p < 0\.001\)\.",
+            found.headline,
+        )
+
+    def test_copies_in_one_of_two_sets(self, rng):
+        found = verdict(NORMAL, {"a": NORMAL[:M], "b": rng.normal(size=(M, 2))})
+        assert found.status == "copies"
+        assert found.headline.startswith(f"In a, {M} of {M} generated points (100 %) are copies of real points")
 
     def test_rounded_points_are_no_copies(self, rng):
         y, points = rng.integers(0, 12, size=(2, 200, 2))

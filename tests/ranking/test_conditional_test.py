@@ -131,7 +131,7 @@ class TestFound:
         assert found.details["pvalue_each"].argmin() == 2
         assert found.pvalue == found.details["pvalue_each"].min()
         assert found.details["regions"][0].column == "2"
-        assert "predictions of 2 are" in found.details["regions"][0].text
+        assert "predictions of coordinate 2 are" in found.details["regions"][0].text
 
     @pytest.mark.parametrize("null", ["permutation", "uniform"])
     def test_coordinates_that_are_wrong_in_the_same_rows_are_both_named(self, null):

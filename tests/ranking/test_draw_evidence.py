@@ -14,6 +14,7 @@ from calibrant.ranking.draw_evidence import (
     CUT,
     FAILED,
     MODE,
+    MODE_OR_NARROW,
     NARROW_ROWS,
     RankedDraws,
     _few_successes,
@@ -113,6 +114,23 @@ class TestCauses:
         found = cause(Y, draws)
         assert found.cause == NARROW_ROWS
         assert found.narrower < 0.8
+        assert "times as wide as those of the other rows" in found.words
+
+    def test_a_missed_mode_of_rows_that_are_rightly_narrower(self):
+        sd = np.where(np.arange(N) % 2, 1.0, 0.5)
+        y = sd * Y
+        y[:80:2] += 6  # 12 of their own standard deviations, 6 of the other rows'
+        found = cause(y, NORMAL * sd[:, None])
+        assert found.narrower == pytest.approx(0.5, abs=0.1)
+        assert found.cause == MODE
+        assert "spread" not in found.words
+
+    def test_a_gross_error_of_the_spread_could_be_a_missed_mode(self):
+        found = cause(Y, NORMAL * np.where(np.arange(N) % 2, 1.0, 0.15)[:, None])
+        assert found.distance > 2
+        assert found.cause == MODE_OR_NARROW
+        assert "as if a mode was missed" in found.words
+        assert "times as wide as those of the other rows (median), so the spread may be wrong" in found.words
 
 
 def test_dependent_draws():

@@ -21,7 +21,7 @@ ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, True)
 COUNTS = np.full(100, 5)
 RATES, ADJUSTED = Rates(0.95, 0.05, 0.025), Rates(0.95, 0.01, 0.005)
 FOUND = RankedColumn(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
-OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0, "missed mode")
+OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0, 8.5, "missed mode")
 EVERY = [value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)]
 
 
@@ -167,12 +167,18 @@ class TestSentences:
 @given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.5), st.sampled_from([0.0, 1.0]))
 def test_rounded_limits_contain_the_limits_and_stay_on_their_side(low, width, expected):
     low, high = expected + low, expected + low + width
-    first, _, last = limits_words(low, high, expected).split()
-    assert float(first) <= low + 1e-9
-    assert float(last) >= high - 1e-9
-    if min(abs(low - expected), abs(high - expected)) > 1e-5:
-        assert (float(first) > expected) == (low > expected)
-        assert (float(last) < expected) == (high < expected)
+    first, last = limits_words(low, high, expected).split(" to ")
+    assert max(len(first), len(last)) <= len("above 1")
+    if first == f"above {expected:g}":
+        assert expected < low < expected + 0.001
+    else:
+        assert float(first) <= low + 1e-9
+        assert (float(first) > expected) == (low > expected) or abs(low - expected) <= 1e-5
+    if last == f"below {expected:g}":
+        assert expected - 0.001 < high < expected
+    else:
+        assert float(last) >= high - 1e-9
+        assert (float(last) < expected) == (high < expected) or abs(high - expected) <= 1e-5
 
 
 class TestJoint:
@@ -263,7 +269,7 @@ def test_print_shows_sentence_effects_and_what_could_be_seen():
     assert str(ONE) == (
         "Too narrow.\n"
         "Shift +0.00 (-0.10 to 0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
-        "smallest visible at 2,000 rows: shift 0.065, spread x 1.05."
+        "smallest visible at 2,000 rows: shift 0.07, spread x 1.06."
     )
 
 
@@ -273,7 +279,7 @@ def test_several_columns_have_a_line_each():
         "x1: Sentence 1.",
         "x0: Sentence 0.",
         "Their dependence is wrong.",
-        "Smallest visible at 2,000 rows: shift 0.065, spread x 1.05.",
+        "Smallest visible at 2,000 rows: shift 0.07, spread x 1.06.",
     ]
 
 
@@ -295,7 +301,7 @@ def test_outward_ranks_tell_neither():
 
 def test_effects_beyond_measure_are_not_printed():
     found = str(replace(ONE, shift=3.6, shift_low=-np.inf, shift_high=np.inf, spread_high=np.inf))
-    assert found.splitlines()[1] == "Smallest visible at 2,000 rows: shift 0.065, spread x 1.05."
+    assert found.splitlines()[1] == "Smallest visible at 2,000 rows: shift 0.07, spread x 1.06."
 
 
 def test_is_frozen():

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant.core.claims import ALL_ROWS
+from calibrant.core.claims import ALL_ROWS, Outcome
 from calibrant.core.findings import Setting
 from calibrant.ranking.column_claims import column_claims
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.explain import found_columns
 from calibrant.ranking.rank_checks import RankCheck, marginal_check
-from calibrant.ranking.rank_claims import Checks, coverage_claim, draw_error
+from calibrant.ranking.rank_claims import Checks, coverage_claim, draw_error, main_claim
 from calibrant.summaries import Ranks
 
 
@@ -52,6 +52,22 @@ class TestSize:
         assert both.name == "average rank"
         assert both.low > alone.low == 0
         assert both.high > alone.high
+
+    def test_is_of_ranks_that_are_known_to_be_off(self):
+        even, middle, end = np.full(100, 6), np.full(100, 6), np.full(100, 6)
+        middle[30:50] += 1  # of 600 rows these are 3.3 % too many between two quantiles, which chance explains
+        middle[50:70] -= 1
+        end[0], end[1:14] = 19, 5  # 2.2 %, which it does not
+        wide, surely = (Ranks.of(np.repeat(np.arange(100), c), 99, names=("x",)) for c in (middle, end))
+        checks = checks_of(Ranks.of(np.repeat(np.arange(100), even), 99), wide, surely)
+        error = draw_error(checks)
+        assert error.check is checks.joint[1]
+        assert error.estimate == pytest.approx(13 / 600)
+        assert error.low > 0
+        claim = main_claim(error, Outcome("miscalibrated"), checks)
+        assert (claim.estimate, claim.low) == (error.estimate, error.low)
+        assert claim.pvalue == checks.joint[1].adjusted(3) < 0.05
+        assert checks.joint[0].adjusted(3) > 0.05
 
 
 class TestClaims:

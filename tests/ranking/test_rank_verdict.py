@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.core.findings import Setting
+from calibrant.core.words import pvalue_words
+from calibrant.ranking.effects import band_test
 from calibrant.ranking.explain import found_columns
-from calibrant.ranking.rank_checks import marginal_check
+from calibrant.ranking.rank_checks import FITTED, RankCheck, marginal_check
 from calibrant.ranking.rank_claims import Checks, draw_error
 from calibrant.ranking.rank_verdict import sample_verdict
 from calibrant.summaries import Ranks
@@ -19,6 +21,32 @@ def verdict_of(counts, *, tolerance=None, families=1):
     checks = Checks(marginal_check(ranks), [], [], setting)
     adjusted = np.array([checks.marginal.adjusted(checks.tests)])
     return sample_verdict(found_columns(ranks, adjusted, checks.rates), checks, draw_error(checks))
+
+
+def test_size_subject_and_pvalue_of_the_headline_are_of_one_check():
+    even, middle, end = np.full(100, 6), np.full(100, 6), np.full(100, 6)
+    middle[30:50] += 1  # of 600 rows these are 3.3 % too many between two quantiles, which chance explains
+    middle[50:70] -= 1
+    end[0], end[1:14] = 19, 5  # 2.2 %, which it does not
+    coordinate, wide, surely = (
+        Ranks.of(np.repeat(np.arange(100), counts), 99, names=(name,))
+        for counts, name in ((even, "mu"), (middle, "average rank"), (end, FITTED))
+    )
+    joint, fitted = (
+        RankCheck(f"by {each.names[0]}", each.names[0], each, 0.0, float(band_test(each).pvalue[0]), "exact")
+        for each in (wide, surely)
+    )
+    setting = Setting(0.95, 19, np.random.default_rng(0))
+    checks = Checks(marginal_check(coordinate), [joint], [fitted._replace(conditional=True)], setting)
+    columns = found_columns(coordinate, np.ones(1), checks.rates)
+    verdict = sample_verdict(columns, checks, draw_error(checks))
+    (main, *_) = verdict.claims
+    p = pvalue_words(fitted.adjusted(3))
+    assert main.test == f"by {FITTED}"
+    assert main.estimate == pytest.approx(13 / 600)
+    assert verdict.headline.startswith("Between two quantiles of the draws' distances from what the covariates predict")
+    assert "up to 2.2 percentage points" in verdict.headline
+    assert verdict.headline.endswith(f"not calibrated (adjusted {p}).")
 
 
 EVEN = np.full(20, 500)  # 10,000 rows

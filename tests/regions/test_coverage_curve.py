@@ -173,10 +173,18 @@ class TestSizes:
         for low, high, n in zip(found.size_low, found.size_high, found.count, strict=True):
             assert np.count_nonzero((width >= low) & (width <= high)) == n
 
+    def test_empty_sets_are_taken_with_those_of_one_label(self):
+        mask = np.array([[False, False, False], [True, False, False], [True, True, False]])
+        found = coverage_curve([0, 0, 1], Sets(mask, 0.9), groups="size")
+        assert found.group.tolist() == ["0 to 1", "2", "3"]
+        assert found.count.tolist() == [2, 1, 0]
+        alone = coverage_curve([0, 1], Sets(mask[1:], 0.9), groups="size", empty="own")
+        assert alone.group.tolist() == ["0", "1", "2", "3"]
+
     def test_sizes_without_rows_stay(self):
         mask = np.array([[True, False, False, False], [True, True, True, False]])
         found = coverage_curve([0, 3], Sets(mask, 0.9), groups="size")
-        assert found.group.tolist() == ["0 to 1", "2", "3", "4"]
+        assert found.group.tolist() == ["1", "2", "3", "4"]  # no set is empty
         assert found.count.tolist() == [1, 0, 1, 0]
         np.testing.assert_array_equal(np.isnan(found.coverage), [False, True, False, True])
         np.testing.assert_array_equal(np.isnan(found.lower), [False, True, False, True])

@@ -87,7 +87,7 @@ def test_groups_at_several_levels(plt):
 
 def test_groups_without_rows_are_left_out(plt):
     ax = SIZES.plot()
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["0 to 1", "3"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["1", "3"]
     assert not [line for line in ax.lines if line.get_label() == "nominal"]
 
 

@@ -141,6 +141,15 @@ shares = st.floats(0, 1, allow_subnormal=False)
 
 
 class TestRounding:
+    def test_what_is_expected_has_the_digits_of_the_estimate(self):
+        claim = Claim("above", ALL_ROWS, "coverage", 0.39, 0.335, 0.448, 0.95, 400, expected=18 / 71)
+        (box,) = boxes(findings(claim))
+        assert box.value == "39.0\u00a0%"
+        assert "25.4\u00a0% if calibrated" in box.lines
+        near = replace(claim, estimate=0.2551, low=0.25359, high=0.2566)
+        (box,) = boxes(findings(near))
+        assert "25.352\u00a0% if calibrated" in box.lines  # not above the lower limit, 25.359 %
+
     @given(shares, shares, shares, st.sampled_from([0.01, 0.02, 0.05]))
     def test_limits_contain_the_limits(self, a, b, c, tolerance):
         low, estimate, high = sorted((a, b, c))

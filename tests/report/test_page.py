@@ -309,6 +309,7 @@ class TestTones:
         ("status", "tone", "words"),
         [
             ("different", "bad", "Different"),
+            ("copies", "bad", "Copies of real points"),
             ("no evidence", "good", "No evidence of a difference"),
             ("cannot tell", "unsure", "Cannot tell"),
             ("no truth", "unsure", "Nothing to compare with"),

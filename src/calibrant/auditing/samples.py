@@ -172,7 +172,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     joint += pairs
     checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
-    adjusted = np.minimum(1.0, checks.tests * np.atleast_1d(uniformity_test(ranks).pvalue))
+    adjusted = np.minimum(1.0, checks.tests * np.array(checks.marginal.pvalues))
     columns = found_columns(ranks, adjusted, checks.rates, draws=draws, related=checks.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
@@ -197,12 +197,18 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:
     ranks, setting = checks.ranks, checks.setting
     figures = (
-        Figure("ecdf_difference", "Ranks against uniform ranks", READING, ecdf_difference(ranks, level=setting.level)),
+        Figure(
+            "ecdf_difference",
+            "Ranks against uniform ranks",
+            READING + _legend_words(checks.tests),
+            with_pvalues(ecdf_difference(ranks, level=setting.level), checks.tests * np.array(checks.marginal.pvalues)),
+        ),
         Figure(
             "rank_histogram",
             "Histogram of ranks",
             "Counts over expected counts. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions "
-            "too low (rising) or too high (falling). The strip is for all bars together.",
+            "too low (rising) or too high (falling). The strip is for all bars together. P-values are those of "
+            "chi-square tests, which the verdict does not use.",
             rank_histogram(ranks, level=setting.level, rng=setting.rng),
         ),
         *_coverage_figure(ranks, setting),
@@ -222,10 +228,23 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
     )
 
 
+def with_pvalues(curve: Curve, pvalues: FloatArray) -> Curve:
+    """Return a curve of ranks with these p-values of its columns, at most 1: those of the tables."""
+    found = np.minimum(1.0, pvalues)
+    single = np.ndim(curve.details["pvalue"]) == 0
+    return replace(curve, details={**curve.details, "pvalue": float(found[0]) if single else found})
+
+
+def _legend_words(tests: int) -> str:
+    """Say that the p-values of a legend are those of the tables."""
+    return " P-values are adjusted, as in the tables." if tests > 1 else ""
+
+
 def _size(error: DrawError) -> Measurement:
     """Return the size of the error, on which the outcome within a tolerance rests."""
     method = "largest error over all intervals (Kuiper's range of the ranks); exact upper limit"
-    label = "largest error of coverage, of any interval between two quantiles"
+    of = f"{'by' if error.joint else 'of'} {error.name}, " if error.name else ""
+    label = f"largest error of coverage, {of}of any interval between two quantiles"
     return Measurement(
         "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
     )
@@ -239,7 +258,8 @@ def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
             "expected_coverage",
             "Coverage of central intervals",
             "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
-            "Errors that cancel stay hidden here.",
+            "Errors that cancel stay hidden here. P-values are those of the coverage of these intervals alone, which "
+            "the verdict does not use.",
             expected_coverage(ranks, region="central", confidence=setting.level),
         ),
     )
@@ -329,8 +349,9 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
         reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
         title = f"Ranks by {ranks.names[0]}" if ranks.C == 1 else "Ranks of the whole"
-        curve = ecdf_difference(ranks, level=checks.setting.level)
-        figures = (Figure("joint_ranks", title, reading, curve),)
+        pvalues = np.array([checks.tests * check.pvalue for check in shown if check.ranks is not None])
+        curve = with_pvalues(ecdf_difference(ranks, level=checks.setting.level), pvalues)
+        figures = (Figure("joint_ranks", title, reading + _legend_words(checks.tests), curve),)
     tables: tuple[Table, ...] = ()
     for check in shown:
         figures += check.relation.figure(checks.setting) if check.relation is not None else ()

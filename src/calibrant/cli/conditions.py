@@ -36,7 +36,7 @@ NO_LIMITS = "Limits need more rows or less rare events: calibrant audit says how
 WORD = re.compile(r"[^\s<>=!]+")
 VERDICTS = ("miscalibrated", "within", "cannot tell")
 OTHER_VERDICTS = {
-    "points": ("different", "no evidence", "cannot tell"),
+    "points": ("different", "copies", "no evidence", "cannot tell"),
     "comparison": ("different", "within", "cannot tell"),
 }
 """The verdicts on what are not predictions of one model, by the kind of results."""

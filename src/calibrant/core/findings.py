@@ -86,8 +86,9 @@ class Verdict:
     """The answer: claims, and the words made from them.
 
     `status` is ``"miscalibrated"``, ``"within"`` (calibrated within `tolerance`) or ``"cannot tell"``; for sets of
-    points ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``; for comparisons of predictions
-    ``"different"``, ``"within"`` or ``"cannot tell"``.
+    points ``"different"``, ``"copies"`` (of real points, and nothing else was found), ``"no evidence"``,
+    ``"cannot tell"`` or ``"no truth"``; for comparisons of predictions ``"different"``, ``"within"`` or
+    ``"cannot tell"``.
     """
 
     status: str

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from calibrant.core import palette
-from calibrant.core.plot_style import drawn_name, pvalue_label, room_below, worst_first
+from calibrant.core.plot_style import drawn_name, room_below, worst_first
+from calibrant.core.words import pvalue_words
 
 MAX_TOGETHER = 4  # coordinates in one picture: as many as there are colours
 MAX_PANELS = 20
@@ -127,7 +128,7 @@ def one_column(columns: Mapping[str, Any], details: Mapping[str, Any], c: int) -
 def _title(panel: Any, details: Mapping[str, Any], c: int, size: float) -> None:
     title = drawn_name(details, c, most=17)
     if "pvalue" in details:
-        title += f"\n{pvalue_label(float(np.atleast_1d(details['pvalue'])[c]))}"
+        title += f"\n{pvalue_words(float(np.atleast_1d(details['pvalue'])[c]))}"
     panel.set_title(title, fontsize=size, color=palette.INK, pad=3.5, linespacing=1.05)
 
 

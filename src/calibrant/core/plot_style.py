@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.core import palette
+from calibrant.core.words import pvalue_words
 
 LABEL_CHARACTERS = 24  # of a label in a legend of two columns
 MAX_COLOURED_LINES = 12  # as many as there are pairs of a colour and a dash
@@ -162,7 +163,7 @@ def is_formula(text: str) -> bool:
 def label_of(details: Mapping[str, Any], c: int) -> str:
     """Return the entry of a column in a legend."""
     name = drawn_name(details, c)
-    return f"{name}, {pvalue_label(np.atleast_1d(details['pvalue'])[c])}" if "pvalue" in details else name
+    return f"{name}, {pvalue_words(np.atleast_1d(details['pvalue'])[c])}" if "pvalue" in details else name
 
 
 def legend(ax: Any, loc: str) -> None:
@@ -171,15 +172,6 @@ def legend(ax: Any, loc: str) -> None:
         legend_inside(ax, loc)
     else:
         legend_below(ax)
-
-
-def pvalue_label(pvalue: float) -> str:
-    """Write a p-value for a legend.
-
-    >>> pvalue_label(0.0848), pvalue_label(2e-7)
-    ('p = 0.085', 'p < 0.001')
-    """
-    return "p < 0.001" if pvalue < 0.001 else f"p = {pvalue:.2g}"
 
 
 def departures(leaves: Any, band: str, details: Mapping[str, Any]) -> str:

@@ -221,12 +221,26 @@ def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
 
 
 def limits_words(low: float, high: float, expected: float, *, digits: int = 2) -> str:
-    """Write limits, rounded outwards; with more digits if rounding would bring them to the other side of `expected`.
+    """Write limits, rounded outwards.
+
+    A limit that rounding would bring to the other side of `expected` has one more digit; if that is not enough, only
+    its side is said.
 
     >>> limits_words(1.0042, 1.0371, 1.0), limits_words(0.31, 0.4949, 0.0)
-    ('1.004 to 1.038', '0.31 to 0.50')
+    ('1.004 to 1.04', '0.31 to 0.50')
+    >>> limits_words(1.0005, 1.2735, 1.0), limits_words(0.801, 0.99993, 1.0)
+    ('above 1 to 1.28', '0.80 to below 1')
     """
-    return " to ".join(outward(low, high, low, expected=expected, digits=digits, scale=1.0)[:2])
+    sides = ((low, round_down, "above"), (high, round_up, "below"))
+    return " to ".join(_limit_words(value, rounded, side, expected, digits) for value, rounded, side in sides)
+
+
+def _limit_words(value: float, rounded: Callable[[float, int], float], side: str, expected: float, digits: int) -> str:
+    for decimals in (digits, digits + 1):
+        shown = rounded(value, decimals)
+        if _same_side(value, shown, expected, expected):
+            return f"{shown + 0.0:.{decimals}f}"
+    return f"{side} {expected:g}"
 
 
 def short_limits(low: float, high: float, tolerance: float | None = None) -> str:

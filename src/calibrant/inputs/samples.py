@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import CallError, InputError, NotApplicableError
 from calibrant.inputs.arrays import (
     FloatArray,
     Rng,
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
 
 AXES = ("row", "draw", "coordinate")
 BLOCK = 1 << 20  # draws among which some are chosen at a time
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def points_to_names(make: Callable[P, R]) -> Callable[P, R]:
+    """Answer `columns=`, as `audit` calls the names of coordinates, by `names=`; the signature stays as it is."""
+
+    @wraps(make)
+    def checked(*args: P.args, **given: P.kwargs) -> R:
+        if "columns" in given:
+            raise CallError("Samples has no option columns. Name the coordinates by Samples(draws, names=['a', 'b'])")
+        return make(*args, **given)
+
+    return checked
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -96,6 +112,7 @@ class Samples(Checked, Distribution):
     names: Names | None  # (D,)
     thinned: str
 
+    @points_to_names
     def __init__(
         self,
         draws: ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike],
@@ -132,6 +149,7 @@ class Samples(Checked, Distribution):
         )
 
     @classmethod
+    @points_to_names
     def from_chains(
         cls,
         draws: ArrayLike | Mapping[str, ArrayLike],

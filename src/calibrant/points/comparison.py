@@ -87,11 +87,12 @@ def compare(
     -------
     Audit
         Print it, use `table`, `verdict` and `plot()`, or write it with `to_html(path)` and `to_json(path)`. The status
-        of the verdict is ``"different"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
+        of the verdict is ``"different"``, ``"copies"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
 
     Notes
     -----
-    The sets are called different if one of the five tests rejects that they have one distribution. P-values are
+    The sets are called different if one of the five tests rejects that they have one distribution; where only copies of
+    real points, or near copies, are against them, the verdict is "copies" and counts these. P-values are
     multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
     floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
     own p-value is significant, allowing for all others; sentences are made from claims (`verdict.claims`). Limits in

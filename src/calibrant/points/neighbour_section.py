@@ -31,6 +31,9 @@ LABELS = {
 }
 
 
+COPIES = ("copied", "memorised")  # quantities of claims on points that equal real ones, or nearly so
+
+
 class Memorised(NamedTuple):
     """Different generated points too close to a real one, how many chance gives, and how often it gives as many."""
 
@@ -51,6 +54,11 @@ class Questions(NamedTuple):
     def together(self) -> float:
         """The p-value of all of them (Bonferroni)."""
         return min(1.0, len(self) * min(self))
+
+    @property
+    def of_difference(self) -> float:
+        """The p-value of missing and invented points, which allows for the other questions too."""
+        return min(1.0, len(self) * min(self.missing, self.invented))
 
     def floor(self, resamples: int) -> float:
         """The smallest value of `together` by random divisions; 0 if it is that of copies, which are counted."""
@@ -78,7 +86,14 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
     caveats = compared.subset_words(used, "Neighbours are looked for in a subset")
     claims = tuple(_claims(compared, found, near, equal, questions))
-    return TestedSection(section, questions.together, claims, caveats, questions.floor(compared.resamples))
+    others = TestedSection(
+        section,
+        questions.of_difference,
+        tuple(claim for claim in claims if claim.quantity not in COPIES),
+        floor=len(questions) / (compared.resamples + 1),
+    )
+    floor = questions.floor(compared.resamples)
+    return TestedSection(section, questions.together, claims, caveats, floor, others)
 
 
 def _shares(compared: ComparedSets, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:

@@ -117,6 +117,13 @@ class TestedSection(NamedTuple):
     caveats: tuple[str, ...] = ()
     floor: float = 0.0
     """The smallest p-value that random divisions can give; 0 without them."""
+    without_copies: TestedSection | None = None
+    """The same without the questions whether points are copies, if it asks some."""
+
+    @property
+    def of_difference(self) -> TestedSection:
+        """What tells of a difference between the sets; copies of real points are none."""
+        return self if self.without_copies is None else self.without_copies
 
 
 def measured(compared: ComparedSets, name: str, label: str, value: float, **details: Any) -> Measurement:

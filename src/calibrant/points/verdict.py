@@ -12,6 +12,7 @@ from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Curve
 from calibrant.core.words import POWER, listed, outward, percent, pvalue_words, round_up
 from calibrant.points.dependence import dependence_claims
+from calibrant.points.neighbour_section import COPIES
 from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, is_floor
 
 DETECTABLE_SHIFT = 0.5  # of one coordinate, in sd: it must be detectable for "no evidence"
@@ -20,25 +21,36 @@ DIVERSE = "Diverse does not mean correct: noise is diverse too."
 
 
 def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
-    """Return the verdict on one or more generated sets compared with one real set."""
+    """Return the verdict on one or more generated sets compared with one real set.
+
+    Sets that have only copies of real points against them are not called different.
+    """
     claims: list[PointClaim] = []
     sentences: list[str] = []
-    different = []
+    different, copied = [], []
     for name, found in tested.items():
         about = compared[name]
         significant = [each.pvalue is not None and about.is_significant(each.pvalue) for each in found]
         if not any(significant):
             continue
-        different.append(name)
+        differs = any(p is not None and about.is_significant(p) for p in (each.of_difference.pvalue for each in found))
         coordinates, *others = (each.claims if yes else () for each, yes in zip(found, significant, strict=True))
-        own = [*coordinates, *dependence_claims(about), *chain(*others)]
+        own = [*coordinates, *(dependence_claims(about) if differs else ()), *chain(*others)]
         claims += own
+        copied += copies_of(own)
+        different += [name] if differs else []
         words = set_sentences(own) or [_only_whole(about)]
         sentences += [text if about.is_only_set else f"{name}: {text}" for text in words]
     first = next(iter(compared.values()))
-    whole = headline_claim(compared, tested, is_different=bool(different))
     if different:
-        return Verdict("different", _headline(first, different, len(tested), whole), tuple(sentences), (whole, *claims))
+        whole = headline_claim(compared, tested, is_different=True)
+        headline = "; ".join([_differ(first, different, len(tested), whole), *map(_copies, copied)])
+        return Verdict("different", f"{headline}.", tuple(sentences), (whole, *claims))
+    if copied:
+        headline = "; ".join([*map(_copies, copied), "no other difference was found"])
+        rest = (claim for claim in claims if claim not in copied)
+        return Verdict("copies", f"{headline[0].upper()}{headline[1:]}.", tuple(sentences), (*copied, *rest))
+    whole = headline_claim(compared, tested, is_different=False)
     shift = max(unseen_shift(about) for about in compared.values())
     unseen = PointClaim("description", ALL_ROWS, "unseen_shift", shift, rows=whole.rows)
     missed = (
@@ -52,13 +64,18 @@ def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Seq
     return Verdict("no evidence", headline, (missed,), (whole, unseen))
 
 
+def copies_of(claims: Sequence[PointClaim]) -> list[PointClaim]:
+    """Return the claim on copies of real points among those on one set, or else the one on near copies."""
+    return next(([claim] for quantity in COPIES for claim in claims if claim.quantity == quantity), [])
+
+
 def headline_claim(
     compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]], *, is_different: bool
 ) -> PointClaim:
-    """Return the claim of the headline, with the smallest adjusted p-value of all tests."""
+    """Return the claim of the headline, with the smallest adjusted p-value: of a difference, or else of all tests."""
+    asked = [(name, each.of_difference if is_different else each) for name, found in tested.items() for each in found]
     name, section = min(
-        ((name, each) for name, found in tested.items() for each in found if each.pvalue is not None),
-        key=lambda found: found[1].pvalue or 0.0,
+        ((name, each) for name, each in asked if each.pvalue is not None), key=lambda found: found[1].pvalue or 0.0
     )
     about, p = compared[name], section.pvalue or 0.0
     return PointClaim(
@@ -99,15 +116,27 @@ def _pvalue(claim: PointClaim) -> float:
     return 1.0 if claim.pvalue is None else claim.pvalue
 
 
-def _headline(first: ComparedSets, different: list[str], many: int, whole: PointClaim) -> str:
+def _differ(first: ComparedSets, different: list[str], many: int, whole: PointClaim) -> str:
     says = adjusted_words(whole)
     if first.is_only_set:
-        return f"The generated points differ from the real ones ({says})."
+        return f"The generated points differ from the real ones ({says})"
     says = f"the smallest {says}"
     if len(different) == many:
-        return f"All {many} generated sets differ from the real points ({says})."
+        return f"All {many} generated sets differ from the real points ({says})"
     differ = "differs" if len(different) == 1 else "differ"
-    return f"Of {many} generated sets, {listed(different)} {differ} from the real points ({says})."
+    return f"Of {many} generated sets, {listed(different)} {differ} from the real points ({says})"
+
+
+def _copies(claim: PointClaim) -> str:
+    """Put copies of real points into words, for the headline."""
+    where, many = f"in {claim.generated}, " if claim.generated else "", claim.estimate != 1
+    are = "are copies of real points" if many else "is a copy of a real point"
+    if claim.quantity == "memorised":
+        closer = "closer to a real point than any two of these are to each other"
+        number = f"{claim.estimate:,.0f} generated point{'s' * many}"
+        return f"{where}{number} {are.replace('cop', 'near cop')}, {closer} ({adjusted_words(claim)})"
+    number = f"{claim.estimate:,.0f} of {claim.rows:,} generated points ({percent(claim.estimate / claim.rows)})"
+    return f"{where}{number} {are} ({adjusted_words(claim)})"
 
 
 def _sets(first: ComparedSets) -> str:

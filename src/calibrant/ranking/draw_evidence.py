@@ -183,6 +183,9 @@ class Outside(NamedTuple):
     above: int
     distance: float  # median distance beyond the nearest draw, in standard deviations of the draws
     narrower: float  # median standard deviation of these draws over that of the other rows
+    left: (
+        float  # what the distance would be if these draws were as wide as those of the other rows, in their deviations
+    )
     cause: str  # one of the names below, or empty
 
     @property
@@ -196,16 +199,21 @@ class Outside(NamedTuple):
         more = "below" if self.below > self.above else "above"
         sides = ("mostly " if min(self.below, self.above) else "") + more if self.one_sided else "on both sides"
         place = f"they lie {self.distance:.2g} standard deviations beyond the nearest draw (median), {sides}"
-        return f"{place}{CAUSES.get(self.cause, '')}"
+        ratio = f"{self.narrower:.2g} times as wide as those of the other rows (median)"
+        return place + CAUSES[self.cause].format(ratio)
 
 
 FAILED, NARROW_ROWS, MODE, CUT = "failed fits", "spread of rows", "missed mode", "support cut off"
+MODE_OR_NARROW = f"{MODE} or {NARROW_ROWS}"
 CAUSES = {
+    "": "",
     FAILED: ". The draws of these rows differ from those of the other rows as failed fits do: look at them first",
-    NARROW_ROWS: ". The draws of these rows are narrower than those of the others: the spread is wrong from row to row",
+    NARROW_ROWS: ". The draws of these rows are {}, as if the spread was wrong from row to row",
     MODE: ", as if a mode was missed",
+    MODE_OR_NARROW: ", as if a mode was missed. But the draws of these rows are {}, so the spread may be wrong instead",
     CUT: ", as if the support was cut off there",
 }
+"""Words for each cause; the place in braces is that of the ratio of standard deviations."""
 
 
 def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Outside:
@@ -216,9 +224,11 @@ def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Ou
     above = y[chosen] > high
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = float(np.median(np.maximum(low - y[chosen], y[chosen] - high) / sd[chosen]))
+        reach = float(np.median(np.where(above, high - centre[chosen], centre[chosen] - low) / sd[chosen]))
         narrower = float(np.median(sd[chosen]) / np.median(sd[~chosen])) if not chosen.all() else 1.0
     sides = int((~above).sum()), int(above.sum())
-    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, "")
+    left = narrower * (distance + reach) - reach
+    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, left, "")
     return found._replace(cause=_cause(found, draws, centre, sd, y, chosen))
 
 
@@ -236,7 +246,9 @@ def _cause(
     if displaced or few or not 1 / FAILED_RATIO <= found.narrower <= FAILED_RATIO:
         return FAILED
     if found.narrower < NARROWER:
-        return NARROW_ROWS
+        if found.distance <= MODE_DISTANCE:
+            return NARROW_ROWS
+        return MODE if found.left > MODE_DISTANCE else MODE_OR_NARROW
     values, times = np.unique(y[chosen], return_counts=True)
     if found.one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
         return CUT

@@ -392,9 +392,10 @@ class Explanation:
         """Return a line with shift, spread, and the smallest that could have been seen."""
         if np.isnan(self.smallest_shift) or self.n < MIN_ROWS_IN_WORDS:
             return []
-        factor = "" if np.isnan(self.smallest_spread) else f", spread x {self.smallest_spread:.2f}"
+        factor = "" if np.isnan(self.smallest_spread) else f", spread x {_rounded_up(self.smallest_spread)}"
         seen = (
-            f"smallest visible at {self.n:,} row{'s' if self.n > 1 else ''}: shift {self.smallest_shift:.2g}{factor}."
+            f"smallest visible at {self.n:,} row{'s' if self.n > 1 else ''}: shift {_rounded_up(self.smallest_shift)}"
+            f"{factor}."
         )
         if not isinstance(self.sentence, str) or not self._has_limits():
             return [f"{seen[0].upper()}{seen[1:]}"]

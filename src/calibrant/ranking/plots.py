@@ -18,10 +18,10 @@ from calibrant.core.plot_style import (
     legend,
     legend_inside,
     name_of,
-    pvalue_label,
     table,
     worst_first,
 )
+from calibrant.core.words import pvalue_words
 from calibrant.errors import refuse_choice
 from calibrant.ranking import map_plots, recovery_plots
 
@@ -87,7 +87,7 @@ def describe_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, An
         f"{outside.size:,} bars{of_columns} lie outside {band}. The highest bar {of_worst}has "
         f"{heights[most, worst]:.2f} times its expected rows ({_bin(columns, details, most)}), the lowest "
         f"{heights[least, worst]:.2f} times ({_bin(columns, details, least)}); "
-        f"chi-square {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}."
+        f"chi-square {pvalue_words(np.atleast_1d(details['pvalue'])[worst])}."
     )
 
 
@@ -154,7 +154,7 @@ def describe_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, A
     band = f"the {100 * details['level']:g} % band, joint over all points"
     return (
         f"Share of ranks below t minus t, from {details['n']:,} rows. {departures(leaves, band, details)} at "
-        f"t = {t[where]:.3g}, by {v[where, worst]:+.3f}; {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}."
+        f"t = {t[where]:.3g}, by {v[where, worst]:+.3f}; {pvalue_words(np.atleast_1d(details['pvalue'])[worst])}."
     )
 
 
@@ -216,7 +216,7 @@ def describe_expected_coverage(columns: Mapping[str, Any], details: Mapping[str,
     return (
         f"Observed against nominal coverage of {REGIONS[details['region']]}, from {details['n']:,} rows. "
         f"{departures(leaves, band, details)} at nominal {level[where]:.3g}, observed {coverage[where, worst]:.3f}, "
-        f"{side} the diagonal; {pvalue_label(np.atleast_1d(details['pvalue'])[worst])}. "
+        f"{side} the diagonal; {pvalue_words(np.atleast_1d(details['pvalue'])[worst])}. "
         "Below the diagonal is over-confident, above it under-confident."
     )
 

@@ -49,10 +49,15 @@ class RankCheck(NamedTuple):
     relation: Relation | None = None  # what the test of ranks against covariates found
     pairs: PairDependence | None = None  # what the comparison of pairs of coordinates found
     smallest: float = 0.0  # p-value that redraws can show
+    pvalues: tuple[float, ...] = ()  # of each column of ranks, adjusted for the others; `pvalue` is the smallest
 
     def adjusted(self, tests: int) -> float:
         """Return the p-value that allows for so many checks."""
         return min(1.0, tests * self.pvalue)
+
+    def of_column(self, c: int) -> RankCheck:
+        """Return the check with the p-value of one column of its ranks."""
+        return self._replace(pvalue=self.pvalues[c]) if self.pvalues else self
 
     @property
     def at_floor(self) -> bool:
@@ -85,7 +90,8 @@ def marginal_check(ranks: Ranks) -> RankCheck:
     gamma, p = np.atleast_1d(found.statistic), np.atleast_1d(found.pvalue)
     worst = "" if ranks.C == 1 else f", worst of {ranks.C:,} coordinates"
     label = f"smallest tail γ of the curve of ranks{worst}"
-    return RankCheck("uniformity_test", label, ranks, float(gamma.min()), float(p.min()), found.method)
+    smallest = float(gamma.min()), float(p.min())
+    return RankCheck("uniformity_test", label, ranks, *smallest, found.method, pvalues=tuple(p.tolist()))
 
 
 def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:

@@ -118,35 +118,42 @@ class WrongPairs(NamedTuple):
 
 
 class DrawError(NamedTuple):
-    """The largest error of the coverage of an interval, of coordinates and of the whole, with limits."""
+    """The largest error of the coverage of an interval, of a coordinate or of the whole, with limits."""
 
     estimate: float
     low: float
-    high: float
-    name: str  # of the ranks that are off most; empty for the only coordinate
+    high: float  # which the error of no other check exceeds either
+    name: str  # of its ranks; empty for the only coordinate
     joint: bool  # whether these are ranks of the whole
+    check: RankCheck  # that tests these ranks
 
 
 def draw_error(checks: Checks) -> DrawError:
-    """Return the size of the error of these draws.
+    """Return the size of the error of these draws: the one that is surely largest, by its lower limit.
 
-    Of several sets of ranks only that with the largest true error matters for the upper limit.
+    If no ranks are known to be off it is the largest estimate. Of several sets of ranks only that with the largest true
+    error matters for the upper limit.
     """
-    sets = [(checks.ranks, checks.rates.test, False)]
-    sets += [(check.ranks, checks.rate, True) for check in checks.all[1:] if check.ranks is not None]
+    sets = [(checks.marginal, checks.rates.test, False)]
+    sets += [(check, checks.rate, True) for check in checks.all[1:]]
     found = []
-    for ranks, rate, joint in sets:
-        estimate, low, high = coverage_errors(ranks, rate, checks.rate / 2)
-        c = int(estimate.argmax())
-        name = "" if ranks.single and not joint else ranks.names[c]
-        found.append(DrawError(float(estimate[c]), float(low.max()), float(high.max()), name, joint))
-    largest = max(found, key=lambda error: error.estimate)
-    return largest._replace(low=max(error.low for error in found), high=max(error.high for error in found))
+    for check, rate, joint in sets:
+        if check.ranks is None:
+            continue
+        estimate, low, high = coverage_errors(check.ranks, rate, checks.rate / 2)
+        c = max(range(check.ranks.C), key=lambda c: (low[c], estimate[c]))
+        name = "" if check.ranks.single and not joint else check.ranks.names[c]
+        found.append(DrawError(float(estimate[c]), float(low[c]), float(high.max()), name, joint, check.of_column(c)))
+    largest = max(found, key=lambda error: (error.low, error.estimate))
+    return largest._replace(high=max(error.high for error in found))
 
 
 def main_claim(error: DrawError, found: Outcome, checks: Checks, wrong: WrongPairs | None = None) -> Claim:
-    """Return the claim of the outcome: on the size of the error, or on covariates or pairs if only these show one."""
-    first = checks.clearest
+    """Return the claim of the outcome: on the size of the error, or on covariates or pairs if only these show one.
+
+    Its test is that of the ranks whose size it states, unless these are not known to be off.
+    """
+    first = error.check if error.low > 0 else checks.clearest
     has_size = found.status != "miscalibrated" or error.low > 0
     subject, quantity = ALL_ROWS, "coverage_error"
     if not has_size:

@@ -64,24 +64,21 @@ class _Words(NamedTuple):
 
     def headline(self) -> str:
         """Return the size of the error and the outcome."""
-        ending = self._ending()
+        clearest = self._in_words(self.checks.clearest)
         if self.main.subject == COVARIATES:
-            return f"These draws are not calibrated: {RELATION} ({self._pvalue()})."
+            return f"These draws are not calibrated: {RELATION} ({clearest})."
         if self.main.quantity == DEPENDENCE:
-            how = (
-                self.wrong.words(self.wrong.pairs[0]) if self.wrong else f"their dependence is wrong ({self._pvalue()})"
-            )
+            how = self.wrong.words(self.wrong.pairs[0]) if self.wrong else f"their dependence is wrong ({clearest})"
             return f"These draws are not calibrated: {how}."
-        related = any(check.relation is not None and self.checks.rejects(check) for check in self.checks.conditional)
+        related = [check for check in self.checks.conditional if check.relation and self.checks.rejects(check)]
         if self.error.name == FITTED and related and self.found.status == "miscalibrated":
-            return f"These draws are {ending}: {RELATION}."
+            return f"These draws are {self._ending(related[0])}: {RELATION}."
+        covers = self._shows_coverage()
+        ending = self._ending(self.checks.marginal if covers else self.error.check)
         if self.found.status == "cannot tell" and self._few_rows():
             return f"{ending[0].upper()}{ending[1:]}."
-        size = self._coverage_words(self.coverage[0]) if self._shows_coverage() else self._size_words()
+        size = self._coverage_words(self.coverage[0]) if covers else self._size_words()
         return f"{size}: {ending}."
-
-    def _pvalue(self) -> str:
-        return self._in_words(self.checks.clearest)
 
     def _few_rows(self) -> bool:
         return self.checks.ranks.n < MIN_ROWS_IN_WORDS
@@ -123,14 +120,16 @@ class _Words(NamedTuple):
         contain = "contain the outcome up to"
         return f"Intervals between two quantiles of the draws{where} {contain} {by} they should {limits}"
 
-    def _ending(self) -> str:
-        p = self._pvalue()
+    def _ending(self, said: RankCheck) -> str:
+        """Return the outcome, with the p-value of the check that the words before it are about."""
+        p = self._in_words(said)
         tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
         within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{tolerance_words(tolerance)}"
         rows = "1 row" if self.checks.ranks.n == 1 else f"{self.checks.ranks.n:,} rows"
         match self.found.status:
             case "within" if self.rejected:
-                return f"an error is detectable ({p}), but calibrated within {within}"
+                detected = p if self.checks.rejects(said) else self._listed([self.checks.clearest])
+                return f"an error is detectable ({detected}), but calibrated within {within}"
             case "within":
                 return f"calibrated within {within}"
             case "miscalibrated":
@@ -206,7 +205,8 @@ class _Words(NamedTuple):
             if check.relation is not None:
                 found.append(check.relation.sentence(p, rejects=rejects))
             elif rejects and self._coordinates_pass():
-                found.append(f"Outcomes are not as far from what the covariates predict as the draws are ({p}).")
+                distances = "The outcomes' distances from what the covariates predict"
+                found.append(f"{distances} are not distributed as those of their draws are ({p}).")
             elif rejects:
                 found.append(f"The distance to what the covariates predict is off as well ({p}).")
         return found

@@ -96,12 +96,12 @@ class Relation(NamedTuple):
             return f"{_capitalised(RELATION)}{self._without_region(others)} ({p})."
         parts = few([region.text for region in firsts], "{} more coordinates have regions too")
         if others:
-            parts.append(f"ranks of {listed(few(others, '{} more coordinates'))} change with the covariates too")
+            parts.append(f"ranks of {_coordinates(others)} change with the covariates too")
         return f"{_capitalised('; '.join(parts))} ({p}): {RELATION}."
 
     def _without_region(self, names: list[str]) -> str:
         """Say which coordinates are related to covariates, and along which direction if it is one."""
-        of = f" of {listed(few(names, '{} more coordinates'))}" if len(self.names) > 1 and names else ""
+        of = f" of {_coordinates(names)}" if len(self.names) > 1 and names else ""
         direction = self.found.details["direction"] if len(names) == 1 else ""
         return of + (f", {direction}" if direction else "")
 
@@ -136,6 +136,10 @@ def few(texts: list[str], more: str) -> list[str]:
     """
     left = len(texts) - NAMED
     return [*texts[:NAMED], *([more.format(left)] if left > 0 else [])]
+
+
+def _coordinates(names: list[str]) -> str:
+    return listed(few([str(Subject("coordinate", name=name)) for name in names], "{} more coordinates"))
 
 
 def _capitalised(text: str) -> str:

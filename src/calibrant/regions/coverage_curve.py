@@ -190,6 +190,8 @@ def _by_size(sizes: Sizes, bins: SizeBins, empty: EmptySets) -> tuple[HitTable, 
         sums = [groups.sums(np.bincount(pooled, column, minlength=tied.size.size)) for column in columns]
         parts.append((groups.low, groups.high, np.full(groups.low.size, k), *sums))
     low, high, level, count, w, w2, hits, wc, w2c = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if sizes.K and bins is None and empty == "merge" and not any(0 in rows.score for rows in sizes.parts):
+        low = np.maximum(low, 1.0)  # no set is empty
     names = tuple(f"{a:.6g}" if a == b else f"{a:.6g} to {b:.6g}" for a, b in zip(low, high, strict=True))
     levels = sizes.levels if sizes.levels.size else np.full(sizes.L, np.nan)
     first = sizes.parts[0]

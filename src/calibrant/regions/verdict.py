@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
 from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
-from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
+from calibrant.core.words import level_percent, listed, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
     SHARE_BELOW,
@@ -105,8 +106,15 @@ def _headline(found: CoverageClaims, phrases: dict[str, Phrase], plan: Plan, set
     number = len(found.of_levels)
     told = found.main.tolerance if found.status == "within" else plan.target
     size = coverage_words(worst, setting, told) if number == 1 else _largest(found, plan, setting)
-    which = {1: "", 2: "both coverages are "}.get(number, f"all {number:,} coverages are ")
+    which = {1: "", 2: "both coverages are "}.get(number, f"all {number:,} coverages{_of_what(found)} are ")
     return f"{size}: {which + _within(found, plan) if found.status == 'within' else _cannot_tell(first, plan)}."
+
+
+def _of_what(found: CoverageClaims) -> str:
+    """Say what the coverages are of, if they are of quantiles and of the intervals between them."""
+    kinds = Counter(claim.subject.kind for claim in found.of_levels)
+    named = [f"{number} {kind.removesuffix('s')}{'s' * (number > 1)}" for kind, number in kinds.items()]
+    return f", of {listed(named)}," if len(kinds) > 1 else ""
 
 
 def _largest(found: CoverageClaims, plan: Plan, setting: Setting) -> str:

@@ -111,7 +111,7 @@ def _box(claim: Claim) -> Box:
         lines.append(f"{words.level_percent(claim.level or 0)} limits: {low} to {high}")
     if claim.expected:
         is_enough = claim.expected < claim.low and claim.kind in ("within", "cannot tell")  # more is right too
-        lines.append(f"{'at least ' if is_enough else ''}{_number(claim.expected, claim)} if calibrated")
+        lines.append(f"{'at least ' if is_enough else ''}{_expected(claim, value)} if calibrated")
     if claim.tolerance is not None:
         tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
@@ -138,8 +138,24 @@ def _is_share(claim: Claim) -> bool:
     return claim.quantity in QUANTITIES
 
 
-def _number(value: float, claim: Claim) -> str:
-    return words.level_percent(float(f"{value:.4g}")) if _is_share(claim) else words.number(value)
+def _expected(claim: Claim, beside: str) -> str:
+    r"""Write what calibration gives: a level as it was given, other shares with the digits of the estimate beside them.
+
+    There are more digits where these would bring it to the other side of a limit.
+
+    >>> _expected(Claim("below", ALL_ROWS, "coverage", 0.39, 0.3, 0.48, 0.95, expected=18 / 71), "39.0\xa0%")
+    '25.4\xa0%'
+    """
+    if not _is_share(claim):
+        return words.number(claim.expected)
+    exact = 100 * claim.expected
+    if math.isclose(exact, round(exact, 2)):
+        return words.level_percent(round(claim.expected, 4))
+    for digits in range(len(beside.partition("\u00a0")[0].partition(".")[2]), words.MAX_DIGITS):
+        shown = round(exact, digits)
+        if all((shown > 100 * limit) == (exact > 100 * limit) for limit in (claim.low, claim.high)):
+            break
+    return f"{shown:.{digits}f}\u00a0%"
 
 
 def tolerances(verdict: Verdict) -> list[Supported]:

@@ -60,6 +60,7 @@ COMPARISON = Frame(
     "points would look at least this different.",
     {
         "different": ("bad", "Different"),
+        "copies": ("bad", "Copies of real points"),
         "no evidence": ("good", "No evidence of a difference"),
         "cannot tell": ("unsure", "Cannot tell"),
         "no truth": ("unsure", "Nothing to compare with"),
