@@ -342,7 +342,7 @@ def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdic
     columns = grouped.table.columns
     lines = zip(columns["group"], columns["pvalue_adjusted"], strict=True)
     tested = {group for group, p in lines if p is not None}
-    return with_parts(verdict, "groups", len(tested), grouped.claims, grouped.how, setting) if tested else verdict
+    return with_parts(verdict, "groups", len(tested), grouped, setting) if tested else verdict
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

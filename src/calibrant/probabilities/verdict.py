@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject, outcome
-from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict, at_tolerances
 from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
@@ -91,7 +91,12 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
         tuple(filter(None, sentences)),
         claims,
         main.tolerance,
-        scale.ladder(setting.tolerance),
+        at_tolerances(
+            setting.tolerance,
+            lambda tau: outcome(main.low, main.high, rejected=setting.rejects(main.pvalue), tolerance=tau).status,
+            scale.usual,
+            scale.tolerance,
+        ),
     )
 
 
@@ -212,11 +217,6 @@ class Scale:
         if claim.low > 0:
             return f"{estimate}{words} ({level} limits: {low} to {high})"
         return f"at most {high}{words} ({level} confidence)"
-
-    def ladder(self, asked: float | None) -> dict[str, float]:
-        """Return the usual tolerances, and the one that was asked for, by their words; none in percentage points."""
-        steps = (*self.usual, *(() if asked is None else (asked,)))
-        return {self.tolerance(tau): tau for tau in steps} if self.rare else {}
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
-from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict, at_tolerances
 from calibrant.core.words import level_percent, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
     COVERAGE,
@@ -53,7 +54,10 @@ def coverage_verdict(
         ),
     ]
     headline = _headline(found, phrases, plan, setting)
-    return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
+    at = at_tolerances(
+        setting.tolerance, lambda tau: found_claims(judged, parts, beside, replace(setting, tolerance=tau)).status
+    )
+    return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance, at)
 
 
 def _untested(judged: PhrasedLines) -> Verdict:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from calibrant.core import words
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Status, outcome
+from calibrant.core.claims import ALL_ROWS, Claim, Status
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
@@ -27,7 +27,7 @@ RESTS = "Used for the verdict"
 DESCRIBES = "Description: not part of the verdict"
 WHICH_TOLERANCE = "Which tolerance do these rows support?"
 WITHIN, BEYOND, OPEN = "the error is smaller", "the error is larger", "cannot tell"
-SHOWN: dict[str, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
+SHOWN: dict[Status, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
 TONES: dict[Status, str] = {"within": "good", "miscalibrated": "bad", "cannot tell": "unsure"}
 
 
@@ -51,7 +51,7 @@ def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
 
 
 class Supported(NamedTuple):
-    """A tolerance, what the limits say about it, and whether the verdict is about it."""
+    """A tolerance in words, whether the error is within it, and whether the verdict is about it."""
 
     tolerance: str
     outcome: str
@@ -143,31 +143,11 @@ def _number(value: float, claim: Claim) -> str:
 
 
 def tolerances(verdict: Verdict) -> list[Supported]:
-    """Return which tolerances the limits of the first claim support; none if they do not tell.
-
-    Where only one direction counts as an error, the limits say less than the verdict, and there is no table.
-    """
-    if not verdict.claims or verdict.claims[0].level is None:
-        return []
-    claim = verdict.claims[0]
-    if math.isnan(claim.high) or not _is_share(claim) or claim.quantity == "bias":  # which bounds the error from below
-        return []
-    low = 0.0 if math.isnan(claim.low) else claim.low
-    gaps = low - claim.expected, claim.high - claim.expected
-    least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
-    asked = verdict.tolerance
-    ladder = dict(verdict.usual) or {words.tolerance_words(tau): tau for tau in USUAL_TOLERANCES}
-    if asked is not None and asked not in ladder.values():
-        ladder[words.tolerance_words(asked)] = asked
-    ordered = sorted(ladder.items(), key=lambda item: item[1])
-    found = [_supported(name, tau, least, most, chosen=tau == asked) for name, tau in ordered]
-    contradicts = any(line.chosen and line.outcome != SHOWN.get(verdict.status) for line in found)
-    return [] if contradicts and verdict.status != "cannot tell" else found
-
-
-def _supported(name: str, tau: float, least: float, most: float, *, chosen: bool) -> Supported:
-    status = outcome(least, most, rejected=True, tolerance=tau).status
-    return Supported(name, SHOWN[status], TONES[status], chosen)
+    """Return what the verdict would be at each tolerance, the smallest first."""
+    return [
+        Supported(step.words, SHOWN[step.status], TONES[step.status], step.tolerance == verdict.tolerance)
+        for step in verdict.at
+    ]
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:
