@@ -15,6 +15,7 @@ from calibrant.core.annotations import Alternative
 from calibrant.errors import InputError
 from calibrant.files.csv_file import Dialect, read_delimiter
 from calibrant.files.table_file import FORMATS
+from calibrant.inputs.options import LEAST_CONFIDENCE, error_rate_words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -166,6 +167,13 @@ def _level(text: str) -> float:
     return level
 
 
+def _confidence(text: str) -> float:
+    level = _level(text)
+    if level < LEAST_CONFIDENCE:
+        raise click.BadParameter(error_rate_words(level))
+    return level
+
+
 def _tolerance(text: str) -> float:
     tolerance: float = click.FLOAT(text)
     if not 0 < tolerance < 1:
@@ -215,7 +223,7 @@ JUDGED = (
 
 ROWS = (
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option("--confidence", type=_level, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
+    measure_option("--confidence", type=_confidence, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
     measure_option("--seed", type=click.IntRange(min=0), metavar="NUMBER", help="Seed of random numbers (default 0)."),
 )
 
