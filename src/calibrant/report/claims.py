@@ -21,6 +21,9 @@ QUANTITIES = {
     "share_below": "share of outcomes below",
 }
 """What the quantities of claims are called in a box; others are called by their names."""
+DIFFERENCE = "difference of "  # before the metric, in claims on two models
+COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
+"""What metrics are called in comparisons of predictions; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
 """The tone of each kind of claim that marks a line of a table."""
 RESTS = "Used for the verdict"
@@ -101,7 +104,7 @@ def _measured_boxes(findings: Findings) -> list[Box]:
 
 
 def _box(claim: Claim) -> Box:
-    name = QUANTITIES.get(claim.quantity, words.heading(claim.quantity))
+    name = _quantity_words(claim.quantity)
     of = "" if claim.subject == ALL_ROWS else f", {words.text(claim.subject)}"
     lines = []
     if math.isnan(claim.low) or math.isnan(claim.high):
@@ -116,6 +119,21 @@ def _box(claim: Claim) -> Box:
         tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
+
+
+def _quantity_words(quantity: str) -> str:
+    if quantity.startswith(DIFFERENCE):
+        return f"{DIFFERENCE}{metric_words(quantity.removeprefix(DIFFERENCE))}"
+    return QUANTITIES.get(quantity, words.heading(quantity))
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric of a comparison in words.
+
+    >>> metric_words("brier_score"), metric_words("interval_score")
+    ('Brier score', 'interval score')
+    """
+    return COMPARED.get(metric, metric.removesuffix("_test").replace("_", " "))
 
 
 def claim_numbers(claim: Claim) -> tuple[str, str, str]:
