@@ -208,6 +208,8 @@ class Scale:
 
     def size(self, claim: Claim) -> str:
         """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
+        if claim.low <= 0 and claim.high >= 1:
+            return "an unknown size"
         relative = bool(self.whole) or (bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit)
         unit = self.unit if relative else 1.0
         words = f" % of {self.whole or f'the predicted {self.rare}'}" if relative else " percentage points"
@@ -238,8 +240,7 @@ def usual_tolerances(mean: float) -> tuple[float, ...]:
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
     """State the size of the error, then the outcome."""
     verb = "is" if found.named.startswith("The ") else "are"
-    size = f"off by {scale.size(claim)}" if claim.low > 0 or claim.high < 1 else "off by an unknown size"
-    return f"{found.named} {verb} {size}: {_ending(claim, found, scale, setting)}."
+    return f"{found.named} {verb} off by {scale.size(claim)}: {_ending(claim, found, scale, setting)}."
 
 
 def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
