@@ -158,11 +158,18 @@ class TestSignatures:
         message = refusal(VERBS[name], **{option: 0.05})
         assert message.startswith(f"{name} has no option {option}. Did you mean {meant}? Its options are ")
 
+    def test_words_of_other_packages_for_points(self, refusal):
+        message = refusal(calibrant.points.compare, [[0.0]], [[1.0]], alpha=0.05)
+        assert message.startswith("compare has no option alpha. Did you mean level=, which is 1 - alpha?")
+
     @pytest.mark.parametrize(
         ("name", "option", "words"),
         [
             ("audit", "n_bins", "ece and reliability_curve take bins="),
             ("equivalence_test", "alpha", "Compare its p-value"),
+            ("power", "power", "The power that is aimed at is target="),
+            ("power", "n", ".rows of the result is the number that it takes"),
+            ("power", "relative", "error= and tolerance= are differences of probabilities"),
         ],
     )
     def test_what_a_verb_does_not_have_is_pointed_to(self, refusal, name, option, words):

@@ -89,6 +89,8 @@ def test_version(run):
         (["audit", "a.csv", "--level", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
         (["audit", "a.csv", "--level", "nan"], "nan does not lie between 0 and 1. See"),
         (["audit", "a.csv", "--confidence", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
+        (["audit", "a.csv", "--confidence", "95%"], "95% is a percentage; write 0.95. See calibrant"),
+        (["audit", "a.csv", "--tolerance", "2 %"], "2 % is a percentage; write 0.02. See calibrant"),
         (["audit", "a.csv", "--confidence", "0.05"], "never alpha; got 0.05. Did you mean 0.95? See calibrant"),
         (["audit", "a.csv", "--crossed", "drop"], "'drop' is not one of 'swap', 'sort'"),
         (["audit", "a.csv", "--calibration-size", "0"], "0 is not in the range x>=1"),
