@@ -54,7 +54,7 @@ class TestBoxes:
         ("numbers", "value", "limits"),
         [
             ((0.09993, 0.05445, 0.1454), "10.0", "5.4\u00a0% to 14.6"),
-            ((-0.03, -0.0597, -0.0004), "-3.00", "-5.97\u00a0% to -0.04"),
+            ((-0.03, -0.0597, -0.0004), "−3.00", "−5.97\u00a0% to −0.04"),
         ],
     )
     def test_bias_has_the_unit_of_the_other_boxes_and_stays_on_its_side(self, numbers, value, limits):
@@ -95,6 +95,10 @@ class TestBoxes:
     def test_measurements_of_small_pvalues_are_not_among_them(self):
         section = Section("s", "S", "", (Measurement("ece", "error", 0.1, expected=0.05, pvalue=0.001),))
         assert boxes(findings(sections=(section,))) == []
+
+    def test_the_score_of_a_gain_is_named(self):
+        (box,) = boxes(findings(replace(ERROR, kind="gain", quantity="recalibration_gain")))
+        assert box.label == "Gain of the log score by recalibration"
 
     def test_what_is_no_share(self):
         claim = replace(

@@ -56,7 +56,7 @@ class TestClaims:
     def test_limits_are_rounded_outwards(self):
         assert "0.0012 to 0.0124" not in str(made((0.00129, 0.01231)))
         assert "(95 % limits: 0.0012 to 0.013)" in str(made((0.00129, 0.01231)))
-        assert "-0.0052 to 0.0052" in " ".join(made((-0.00511, 0.00511)).sentences)
+        assert "−0.0052 to 0.0052" in " ".join(made((-0.00511, 0.00511)).sentences)
 
     @pytest.mark.parametrize(
         ("limits", "status", "words"),

@@ -133,7 +133,7 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
         test = smallest_of_four(
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
-        test = replace(test, pvalue=0.0) if has_impossible(summary) else test
+        test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
         rate = 1 - verdicts.region_level(setting)
         ranges = range_claims(pairs.rows, setting.clusters, level=setting.level, rate=rate)
         clustered = verdicts.Clustered(clusters.number, clusters.scale, ranges)

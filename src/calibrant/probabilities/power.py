@@ -37,9 +37,7 @@ SHIFT_HALVINGS = 40
 
 POINTERS["power", "power"] = "The power that is aimed at is target=, 0.8 by default"
 POINTERS["power", "n"] = "The rows are those of the prediction; .rows of the result is the number that it takes"
-POINTERS["power", "relative"] = (
-    "error= and tolerance= are differences of probabilities: multiply a share by the mean"
-)
+POINTERS["power", "relative"] = "error= and tolerance= are differences of probabilities: multiply a share by the mean"
 
 
 @public

@@ -20,7 +20,9 @@ QUANTITIES = {
     "coverage_error": "error of coverage",
     "share_below": "share of outcomes below",
 }
-"""What the quantities of claims are called in a box; others are called by their names."""
+"""What the quantities of claims that are shares are called in a box."""
+SCORES = {"recalibration_gain": "gain of the log score by recalibration"}
+"""What other quantities are called, if not by their names."""
 DIFFERENCE = "difference of "  # before the metric, in claims on two models
 COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
 """What metrics are called in comparisons of predictions; others are called by their names."""
@@ -124,7 +126,7 @@ def _box(claim: Claim) -> Box:
 def _quantity_words(quantity: str) -> str:
     if quantity.startswith(DIFFERENCE):
         return f"{DIFFERENCE}{metric_words(quantity.removeprefix(DIFFERENCE))}"
-    return QUANTITIES.get(quantity, words.heading(quantity))
+    return (QUANTITIES | SCORES).get(quantity, words.heading(quantity))
 
 
 def metric_words(metric: str) -> str:
