@@ -201,7 +201,7 @@ class TestTolerances:
         assert "Which tolerance do these rows support?" in page
         assert '2 percentage points <span class="tag">this verdict</span></th><td class="good">' in page
         text = " ".join(as_text(found).split())
-        assert "1 percentage point: cannot tell; 2 percentage points: the error is smaller;" in text
+        assert "1 percentage point: cannot tell; 2 percentage points: no error is larger;" in text
 
 
 class TestMarks:

@@ -31,7 +31,7 @@ SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good
 RESTS = "Used for the verdict"
 DESCRIBES = "Description: not part of the verdict"
 WHICH_TOLERANCE = "Which tolerance do these rows support?"
-WITHIN, BEYOND, OPEN = "the error is smaller", "the error is larger", "cannot tell"
+WITHIN, BEYOND, OPEN = "no error is larger", "an error is larger", "cannot tell"  # of all rows, groups and classes
 SHOWN: dict[Status, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
 TONES: dict[Status, str] = {"within": "good", "miscalibrated": "bad", "cannot tell": "unsure"}
 
