@@ -23,6 +23,21 @@ VERBS = EXPORTED | {name: getattr(subject, name) for subject in SUBJECTS for nam
 FUNCTIONS = {name: value for name, value in VERBS.items() if isinstance(value, FunctionType)}
 
 
+# Verbs with an option that is a confidence level, and what they need to be called.
+NOMINAL = {"recovery", "sharpness"}  # whose level is the nominal coverage of intervals
+NAMES_OF_CONFIDENCE = {"expected_coverage": "confidence"}
+OTHERS = {"compare": calibrant.points.compare}
+DRAWS = calibrant.Samples([[0.1, 0.5, 0.9]] * 2)
+ARGUMENTS = {
+    "interval": ("ece", [0, 1], [0.2, 0.7]),
+    "power": ([0.2, 0.7],),
+    "compare_predictions": ([0, 1], [[0.2, 0.7], [0.3, 0.6]]),
+    "explain": ([0.3, 0.4], DRAWS),
+    "recalibration_gain": ([0, 1] * 50, [0.2, 0.7] * 50),
+    "compare": ([[0.0], [1.0]], [[0.0], [1.0]]),
+}
+
+
 class TestNames:
     def test_all_is_what_is_public(self):
         modules = {name for name, value in EXPORTED.items() if isinstance(value, ModuleType)}
@@ -143,11 +158,18 @@ class TestSignatures:
         message = refusal(VERBS[name], **{option: 0.05})
         assert message.startswith(f"{name} has no option {option}. Did you mean {meant}? Its options are ")
 
+    def test_words_of_other_packages_for_points(self, refusal):
+        message = refusal(calibrant.points.compare, [[0.0]], [[1.0]], alpha=0.05)
+        assert message.startswith("compare has no option alpha. Did you mean level=, which is 1 - alpha?")
+
     @pytest.mark.parametrize(
         ("name", "option", "words"),
         [
             ("audit", "n_bins", "ece and reliability_curve take bins="),
             ("equivalence_test", "alpha", "Compare its p-value"),
+            ("power", "power", "The power that is aimed at is target="),
+            ("power", "n", ".rows of the result is the number that it takes"),
+            ("power", "relative", "error= and tolerance= are differences of probabilities"),
         ],
     )
     def test_what_a_verb_does_not_have_is_pointed_to(self, refusal, name, option, words):
@@ -167,6 +189,20 @@ class TestSignatures:
     )
     def test_wrong_calls_show_one_that_works(self, refusal, name, given, call):
         assert f"Call it as {call}" in refusal(VERBS[name], *[[0.2, 0.7]] * given, error=CallError)
+
+    def test_an_error_rate_is_not_a_confidence_level(self, refusal, for_each):
+        question = "must be at least 0.5: it is a confidence level, never alpha; got 0.05. Did you mean 0.95?"
+
+        def check(name):
+            option = NAMES_OF_CONFIDENCE.get(name, "level")
+            if name in ENTRIES:
+                assert question in refusal(ENTRIES[name].parse, {option: 0.05})
+            else:
+                verb = OTHERS[name] if name in OTHERS else VERBS[name]
+                assert question in refusal(verb, *ARGUMENTS.get(name, ([0, 1], [0.2, 0.7])), **{option: 0.05})
+
+        taking = {name for name, verb in FUNCTIONS.items() if "level" in inspect.signature(verb).parameters}
+        for_each([*(taking - NOMINAL), *NAMES_OF_CONFIDENCE, *OTHERS], check)
 
     def test_options_are_never_positional(self, for_each):
         def check(name):

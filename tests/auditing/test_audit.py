@@ -17,6 +17,71 @@ OVERCONFIDENT = (RNG.random(3000) < 0.5 + 0.6 * (P - 0.5)).astype(int)
 TIMID = (RNG.random(3000) < np.clip(0.5 + 1.5 * (P - 0.5), 0, 1)).astype(int)
 
 
+def _of_groups(shift, share=0.15, n=6000):
+    rng = np.random.default_rng(0)
+    groups = np.where(np.arange(n) < share * n, "small", "rest")
+    p = rng.uniform(0.2, 0.7, n)
+    return (rng.random(n) < p + shift * (groups == "small")).astype(int), p, {"groups": groups}
+
+
+def _of_classes(shift, n=4000):
+    """Class 2 is predicted less often than it happens."""
+    rng = np.random.default_rng(1)
+    truth = rng.dirichlet([4, 4, 2], n)
+    y = (rng.random(n)[:, None] > np.cumsum(truth, axis=1)).sum(axis=1)
+    told = truth + shift * np.array([0.5, 0.5, -1]) * truth[:, 2:]
+    return y, told, {}
+
+
+def _of_intervals(width, groups=False, n=3000, **options):
+    rng = np.random.default_rng(2)
+    y, half = rng.normal(size=n), np.where(np.arange(n) < n / 5, width, 1.645)
+    named = {"groups": np.where(np.arange(n) < n / 5, "a", "b")} if groups else {}
+    return y, cb.Intervals(-half, half, 0.9), named | options
+
+
+def _of_rare_events(n=20_000):
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 60, n)
+    groups = np.where(np.arange(n) < n / 4, "a", "b")
+    return (rng.random(n) < np.where(groups == "a", 2 * p, p)).astype(int), p, {"groups": groups}
+
+
+def _of_draws(scale, n=600):
+    rng = np.random.default_rng(4)
+    groups = np.where(np.arange(n) < n / 3, "a", "b")
+    y = rng.normal(size=n) * np.where(groups == "a", scale, 1.0)
+    return y, cb.Samples(rng.normal(size=(n, 50))), {"groups": groups}
+
+
+DESIGNS = {
+    "a small group is off": lambda: _of_groups(0.16),
+    "a small group is off by little": lambda: _of_groups(0.06, share=0.3),
+    "groups are right": lambda: _of_groups(0.0),
+    "a class is off": lambda: _of_classes(0.4),
+    "a class is off by little": lambda: _of_classes(0.15),
+    "some intervals are narrow": lambda: _of_intervals(1.2),
+    "intervals of a group are narrow": lambda: _of_intervals(1.3, groups=True),
+    "intervals of a group are wide, which is right": lambda: _of_intervals(2.5, groups=True, alternative="less"),
+    "rare events": _of_rare_events,
+    "draws": lambda: _of_draws(1.8),
+    "calibrated draws": lambda: _of_draws(1.0),
+}
+
+
+@pytest.mark.parametrize(
+    ("design", "asked"), [*((design, None) for design in DESIGNS), ("a small group is off by little", 0.03)]
+)
+def test_what_is_listed_for_a_tolerance_is_what_an_audit_with_it_decides(design, asked):
+    y, prediction, options = DESIGNS[design]()
+    listed = cb.audit(y, prediction, **options, tolerance=asked, resamples=99).verdict.at
+    assert len(listed) == (3 if asked is None else 4)
+    decided = [
+        cb.audit(y, prediction, **options, tolerance=step.tolerance, resamples=99).verdict.status for step in listed
+    ]
+    assert [step.status for step in listed] == decided
+
+
 def values(audit):
     return {m.name: m for m in audit.findings.measurements}
 

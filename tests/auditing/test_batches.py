@@ -90,6 +90,11 @@ def test_classes(exact):
         assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=off), name
 
 
+def test_a_column_of_numbers_is_not_one_of_groups(refusal):
+    numbers = {"age": np.arange(len(P)) / 7}
+    assert "the groups of age are too small" in refusal(audited, AuditJob(resamples=19), Y, P, groups=numbers)
+
+
 def test_groups():
     y = np.where(REGION == "west", RNG.random(N) < 0.7, Y)
     found = audited(AuditJob(resamples=99), y, P, groups={"region": REGION}).findings

@@ -607,3 +607,17 @@ def test_picture_of_rare_events_shows_them(plt):
     assert ax.get_ylim() == ax.get_xlim()
     texts = [mark.text for mark in marks_reliability_curves(curve.columns, curve.details)]
     assert all("predicted 0.00" in text and "predicted 0.000," not in text for text in texts[:3])
+
+
+@pytest.mark.parametrize(
+    ("prediction", "metric"),
+    [
+        (cb.Intervals([0.0, 0.0], [1.0, 1.0], 0.9), "metric='interval_score'"),
+        (cb.Sets([[True, False]] * 2, 0.9), "metric='coverage' or metric='width'"),
+        (cb.Quantiles([[0.0, 1.0]] * 2, [0.1, 0.9]), "metric='weighted_interval_score'"),
+        (cb.Samples([[0.0, 1.0]] * 2), "metric='crps'"),
+        (cb.Normal([0.0, 0.0], [1.0, 1.0]), "metric='crps'"),
+    ],
+)
+def test_predictions_that_are_no_probabilities_are_told_their_metric(refusal, prediction, metric):
+    assert refusal(cb.compare_predictions, [0, 1], [prediction] * 2).endswith(f"Pass {metric}")

@@ -194,7 +194,7 @@ def test_groups_may_be_missing(run, folder, frame):
 
 
 def test_one_column_may_group_and_predict(run, data):
-    done = run("audit", data, *NAMED, "--by", "score", "--by", "left", "--where", "id < 50")
+    done = run("audit", data, *NAMED, "--by", "score", "--by", "left", "--where", "id < 20")
     assert done.code == 0
     assert "left = 1" in done.out
 

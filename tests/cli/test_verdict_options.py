@@ -173,6 +173,7 @@ def test_words_of_other_tools(refused, data, option, meant):
     [
         ("compare", "--alpha", "it is called --confidence, and is 1 - alpha, here"),
         ("compare", "--level", "it is called --confidence here"),
+        ("compare", "--by", "this command has no groups; choose the rows of one group with --where"),
         ("audit", "--n-bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
         ("check", "--bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
     ],

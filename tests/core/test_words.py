@@ -121,7 +121,7 @@ class TestRounding:
     @given(st.floats(-1, 1), st.floats(-1, 1), st.sampled_from([0.01, 0.0123, 0.5]))
     def test_limits_of_any_size(self, a, b, tolerance):
         low, high = sorted((a, b))
-        down, up = (float(text) for text in short_limits(low, high, tolerance).split(" to "))
+        down, up = (float(text) for text in short_limits(low, high, tolerance).replace("−", "-").split(" to "))
         assert down <= low + 1e-6 * abs(low) + 1e-300
         assert up >= high - 1e-6 * abs(high) - 1e-300
         if max(abs(low), abs(high)) <= tolerance * (1 - 1e-6):

@@ -241,6 +241,12 @@ def test_two_columns_of_one_name(tmp_path, refusal):
     assert "two columns named 'y'; rename one" in message or "multiple columns named y" in message
 
 
+def test_percentages_are_not_numbers(tmp_path, refusal):
+    (tmp_path / "a.csv").write_text("y,p\n" + "1,46%\n" * 3)
+    message = refusal(lambda: scan(tmp_path / "a.csv", y="y", prediction="p").measure("brier_score"))
+    assert "is the text '46%'. Write percentages as numbers between 0 and 1, without the percent sign" in message
+
+
 @pytest.mark.parametrize("text", ["nan", "NA", "n/a", "-"])
 def test_a_text_among_numbers_is_named(tmp_path, refusal, text):
     (tmp_path / "a.csv").write_text("y,p\n" + "1,0.25\n" * 30 + f"0,{text}\n1,0.5\n")

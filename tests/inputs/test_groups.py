@@ -159,3 +159,20 @@ def test_shapes(refusal):
 def test_order():
     assert label_order([3, 1, 2]) == [1, 2, 0]
     assert label_order(["b", 2, "a", 1]) == [3, 1, 2, 0]
+
+
+class TestTinyGroups:
+    def test_a_column_of_numbers_is_refused(self, refusal):
+        message = refusal(read_groups, {"{age}": np.linspace(0, 1, 5000)}, 5000, intersections=1, keep=None)
+        assert "the groups of {age} are too small to say anything about any of them" in message
+        assert "there are 5,000, with 1 row(s) each (median). Put numbers into ranges first" in message
+
+    @pytest.mark.parametrize(
+        "labels", [np.arange(20), np.repeat(np.arange(500), 10), np.append(np.arange(500), np.full(10, -1))]
+    )
+    def test_few_groups_and_columns_with_a_larger_group_are_not(self, labels):
+        (found,) = read_groups(labels, labels.size, intersections=1, keep=None)
+        assert len(found.names) == np.unique(labels).size
+
+    def test_nor_is_one_batch_of_many(self):
+        assert read_groups(np.arange(50), 50, intersections=1, keep=None, is_batch=True)

@@ -68,7 +68,7 @@ class TestPositive:
 
 
 class TestLevel:
-    @pytest.mark.parametrize("level", [0.95, np.float32(0.5), 1e-9])
+    @pytest.mark.parametrize("level", [0.95, np.float32(0.5), 1 - 1e-9])
     def test_accepts(self, level):
         assert check_level(level) == float(level)
 
@@ -77,6 +77,10 @@ class TestLevel:
         message = refusal(check_level, level)
         assert "strictly between 0 and 1, such as 0.95" in message
         assert repr(level) in message
+
+    @pytest.mark.parametrize(("alpha", "meant"), [(0.05, "0.95"), (0.1, "0.9"), (1e-300, "0.95")])
+    def test_error_rates_are_refused_with_a_question(self, refusal, alpha, meant):
+        assert refusal(check_level, alpha).endswith(f"never alpha; got {alpha:g}. Did you mean {meant}?")
 
 
 class TestGenerator:

@@ -96,7 +96,7 @@ def test_out_of_range(refusal, name):
 
 
 NO_PROBABILITIES = {
-    "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", "pass its one column"]),
+    "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", "Pass its one column"]),
     "0-d": (np.array(0.5), ["1-D", "got shape ()"]),
     "3-D": (np.full((3, 2, 2), 0.5), ["1-D", "got shape (3, 2, 2)"]),
     "no columns": (np.zeros((3, 0)), ["K >= 2", "got shape (3, 0)"]),
@@ -105,7 +105,7 @@ NO_PROBABILITIES = {
     "one text": ([0.1, "high", 0.3], ["numbers", "row 1 is 'high' (str)"]),
     "objects": ([0.1, object, 0.3], ["numbers", "row 1 is <class 'object'> (type)"]),
     "one boolean among objects": (np.array([0.1, True, 0.3], object), ["numbers", "row 1 is True (bool)"]),
-    "booleans": ([True, False, True], ["probabilities", "type bool, such as True", ".astype(float)"]),
+    "booleans": ([True, False, True], ["probabilities", "type bool, such as True", "predict_proba"]),
     "complex": (np.array([0.1j, 0.2, 0.3]), ["probabilities", "complex128", "0.1j"]),
     "dates": (np.array(["2020-01-01"] * 3, "M8[D]"), ["probabilities", "datetime64[D]"]),
     "durations": (np.array([0, 1, 1], "m8[s]"), ["probabilities", "timedelta64[s]"]),
@@ -260,3 +260,25 @@ class TestOneVsRest:
     def test_refuses_an_unknown_class(self, refusal, k, options, words):
         message = refusal(one_vs_rest, [0, 1, 2], P, k, **options)
         assert all(word in message for word in words), message
+
+
+class TestOtherPredictions:
+    """Arrays that are no probabilities are refused with the class that they belong to."""
+
+    Y = np.array([0.3, -1.2, 0.7])
+
+    @pytest.mark.parametrize(
+        ("prediction", "words"),
+        [
+            (np.zeros((3, 2, 4)), "as Intervals(bounds[:, 0], bounds[:, 1], levels)"),
+            (np.zeros((3, 2, 1)), "as Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
+            ((Y - 1, Y + 1), "Pass bounds as Intervals(lower, upper, level)"),
+            (np.stack([Y - 1, Y, Y + 1], axis=1), "if quantiles Quantiles(values, levels)"),
+            (np.stack([Y + 20, Y + 30, Y + 40], axis=1), "if quantiles Quantiles(values, levels)"),
+            (np.array(["yes", "no", "yes"]), "If these are predicted labels, pass probabilities"),
+            (np.array(["0.4", "0.3", "0.2"]), "convert them with .astype(float)"),
+            (np.array(["46%", "3 %", "2%"]), "Drop the percent signs, convert to numbers and divide by 100"),
+        ],
+    )
+    def test_what_is_meant_is_named(self, refusal, prediction, words):
+        assert words in refusal(read_probabilities, self.Y, prediction)

@@ -144,3 +144,15 @@ class TestLaws:
         assert "resamples" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], resamples=0)
         assert "rng" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], rng="a")
         assert "top_label" in refusal(cb.calibration_test, [0, 1], [[0.5, 0.5], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("impossible", [False, True])
+def test_the_smallest_of_four_pvalues_is_not_larger_than_theirs_together(impossible):
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.8, 2000)
+    y = (rng.random(2000) < p + 0.2).astype(int)
+    if impossible:
+        y[0], p[0] = 1, 0.0
+    found = cb.calibration_test(y, p, resamples=99)
+    assert found.pvalue < 1e-6
+    assert found.statistic <= found.pvalue

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from calibrant.core.claims import Subject
-from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict, with_parts
+from calibrant.core.findings import IF_CALIBRATED, Grouped, Setting, Table, Verdict, with_parts
 from calibrant.probabilities.group_claims import group_claims, group_words, stated_low
 from calibrant.probabilities.group_test import GroupFindings
 
@@ -71,9 +71,15 @@ def test_words():
 CALM = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
 
 
+def parts(claims=(), how=None):
+    return Grouped(Table("groups", "Groups", {}), how or {}, claims)
+
+
 def with_groups(tolerance=None, found=FOUND):
     claims = group_claims(found, setting(tolerance=tolerance))
-    return with_parts(CALM, "groups", 4, claims, group_words(found, claims, setting()), setting(tolerance=tolerance))
+    return with_parts(
+        CALM, "groups", 4, parts(claims, group_words(found, claims, setting())), setting(tolerance=tolerance)
+    )
 
 
 def test_the_verdict_states_the_size_of_the_worst_group_first():
@@ -100,7 +106,7 @@ def test_a_tolerance_asks_for_limits_beyond_it():
     assert (within.status, within.headline) == ("within", CALM.headline)
     assert "2 of 4 groups are off by more than chance (p = 0.004), but within the tolerance: " in within.sentences[-1]
     assert [claim.kind for claim in within.claims] == ["within"] * 2
-    assert with_parts(CALM, "groups", 4, (), {}, setting(tolerance=0.06)).status == "within"
+    assert with_parts(CALM, "groups", 4, parts(), setting(tolerance=0.06)).status == "within"
 
 
 def test_the_headline_is_about_a_group_beyond_the_tolerance():
@@ -146,10 +152,10 @@ def test_a_relative_tolerance_is_a_share_of_the_mean_prediction_of_all_rows():
 def test_rows_that_would_show_calibration_are_not_counted_beside_a_group_that_is_off():
     calm = replace(CALM, status="cannot tell", sentences=("More.", f"{IF_CALIBRATED}about 8,500 rows would show it."))
     claims = group_claims(FOUND, setting())
-    found = with_parts(calm, "groups", 4, claims, group_words(FOUND, claims, setting()), setting())
+    found = with_parts(calm, "groups", 4, parts(claims, group_words(FOUND, claims, setting())), setting())
     assert not any("8,500" in sentence for sentence in found.sentences)
     assert "More." in found.sentences
-    assert calm.sentences[1] in with_parts(calm, "groups", 4, (), {}, setting()).sentences
+    assert calm.sentences[1] in with_parts(calm, "groups", 4, parts(), setting()).sentences
 
 
 def test_a_group_of_a_column_without_a_name_is_named_once():

@@ -126,7 +126,7 @@ class TestSummaries:
         P = np.tile([0.9, 0.1], (400, 1))
         found = cb.interval("ece", np.ones(400, int), P, notion="classwise", average="sum")
         assert found.low <= found.estimate <= found.high <= 2
-        low = cb.interval("cutoff_error", happened(201), HALF, level=0.01, side="upper")
+        low = cb.interval("cutoff_error", happened(201), HALF, level=0.5, side="upper")
         assert low.high >= 0
 
     def test_a_common_factor_of_weights_changes_nothing(self, D1):

@@ -167,7 +167,7 @@ class TestSentences:
 @given(st.floats(-0.5, 0.5), st.floats(1e-4, 0.5), st.sampled_from([0.0, 1.0]))
 def test_rounded_limits_contain_the_limits_and_stay_on_their_side(low, width, expected):
     low, high = expected + low, expected + low + width
-    first, last = limits_words(low, high, expected).split(" to ")
+    first, last = limits_words(low, high, expected).replace("−", "-").split(" to ")
     assert max(len(first), len(last)) <= len("above 1")
     if first == f"above {expected:g}":
         assert expected < low < expected + 0.001
@@ -268,7 +268,7 @@ def several(C):
 def test_print_shows_sentence_effects_and_what_could_be_seen():
     assert str(ONE) == (
         "Too narrow.\n"
-        "Shift +0.00 (-0.10 to 0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
+        "Shift +0.00 (−0.10 to 0.10) predictive sd, spread to be multiplied by 1.43 (1.38 to 1.48); "
         "smallest visible at 2,000 rows: shift 0.07, spread x 1.06."
     )
 

@@ -171,6 +171,37 @@ class TestFoundCases:
         fine = judged(y, cb.Intervals(np.full(500, -0.126), np.full(500, 0.126), 0.1))
         assert not any("error rate" in sentence for sentence in fine.sentences)
 
+    @pytest.mark.parametrize("alternative", [None, "less", "greater", "two-sided"])
+    @pytest.mark.parametrize("kind", ["intervals", "sets"])
+    def test_predictions_whose_level_is_in_doubt_are_not_within(self, kind, alternative):
+        outside = np.arange(1000) < 80
+        if kind == "sets":
+            y, given = outside.astype(int), cb.Sets(np.tile([True, False], (1000, 1)), 0.1)
+        else:
+            y, given = 2.0 * outside, cb.Intervals(np.full(1000, -1.0), np.full(1000, 1.0), 0.1)
+        found = cb.audit(y, given, alternative=alternative, resamples=19)
+        assert found.verdict.sentences[0].startswith("Is 0.1 the error rate?")
+        assert found.verdict.status in ("miscalibrated", "cannot tell")
+        assert all(step.status != "within" for step in found.verdict.at)
+
+    def test_coverage_far_above_the_promise_is_said_to_be_so(self):
+        y = (np.arange(1000) < 50).astype(int)
+        verdict = cb.audit(y, cb.Sets(np.tile([True, False], (1000, 1)), 0.7), resamples=19).verdict
+        assert verdict.status == "within"
+        assert verdict.headline.endswith("above what is promised.")
+        assert "below" not in verdict.headline
+
+    def test_limits_that_count_outcomes_on_bounds_do_not_contradict_the_headline(self):
+        """Of 2,000 outcomes 1,602 are covered and 3 of these lie on a bound: limits 78.01 % and 82.07 %."""
+        y = np.where(np.arange(2000) < 1602, 0.0, 9.0)
+        y[:3] = 1.0
+        verdict = cb.audit(y, cb.Intervals(np.full(2000, -1.0), np.full(2000, 1.0), 0.8), resamples=19).verdict
+        assert (verdict.status, verdict.tolerance) == ("within", 0.02)
+        assert verdict.claims[1].high > 0.82
+        assert "82" not in verdict.headline
+        assert "95\u00a0% limit: 2.0 percentage points" in verdict.headline
+        assert verdict.sentences[0] == "The 80 % intervals cover 80.1 % of the outcomes."
+
     def test_one_sided_intervals(self):
         y = np.random.default_rng(4).normal(size=2000)
         verdict = judged(y, cb.Intervals(np.full(2000, -np.inf), np.full(2000, 1.2816), 0.9))

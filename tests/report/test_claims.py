@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, outcome
-from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
+from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict, at_tolerances
 from calibrant.core.words import points
 from calibrant.report.claims import (
     BEYOND,
@@ -54,7 +54,7 @@ class TestBoxes:
         ("numbers", "value", "limits"),
         [
             ((0.09993, 0.05445, 0.1454), "10.0", "5.4\u00a0% to 14.6"),
-            ((-0.03, -0.0597, -0.0004), "-3.00", "-5.97\u00a0% to -0.04"),
+            ((-0.03, -0.0597, -0.0004), "−3.00", "−5.97\u00a0% to −0.04"),
         ],
     )
     def test_bias_has_the_unit_of_the_other_boxes_and_stays_on_its_side(self, numbers, value, limits):
@@ -63,7 +63,6 @@ class TestBoxes:
         assert box.label == "Observed less predicted frequency, group west"
         assert box.value == f"{value}\u00a0%"
         assert box.lines == (f"95\u00a0% limits: {limits}\u00a0%",)
-        assert tolerances(findings(bias).verdict) == []  # errors can be larger than the bias
 
     def test_coverage(self):
         (box,) = boxes(findings(COVERAGE))
@@ -97,6 +96,10 @@ class TestBoxes:
         section = Section("s", "S", "", (Measurement("ece", "error", 0.1, expected=0.05, pvalue=0.001),))
         assert boxes(findings(sections=(section,))) == []
 
+    def test_the_score_of_a_gain_is_named(self):
+        (box,) = boxes(findings(replace(ERROR, kind="gain", quantity="recalibration_gain")))
+        assert box.label == "Gain of the log score by recalibration"
+
     def test_what_is_no_share(self):
         claim = replace(
             ERROR, quantity="difference of log_score", subject=Subject("models", name="a and b"), tolerance=0.01
@@ -104,7 +107,6 @@ class TestBoxes:
         (box,) = boxes(findings(claim, kind="comparison"))
         assert (box.label, box.value) == ("Difference of log score, a and b", "0.04010")
         assert box.lines == ("95\u00a0% limits: 0.02430 to 0.05490", "tolerance: 0.01")
-        assert tolerances(Verdict("cannot tell", "", (), (claim,), 0.01)) == []
 
     def test_all_pairs_of_models_and_one_group(self):
         pairs = [
@@ -171,6 +173,10 @@ class TestRounding:
         assert float(points(tolerance, up=True).split()[0]) / 100 >= tolerance * (1 - 1e-9)
 
 
+def at(low, high, asked=None):
+    return at_tolerances(asked, lambda tau: outcome(low, high, rejected=True, tolerance=tau).status)
+
+
 class TestTolerances:
     @pytest.mark.parametrize(
         ("low", "high", "expected"),
@@ -182,22 +188,11 @@ class TestTolerances:
         ],
     )
     def test_outcomes(self, low, high, expected):
-        claim = replace(ERROR, low=low, high=high)
-        found = tolerances(Verdict("miscalibrated", "", (), (claim,)))
+        found = tolerances(Verdict("miscalibrated", "", at=at(low, high)))
         assert [line.outcome for line in found] == expected
 
-    def test_distances_from_a_level(self):
-        found = tolerances(Verdict("within", "", (), (COVERAGE,), 0.02))
-        assert [line.outcome for line in found] == [OPEN, WITHIN, WITHIN]
-        below = replace(COVERAGE, kind="miscalibrated", low=0.82, high=0.86)
-        assert [line.outcome for line in tolerances(Verdict("miscalibrated", "", (), (below,)))] == [
-            BEYOND,
-            BEYOND,
-            OPEN,
-        ]
-
     def test_the_one_of_the_verdict_is_among_them(self):
-        found = tolerances(Verdict("cannot tell", "", (), (ERROR,), 0.03))
+        found = tolerances(Verdict("cannot tell", "", tolerance=0.03, at=at(0.01, 0.04, asked=0.03)))
         assert [(line.tolerance, line.chosen) for line in found] == [
             ("1 percentage point", False),
             ("2 percentage points", False),
@@ -205,34 +200,17 @@ class TestTolerances:
             ("5 percentage points", False),
         ]
 
-    def test_none_where_one_direction_counts(self):
-        over = replace(COVERAGE, low=0.94, high=0.96, tolerance=0.01)
-        assert tolerances(Verdict("within", "", (), (over,), 0.01)) == []
-
     def test_none_without_limits(self):
         assert tolerances(Verdict("within", "")) == []
-        assert tolerances(Verdict("within", "", (), (replace(ERROR, high=math.nan),))) == []
-        assert tolerances(Verdict("within", "", (), (replace(ERROR, level=None),))) == []
-
-    @given(shares, shares, st.booleans(), st.sampled_from([None, 0.01, 0.02, 0.03, 0.05, 0.2]))
-    def test_the_table_agrees_with_the_verdict(self, a, b, rejected, tolerance):
-        low, high = sorted((a, b))
-        found = outcome(low, high, rejected=rejected, tolerance=tolerance)
-        claim = replace(ERROR, kind=found.status, low=low, high=high, tolerance=found.tolerance)
-        lines = tolerances(Verdict(found.status, "", (), (claim,), found.tolerance))
-        chosen = [line.outcome for line in lines if line.chosen]
-        if found.status == "within":
-            assert chosen == [WITHIN]
-        if tolerance is not None and found.status == "miscalibrated":
-            assert chosen == [BEYOND]
 
     def test_in_page_and_terminal(self):
-        found = findings(replace(ERROR, low=0.0, high=0.015), tolerance=0.02)
+        verdict = Verdict("within", "A headline.", tolerance=0.02, at=at(0.0, 0.015))
+        found = Findings("binary", 10, 0.95, verdict, ())
         page = render(found)
         assert "Which tolerance do these rows support?" in page
         assert '2 percentage points <span class="tag">this verdict</span></th><td class="good">' in page
         text = " ".join(as_text(found).split())
-        assert "1 percentage point: cannot tell; 2 percentage points: the error is smaller;" in text
+        assert "1 percentage point: cannot tell; 2 percentage points: no error is larger;" in text
 
 
 class TestMarks:

@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cb
 from calibrant.core.results import Pair
+from calibrant.report.claims import boxes
 from calibrant.report.comparison import Comparison
 from calibrant.report.files import read
 
@@ -55,13 +56,18 @@ class TestClaims:
     def test_limits_are_rounded_outwards(self):
         assert "0.0012 to 0.0124" not in str(made((0.00129, 0.01231)))
         assert "(95 % limits: 0.0012 to 0.013)" in str(made((0.00129, 0.01231)))
-        assert "-0.0052 to 0.0052" in " ".join(made((-0.00511, 0.00511)).sentences)
+        assert "−0.0052 to 0.0052" in " ".join(made((-0.00511, 0.00511)).sentences)
 
     @pytest.mark.parametrize(
         ("limits", "status", "words"),
         [
             (((-0.3, -0.1), (-0.3, -0.1), (-0.1, 0.1)), "different", "a has the lowest Brier score of 3 models"),
-            (((-0.1, 0.1), (-0.3, -0.1), (-0.1, 0.1)), "different", "cannot tell which of 3 models"),
+            (
+                ((-0.1, 0.1), (-0.3, -0.1), (-0.1, 0.1)),
+                "different",
+                "c does not have the lowest Brier score of 3 models; 1,000 rows cannot tell which of a and b has it.",
+            ),
+            (((-0.3, -0.1), (-0.1, 0.1), (-0.3, -0.1)), "different", "a has the lowest Brier score of 3 models"),
             (((-0.1, 0.1),) * 3, "cannot tell", "cannot tell which of 3 models"),
         ],
     )
@@ -70,6 +76,17 @@ class TestClaims:
         assert found.verdict.status == status
         assert words in found.verdict.headline
         assert len(found.verdict.sentences) == 3
+
+    def test_of_models_that_are_alike_within_the_tolerance(self):
+        found = made((-0.01, 0.01), (-0.3, -0.1), (-0.3, -0.1), names="abc", tolerance=0.02)
+        assert (found.verdict.status, found.verdict.headline) == (
+            "different",
+            "c does not have the lowest Brier score of 3 models; that of a and b differs by at most 0.02.",
+        )
+
+    def test_boxes_name_what_is_compared(self):
+        found = made((-0.03, -0.01), metric="ece")
+        assert boxes(found.findings)[0].label == "Difference of squared calibration error, a and b"
 
 
 @pytest.fixture(scope="module")

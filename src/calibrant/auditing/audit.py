@@ -94,11 +94,12 @@ def audit(
         distribution.
     groups
         Labels of rows, a mapping from names to labels, or a data frame. Every group is tested, with p-values that are
-        adjusted for all groups together; groups of different columns may overlap.
+        adjusted for all groups together; groups of different columns may overlap. A column of more than 20 groups that
+        all have fewer than 10 rows is refused: put numbers into ranges first.
     intersections
         With 2, the groups of each pair of columns are tested too.
     level
-        Confidence level of tests and bands.
+        Confidence level of tests and bands, at least 0.5.
     tolerance
         The largest error that is acceptable: of probabilities the `cutoff_error`; of intervals, sets, quantiles and
         distributions the distance of the coverage from its level; of draws the error of the coverage of any interval
@@ -146,7 +147,8 @@ def audit(
     Its status is one of three. With a tolerance: "miscalibrated" if calibration is rejected and the lower limit of the
     error exceeds the tolerance, "within" if the upper limit does not, else "cannot tell". Without one: "within" if the
     upper limit is at most 0.05 and calibration is not rejected, or at most 0.01, which is negligible even if it is
-    detectable; `verdict.tolerance` is the smallest of 0.01, 0.02 and 0.05 that the limits support. Where events are
+    detectable; `verdict.tolerance` is the smallest of 0.01, 0.02 and 0.05 that the limits support, and `verdict.at`
+    lists what the status would be with each of them. Where events are
     rarer than 1 in 10 these are shares of the mean prediction, 10, 20 and 50 %.
 
     Probabilities are tested by `calibration_test`, and the size is their `cutoff_error`. Classes and groups are tested
@@ -342,7 +344,7 @@ def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdic
     columns = grouped.table.columns
     lines = zip(columns["group"], columns["pvalue_adjusted"], strict=True)
     tested = {group for group, p in lines if p is not None}
-    return with_parts(verdict, "groups", len(tested), grouped.claims, grouped.how, setting) if tested else verdict
+    return with_parts(verdict, "groups", len(tested), grouped, setting) if tested else verdict
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from calibrant.auditing.audit import (
     AUDITED,
     INSTEAD,
@@ -27,7 +29,7 @@ from calibrant.engines.batches import check_event_seen, with_event_outcomes
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
-from calibrant.inputs.groups import read_groups
+from calibrant.inputs.groups import check_group_sizes, read_groups
 from calibrant.inputs.options import check_choice, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.report.audit import Audit
@@ -78,6 +80,9 @@ class AuditJob:
         parts = cast(Several, total)
         check_event_seen(parts, self._labels)
         facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
+        for name, part in zip(parts.names, parts.parts, strict=True):
+            if isinstance(part, GroupCells):
+                check_group_sizes(name.removeprefix(f"{GROUPS} "), np.bincount(part.group, part.sums[0]))
         of_classes = TOP in facts
         counted = CountedClasses(facts) if of_classes else CountedPairs(facts)
         named = class_names(counted.K, self.classes) if isinstance(counted, CountedClasses) else ()
@@ -114,5 +119,5 @@ def _groups(rows: Binary | Classes, batch: Batch) -> dict[str, GroupCells]:
     keep = None if batch.weights is None else read_weights(batch.weights, n) > 0
     pairs = rows if isinstance(rows, Binary) else rows.top_label()
     names = list(batch.groups or ())
-    found = read_groups(batch.groups, n, intersections=1, keep=keep)
+    found = read_groups(batch.groups, n, intersections=1, keep=keep, is_batch=True)
     return {name: GroupCells.of(pairs, grouping) for name, grouping in zip(names, found, strict=True)}

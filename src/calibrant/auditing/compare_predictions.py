@@ -22,7 +22,7 @@ from calibrant.auditing.paired_differences import (
 )
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import CALLS, Entry, find, public
-from calibrant.core.kinds import part_of
+from calibrant.core.kinds import kind_of, kinds_words, part_of
 from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
@@ -37,6 +37,14 @@ from calibrant.report.names import displayed, report_names
 
 MIN_SERIES_ROWS = 50
 SQUARED = {"norm": "l2-squared", "debias": True, "strategy": "mass"}
+METRIC_OF = {
+    "intervals": "metric='interval_score'",
+    "sets": "metric='coverage' or metric='width'",
+    "quantiles": "metric='weighted_interval_score'",
+    "samples": "metric='crps'",
+    "distributions": "metric='crps'",
+}
+"""What compares predictions that are not probabilities."""
 DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that are drawn
 Metric = Callable[..., Any] | str
 
@@ -245,6 +253,13 @@ def _read(
     entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, dependence: _Dependence, weights: Any
 ) -> _Models:
     """Take all predictions through the boundary and check that they can be compared by this metric."""
+    for prediction in named.values():
+        kind = kind_of(prediction)
+        if kind in METRIC_OF and kind not in (*entry.predictions, *entry.instead):
+            raise InputError(
+                f"{entry.name} judges {kinds_words(entry.predictions)}; got {type(prediction).__name__}. "
+                f"Pass {METRIC_OF[kind]}"
+            )
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
     _check_alike(rows)
     one = next(iter(rows.values()))

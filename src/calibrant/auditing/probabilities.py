@@ -133,7 +133,7 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
         test = smallest_of_four(
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
-        test = replace(test, pvalue=0.0) if has_impossible(summary) else test
+        test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
         rate = 1 - verdicts.region_level(setting)
         ranges = range_claims(pairs.rows, setting.clusters, level=setting.level, rate=rate)
         clustered = verdicts.Clustered(clusters.number, clusters.scale, ranges)
@@ -325,7 +325,7 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindi
         parts.figures,
         (parts.table,),
     )
-    verdict = with_parts(top.verdict, "classes", facts.K, parts.claims, parts.how, setting)
+    verdict = with_parts(top.verdict, "classes", facts.K, parts, setting)
     if isinstance(rows, Classes):
         questions = questions_on_classes(rows, setting.class_names)
         verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
@@ -411,4 +411,10 @@ def _parts(
         f"times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
-    return Grouped(table, group_words(found, claims, setting), claims, (figure,))
+    return Grouped(
+        table,
+        group_words(found, claims, setting),
+        claims,
+        (figure,),
+        lambda tolerance: group_claims(found, replace(setting, tolerance=tolerance), noun),
+    )

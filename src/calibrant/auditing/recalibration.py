@@ -17,7 +17,7 @@ from calibrant.auditing.compare_predictions import reliability_curves
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting
 from calibrant.core.ordered import Ordered
-from calibrant.core.words import confidence_words
+from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.verdict import ADVICE
@@ -153,7 +153,7 @@ def map_words(found: Recalibration) -> str:
     'temperature 1.70'
     """
     values = {name: f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}" for name, value in found.parameters.items()}
-    values = {name: text.replace("-", "−") for name, text in values.items()}
+    values = {name: minus(text) for name, text in values.items()}
     if found.method == "temperature":
         infinite = np.isinf(found.parameters["temperature"])
         return "an infinite temperature" if infinite else f"temperature {values['temperature']}"

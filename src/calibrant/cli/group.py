@@ -46,8 +46,9 @@ OF_PYTHON = {
     "bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
     "n-bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
     "resamples": "in Python audit takes resamples=",
+    "by": "this command has no groups; choose the rows of one group with --where",
 }
-"""What no command has, and where to find it."""
+"""What no command has, or not this one, and what to do instead."""
 
 
 class Option(click.Option):

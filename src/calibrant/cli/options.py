@@ -15,6 +15,8 @@ from calibrant.core.annotations import Alternative
 from calibrant.errors import InputError
 from calibrant.files.csv_file import Dialect, read_delimiter
 from calibrant.files.table_file import FORMATS
+from calibrant.inputs.arrays import is_percentage
+from calibrant.inputs.options import LEAST_CONFIDENCE, error_rate_words
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -160,15 +162,30 @@ class PointRequest(ReadingOptions):
     no_real: bool = False
 
 
+def _number(text: str) -> float:
+    """Return a number; refuse a percentage, whose digits would be read as another number."""
+    if is_percentage(text):
+        raise click.BadParameter(f"{text} is a percentage; write {float(text.strip(' %')) / 100:g}")
+    found: float = click.FLOAT(text)
+    return found
+
+
 def _level(text: str) -> float:
-    level: float = click.FLOAT(text)
+    level = _number(text)
     if not 0 < level < 1:
         raise click.BadParameter(outside(level))
     return level
 
 
+def _confidence(text: str) -> float:
+    level = _level(text)
+    if level < LEAST_CONFIDENCE:
+        raise click.BadParameter(error_rate_words(level))
+    return level
+
+
 def _tolerance(text: str) -> float:
-    tolerance: float = click.FLOAT(text)
+    tolerance = _number(text)
     if not 0 < tolerance < 1:
         hint = f"; for percentage points write {tolerance / 100:g}" if 1 <= tolerance < 100 else ""
         raise click.BadParameter(f"{tolerance:g} does not lie between 0 and 1{hint}")
@@ -216,7 +233,7 @@ JUDGED = (
 
 ROWS = (
     row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option("--confidence", type=_level, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
+    measure_option("--confidence", type=_confidence, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
     measure_option("--seed", type=click.IntRange(min=0), metavar="NUMBER", help="Seed of random numbers (default 0)."),
 )
 

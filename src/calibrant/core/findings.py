@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import Claim, Subject, outcome_with_parts
+from calibrant.core.claims import USUAL_TOLERANCES, Claim, Status, Subject, outcome_with_parts
 from calibrant.core.results import Curve
-from calibrant.core.words import NAMED, SIZE, pvalue_words
+from calibrant.core.words import NAMED, SIZE, pvalue_words, tolerance_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -82,6 +82,30 @@ IF_CALIBRATED = "If the predictions are calibrated, "  # beginning of sentences 
 
 
 @dataclass(frozen=True)
+class AtTolerance:
+    """A tolerance, how it is written, and the status of the verdict if the user asked for this tolerance."""
+
+    tolerance: float
+    words: str
+    status: Status
+
+
+def at_tolerances(
+    asked: float | None,
+    status: Callable[[float], Status],
+    usual: Sequence[float] = USUAL_TOLERANCES,
+    in_words: Callable[[float], str] = tolerance_words,
+) -> tuple[AtTolerance, ...]:
+    """Return what `status` gives for the usual tolerances and the one that was asked for, the smallest first.
+
+    >>> [(step.words, step.status) for step in at_tolerances(0.02, lambda tau: "within", usual=[0.01])]
+    [('1 percentage point', 'within'), ('2 percentage points', 'within')]
+    """
+    steps = sorted({*usual, *(() if asked is None else (asked,))})
+    return tuple(AtTolerance(tau, in_words(tau), status(tau)) for tau in steps)
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The answer: claims, and the words made from them.
 
@@ -96,7 +120,7 @@ class Verdict:
     sentences: tuple[str, ...] = ()  # what it means, which rows it is about, and what to do
     claims: tuple[Claim, ...] = ()  # the headline is made from the first one
     tolerance: float | None = None  # the one given, or the smallest usual one that the limits support
-    usual: Mapping[str, float] = field(default_factory=dict)  # other tolerances that are usual here, by their words
+    at: tuple[AtTolerance, ...] = ()  # what it would be with usual tolerances, and with the one given
 
 
 @dataclass(frozen=True)
@@ -180,19 +204,21 @@ class Setting:
         return adjusted is not None and adjusted < 1 - self.level
 
 
-def with_parts(
-    verdict: Verdict, noun: str, tested: int, off: Sequence[Claim], how: Mapping[Subject, str], setting: Setting
-) -> Verdict:
+def with_parts(verdict: Verdict, noun: str, tested: int, parts: Grouped, setting: Setting) -> Verdict:
     """Return the verdict with what was found about its parts, classes or groups.
 
-    `off` are the claims on parts that are off, worst first, and `how` says in a few words how each subject is off. The
-    headline is about the first part that decides. Claims "within" are on parts that a test finds off, but by so little
-    that it does not matter.
+    The headline is about the first part that decides. Claims "within" are on parts that a test finds off, but by so
+    little that it does not matter.
     """
+    off, how = parts.claims, parts.how
     if not off:
         sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
         return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
-    verdict = replace(verdict, sentences=tuple(s for s in verdict.sentences if not s.startswith(IF_CALIBRATED)))
+    verdict = replace(
+        verdict,
+        sentences=tuple(s for s in verdict.sentences if not s.startswith(IF_CALIBRATED)),
+        at=tuple(_step_with_parts(step, parts) for step in verdict.at),
+    )
     faults = [claim for claim in off if claim.kind != "within"]
     small = [claim for claim in off if claim.kind == "within"]
     bound = "negligible" if setting.tolerance is None else "within the tolerance"
@@ -219,6 +245,12 @@ def with_parts(
         claims=(deciding[0], *(claim for claim in off if claim is not deciding[0]), *verdict.claims),
         tolerance=setting.tolerance,
     )
+
+
+def _step_with_parts(step: AtTolerance, parts: Grouped) -> AtTolerance:
+    off = parts.claims if parts.claims_at is None else parts.claims_at(step.tolerance)
+    faults = [claim for claim in off if claim.kind != "within"]
+    return replace(step, status=outcome_with_parts(step.status, faults, step.tolerance))
 
 
 def _counted(off: Sequence[Claim], noun: str, tested: int, ending: str) -> str:
@@ -267,12 +299,17 @@ class KindFindings:
 
 
 class Grouped(NamedTuple):
-    """The table of groups, how each subject of a claim is off in a few words, claims on groups, and their picture."""
+    """What was found about groups or classes.
+
+    `how` says in a few words how each subject of a claim is off, and `claims` are on parts that are off, worst first.
+    `claims_at` gives the claims for another tolerance, if they depend on it.
+    """
 
     table: Table
     how: Mapping[Subject, str]
     claims: tuple[Claim, ...] = ()
     figures: tuple[Figure, ...] = ()
+    claims_at: Callable[[float], tuple[Claim, ...]] | None = None
 
 
 class Kind(NamedTuple):

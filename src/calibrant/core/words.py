@@ -47,6 +47,15 @@ def number(value: float | None) -> str:
         return "0"
     size = abs(float(f"{value:.4g}"))
     text = f"{value:#.4g}" if size < 1000 else f"{value:,.0f}" if size < 1e15 else f"{value:.3e}"
+    return minus(text)
+
+
+def minus(text: str) -> str:
+    """Write a number with a minus sign, not with a hyphen.
+
+    >>> minus(f"{-0.25:.2f}")
+    '−0.25'
+    """
     return text.replace("-", "−")
 
 
@@ -207,7 +216,7 @@ def outward(
         shown = round_down(exact[0], decimals), round_up(exact[1], decimals), round(exact[2], decimals)
         if all(_same_side(a, b, *of) for a, b in zip(exact, shown, strict=True) for of in accepted):
             break
-    down, up, nearest = (f"{value + 0.0:.{decimals}f}" for value in shown)
+    down, up, nearest = (minus(f"{value + 0.0:.{decimals}f}") for value in shown)
     return down, up, nearest
 
 
@@ -239,7 +248,7 @@ def _limit_words(value: float, rounded: Callable[[float, int], float], side: str
     for decimals in (digits, digits + 1):
         shown = rounded(value, decimals)
         if _same_side(value, shown, expected, expected):
-            return f"{shown + 0.0:.{decimals}f}"
+            return minus(f"{shown + 0.0:.{decimals}f}")
     return f"{side} {expected:g}"
 
 
@@ -249,14 +258,14 @@ def short_limits(low: float, high: float, tolerance: float | None = None) -> str
     Limits that are within the tolerance are written with as many digits as keep them there.
 
     >>> short_limits(0.01234, 0.0456), short_limits(-0.0101, 0.25), short_limits(-0.011, 0.01225, 0.0123)
-    ('0.012 to 0.046', '-0.011 to 0.25', '-0.011 to 0.0123')
+    ('0.012 to 0.046', '−0.011 to 0.25', '−0.011 to 0.0123')
     """
     within = tolerance is not None and max(abs(low), abs(high)) <= tolerance
     for digits in range(2, 2 + MAX_DIGITS):
         shown = significant(low, digits, round_down), significant(high, digits, round_up)
         if not within or max(map(abs, shown)) <= (tolerance or 0.0):
             break
-    return f"{shown[0]:.10g} to {shown[1]:.10g}"
+    return minus(f"{shown[0]:.10g} to {shown[1]:.10g}")
 
 
 def significant(value: float, digits: int, rounded: Callable[[float, int], float]) -> float:
@@ -341,7 +350,7 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, numbers.Integral):
-        return f"{value:,}".replace("-", "−")
+        return minus(f"{value:,}")
     if isinstance(value, numbers.Real):
         return _written(name)(float(value))
     if isinstance(value, (tuple, list)):

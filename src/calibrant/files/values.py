@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.files.where import Where, quoted
+from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
@@ -121,6 +122,8 @@ class Values:
         if strange is not None:
             some = any(text is not None and _is_number(text) for text in texts)
             remedy = "Leave such cells empty" if some else ""
+            if is_percentage(texts[strange] or ""):
+                remedy = "Write percentages as numbers between 0 and 1, without the percent sign"
             if self.is_csv and all(text is None or _is_number(text.replace(",", ".")) for text in texts):
                 remedy = "Add {decimal_comma=yes}"
         row = strange if strange is not None else next(i for i, text in enumerate(texts) if text is not None)

@@ -234,6 +234,20 @@ def kept_mask(weights: Any) -> NDArray[np.bool_] | None:
     return None if kept_rows(w) is None else w > 0
 
 
+def is_percentage(text: str) -> bool:
+    """Tell whether a text is a number with a percent sign.
+
+    >>> is_percentage("46 %"), is_percentage("46"), is_percentage("%")
+    (True, False, False)
+    """
+    number, sign, rest = text.strip().partition("%")
+    try:
+        float(number)
+    except ValueError:
+        return False
+    return bool(sign) and not rest
+
+
 def read_numbers(values: Any, name: str) -> NDArray[Any]:
     """Return `values`, a container or a single number, as an array of real numbers; it may share memory."""
     if isinstance(values, (bool, np.bool_)):

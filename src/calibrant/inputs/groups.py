@@ -26,14 +26,39 @@ class Grouping(NamedTuple):
     names: list[str]
 
 
-def read_groups(groups: Any, n: int, *, intersections: int, keep: NDArray[np.bool_] | None) -> list[Grouping]:
+def read_groups(
+    groups: Any, n: int, *, intersections: int, keep: NDArray[np.bool_] | None, is_batch: bool = False
+) -> list[Grouping]:
     """Return one grouping per column of labels, and one per pair of columns if `intersections` is 2.
 
     `groups` is an array of labels, a mapping from names to such arrays, or a data frame. `keep` is the mask of the rows
-    that are used, those with positive weight.
+    that are used, those with positive weight. Columns with many tiny groups are refused, except in one batch of many.
     """
-    found = [_coded(name, column, n, keep) for name, column in _columns(groups).items()]
+    columns = _columns(groups)
+    found = [_coded(name, column, n, keep) for name, column in columns.items()]
+    if not is_batch:
+        for name, grouping in zip(columns, found, strict=True):
+            check_group_sizes(name, np.bincount(grouping.code, minlength=len(grouping.names)))
     return found + [_crossed(a, b) for a, b in combinations(found, 2) if intersections == 2]
+
+
+MAX_TINY_GROUPS = 20
+TINY_GROUP = 10  # rows
+
+
+def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
+    """Refuse a column with many groups that all have too few rows to say anything about, as a column of numbers has."""
+    if len(sizes) <= MAX_TINY_GROUPS or sizes.max() >= TINY_GROUP:
+        return
+    raise InputError(
+        "the groups of {name} are too small to say anything about any of them: there are {number:,}, with {median:g} "
+        "row(s) each (median). Put numbers into ranges first, for example with pandas.qcut(column, 5); for rows that "
+        "depend on each other, such as those of one customer, use {clusters=}",
+        option="groups",
+        name=name,
+        number=len(sizes),
+        median=float(np.median(sizes)),
+    )
 
 
 def _columns(groups: Any) -> dict[str, Any]:

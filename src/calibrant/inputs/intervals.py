@@ -21,7 +21,7 @@ def read_bounds(values: Any, name: str) -> tuple[FloatArray, bool, float]:
     """Return columns (n, L), each contiguous, whether one column was given as 1-D, and eps of the dtype that came."""
     array = read_numbers(values, name)
     if array.ndim not in (1, 2):
-        call = _call_for_bounds(array) if name in ("lower", "upper") else ""
+        call = call_for_bounds(array) if name in ("lower", "upper") else ""
         advice = f". {call}" if call else ""
         raise InputError(
             f"{name} must have shape (n,), or (n, L) with one column per level; got shape {array.shape}{advice}"
@@ -98,7 +98,7 @@ def level_of_alpha(alpha: Any) -> str:
     return f"Pass nominal coverage instead: {which}"
 
 
-def _call_for_bounds(bounds: Any) -> str:
+def call_for_bounds(bounds: Any) -> str:
     """Return the call for bounds in one array, or nothing."""
     try:
         shape = np.shape(bounds)
@@ -147,7 +147,7 @@ class Intervals(Checked):
 
     @constructor(
         "Call it as Intervals(lower, upper, level), such as Intervals([0.0, 1.0], [2.0, 5.0], 0.9)",
-        {"alpha": level_of_alpha, "lower": _call_for_bounds},
+        {"alpha": level_of_alpha, "lower": call_for_bounds},
     )
     def __init__(
         self,

@@ -18,6 +18,7 @@ MAX_REPEATS = 10**6  # of what is repeated at random
 REPEATS = ("resamples", "directions", "draws", "locations")
 DIGITS = 10  # levels that agree to this many digits are equal: 1 - 0.9 is 0.09999999999999998
 MAX_LEVELS_SHOWN = 12
+LEAST_CONFIDENCE = 0.5
 MEANING = {
     "level": "It is nominal coverage, such as 0.9, never alpha",
     "levels": "It is the probability of staying at or below the quantile",
@@ -64,9 +65,25 @@ def check_positive(name: str, value: Any, such_as: str) -> float:
     return found
 
 
-def check_level(level: Any) -> float:
-    """Return a confidence level in (0, 1)."""
-    return check_share("level", level, "0.95")
+def check_level(level: Any, name: str = "level") -> float:
+    """Return a confidence level from 0.5 to below 1; a smaller one is an error rate by mistake."""
+    found = check_share(name, level, "0.95")
+    if found < LEAST_CONFIDENCE:
+        raise InputError(f"{name} {error_rate_words(found)}")
+    return found
+
+
+def error_rate_words(level: float) -> str:
+    """Say why a number is not a confidence level, and which one may have been meant.
+
+    >>> error_rate_words(0.05)
+    'must be at least 0.5: it is a confidence level, never alpha; got 0.05. Did you mean 0.95?'
+    """
+    meant = 1 - level if level > 10**-DIGITS else 0.95
+    return (
+        f"must be at least {LEAST_CONFIDENCE:g}: it is a confidence level, never alpha; got {level:.10g}. "
+        f"Did you mean {meant:.10g}?"
+    )
 
 
 def check_share(name: str, value: Any, such_as: str = "0.02") -> float:

@@ -14,6 +14,7 @@ from calibrant.inputs.arrays import (
     FloatArray,
     Labels,
     as_array,
+    is_percentage,
     kept_rows,
     read_objects,
     read_weights,
@@ -21,6 +22,7 @@ from calibrant.inputs.arrays import (
     take_weights,
 )
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.intervals import call_for_bounds
 from calibrant.inputs.labels import Rows, read_classes, read_columns, read_events
 from calibrant.inputs.options import check_count
 
@@ -144,11 +146,11 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
-        other = "reshape it; draws are passed as Samples(draws)"
-        remedy = "pass its one column as a 1-D array" if array.ndim == 2 else other
+        other = call_for_bounds(array) or "Reshape it; draws are passed as Samples(draws)"
+        remedy = "Pass its one column as a 1-D array" if array.ndim == 2 else other
         raise InputError(
             "prediction must be 1-D (probability of the event) or (n, K) with K >= 2 columns (class probabilities); "
-            f"got shape {array.shape}; {remedy}"
+            f"got shape {array.shape}. {remedy}"
         )
     if array.shape[0] == 0:
         raise InputError("there are no rows: prediction is empty; at least one row is needed")
@@ -157,13 +159,25 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if array.dtype.kind == "O":
         array = read_objects(array, "prediction", "numbers in [0, 1]", booleans=False)
     if array.dtype.kind != "f":
+        value = array.reshape(-1)[0]
         raise InputError(
             f"prediction must be probabilities (floating point numbers in [0, 1]); got values of type {array.dtype}, "
-            f"such as {shown(array.reshape(-1)[0])}; if they are probabilities, convert them with .astype(float)"
+            f"such as {shown(value)}. {_text_remedy(str(value))}"
         )
     if array.dtype.itemsize > 8 or not array.dtype.isnative:
         return array.astype(np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("="))
     return array
+
+
+def _text_remedy(value: str) -> str:
+    """Say what to do with a text in place of a probability."""
+    if is_percentage(value):
+        return "Drop the percent signs, convert to numbers and divide by 100"
+    try:
+        float(value)
+    except ValueError:
+        return "If these are predicted labels, pass probabilities, such as those of predict_proba"
+    return "If they are probabilities, convert them with .astype(float)"
 
 
 def _read_rows(y: Any, P: NDArray[Any], weights: Any) -> tuple[NDArray[Any], NDArray[Any], FloatArray, Rows | None]:
@@ -173,9 +187,11 @@ def _read_rows(y: Any, P: NDArray[Any], weights: Any) -> tuple[NDArray[Any], NDA
         hint = "pass the column of labels; for one-hot outcomes numpy.argmax(y, axis=1)" if outcomes.ndim == 2 else ""
         raise InputError(f"y must be 1-D, one outcome per row; got shape {outcomes.shape}; {hint}".rstrip("; "))
     if len(outcomes) != len(P):
+        bounds = P.shape == (2, len(outcomes))
+        remedy = "Pass bounds as Intervals(lower, upper, level)" if bounds else "Take both from the same table"
         raise InputError(
             f"y and prediction must have the same number of rows; got {len(outcomes)} outcomes "
-            f"and {len(P)} predictions. Take both from the same table"
+            f"and {len(P)} predictions. {remedy}"
         )
     w = read_weights(weights, len(P))
     rows = kept_rows(w)
@@ -194,15 +210,19 @@ def _check_unit_interval(P: NDArray[Any], rows: Rows | None) -> None:
     refuse_where(bad, P, "prediction must lie in [0, 1]", remedy, rows=rows)
 
 
+OTHER_ARRAYS = (
+    "if they are draws pass Samples(draws), if quantiles Quantiles(values, levels), if bounds "
+    "Intervals(lower, upper, level)"
+)
+
+
 def _unit_remedy(P: NDArray[Any]) -> str:
     low, high = float(np.nanmin(P)), float(np.nanmax(P))
     if 1 < high <= 100 and low >= 0 and high > 1.5:
-        return "If these are percentages divide by 100; if they are logits apply scipy.special.expit or softmax"
+        remedy = "If these are percentages divide by 100; if they are logits apply scipy.special.expit or softmax"
+        return f"{remedy}; {OTHER_ARRAYS}" if P.ndim == 2 else remedy
     if high > 1.001 or low < -0.001:
-        return (
-            "If these are logits apply scipy.special.expit (one column) or softmax (several); "
-            "if they are draws pass Samples(draws)"
-        )
+        return f"If these are logits apply scipy.special.expit (one column) or softmax (several); {OTHER_ARRAYS}"
     return "If this is rounding, clip it yourself with numpy.clip(prediction, 0, 1)"
 
 

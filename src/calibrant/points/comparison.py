@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.findings import Figure, Findings, Section, Table
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
@@ -46,6 +47,7 @@ CAVEATS = (
 )
 
 
+@public
 def compare(
     y: ArrayLike | None,
     points: ArrayLike | Mapping[str, ArrayLike],

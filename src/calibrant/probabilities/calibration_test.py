@@ -113,7 +113,10 @@ def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
         estimate=KUIPER.estimate(summary, options),
         how=f"{B} shared redraws of the outcomes",
     )
-    return replace(found, pvalue=0.0 if has_impossible(summary) else min(float(found.pvalue), tests.tail(rows.events)))
+    tail = 0.0 if has_impossible(summary) else tests.tail(rows.events)
+    if tail >= found.pvalue:
+        return found
+    return replace(found, pvalue=tail, statistic=min(float(found.statistic), tail / len(TESTS)))
 
 
 def has_impossible(rows: Ordered) -> bool:

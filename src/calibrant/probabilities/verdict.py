@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject, outcome
-from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict, at_tolerances
 from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
@@ -91,7 +91,12 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
         tuple(filter(None, sentences)),
         claims,
         main.tolerance,
-        scale.ladder(setting.tolerance),
+        at_tolerances(
+            setting.tolerance,
+            lambda tau: outcome(main.low, main.high, rejected=setting.rejects(main.pvalue), tolerance=tau).status,
+            scale.usual,
+            scale.tolerance,
+        ),
     )
 
 
@@ -209,6 +214,8 @@ class Scale:
 
     def size(self, claim: Claim) -> str:
         """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
+        if claim.low <= 0 and claim.high >= 1:
+            return "an unknown size"
         relative = bool(self.whole) or (bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit)
         unit = self.unit if relative else 1.0
         words = f" % of {self.whole or f'the predicted {self.rare}'}" if relative else " percentage points"
@@ -218,11 +225,6 @@ class Scale:
         if claim.low > 0:
             return f"{estimate}{words} ({level} limits: {low} to {high})"
         return f"at most {high}{words} ({level} confidence)"
-
-    def ladder(self, asked: float | None) -> dict[str, float]:
-        """Return the usual tolerances, and the one that was asked for, by their words; none in percentage points."""
-        steps = (*self.usual, *(() if asked is None else (asked,)))
-        return {self.tolerance(tau): tau for tau in steps} if self.rare else {}
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
@@ -244,8 +246,7 @@ def usual_tolerances(mean: float) -> tuple[float, ...]:
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
     """State the size of the error, then the outcome."""
     verb = "is" if found.named.startswith("The ") else "are"
-    size = f"off by {scale.size(claim)}" if claim.low > 0 or claim.high < 1 else "off by an unknown size"
-    return f"{found.named} {verb} {size}: {_ending(claim, found, scale, setting)}."
+    return f"{found.named} {verb} off by {scale.size(claim)}: {_ending(claim, found, scale, setting)}."
 
 
 def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:

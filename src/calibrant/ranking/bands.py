@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import as_number
+from calibrant.inputs.options import check_level
 from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
@@ -86,18 +86,14 @@ ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
 LARGEST_STEP = 30.0  # factor by which g changes at a time
 OVERSHOOT = 1.1  # factor that lets a step end on the other side
 MAX_TRIES = 1000  # of g; some 20 are usual
-LEVELS = (1e-6, 1 - 1e-12)  # between which bands are found
+LARGEST_LEVEL = 1 - 1e-12  # for which bands are found
 
 
 def check_band_level(name: str, value: object) -> float:
     """Return a confidence level for which there is a band."""
-    level = as_number(value)
-    if not 0 < level < 1:
-        raise InputError(f"{name} must lie strictly between 0 and 1, such as 0.95; got {shown(value)}")
-    if not LEVELS[0] <= level <= LEVELS[1]:
-        raise InputError(
-            f"{name} must lie between 1e-6 and 1 - 1e-12, where limits can be told apart; got {shown(value)}"
-        )
+    level = check_level(value, name)
+    if level > LARGEST_LEVEL:
+        raise InputError(f"{name} must be at most 1 - 1e-12, where limits can be told apart; got {shown(value)}")
     return level
 
 

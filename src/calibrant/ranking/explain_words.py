@@ -17,6 +17,7 @@ from calibrant.core.words import (
     at_most_words,
     confidence_words,
     limits_words,
+    minus,
     pvalue_words,
     round_down,
     round_up,
@@ -399,7 +400,8 @@ class Explanation:
         )
         if not isinstance(self.sentence, str) or not self._has_limits():
             return [f"{seen[0].upper()}{seen[1:]}"]
-        shift = f"{_rounded(self.shift):+.2f} ({limits_words(float(self.shift_low), float(self.shift_high), 0.0)})"
+        limits = limits_words(float(self.shift_low), float(self.shift_high), 0.0)
+        shift = f"{minus(f'{_rounded(self.shift):+.2f}')} ({limits})"
         spread = f"{self.spread:.2f} ({limits_words(float(self.spread_low), float(self.spread_high), 1.0)})"
         needed = f", spread to be multiplied by {spread}" if factor else ""
         return [f"Shift {shift} predictive sd{needed}; {seen}"]

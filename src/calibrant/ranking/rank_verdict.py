@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Outcome, Subject, outcome
-from calibrant.core.findings import Verdict
+from calibrant.core.findings import Verdict, at_tolerances
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.words import NAMED, level_percent, outward, percent, rows_needed, tolerance_words
 from calibrant.ranking.column_claims import RankedColumn, column_claims
@@ -46,7 +46,10 @@ def sample_verdict(columns: list[RankedColumn], checks: Checks, error: DrawError
     of_columns = [column_claims(column, subject_of(checks.ranks, c)) for c, column in enumerate(columns)]
     claims = (main, *coverage, *(claim for found in of_columns for claim in found), *check_claims(checks, wrong))
     words = _Words(error, found, rejected, relation, checks, columns, main, coverage, wrong)
-    return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance)
+    at = at_tolerances(
+        checks.setting.tolerance, lambda tau: outcome(error.low, high, rejected=rejected, tolerance=tau).status
+    )
+    return Verdict(found.status, words.headline(), words.sentences(), claims, found.tolerance, at)
 
 
 class _Words(NamedTuple):

@@ -61,7 +61,7 @@ def gain_sentence(claim: Claim, score: str, cause: str = "this map") -> str:
     """
     words, first = SCORE_WORDS.get(score, f"{score} score"), cause[0].upper() + cause[1:]
     if claim.level is None:
-        estimate = number(claim.estimate).replace("-", "−")
+        estimate = number(claim.estimate)
         return f"Whether {cause} helps cannot be told: its gain in the {words}, {estimate}, has no limits."
     level = confidence_words(claim.level)
     if claim.kind == "harm":
@@ -83,5 +83,4 @@ def error_sentence(claim: Claim, score: str) -> str:
 
 
 def _written(low: float, high: float, estimate: float) -> tuple[str, ...]:
-    texts = outward(low, high, estimate, expected=0.0, scale=1.0)
-    return tuple(text.replace("-", "−") for text in texts)
+    return outward(low, high, estimate, expected=0.0, scale=1.0)

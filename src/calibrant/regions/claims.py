@@ -86,6 +86,7 @@ class CoverageClaims:
     of_parts: tuple[Claim, ...]  # too low a coverage first, then by p-value
     worst_part: Claim | None  # that is off by more than is accepted
     rejected: bool  # whether a test of all rows rejects
+    in_doubt: bool = False  # whether the level may be an error rate, given by mistake
 
     @property
     def by_part(self) -> bool:
@@ -112,13 +113,16 @@ def found_claims(
     """Return the claims on the coverage of all rows and of parts of them.
 
     A part, such as the rows with wide intervals, makes the predictions miscalibrated by the rule for all rows: if a
-    test rejects it, and its error is above the tolerance or, without one, is not negligible.
+    test rejects it, and its error is above the tolerance or, without one, is not negligible. Predictions whose level
+    may be a mistake are not "within" it.
     """
     alone = min(1.0, setting.families * beside.times * beside.pvalue) if beside is not None else 1.0
     smallest = [float(np.nanmin(lines.curve.pvalue_adjusted)) for lines, _ in judged if lines.tested.any()]
     p = min([*smallest, alone])
     rejected = p < 1 - setting.level
-    main = _main_outcome(judged, rejected, beside, alone, setting)
+    main, in_doubt = _main_outcome(judged, rejected, beside, alone, setting), is_near_complement(*judged[0])
+    if in_doubt and main.status == "within":
+        main = replace(main, status="cannot tell")
     of_parts = [claim for pair in parts for claim in line_claims(*pair, setting) if claim.kind in ("below", "above")]
     bad = [claim for claim in (_bad_part(*pair, setting) for pair in parts) if claim is not None]
     return CoverageClaims(
@@ -128,7 +132,19 @@ def found_claims(
         tuple(sorted(of_parts, key=lambda claim: (claim.kind == "above", *_by_pvalue(claim)))),
         min(bad, key=_by_pvalue) if bad else None,
         rejected,
+        in_doubt,
     )
+
+
+NEAR_COMPLEMENT = 0.25  # of the distance from the level
+
+
+def is_near_complement(lines: Lines, phrase: Phrase) -> bool:
+    """Tell whether all levels may be error rates: coverage is far from the level and near 1 - level."""
+    level, coverage = lines.curve.nominal, lines.curve.coverage
+    if phrase.quantity != COVERAGE or not level.size or not (level < 0.5).all():
+        return False
+    return bool((np.abs(coverage - (1 - level)) <= NEAR_COMPLEMENT * np.abs(coverage - level)).all())
 
 
 def _by_pvalue(claim: Claim) -> tuple[float, float]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from calibrant.core.claims import ALL_ROWS, Claim, Subject, level_words, outcome
-from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict
+from calibrant.core.findings import IF_CALIBRATED, Setting, Verdict, at_tolerances
 from calibrant.core.words import level_percent, listed, outward, points, pvalue_words, rows_needed, tolerance_words
 from calibrant.regions.claims import (
-    COVERAGE,
     SHARE_BELOW,
     Beside,
     CoverageClaims,
@@ -20,6 +20,7 @@ from calibrant.regions.claims import (
     PhrasedLines,
     Plan,
     found_claims,
+    is_near_complement,
 )
 from calibrant.regions.lines import Line, lines_of
 
@@ -44,6 +45,7 @@ def coverage_verdict(
     phrases = {phrase.quantity: phrase for _, phrase in judged}
     sentences = [
         *alpha_question(judged[0]),
+        *([f"{_shares(found.of_levels[0])}."] if _hides_coverage(found, plan) else []),
         *_on_all_rows(found, phrases, setting),
         *_on_parts(found, parts, setting),
         *_beyond_promise(found),
@@ -54,7 +56,10 @@ def coverage_verdict(
         ),
     ]
     headline = _headline(found, phrases, plan, setting)
-    return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance)
+    at = at_tolerances(
+        setting.tolerance, lambda tau: found_claims(judged, parts, beside, replace(setting, tolerance=tau)).status
+    )
+    return Verdict(found.status, headline, tuple(sentences), found.claims, found.claims[0].tolerance, at)
 
 
 def _untested(judged: PhrasedLines) -> Verdict:
@@ -105,9 +110,21 @@ def _headline(found: CoverageClaims, phrases: dict[str, Phrase], plan: Plan, set
         return f"{coverage_words(worst, setting)}: {_meaning(worst, phrases)} ({p})."
     number = len(found.of_levels)
     told = found.main.tolerance if found.status == "within" else plan.target
-    size = coverage_words(worst, setting, told) if number == 1 else _largest(found, plan, setting)
+    shows = number == 1 and not _hides_coverage(found, plan)
+    size = coverage_words(worst, setting, told) if shows else _largest(found, plan, setting)
     which = {1: "", 2: "both coverages are "}.get(number, f"all {number:,} coverages{_of_what(found)} are ")
-    return f"{size}: {which + _within(found, plan) if found.status == 'within' else _cannot_tell(first, plan)}."
+    return f"{size}: {which + _within(found, plan) if found.status == 'within' else _cannot_tell(found, plan)}."
+
+
+def _hides_coverage(found: CoverageClaims, plan: Plan) -> bool:
+    """Tell whether the limits of the only coverage would contradict the headline, which states its error instead.
+
+    They count outcomes on bounds as inside and can leave the tolerance although those of the error do not.
+    """
+    claim, reach = found.of_levels[0], found.main.tolerance or 0.0
+    if len(found.of_levels) > 1 or found.status != "within" or plan.rule.alternative != "two-sided":
+        return False
+    return max(claim.expected - claim.low, claim.high - claim.expected) > reach
 
 
 def _of_what(found: CoverageClaims) -> str:
@@ -127,11 +144,14 @@ def _largest(found: CoverageClaims, plan: Plan, setting: Setting) -> str:
     tolerance = found.main.tolerance if found.status == "within" else plan.target
     _, high, estimate = outward(0.0, found.whole.high, found.whole.estimate, tolerance)
     limit = f"{level_percent(setting.level)} limit: {high} percentage points"
-    return f"The largest {gap[plan.rule.alternative]} is {estimate} percentage points ({limit})"
+    which = "" if len(found.of_levels) == 1 else "largest "
+    return f"The {which}{gap[plan.rule.alternative]} is {estimate} percentage points ({limit})"
 
 
 def _within(found: CoverageClaims, plan: Plan) -> str:
     size = tolerance_words(found.main.tolerance or 0.0)
+    if found.whole.high == 0:  # the limits lie on the side of the level that does not count
+        return f"{'above' if plan.rule.counts_low else 'below'} what is promised"
     return {
         "two-sided": f"calibrated within {size}",
         "less": f"at most {size} below what is promised",
@@ -139,7 +159,10 @@ def _within(found: CoverageClaims, plan: Plan) -> str:
     }[plan.rule.alternative]
 
 
-def _cannot_tell(claim: Claim, plan: Plan) -> str:
+def _cannot_tell(found: CoverageClaims, plan: Plan) -> str:
+    claim = found.claims[0]
+    if found.in_doubt:
+        return "the level may be a mistake"
     if plan.calibration_size is not None and claim.low > plan.target:
         return f"a valid method may cover as little after a calibration set of {plan.calibration_size:,} scores"
     rows = "1 row" if claim.rows == 1 else f"{claim.rows:,} rows"
@@ -265,6 +288,8 @@ def _beyond_promise(found: CoverageClaims) -> list[str]:
 def _rows_sentence(found: CoverageClaims, judged: Sequence[PhrasedLines], plan: Plan) -> list[str]:
     """Say how many rows it would take to tell, or that the calibration set is what limits."""
     size, n = tolerance_words(plan.target), judged[0][0].curve.n
+    if found.in_doubt:
+        return []
     if plan.calibration_size is not None and found.whole.low > plan.target:
         return [_calibration_set(n, plan.calibration_size)]
     needed = None if found.rejected else plan.rows()
@@ -295,11 +320,8 @@ def _calibration_set(n: int, m: int) -> str:
     )
 
 
-NEAR_COMPLEMENT = 0.25  # of the distance from the level
-
-
 def alpha_question(judged: PhrasedLines) -> list[str]:
-    """Ask whether an error rate was given as level: coverage is far from the level and near 1 - level.
+    """Ask whether an error rate was given as level.
 
     >>> from types import SimpleNamespace as Curve
     >>> from calibrant.regions.lines import Lines
@@ -309,9 +331,7 @@ def alpha_question(judged: PhrasedLines) -> list[str]:
     """
     lines, phrase = judged
     level, coverage = lines.curve.nominal, lines.curve.coverage
-    if phrase.quantity != COVERAGE or not level.size or not (level < 0.5).all():
-        return []
-    if not (np.abs(coverage - (1 - level)) <= NEAR_COMPLEMENT * np.abs(coverage - level)).all():
+    if not is_near_complement(lines, phrase):
         return []
     given = ", ".join(f"{value:.10g}" for value in level.tolist())
     meant = ", ".join(f"{1 - value:.10g}" for value in level.tolist())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from calibrant.core import words
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Status, outcome
+from calibrant.core.claims import ALL_ROWS, Claim, Status
 from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
@@ -20,14 +20,19 @@ QUANTITIES = {
     "coverage_error": "error of coverage",
     "share_below": "share of outcomes below",
 }
-"""What the quantities of claims are called in a box; others are called by their names."""
+"""What the quantities of claims that are shares are called in a box."""
+SCORES = {"recalibration_gain": "gain of the log score by recalibration"}
+"""What other quantities are called, if not by their names."""
+DIFFERENCE = "difference of "  # before the metric, in claims on two models
+COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
+"""What metrics are called in comparisons of predictions; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
 """The tone of each kind of claim that marks a line of a table."""
 RESTS = "Used for the verdict"
 DESCRIBES = "Description: not part of the verdict"
 WHICH_TOLERANCE = "Which tolerance do these rows support?"
-WITHIN, BEYOND, OPEN = "the error is smaller", "the error is larger", "cannot tell"
-SHOWN: dict[str, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
+WITHIN, BEYOND, OPEN = "no error is larger", "an error is larger", "cannot tell"  # of all rows, groups and classes
+SHOWN: dict[Status, str] = {"within": WITHIN, "miscalibrated": BEYOND, "cannot tell": OPEN}
 TONES: dict[Status, str] = {"within": "good", "miscalibrated": "bad", "cannot tell": "unsure"}
 
 
@@ -51,7 +56,7 @@ def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
 
 
 class Supported(NamedTuple):
-    """A tolerance, what the limits say about it, and whether the verdict is about it."""
+    """A tolerance in words, whether the error is within it, and whether the verdict is about it."""
 
     tolerance: str
     outcome: str
@@ -101,7 +106,7 @@ def _measured_boxes(findings: Findings) -> list[Box]:
 
 
 def _box(claim: Claim) -> Box:
-    name = QUANTITIES.get(claim.quantity, words.heading(claim.quantity))
+    name = _quantity_words(claim.quantity)
     of = "" if claim.subject == ALL_ROWS else f", {words.text(claim.subject)}"
     lines = []
     if math.isnan(claim.low) or math.isnan(claim.high):
@@ -116,6 +121,21 @@ def _box(claim: Claim) -> Box:
         tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
+
+
+def _quantity_words(quantity: str) -> str:
+    if quantity.startswith(DIFFERENCE):
+        return f"{DIFFERENCE}{metric_words(quantity.removeprefix(DIFFERENCE))}"
+    return (QUANTITIES | SCORES).get(quantity, words.heading(quantity))
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric of a comparison in words.
+
+    >>> metric_words("brier_score"), metric_words("interval_score")
+    ('Brier score', 'interval score')
+    """
+    return COMPARED.get(metric, metric.removesuffix("_test").replace("_", " "))
 
 
 def claim_numbers(claim: Claim) -> tuple[str, str, str]:
@@ -159,31 +179,11 @@ def _expected(claim: Claim, beside: str) -> str:
 
 
 def tolerances(verdict: Verdict) -> list[Supported]:
-    """Return which tolerances the limits of the first claim support; none if they do not tell.
-
-    Where only one direction counts as an error, the limits say less than the verdict, and there is no table.
-    """
-    if not verdict.claims or verdict.claims[0].level is None:
-        return []
-    claim = verdict.claims[0]
-    if math.isnan(claim.high) or not _is_share(claim) or claim.quantity == "bias":  # which bounds the error from below
-        return []
-    low = 0.0 if math.isnan(claim.low) else claim.low
-    gaps = low - claim.expected, claim.high - claim.expected
-    least, most = max(0.0, gaps[0], -gaps[1]), max(abs(gap) for gap in gaps)
-    asked = verdict.tolerance
-    ladder = dict(verdict.usual) or {words.tolerance_words(tau): tau for tau in USUAL_TOLERANCES}
-    if asked is not None and asked not in ladder.values():
-        ladder[words.tolerance_words(asked)] = asked
-    ordered = sorted(ladder.items(), key=lambda item: item[1])
-    found = [_supported(name, tau, least, most, chosen=tau == asked) for name, tau in ordered]
-    contradicts = any(line.chosen and line.outcome != SHOWN.get(verdict.status) for line in found)
-    return [] if contradicts and verdict.status != "cannot tell" else found
-
-
-def _supported(name: str, tau: float, least: float, most: float, *, chosen: bool) -> Supported:
-    status = outcome(least, most, rejected=True, tolerance=tau).status
-    return Supported(name, SHOWN[status], TONES[status], chosen)
+    """Return what the verdict would be at each tolerance, the smallest first."""
+    return [
+        Supported(step.words, SHOWN[step.status], TONES[step.status], step.tolerance == verdict.tolerance)
+        for step in verdict.at
+    ]
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:

@@ -15,14 +15,14 @@ from calibrant.core.claims import Claim, Subject, difference_kind, difference_st
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import legend_below
 from calibrant.core.results import Curve, Pair
-from calibrant.core.words import short_limits
+from calibrant.core.words import NAMED, listed, short_limits
 from calibrant.report.audit import Reported
+from calibrant.report.claims import DIFFERENCE, metric_words
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-WORDS = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
 OF_CALIBRATION = ("ece", "cutoff_error", "mce", "mmce", "skce", "kuiper_test", "kolmogorov_smirnov_test")
 SHARPNESS = "A lower score is not better calibration: it also rewards predictions that separate the outcomes better."
 INDEPENDENT = (
@@ -104,20 +104,11 @@ class Comparison(Reported):
         return canvas
 
 
-def metric_words(metric: str) -> str:
-    """Return a metric in words.
-
-    >>> metric_words("brier_score"), metric_words("interval_score")
-    ('Brier score', 'interval score')
-    """
-    return WORDS.get(metric, metric.removesuffix("_test").replace("_", " "))
-
-
 def _claim(found: Comparison, pair: Pair) -> Claim:
     return Claim(
         kind=difference_kind(pair.low, pair.high, found.tolerance),
         subject=Subject("models", name=f"{pair.first} and {pair.second}"),
-        quantity=f"difference of {pair.metric}",
+        quantity=f"{DIFFERENCE}{pair.metric}",
         estimate=pair.difference,
         low=pair.low,
         high=pair.high,
@@ -158,19 +149,27 @@ def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
     status = difference_status({claim.kind for _, claim in claims})
     if models == 2:
         return status, sentences[0]
-    lower = {
-        name: {_higher(pair, claim) for pair, claim in claims if _lower(pair, claim) == name} for name in found.names
-    }
-    best = next((name for name, others in lower.items() if len(others) == models - 1), None)
-    if best is not None:
-        return status, f"{best} has the lowest {words} of {models} models ({100 * found.level:g} % confidence)."
-    if status == "within":
-        return status, f"The {words} of {models} models differs by at most {found.tolerance or 0.0:g}."
-    return status, f"{found.n:,} rows cannot tell which of {models} models has the lowest {words}."
+    higher = {_higher(pair, claim) for pair, claim in claims}
+    left = [name for name in found.names if name not in higher]  # each of the others is above one of these
+    if len(left) == 1:
+        return status, f"{left[0]} has the lowest {words} of {models} models ({100 * found.level:g} % confidence)."
+    between = difference_status({claim.kind for pair, claim in claims if {pair.first, pair.second} <= {*left}})
+    if between == "within":
+        size = f"differs by at most {found.tolerance or 0.0:g}"
+        all_left, some_left = f"The {words} of {models} models {size}.", f"that of {_some(left)} {size}."
+    else:
+        rows = f"{found.n:,} rows cannot tell which of"
+        all_left, some_left = f"{rows} {models} models has the lowest {words}.", f"{rows} {_some(left)} has it."
+    worse = [name for name in found.names if name in higher]
+    if not worse:
+        return status, all_left
+    do = "does" if len(worse) == 1 else "do"
+    return status, f"{_some(worse)} {do} not have the lowest {words} of {models} models; {some_left}"
 
 
-def _lower(pair: Pair, claim: Claim) -> str | None:
-    return {"below": pair.first, "above": pair.second}.get(claim.kind)
+def _some(names: Sequence[str]) -> str:
+    """Name a few models, and count many."""
+    return listed(names) if len(names) <= NAMED else f"{len(names):,} models"
 
 
 def _higher(pair: Pair, claim: Claim) -> str | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.core import pictures as plots
 from calibrant.core import words as wording
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
@@ -212,7 +212,6 @@ def _page(findings: Findings, detail: Detail) -> str:
         tiles=boxes(findings),
         tolerances=tolerances(findings.verdict),
         which_tolerance=WHICH_TOLERANCE,
-        whose=str(claims[0].subject) if claims and claims[0].subject != ALL_ROWS else "",
         marks=MARKS,
         sections=[
             _section(section, f"s{k}", detail, findings, Markup) for k, section in enumerate(findings.sections, start=1)

@@ -6,7 +6,7 @@ import html
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
 from calibrant.core.words import (
     LONGEST_SENTENCE,
@@ -71,13 +71,9 @@ def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
 
 
 def _tolerances(findings: Findings) -> str:
-    """Say which tolerances the rows support, and for what if the verdict is not about all rows."""
+    """Say which tolerances the rows support."""
     found = "; ".join(f"{line.tolerance}: {line.outcome}" for line in tolerances(findings.verdict))
-    if not found:
-        return ""
-    subject = findings.verdict.claims[0].subject
-    whose = "" if subject == ALL_ROWS else f" For {subject}:"
-    return f"{WHICH_TOLERANCE}{whose} {found}."
+    return f"{WHICH_TOLERANCE} {found}." if found else ""
 
 
 def as_html_fragment(findings: Findings) -> str:
