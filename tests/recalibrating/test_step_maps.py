@@ -183,7 +183,7 @@ def test_places_read_from_cells_are_those_that_are_searched(knots):
     edges = np.arange(step_maps.CELLS + 1) / step_maps.CELLS
     anywhere = np.random.default_rng(4).random(50_000)
     scores = np.concatenate([knots, *beside, edges, np.nextafter(edges, 0), anywhere, [0.0, 5e-324, 1.0]])
-    found = step_maps.places(knots, scores)
+    found = step_maps.Places(knots, scores.size).of(scores)
     left, right = np.searchsorted(knots, scores, side="left"), np.searchsorted(knots, scores, side="right")
     np.testing.assert_array_equal(found, left + right)
 

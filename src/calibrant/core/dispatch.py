@@ -23,6 +23,7 @@ _alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 FAST_ROWS = 2_000_000  # with fewer rows NumPy is done before the compiler is
 FAST_LOOP_STEPS = 200_000  # with fewer steps a loop in Python is done before the compiler is
 CHUNK_ROWS = 1 << 17  # the columns of a chunk fit into the cache
+BLOCK_ROWS = 1 << 14  # temporary arrays of so many numbers take memory that is in use already, not new pages
 TRANSFORM_TERMS = 250_000  # products in a convolution from which Fourier transforms are quicker
 FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done before the compiler is
 MAX_TASKS = 512
@@ -97,7 +98,7 @@ def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
 
 
 def map_rows(work: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return work(x) of numbers that are mapped one by one, computed in chunks as by `on_threads`.
+    """Return work(x) of numbers that are mapped one by one, in chunks as by `on_threads`, and in these by blocks.
 
     >>> map_rows(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])
@@ -105,7 +106,9 @@ def map_rows(work: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDAr
     found = np.empty(x.size)
 
     def fill(part: slice) -> None:
-        found[part] = work(x[part])
+        given, filled = x[part], found[part]
+        for rows in chunks(given.size, BLOCK_ROWS):
+            filled[rows] = work(given[rows])
 
     for _ in on_threads(fill, x.size, size=CHUNK_ROWS):
         pass

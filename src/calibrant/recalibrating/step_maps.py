@@ -92,23 +92,31 @@ def _both_ends(low: FloatArray, high: FloatArray, fit: FloatArray) -> dict[str, 
 CELLS = 1 << 14  # of [0, 1], a power of two: multiplying by it does not round
 
 
-def places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
-    """Return for each score in [0, 1] twice the number of knots below it, plus 1 if it is itself a knot.
+class Places:
+    """For each score in [0, 1] twice the number of knots below it, plus 1 if it is itself a knot.
 
-    All scores in a cell of [0, 1] without a knot have the same place, which is read from a table. Only the others are
-    searched for among the knots.
+    All scores in a cell of [0, 1] without a knot have the same place. For many scores it is read from a table, and only
+    scores in the other cells are searched for among the knots.
 
-    >>> places(np.array([0.25, 0.5]), np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
+    >>> Places(np.array([0.25, 0.5]), n=5).of(np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
     array([0, 1, 2, 3, 4])
     """
-    if scores.size < CELLS:
-        return _searched_places(knots, scores)
-    knots_in_cell = np.bincount((knots * CELLS).astype(np.intp), minlength=CELLS + 1)
-    place_of_cell = np.where(knots_in_cell == 0, 2 * np.cumsum(knots_in_cell), -1)
-    found = place_of_cell[(scores * CELLS).astype(np.intp)]
-    searched = np.flatnonzero(found < 0)
-    found[searched] = _searched_places(knots, scores[searched])
-    return found
+
+    def __init__(self, knots: FloatArray, n: int) -> None:
+        self.knots = knots
+        self.of_cell: NDArray[np.intp] | None = None
+        if n >= CELLS:
+            knots_in_cell = np.bincount((knots * CELLS).astype(np.intp), minlength=CELLS + 1)
+            self.of_cell = np.where(knots_in_cell == 0, 2 * np.cumsum(knots_in_cell), -1)
+
+    def of(self, scores: FloatArray) -> NDArray[np.intp]:
+        """Return the place of each score."""
+        if self.of_cell is None:
+            return _searched_places(self.knots, scores)
+        found = self.of_cell[(scores * CELLS).astype(np.intp)]
+        searched = np.flatnonzero(found < 0)
+        found[searched] = _searched_places(self.knots, scores[searched])
+        return found
 
 
 def _searched_places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
@@ -122,17 +130,18 @@ def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> F
 
     Each step of the formula is monotone, and so is the result, also after rounding.
     """
-    knots, values = parameters["knots"], parameters["values"]
+    knots, values, scores = parameters["knots"], parameters["values"], clipped(p, options)
+    places = Places(knots, scores.size)
 
     def work(score: FloatArray) -> FloatArray:
-        right = places(knots, score) // 2  # the first knot at or above the score
+        right = places.of(score) // 2  # the first knot at or above the score
         left, right = np.maximum(right - 1, 0), np.minimum(right, knots.size - 1)
         low, high, gap = values[left], values[right], knots[right] - knots[left]
         share = (score - knots[left]) / np.where(gap > 0, gap, 1.0)  # beyond the knots both ends are the same
         between = np.minimum(low + (high - low) * share, high)
         return np.asarray(np.where((gap > 0) & (score < knots[right]), between, high))
 
-    return map_rows(work, clipped(p, options))
+    return map_rows(work, scores)
 
 
 def fit_venn_abers(rows: Binary, options: FitOptions) -> Fit:
@@ -217,7 +226,8 @@ def _event_edges(x: Any, y: Any, added: float, corners: Any, rise: Any, run: Any
 
 def venn_abers_bounds(parameters: Parameters, p: FloatArray, options: FitOptions) -> tuple[FloatArray, FloatArray]:
     """Return (p₀, p₁): the isotonic fits at each score after the row joined the calibration rows, as 0 and as 1."""
-    place = places(parameters["scores"], clipped(p, options))
+    scores = clipped(p, options)
+    place = Places(parameters["scores"], scores.size).of(scores)
     p0, p1 = _bounds_by_place(parameters)
     return p0[place], p1[place]
 
@@ -232,7 +242,9 @@ def _apply_venn_abers(parameters: Parameters, p: FloatArray, options: FitOptions
     """Return p₁ / (1 - p₀ + p₁), whose log score has the smallest regret whichever of the two is right."""
     p0, p1 = _bounds_by_place(parameters)
     merged = p1 / (1 - p0 + p1)
-    return map_rows(lambda score: np.asarray(merged[places(parameters["scores"], score)]), clipped(p, options))
+    scores = clipped(p, options)
+    places = Places(parameters["scores"], scores.size)
+    return map_rows(lambda score: np.asarray(merged[places.of(score)]), scores)
 
 
 def _check_tables(parameters: Parameters) -> None:
