@@ -76,8 +76,7 @@ def rows_of(summary: Ordered) -> Binary:
 def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tuple[CalibrationRows, Numbers | None]:
     """Return the rows on which a map is measured, and their clusters: all, or a random sample of whole clusters.
 
-    Rows are sorted, so the folds, and the result, do not depend on the order in which all of them came. Which rows are
-    in a sample does depend on it.
+    Rows are sorted, so the folds do not depend on the order in which they came. The choice of a sample does.
     """
     columns = 1 if isinstance(rows, Binary) else rows.K
     most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
@@ -160,8 +159,8 @@ def map_words(found: Recalibration) -> str:
     return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
 
 
-def _limits(claim: Claim) -> list[Measurement]:
-    """Return the limits of the gain as lines of their own: the intervals of a page have another level."""
+def _limit_lines(claim: Claim) -> list[Measurement]:
+    """Return a line for each limit of the gain, because the column of intervals has the level of the page."""
     if claim.level is None:
         return []
     level = confidence_words(claim.level)
@@ -176,7 +175,7 @@ def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting:
     fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"
     lines = [
         Measurement(QUANTITY, "gain of the log score on new rows", gain.estimate, method=_note(fits, gain.note)),
-        *_limits(claim),
+        *_limit_lines(claim),
         Measurement(f"{QUANTITY}.before", "log score as predicted", gain.before),
         Measurement(f"{QUANTITY}.after", "log score after recalibration, cross-fitted", gain.after, method=fits),
     ]

@@ -201,7 +201,9 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
             "ecdf_difference",
             "Ranks against uniform ranks",
             READING + _legend_words(checks.tests),
-            with_pvalues(ecdf_difference(ranks, level=setting.level), checks.tests * np.array(checks.marginal.pvalues)),
+            _with_pvalues(
+                ecdf_difference(ranks, level=setting.level), checks.tests * np.array(checks.marginal.pvalues)
+            ),
         ),
         Figure(
             "rank_histogram",
@@ -228,8 +230,8 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
     )
 
 
-def with_pvalues(curve: Curve, pvalues: FloatArray) -> Curve:
-    """Return a curve of ranks with these p-values of its columns, at most 1: those of the tables."""
+def _with_pvalues(curve: Curve, pvalues: FloatArray) -> Curve:
+    """Return a curve of ranks with these p-values of its columns, limited to 1, in place of those that it has."""
     found = np.minimum(1.0, pvalues)
     single = np.ndim(curve.details["pvalue"]) == 0
     return replace(curve, details={**curve.details, "pvalue": float(found[0]) if single else found})
@@ -350,7 +352,7 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
         title = f"Ranks by {ranks.names[0]}" if ranks.C == 1 else "Ranks of the whole"
         pvalues = np.array([checks.tests * check.pvalue for check in shown if check.ranks is not None])
-        curve = with_pvalues(ecdf_difference(ranks, level=checks.setting.level), pvalues)
+        curve = _with_pvalues(ecdf_difference(ranks, level=checks.setting.level), pvalues)
         figures = (Figure("joint_ranks", title, reading + _legend_words(checks.tests), curve),)
     tables: tuple[Table, ...] = ()
     for check in shown:

@@ -42,13 +42,12 @@ OTHER_WORDS = {
 }
 """What other tools call an option, without the dashes and with dashes for underscores."""
 
-OF_PYTHON = {
-    "bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
-    "n-bins": "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
-    "resamples": "in Python audit takes resamples=",
-    "by": "this command has no groups; choose the rows of one group with --where",
+NO_OPTION = {
+    ("bins", "n-bins"): "bins are chosen by calibrant; in Python ece and reliability_curve take bins=",
+    ("resamples",): "in Python audit takes resamples=",
+    ("by",): "this command has no groups; choose the rows of one group with --where",
 }
-"""What no command has, or not this one, and what to do instead."""
+"""What to do instead of an option that no command has, or not this one."""
 
 
 class Option(click.Option):
@@ -168,7 +167,7 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
 
 def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
     """Return the option of a command that other tools call as it was typed, or an empty text."""
-    typed = _word(problem)
+    typed = _typed_word(problem)
     known = {name for parameter in (asked.params if asked else ()) for name in parameter.opts}
     meant = next((name for name, words in OTHER_WORDS.items() if typed in words and name in known), "")
     if typed == "alpha" and meant:
@@ -177,15 +176,20 @@ def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
     return meant or (spelled if spelled in known else "")
 
 
-def _word(problem: click.NoSuchOption) -> str:
+def _instead(problem: click.NoSuchOption) -> str:
+    """Return what to do instead of an option that the command does not have, or an empty text."""
+    return next((advice for words, advice in NO_OPTION.items() if _typed_word(problem) in words), "")
+
+
+def _typed_word(problem: click.NoSuchOption) -> str:
     return problem.option_name.lstrip("-").replace("_", "-").casefold()
 
 
 def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:
     if isinstance(problem, click.NoSuchOption) and (meant := _meant(problem, asked)):
         return f"there is no option {problem.option_name}; it is called {meant} here. See {command} --help"
-    if isinstance(problem, click.NoSuchOption) and _word(problem) in OF_PYTHON:
-        return f"there is no option {problem.option_name}; {OF_PYTHON[_word(problem)]}. See {command} --help"
+    if isinstance(problem, click.NoSuchOption) and (instead := _instead(problem)):
+        return f"there is no option {problem.option_name}; {instead}. See {command} --help"
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
         return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"

@@ -60,13 +60,14 @@ LOOKALIKES = {
     "cal_size": "calibration_size",
     "cv": "folds",
     "n_splits": "folds",
-}  # of other packages
+}
+"""What other packages call an option, and its name here. Those of the command line are in `cli/group.py`."""
 
 POINTERS: dict[tuple[str, str], str] = {}
-"""Where to find what people expect as an option of a verb, by verb and option: filled beside the verb."""
+"""What to do instead of an option that a verb does not have, by verb and option: filled beside the verb."""
 
 CALLS: dict[str, str] = {}
-"""A call that works, of verbs whose arguments do not say it: filled beside the verb."""
+"""An example call of a verb whose arguments alone do not make one, by verb: filled beside the verb."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,8 @@ def enter(entry: Entry[OptionsT, R]) -> Entry[OptionsT, R]:
 def public(verb: Callable[P, R]) -> Callable[P, R]:
     """Let a verb refuse calls with unknown, missing or too many arguments, with a hint; its signature stays as it is.
 
-    A verb that passes further options on to a metric refuses itself those that other packages have for its own.
+    Of a verb that passes further options on to a metric, only those are refused here that are other packages' names for
+    an option of the verb.
     """
     parameters = inspect.signature(verb).parameters.values()
     passes_on = any(each.kind is each.VAR_KEYWORD for each in parameters)

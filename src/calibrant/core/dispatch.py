@@ -23,7 +23,7 @@ _alone: ContextVar[bool] = ContextVar("on one thread", default=False)
 FAST_ROWS = 2_000_000  # with fewer rows NumPy is done before the compiler is
 FAST_LOOP_STEPS = 200_000  # with fewer steps a loop in Python is done before the compiler is
 CHUNK_ROWS = 1 << 17  # the columns of a chunk fit into the cache
-BLOCK_ROWS = 1 << 14  # temporary arrays of so many numbers take memory that is in use already, not new pages
+BLOCK_ROWS = 1 << 14  # of temporary arrays small enough to reuse freed memory instead of new pages
 TRANSFORM_TERMS = 250_000  # products in a convolution from which Fourier transforms are quicker
 FAST_TERMS = 1_000_000_000  # terms of a double sum below which NumPy is done before the compiler is
 MAX_TASKS = 512
@@ -98,7 +98,7 @@ def on_threads(work: Callable[[slice], T], n: int, *, size: int) -> Iterator[T]:
 
 
 def map_rows(work: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return work(x) of numbers that are mapped one by one, in chunks as by `on_threads`, and in these by blocks.
+    """Return work(x) of numbers that are mapped one by one, in chunks (`on_threads`) that are divided into blocks.
 
     >>> map_rows(np.sqrt, np.array([1.0, 4.0]))
     array([1., 2.])

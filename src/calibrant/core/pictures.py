@@ -166,7 +166,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def new_grid(heights: Sequence[float], per_part: int | None = None) -> tuple[Figure, list[Axes]]:
-    """Return a new figure and axes for pictures of these heights in inches, row by row, each as high as its highest.
+    """Return a new figure and axes for pictures of these heights in inches; each row is as high as its highest.
 
     If they do not fit into one row and each part of them has `per_part` pictures, every part has its own row.
     """

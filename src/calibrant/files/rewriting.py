@@ -154,7 +154,7 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
 
 
 def _as_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return texts as numbers, null where they are none; spaces are looked for only where a text is not a number."""
+    """Return texts as numbers, null where a text is not a number; spaces are stripped only if some cannot be read."""
     found = texts.cast(dtype, strict=False)
     if found.null_count() == texts.null_count():
         return found

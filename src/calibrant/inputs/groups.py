@@ -16,6 +16,8 @@ from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, 
 from calibrant.inputs.labels import moment_texts, plain_label
 
 MISSING = "(missing)"
+MAX_TINY_GROUPS = 20  # of a column that has no larger group
+TINY_GROUP_ROWS = 10  # below which a group is tiny
 Label = str | int | float | bool
 
 
@@ -42,13 +44,9 @@ def read_groups(
     return found + [_crossed(a, b) for a, b in combinations(found, 2) if intersections == 2]
 
 
-MAX_TINY_GROUPS = 20
-TINY_GROUP = 10  # rows
-
-
 def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
-    """Refuse a column with many groups that all have too few rows to say anything about, as a column of numbers has."""
-    if len(sizes) <= MAX_TINY_GROUPS or sizes.max() >= TINY_GROUP:
+    """Refuse a column with many groups that are all tiny: most likely numbers or identifiers that are all different."""
+    if len(sizes) <= MAX_TINY_GROUPS or sizes.max() >= TINY_GROUP_ROWS:
         return
     raise InputError(
         "the groups of {name} are too small to say anything about any of them: there are {number:,}, with {median:g} "

@@ -66,7 +66,7 @@ def check_positive(name: str, value: Any, such_as: str) -> float:
 
 
 def check_level(level: Any, name: str = "level") -> float:
-    """Return a confidence level from 0.5 to below 1; a smaller one is an error rate by mistake."""
+    """Return a confidence level from 0.5 to below 1; a smaller one is most likely an error rate."""
     found = check_share(name, level, "0.95")
     if found < LEAST_CONFIDENCE:
         raise InputError(f"{name} {error_rate_words(found)}")

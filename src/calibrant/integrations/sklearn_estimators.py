@@ -276,10 +276,11 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         """Return training and test rows of each fold; refuse folds that do not test every row once."""
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
         tested = np.bincount(np.concatenate([np.arange(y.size)[test] for _, test in splits]), minlength=y.size)
-        if (tested != 1).any():
+        row = int((tested != 1).argmax())
+        if tested[row] != 1:
             raise InputError(
-                f"cv must test every row once, so that each has one probability; row {int((tested != 1).argmax())} is "
-                f"tested {tested[(tested != 1).argmax()]} times. For rows in time or in repeated splits fit the "
+                f"cv must test every row once, so that each has one probability; row {row} is "
+                f"tested {tested[row]} times. For rows in time or in repeated splits fit the "
                 "classifier on some rows, and recalibrate it on others with cv='prefit'"
             )
         return splits

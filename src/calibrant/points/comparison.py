@@ -93,8 +93,8 @@ def compare(
 
     Notes
     -----
-    The sets are called different if one of the five tests rejects that they have one distribution; where only copies of
-    real points, or near copies, are against them, the verdict is "copies" and counts these. P-values are
+    The sets are called different if one of the five tests rejects that they have one distribution. If copies or near
+    copies of real points are the only finding, the verdict is "copies", and the headline counts them. P-values are
     multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
     floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
     own p-value is significant, allowing for all others; sentences are made from claims (`verdict.claims`). Limits in

@@ -29,8 +29,6 @@ LABELS = {
     "density": "density: real balls around a generated point, divided by k",
     "coverage": "coverage: real points with a generated point in their ball",
 }
-
-
 COPIES = ("copied", "memorised")  # quantities of claims on points that equal real ones, or nearly so
 
 
@@ -57,7 +55,7 @@ class Questions(NamedTuple):
 
     @property
     def of_difference(self) -> float:
-        """The p-value of missing and invented points, which allows for the other questions too."""
+        """The p-value of missing and invented points, adjusted for all questions."""
         return min(1.0, len(self) * min(self.missing, self.invented))
 
     def floor(self, resamples: int) -> float:

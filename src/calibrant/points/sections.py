@@ -118,11 +118,11 @@ class TestedSection(NamedTuple):
     floor: float = 0.0
     """The smallest p-value that random divisions can give; 0 without them."""
     without_copies: TestedSection | None = None
-    """The same without the questions whether points are copies, if it asks some."""
+    """The same section without the questions whether points are copies, if it asks some."""
 
     @property
     def of_difference(self) -> TestedSection:
-        """What tells of a difference between the sets; copies of real points are none."""
+        """What is evidence of a difference between the sets; copies of real points are not."""
         return self if self.without_copies is None else self.without_copies
 
 

@@ -23,7 +23,7 @@ DIVERSE = "Diverse does not mean correct: noise is diverse too."
 def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
     """Return the verdict on one or more generated sets compared with one real set.
 
-    Sets that have only copies of real points against them are not called different.
+    Sets of which only copies or near copies of real points were found are not called different.
     """
     claims: list[PointClaim] = []
     sentences: list[str] = []
@@ -37,17 +37,17 @@ def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Seq
         coordinates, *others = (each.claims if yes else () for each, yes in zip(found, significant, strict=True))
         own = [*coordinates, *(dependence_claims(about) if differs else ()), *chain(*others)]
         claims += own
-        copied += copies_of(own)
+        copied += _on_copies(own)
         different += [name] if differs else []
         words = set_sentences(own) or [_only_whole(about)]
         sentences += [text if about.is_only_set else f"{name}: {text}" for text in words]
     first = next(iter(compared.values()))
     if different:
         whole = headline_claim(compared, tested, is_different=True)
-        headline = "; ".join([_differ(first, different, len(tested), whole), *map(_copies, copied)])
+        headline = "; ".join([_differ(first, different, len(tested), whole), *map(_copy_words, copied)])
         return Verdict("different", f"{headline}.", tuple(sentences), (whole, *claims))
     if copied:
-        headline = "; ".join([*map(_copies, copied), "no other difference was found"])
+        headline = "; ".join([*map(_copy_words, copied), "no other difference was found"])
         rest = (claim for claim in claims if claim not in copied)
         return Verdict("copies", f"{headline[0].upper()}{headline[1:]}.", tuple(sentences), (*copied, *rest))
     whole = headline_claim(compared, tested, is_different=False)
@@ -64,7 +64,7 @@ def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Seq
     return Verdict("no evidence", headline, (missed,), (whole, unseen))
 
 
-def copies_of(claims: Sequence[PointClaim]) -> list[PointClaim]:
+def _on_copies(claims: Sequence[PointClaim]) -> list[PointClaim]:
     """Return the claim on copies of real points among those on one set, or else the one on near copies."""
     return next(([claim] for quantity in COPIES for claim in claims if claim.quantity == quantity), [])
 
@@ -127,15 +127,16 @@ def _differ(first: ComparedSets, different: list[str], many: int, whole: PointCl
     return f"Of {many} generated sets, {listed(different)} {differ} from the real points ({says})"
 
 
-def _copies(claim: PointClaim) -> str:
-    """Put copies of real points into words, for the headline."""
+def _copy_words(claim: PointClaim) -> str:
+    """Put a claim on copies of real points into words, for the headline."""
     where, many = f"in {claim.generated}, " if claim.generated else "", claim.estimate != 1
-    are = "are copies of real points" if many else "is a copy of a real point"
-    if claim.quantity == "memorised":
-        closer = "closer to a real point than any two of these are to each other"
+    near = "near " if claim.quantity == "memorised" else ""
+    are = f"are {near}copies of real points" if many else f"is a {near}copy of a real point"
+    if near:
         number = f"{claim.estimate:,.0f} generated point{'s' * many}"
-        return f"{where}{number} {are.replace('cop', 'near cop')}, {closer} ({adjusted_words(claim)})"
-    number = f"{claim.estimate:,.0f} of {claim.rows:,} generated points ({percent(claim.estimate / claim.rows)})"
+        are += ", closer to a real point than any two of these are to each other"
+    else:
+        number = f"{claim.estimate:,.0f} of {claim.rows:,} generated points ({percent(claim.estimate / claim.rows)})"
     return f"{where}{number} {are} ({adjusted_words(claim)})"
 
 

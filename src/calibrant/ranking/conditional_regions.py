@@ -140,7 +140,7 @@ def found_regions(
     `redrawn` are the largest |Z| over all coordinates in redraws, in ascending order; p-values are multiplied by
     `copies`.
     """
-    each = [_of_coordinate(searched.of_coordinate(c), redrawn, level, copies) for c in coordinates]
+    each = [_coordinate_regions(searched.of_coordinate(c), redrawn, level, copies) for c in coordinates]
     places = [(place, region) for regions in each for place, region in enumerate(regions)]
     return tuple(region for _, region in sorted(places, key=lambda one: (one[0], -abs(one[1].z))))
 
@@ -151,7 +151,7 @@ def clearest_function(searched: Searched | None, c: int) -> str:
     return FUNCTIONS[0] if best is None else FUNCTIONS[best.column]
 
 
-def _of_coordinate(searched: Searched, redrawn: FloatArray, level: float, copies: int) -> list[Region]:
+def _coordinate_regions(searched: Searched, redrawn: FloatArray, level: float, copies: int) -> list[Region]:
     """Return up to three regions that deviate more than chance, each the clearest among the rows of none before.
 
     Rows of a region are set aside before the next is looked for: parts of it, and larger regions around it, deviate

@@ -183,9 +183,7 @@ class Outside(NamedTuple):
     above: int
     distance: float  # median distance beyond the nearest draw, in standard deviations of the draws
     narrower: float  # median standard deviation of these draws over that of the other rows
-    left: (
-        float  # what the distance would be if these draws were as wide as those of the other rows, in their deviations
-    )
+    distance_if_wider: float  # the same in standard deviations of the other rows, if these draws were as wide as theirs
     cause: str  # one of the names below, or empty
 
     @property
@@ -213,7 +211,7 @@ CAUSES = {
     MODE_OR_NARROW: ", as if a mode was missed. But the draws of these rows are {}, so the spread may be wrong instead",
     CUT: ", as if the support was cut off there",
 }
-"""Words for each cause; the place in braces is that of the ratio of standard deviations."""
+"""Words for each cause; the ratio of standard deviations stands where the braces are."""
 
 
 def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Outside:
@@ -227,8 +225,8 @@ def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Ou
         reach = float(np.median(np.where(above, high - centre[chosen], centre[chosen] - low) / sd[chosen]))
         narrower = float(np.median(sd[chosen]) / np.median(sd[~chosen])) if not chosen.all() else 1.0
     sides = int((~above).sum()), int(above.sum())
-    left = narrower * (distance + reach) - reach
-    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, left, "")
+    if_wider = narrower * (distance + reach) - reach
+    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, if_wider, "")
     return found._replace(cause=_cause(found, draws, centre, sd, y, chosen))
 
 
@@ -248,7 +246,7 @@ def _cause(
     if found.narrower < NARROWER:
         if found.distance <= MODE_DISTANCE:
             return NARROW_ROWS
-        return MODE if found.left > MODE_DISTANCE else MODE_OR_NARROW
+        return MODE if found.distance_if_wider > MODE_DISTANCE else MODE_OR_NARROW
     values, times = np.unique(y[chosen], return_counts=True)
     if found.one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
         return CUT

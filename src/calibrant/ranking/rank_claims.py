@@ -122,14 +122,14 @@ class DrawError(NamedTuple):
 
     estimate: float
     low: float
-    high: float  # which the error of no other check exceeds either
+    high: float  # upper limit of this error and of those of the other checks
     name: str  # of its ranks; empty for the only coordinate
     joint: bool  # whether these are ranks of the whole
     check: RankCheck  # that tests these ranks
 
 
 def draw_error(checks: Checks) -> DrawError:
-    """Return the size of the error of these draws: the one that is surely largest, by its lower limit.
+    """Return the size of the error of these draws: that of the ranks with the largest lower limit.
 
     If no ranks are known to be off it is the largest estimate. Of several sets of ranks only that with the largest true
     error matters for the upper limit.

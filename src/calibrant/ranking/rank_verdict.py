@@ -124,7 +124,7 @@ class _Words(NamedTuple):
         return f"Intervals between two quantiles of the draws{where} {contain} {by} they should {limits}"
 
     def _ending(self, said: RankCheck) -> str:
-        """Return the outcome, with the p-value of the check that the words before it are about."""
+        """Return the outcome, with the p-value of the check that the rest of the headline is about."""
         p = self._in_words(said)
         tolerance, given = self.found.tolerance, self.checks.setting.tolerance is not None
         within = "" if tolerance is None else f"{'the tolerance of ' if given else ''}{tolerance_words(tolerance)}"

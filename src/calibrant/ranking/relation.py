@@ -94,7 +94,7 @@ class Relation(NamedTuple):
         firsts = [region for region in self.regions if region is self.regions_of(region.column)[0]]
         if not firsts:
             return f"{_capitalised(RELATION)}{self._without_region(others)} ({p})."
-        parts = few([region.text for region in firsts], "{} more coordinates have regions too")
+        parts = _first_few([region.text for region in firsts], "{} more coordinates have regions too")
         if others:
             parts.append(f"ranks of {_coordinates(others)} change with the covariates too")
         return f"{_capitalised('; '.join(parts))} ({p}): {RELATION}."
@@ -128,10 +128,10 @@ def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relati
     return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None)
 
 
-def few(texts: list[str], more: str) -> list[str]:
-    """Return the first few texts, and how many `more` there are.
+def _first_few(texts: list[str], more: str) -> list[str]:
+    """Return the first few texts and, in the words of `more`, the number of the others.
 
-    >>> few(["a", "b", "c", "d", "e", "f"], "{} more")
+    >>> _first_few(["a", "b", "c", "d", "e", "f"], "{} more")
     ['a', 'b', 'c', 'd', '2 more']
     """
     left = len(texts) - NAMED
@@ -139,7 +139,7 @@ def few(texts: list[str], more: str) -> list[str]:
 
 
 def _coordinates(names: list[str]) -> str:
-    return listed(few([str(Subject("coordinate", name=name)) for name in names], "{} more coordinates"))
+    return listed(_first_few([str(Subject("coordinate", name=name)) for name in names], "{} more coordinates"))
 
 
 def _capitalised(text: str) -> str:

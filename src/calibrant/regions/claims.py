@@ -120,7 +120,8 @@ def found_claims(
     smallest = [float(np.nanmin(lines.curve.pvalue_adjusted)) for lines, _ in judged if lines.tested.any()]
     p = min([*smallest, alone])
     rejected = p < 1 - setting.level
-    main, in_doubt = _main_outcome(judged, rejected, beside, alone, setting), is_near_complement(*judged[0])
+    main = _main_outcome(judged, rejected, beside, alone, setting)
+    in_doubt = may_be_error_rates(*judged[0])
     if in_doubt and main.status == "within":
         main = replace(main, status="cannot tell")
     of_parts = [claim for pair in parts for claim in line_claims(*pair, setting) if claim.kind in ("below", "above")]
@@ -136,10 +137,10 @@ def found_claims(
     )
 
 
-NEAR_COMPLEMENT = 0.25  # of the distance from the level
+NEAR_COMPLEMENT = 0.25  # distance of the coverage from 1 - level, as a share of that from the level
 
 
-def is_near_complement(lines: Lines, phrase: Phrase) -> bool:
+def may_be_error_rates(lines: Lines, phrase: Phrase) -> bool:
     """Tell whether all levels may be error rates: coverage is far from the level and near 1 - level."""
     level, coverage = lines.curve.nominal, lines.curve.coverage
     if phrase.quantity != COVERAGE or not level.size or not (level < 0.5).all():

@@ -20,7 +20,7 @@ from calibrant.regions.claims import (
     PhrasedLines,
     Plan,
     found_claims,
-    is_near_complement,
+    may_be_error_rates,
 )
 from calibrant.regions.lines import Line, lines_of
 
@@ -331,7 +331,7 @@ def alpha_question(judged: PhrasedLines) -> list[str]:
     """
     lines, phrase = judged
     level, coverage = lines.curve.nominal, lines.curve.coverage
-    if not is_near_complement(lines, phrase):
+    if not may_be_error_rates(lines, phrase):
         return []
     given = ", ".join(f"{value:.10g}" for value in level.tolist())
     meant = ", ".join(f"{1 - value:.10g}" for value in level.tolist())

@@ -12,7 +12,7 @@ from calibrant.core.findings import Findings, Measurement, Table, Verdict
 
 MAX_BOXES = 3
 DIGITS = 4  # significant ones, as `words.number` writes them
-QUANTITIES = {
+SHARES = {
     "cutoff_error": "cutoff calibration error",
     "bias": "observed less predicted frequency",
     "frequency": "observed frequency",
@@ -20,9 +20,9 @@ QUANTITIES = {
     "coverage_error": "error of coverage",
     "share_below": "share of outcomes below",
 }
-"""What the quantities of claims that are shares are called in a box."""
-SCORES = {"recalibration_gain": "gain of the log score by recalibration"}
-"""What other quantities are called, if not by their names."""
+"""What quantities that are shares, shown in percent, are called in a box."""
+OTHER_QUANTITIES = {"recalibration_gain": "gain of the log score by recalibration"}
+"""What other quantities are called in a box; those not listed are called by their names."""
 DIFFERENCE = "difference of "  # before the metric, in claims on two models
 COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
 """What metrics are called in comparisons of predictions; others are called by their names."""
@@ -56,7 +56,7 @@ def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
 
 
 class Supported(NamedTuple):
-    """A tolerance in words, whether the error is within it, and whether the verdict is about it."""
+    """A tolerance in words, what the verdict would be at it, its tone, and whether this verdict is about it."""
 
     tolerance: str
     outcome: str
@@ -126,7 +126,7 @@ def _box(claim: Claim) -> Box:
 def _quantity_words(quantity: str) -> str:
     if quantity.startswith(DIFFERENCE):
         return f"{DIFFERENCE}{metric_words(quantity.removeprefix(DIFFERENCE))}"
-    return (QUANTITIES | SCORES).get(quantity, words.heading(quantity))
+    return (SHARES | OTHER_QUANTITIES).get(quantity, words.heading(quantity))
 
 
 def metric_words(metric: str) -> str:
@@ -155,7 +155,7 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
 
 def _is_share(claim: Claim) -> bool:
     """Tell whether a quantity is written as a percentage."""
-    return claim.quantity in QUANTITIES
+    return claim.quantity in SHARES
 
 
 def _expected(claim: Claim, beside: str) -> str:

@@ -19,7 +19,7 @@ from calibrant.inputs.options import as_number, check_level
 from calibrant.scores.skill_rows import Compared, Score, SkillOptions, SkillRows, compared, kept_for_skill
 
 MIN_DECIDING_ROWS = 10.0  # effective rows behind the limits, (Σe²)²/Σe⁴: with fewer, a few rows decide
-HEAVY_ROWS = 0.05  # share of the rows that lose most, whose part is reported, and of those that gain most
+HEAVY_ROWS = 0.05  # share of the rows that lose most, which is reported, or that raise the skill most
 MAX_ROWS_NAMED = 10
 
 
@@ -169,8 +169,8 @@ def skill_test(
           or ``"cannot tell"``; a tuple for several coordinates,
         - `low`, `high`, `standard_error`, `score` and `climatology` (the mean scores),
         - `guard`: the effective number of rows behind the limits, (Σe²)²/Σe⁴. Below 10 a few rows decide: the claim is
-          "cannot tell" and the p-value 1, and `rows` are those that decide most. It is "informative" only if `low`
-          stays above 0 without the 5 % of the rows that raise the skill most,
+          "cannot tell" and the p-value 1, unless `low` stays above 0 without the 5 % of the rows that raise the skill
+          most. `rows` are those that decide most,
         - `heavy`: the share of the loss in the 5 % of the rows that lose most, and the skill of the other rows. It
           describes these rows.
 
@@ -217,7 +217,7 @@ def _tested(summary: SkillRows, options: SkillTestOptions) -> TestResult:
     D = len(found.S)
     low, high = found.limits(options.level, D)
     guard, error = found.guard, found.standard_error
-    few = (guard < MIN_DECIDING_ROWS) & (low <= _raised(found))
+    few = (guard < MIN_DECIDING_ROWS) & (low <= _added_by_heaviest(found))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, (found.S - found.bias) / error, np.where(found.bias < found.S, np.inf, -np.inf))
     p = holm(np.where(few, 1.0, stdtr(summary.n - 1, -t)))
@@ -258,8 +258,8 @@ def _claim(low: float, high: float, few: bool, tolerance: float) -> str:
     return "no better" if high < tolerance else "cannot tell"
 
 
-def _raised(found: Compared) -> FloatArray:
-    """Return by how much the 5 % of the rows that raise the skill of each coordinate most do so."""
+def _added_by_heaviest(found: Compared) -> FloatArray:
+    """Return what the 5 % of the rows with the largest influence add to the skill of each coordinate."""
     share = np.sort(found.w[:, None] * found.influence, axis=0) / found.w.sum()
     return np.asarray(share[-math.ceil(HEAVY_ROWS * len(share)) :].sum(axis=0))
 

@@ -128,8 +128,8 @@ def part_bytes(fits: list[Fit]) -> bytes:
 
 def read_part(path: Path, about: Mapping[str, Any]) -> list[Fit]:
     """Read what `part_bytes` wrote; refuse what does not fit together."""
-    if not zipfile.is_zipfile(path):  # numpy would advise to load it as a pickle
-        raise ValueError("it is not a whole npz file")
+    if not zipfile.is_zipfile(path):  # numpy would take it for a pickle, and advise to load it as one
+        raise ValueError("it is not a complete npz file")
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
         columns = {name: stored[name] for name in stored.files}
     index, ok, counts = columns["index"], columns["ok"], columns["counts"]
