@@ -105,14 +105,14 @@ class TestSimultaneous:
 
 class TestWeighted:
     def test_quantiles_of_the_redrawn_frequency(self):
-        # Weights 3 and 1, both 0.5: the frequency is 0, 1/4, 3/4 or 1, one chance in four each. At level 0.6 the tails
-        # are 0.2, so that the quantiles are 0 and 1; at level 0.4 they are 1/4 and 3/4.
+        # Weights 5, 2 and 1, all 0.5: the frequency is 0, 1/8, 2/8, 3/8, 5/8, 6/8, 7/8 or 1, with equal chances. At
+        # level 0.8 the tails are 0.1 and the quantiles are 0 and 1; at level 0.6 they are 1/8 and 7/8.
         found = {
-            level: reliability_curve([0, 1], [0.5, 0.5], bins=1, weights=[3, 1], level=level, resamples=1999)
-            for level in (0.6, 0.4)
+            level: reliability_curve([0, 1, 1], [0.5] * 3, bins=1, weights=[5, 2, 1], level=level, resamples=1999)
+            for level in (0.8, 0.6)
         }
-        assert (found[0.6].consistency_low[0], found[0.6].consistency_high[0]) == (0.0, 1.0)
-        assert (found[0.4].consistency_low[0], found[0.4].consistency_high[0]) == (0.25, 0.75)
+        assert (found[0.8].consistency_low[0], found[0.8].consistency_high[0]) == (0.0, 1.0)
+        assert (found[0.6].consistency_low[0], found[0.6].consistency_high[0]) == (0.125, 0.875)
         assert "from 1999 redraws" in found[0.6].method
 
     def test_repeats_itself(self, D1):

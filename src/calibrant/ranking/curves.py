@@ -75,7 +75,7 @@ def ecdf_difference(
         `CdfValues`. Predictions without draws are counted in the 1000 cells of F(y).
     level
         Probability with which calibrated curves stay inside the band at all points at once; with several columns, all
-        curves at once. Between 1e-6 and 1 - 1e-12.
+        curves at once. Between 0.5 and 1 - 1e-12.
     points
         Where the curve is evaluated. None: all j up to M = 999, else 999 of them; for F(y) as many as there are rows,
         from 100 to 1000. A whole number: that many, evenly spread. A list: shares t, moved to the nearest j/m.
@@ -217,7 +217,7 @@ def rank_histogram(
         Number of bins, 2 to m. None: at most 20, some 20 rows each, and a divisor of m if one is near.
     level
         Probability with which all bars of calibrated predictions stay inside the band; with several columns, those of
-        all columns. Between 1e-6 and 1 - 1e-12.
+        all columns. Between 0.5 and 1 - 1e-12.
     rng
         Generator or seed that breaks ties between outcome and draws, needed if there are any, and that simulates
         counts, by default from 0.

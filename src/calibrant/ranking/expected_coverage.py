@@ -74,7 +74,7 @@ def expected_coverage(
         Nominal levels in (0, 1). Each is moved to the nearest level that M draws attain, the higher of two, which is
         returned. None: all of them, at most 999.
     confidence
-        Confidence of the interval at each level, and of the band of all levels. Between 1e-6 and 1 - 1e-12.
+        Confidence of the interval at each level, and of the band of all levels. Between 0.5 and 1 - 1e-12.
     multiplicity
         For several columns. ``"bonferroni"``: each band has confidence 1 - (1 - confidence)/C, and p-values are
         adjusted (Holm). ``"none"``: each column is judged by itself.

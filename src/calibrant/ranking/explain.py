@@ -95,7 +95,7 @@ def explain(
         `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), a distribution, `Quantiles` or
         `CdfValues`.
     level
-        Confidence of the statements and limits, of all columns together. Between 1e-6 and 1 - 1e-12.
+        Confidence of the statements and limits, of all columns together. Between 0.5 and 1 - 1e-12.
     outward
         Whether high ranks mean outlying outcomes. None: as recorded in the ranks; those of `energy_ranks` and most
         `joint_ranks` do.
