@@ -140,7 +140,7 @@ class InputError(CalibrantError, ValueError):
 
 
 class CallError(InputError, TypeError):
-    """A call lacks an argument, or has one that does not exist."""
+    """A call lacks an argument or has one too many."""
 
 
 class NotApplicableError(InputError):

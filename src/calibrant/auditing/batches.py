@@ -20,6 +20,7 @@ from calibrant.auditing.audit import (
 from calibrant.auditing.measurements import CountedPairs
 from calibrant.auditing.probabilities import TOP, CountedClasses, cell_groups
 from calibrant.core.annotations import Labels, Rng
+from calibrant.core.bins import COLUMNS
 from calibrant.core.findings import Setting
 from calibrant.core.grid import GroupCells
 from calibrant.core.kinds import KINDS, kind_of, read
@@ -79,10 +80,7 @@ class AuditJob:
         """Return the audit of all rows."""
         parts = cast(Several, total)
         check_event_seen(parts, self._labels)
-        facts, groups = cast(Several, parts[ROWS]), [part for part in parts.parts if isinstance(part, GroupCells)]
-        for name, part in zip(parts.names, parts.parts, strict=True):
-            if isinstance(part, GroupCells):
-                check_group_sizes(name.removeprefix(f"{GROUPS} "), np.bincount(part.group, part.sums[0]))
+        facts, groups = cast(Several, parts[ROWS]), _checked_groups(parts)
         of_classes = TOP in facts
         counted = CountedClasses(facts) if of_classes else CountedPairs(facts)
         named = class_names(counted.K, self.classes) if isinstance(counted, CountedClasses) else ()
@@ -111,6 +109,15 @@ class AuditJob:
             )
         rows = read("audit", KINDS_AUDITED, batch.y, batch.prediction, weights=batch.weights, instead=INSTEAD, **labels)
         return cast(Binary | Classes, rows)
+
+
+def _checked_groups(parts: Several) -> list[GroupCells]:
+    """Return the cells of each column of groups; refuse columns whose groups are tiny in all batches together."""
+    found = {name: part for name, part in zip(parts.names, parts.parts, strict=True) if isinstance(part, GroupCells)}
+    for name, cells in found.items():
+        rows = cells.sums[COLUMNS.index("n")]
+        check_group_sizes(name.removeprefix(f"{GROUPS} "), np.bincount(cells.group, rows))
+    return list(found.values())
 
 
 def _groups(rows: Binary | Classes, batch: Batch) -> dict[str, GroupCells]:

@@ -44,7 +44,7 @@ METRIC_OF = {
     "samples": "metric='crps'",
     "distributions": "metric='crps'",
 }
-"""What compares predictions that are not probabilities."""
+"""Metrics that compare predictions of other kinds than probabilities, as they are passed."""
 DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that are drawn
 Metric = Callable[..., Any] | str
 
@@ -249,10 +249,8 @@ def _parse(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Any:
     return entry.parse({**SQUARED, **options})
 
 
-def _read(
-    entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, dependence: _Dependence, weights: Any
-) -> _Models:
-    """Take all predictions through the boundary and check that they can be compared by this metric."""
+def _check_kinds(entry: Entry[Any, Any], named: Mapping[str, Any]) -> None:
+    """Refuse predictions that this metric does not judge, and name a metric that does."""
     for prediction in named.values():
         kind = kind_of(prediction)
         if kind in METRIC_OF and kind not in (*entry.predictions, *entry.instead):
@@ -260,6 +258,13 @@ def _read(
                 f"{entry.name} judges {kinds_words(entry.predictions)}; got {type(prediction).__name__}. "
                 f"Pass {METRIC_OF[kind]}"
             )
+
+
+def _read(
+    entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, dependence: _Dependence, weights: Any
+) -> _Models:
+    """Take all predictions through the boundary and check that they can be compared by this metric."""
+    _check_kinds(entry, named)
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
     _check_alike(rows)
     one = next(iter(rows.values()))

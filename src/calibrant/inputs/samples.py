@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 AXES = ("row", "draw", "coordinate")
 BLOCK = 1 << 20  # draws among which some are chosen at a time
 
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def points_to_names(make: Callable[P, R]) -> Callable[P, R]:
+def _points_to_names(make: Callable[P, R]) -> Callable[P, R]:
     """Answer `columns=`, as `audit` calls the names of coordinates, by `names=`; the signature stays as it is."""
 
     @wraps(make)
@@ -112,7 +111,7 @@ class Samples(Checked, Distribution):
     names: Names | None  # (D,)
     thinned: str
 
-    @points_to_names
+    @_points_to_names
     def __init__(
         self,
         draws: ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike],
@@ -149,7 +148,7 @@ class Samples(Checked, Distribution):
         )
 
     @classmethod
-    @points_to_names
+    @_points_to_names
     def from_chains(
         cls,
         draws: ArrayLike | Mapping[str, ArrayLike],

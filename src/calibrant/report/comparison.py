@@ -153,18 +153,21 @@ def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
     left = [name for name in found.names if name not in higher]  # each of the others is above one of these
     if len(left) == 1:
         return status, f"{left[0]} has the lowest {words} of {models} models ({100 * found.level:g} % confidence)."
-    between = difference_status({claim.kind for pair, claim in claims if {pair.first, pair.second} <= {*left}})
-    if between == "within":
-        size = f"differs by at most {found.tolerance or 0.0:g}"
-        all_left, some_left = f"The {words} of {models} models {size}.", f"that of {_some(left)} {size}."
-    else:
-        rows = f"{found.n:,} rows cannot tell which of"
-        all_left, some_left = f"{rows} {models} models has the lowest {words}.", f"{rows} {_some(left)} has it."
-    worse = [name for name in found.names if name in higher]
+    between = {claim.kind for pair, claim in claims if {pair.first, pair.second} <= {*left}}
+    return status, _without_best(found, words, left, is_within=difference_status(between) == "within")
+
+
+def _without_best(found: Comparison, words: str, left: Sequence[str], *, is_within: bool) -> str:
+    """Say which models do not have the lowest score, and what is known of those that are left."""
+    models, size = len(found.names), f"differs by at most {found.tolerance or 0.0:g}"
+    cannot_tell = f"{found.n:,} rows cannot tell which of"
+    worse = [name for name in found.names if name not in left]
     if not worse:
-        return status, all_left
+        of_all = f"{models} models"
+        return f"The {words} of {of_all} {size}." if is_within else f"{cannot_tell} {of_all} has the lowest {words}."
     do = "does" if len(worse) == 1 else "do"
-    return status, f"{_some(worse)} {do} not have the lowest {words} of {models} models; {some_left}"
+    of_left = f"that of {_some(left)} {size}" if is_within else f"{cannot_tell} {_some(left)} has it"
+    return f"{_some(worse)} {do} not have the lowest {words} of {models} models; {of_left}."
 
 
 def _some(names: Sequence[str]) -> str:
