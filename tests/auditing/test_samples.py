@@ -130,7 +130,7 @@ class TestNumbers:
         assert claimed(audit, "conditional_test")["covariates"].pvalue == 3 / 400
         (region, *_) = [claim for claim in audit.verdict.claims if claim.quantity.startswith("region_")]
         assert (region.kind, region.quantity, region.level) == ("description", "region_spread", None)
-        (sentence,) = [text for text in audit.verdict.sentences if "what was known of a row predicts" in text]
+        (sentence,) = [text for text in audit.verdict.sentences if "was known of a row predicts" in text]
         assert sentence.startswith("For x0 ")
         assert "adjusted p at most 0.008" in sentence
 
@@ -160,7 +160,7 @@ class TestNumbers:
         x, y = rng.normal(size=(600, 2)), rng.normal(size=(600, 3))
         draws = rng.normal(size=(600, 49, 3)) + 0.8 * (x[:, 0] > 0)[:, None, None] * [1, 1, 0]
         audit = cb.audit(y, cb.Samples(draws), covariates=x, columns=["a", "b", "c"])
-        (sentence,) = [text for text in audit.verdict.sentences if "what was known of a row predicts" in text]
+        (sentence,) = [text for text in audit.verdict.sentences if "was known of a row predicts" in text]
         assert "predictions of a are too high" in sentence
         assert "predictions of b are too high" in sentence
         assert "predictions of c" not in sentence

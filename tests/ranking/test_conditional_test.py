@@ -170,6 +170,9 @@ class TestFound:
         region = conditional_test(y, draws, covariates=both, resamples=99).details["regions"][0]
         assert "which goes with" in region.text
         assert "correlation 0.99" in region.text
+        many = np.column_stack([x] + [x * sign for sign in (1, -1, 1, -1, 1)])
+        region = conditional_test(y, draws, covariates=many, resamples=99).details["regions"][0]
+        assert region.text.endswith("and 2 more, which go with x0 (correlations of 1.00 and more in size)")
 
     @pytest.mark.parametrize("method", ["score", "intervals", "boxes", "kernel"])
     def test_one_statistic(self, method):

@@ -22,6 +22,7 @@ MAX_REGIONS = 3
 BOX_LEAD = 6.0  # by which Z² of a box must exceed that of the best interval to be named
 MIN_ROWS_LEFT = 60  # that no region has, to look for another one
 CORRELATED = 0.8  # beyond which another covariate may be meant as well
+MAX_ALTERNATIVES = 3  # covariates that are named beside one that they go with
 MAX_DIGITS = 15
 
 Bound = tuple[float, float] | str
@@ -300,13 +301,21 @@ def _going_along(covariates: Covariates, named: tuple[int, ...]) -> str:
     """Say which other covariates could be meant as well, because they go together with a named one."""
     found = []
     for j in named:
-        if covariates.labels[j]:
+        others = [k for k in range(covariates.q) if k not in named and not covariates.labels[k]]
+        if covariates.labels[j] or not others:
             continue
-        for other in range(covariates.q):
-            if other in named or covariates.labels[other]:
-                continue
-            r = float(np.prod(covariates.columns([j, other]).standardised, axis=1).mean())
-            if abs(r) > CORRELATED:
-                size = f"correlation {math.trunc(100 * r) / 100:.2f}"  # 0.998 is not 1
-                found.append(f"{covariates.names[other]}, which goes with {covariates.names[j]} ({size})")
-    return f"or {listed(found)}" if found else ""
+        r = {k: float(np.prod(covariates.columns([j, k]).standardised, axis=1).mean()) for k in others}
+        closest = sorted((k for k in others if abs(r[k]) > CORRELATED), key=lambda k: -abs(r[k]))
+        if closest:
+            found.append(_alternatives(covariates.names[j], {covariates.names[k]: r[k] for k in closest}))
+    return f"or {'; or '.join(found)}" if found else ""
+
+
+def _alternatives(name: str, r: dict[str, float]) -> str:
+    """Name covariates with their correlations r with a named one, the closest first."""
+    sizes = [math.trunc(100 * each) / 100 for each in r.values()]  # 0.998 is not 1
+    if len(r) == 1:
+        return f"{next(iter(r))}, which goes with {name} (correlation {sizes[0]:.2f})"
+    left = len(r) - MAX_ALTERNATIVES
+    names = [*list(r)[:MAX_ALTERNATIVES], *([f"{left} more"] if left > 0 else [])]
+    return f"{listed(names)}, which go with {name} (correlations of {abs(sizes[-1]):.2f} and more in size)"

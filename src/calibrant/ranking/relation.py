@@ -97,7 +97,10 @@ class Relation(NamedTuple):
         parts = _first_few([region.text for region in firsts], "{} more coordinates have regions too")
         if others:
             parts.append(f"ranks of {_coordinates(others)} change with the covariates too")
-        return f"{_capitalised('; '.join(parts))} ({p}): {RELATION}."
+        if len(parts) == 1:
+            return f"{_capitalised(parts[0])} ({p}): {RELATION}."
+        said = [*(f"{_capitalised(part)}." for part in parts), f"{_capitalised(RELATION)} ({p})."]
+        return " ".join(said)
 
     def _without_region(self, names: list[str]) -> str:
         """Say which coordinates are related to covariates, and along which direction if it is one."""
