@@ -89,14 +89,14 @@ def _both_ends(low: FloatArray, high: FloatArray, fit: FloatArray) -> dict[str, 
     return {"knots": knots[kept], "values": np.repeat(fit, 2)[kept]}
 
 
-CELLS = 1 << 14  # of [0, 1], a power of two: multiplying by it does not round
+CELLS = 1 << 14  # of [0, 1]; multiplying by a power of two does not round
 
 
 class Places:
-    """For each score in [0, 1] twice the number of knots below it, plus 1 if it is itself a knot.
+    """The place of scores in [0, 1] among knots: twice the number of knots below a score, plus 1 if it is a knot.
 
-    All scores in a cell of [0, 1] without a knot have the same place. For many scores it is read from a table, and only
-    scores in the other cells are searched for among the knots.
+    All scores in a cell of [0, 1] without a knot have the same place. If `n`, the number of scores to come, is large,
+    it is read from a table of cells, and only scores in the other cells are searched for among the knots.
 
     >>> Places(np.array([0.25, 0.5]), n=5).of(np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
     array([0, 1, 2, 3, 4])
