@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.mean_log_score import check_both_classes, clipped
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 
 
 class PooledScores(NamedTuple):
@@ -258,8 +259,8 @@ def _check_tables(parameters: Parameters) -> None:
 KNOTS = Parameter("m", 0.0, 1.0, order="rising")
 VALUES = Parameter("m", 0.0, 1.0, order="not falling")
 
-ISOTONIC = Method(fit_isotonic, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",))
-CENTRED_ISOTONIC = Method(fit_centred, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",))
+ISOTONIC = Method(fit_isotonic, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",), reaches_ends=True)
+CENTRED_ISOTONIC = replace(ISOTONIC, fit=fit_centred)
 VENN_ABERS = Method(
     fit_venn_abers,
     _apply_venn_abers,
@@ -267,4 +268,6 @@ VENN_ABERS = Method(
     ("clip",),
     check=_check_tables,
     bounds=venn_abers_bounds,
+    compared=RowsCompared(rarer_outcome=100),
+    counts_rows=True,
 )
