@@ -105,15 +105,12 @@ class TestSimultaneous:
 
 class TestWeighted:
     def test_quantiles_of_the_redrawn_frequency(self):
-        # Weights 3 and 1, both 0.5: the frequency is 0, 1/4, 3/4 or 1, one chance in four each. At level 0.6 the tails
-        # are 0.2, so that the quantiles are 0 and 1; at level 0.4 they are 1/4 and 3/4.
-        found = {
-            level: reliability_curve([0, 1], [0.5, 0.5], bins=1, weights=[3, 1], level=level, resamples=1999)
-            for level in (0.6, 0.4)
-        }
-        assert (found[0.6].consistency_low[0], found[0.6].consistency_high[0]) == (0.0, 1.0)
-        assert (found[0.4].consistency_low[0], found[0.4].consistency_high[0]) == (0.25, 0.75)
-        assert "from 1999 redraws" in found[0.6].method
+        # Weights 3 and 1, both 0.8: the frequency is 0, 1/4, 3/4 or 1 with probability 0.04, 0.16, 0.16 or 0.64. The
+        # tails are 0.015, 0.15 and 0.25, of which each lies between two sums of these.
+        for level, low in ((0.97, 0.0), (0.7, 0.25), (0.5, 0.75)):
+            found = reliability_curve([0, 1], [0.8, 0.8], bins=1, weights=[3, 1], level=level, resamples=1999)
+            assert (found.consistency_low[0], found.consistency_high[0]) == (low, 1.0)
+            assert "from 1999 redraws" in found.method
 
     def test_repeats_itself(self, D1):
         w = np.linspace(1, 2, 500)
