@@ -163,7 +163,7 @@ class PointRequest(ReadingOptions):
 
 
 def _number(text: str) -> float:
-    """Return a number; refuse a percentage, whose digits would be read as another number."""
+    """Return a number; refuse a percentage, and show the number that it stands for."""
     if is_percentage(text):
         raise click.BadParameter(f"{text} is a percentage; write {float(text.strip(' %')) / 100:g}")
     found: float = click.FLOAT(text)
@@ -333,7 +333,7 @@ COMPARED = (
         "--metric", metavar="NAME", multiple=True, help="ece, cutoff_error, log_score ... (default: ece, brier_score)."
     ),
     measure_option(
-        "--tolerance", type=float, metavar="NUMBER", help="Largest difference that does not matter, of one --metric."
+        "--tolerance", type=_number, metavar="NUMBER", help="Largest difference that does not matter, of one --metric."
     ),
     ROWS[0],
     ROWS[1],

@@ -210,7 +210,7 @@ def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     from calibrant.recalibrating.gain_claims import gain_claim, gain_sentence
 
     notes = [gain.note] if gain.note else []
-    if found.method == "identity":  # a gain, and notes on its limits, would be those of maps that folds chose
+    if found.method == "identity":  # the gain and its notes are about maps that some folds chose
         why = "No map was chosen: none lowers the score by more than its standard error."
         return [why if found.compared else "Predictions stay as they are, so nothing is gained."]
     said = gain_sentence(gain_claim(gain), gain.score)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -287,17 +287,24 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
         for name in given:
             if name not in known and (not passes_on or LOOKALIKES.get(name) in known or _pointer(verb, name)):
                 raise unknown_option(verb, name)
-        if len(args) > len(positional):
-            raise CallError(
-                f"{verb.__name__} has no positional arguments beyond {', '.join(positional)}; got {len(args)}. Call "
-                f"it as {_example_call(verb, positional, needed)}; options are given by name"
-            )
-        lacking = [name for name in needed if name not in given and name not in positional[: len(args)]]
-        if lacking:
-            raise CallError(f"{verb.__name__} needs {lacking[0]}. Call it as {_example_call(verb, positional, needed)}")
+        _check_arguments(verb, len(args), given, positional, needed)
         return verb(*args, **given)
 
     return checked
+
+
+def _check_arguments(
+    verb: Callable[..., Any], count: int, given: Collection[str], positional: Sequence[str], needed: Sequence[str]
+) -> None:
+    """Refuse more positional arguments than a verb has, and a call without one that it needs."""
+    if count > len(positional):
+        raise CallError(
+            f"{verb.__name__} has no positional arguments beyond {', '.join(positional)}; got {count}. Call "
+            f"it as {_example_call(verb, positional, needed)}; options are given by name"
+        )
+    lacking = [name for name in needed if name not in given and name not in positional[:count]]
+    if lacking:
+        raise CallError(f"{verb.__name__} needs {lacking[0]}. Call it as {_example_call(verb, positional, needed)}")
 
 
 def _example_call(verb: Callable[..., Any], positional: Sequence[str], needed: Sequence[str]) -> str:

@@ -136,7 +136,11 @@ def drawn_name(details: Mapping[str, Any], c: int, most: int | None = None) -> s
     >>> drawn_name({"names": ("$0-$100",)}, 0), drawn_name({"names": (r"$\theta_1$",), "mathtext": True}, 0)
     ('\\$0-\\$100', '$\\theta_1$')
     """
-    name = name_of(details, c)
+    return drawn_text(name_of(details, c), details, most)
+
+
+def drawn_text(name: str, details: Mapping[str, Any], most: int | None = None) -> str:
+    """Return a name as Matplotlib draws it; one that is not a formula has at most so many characters."""
     if details.get("mathtext") and is_formula(name):
         return name
     return plain(name if most is None else shortened(name, most))

@@ -50,7 +50,12 @@ def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Seq
         headline = "; ".join([*map(_copy_words, copied), "no other difference was found"])
         rest = (claim for claim in claims if claim not in copied)
         return Verdict("copies", f"{headline[0].upper()}{headline[1:]}.", tuple(sentences), (*copied, *rest))
-    whole = headline_claim(compared, tested, is_different=False)
+    return _nothing_found(compared, tested)
+
+
+def _nothing_found(compared: Mapping[str, ComparedSets], tested: Mapping[str, Sequence[TestedSection]]) -> Verdict:
+    """Return the verdict on sets that no test tells apart: it depends on the shift that would have been found."""
+    first, whole = next(iter(compared.values())), headline_claim(compared, tested, is_different=False)
     shift = max(unseen_shift(about) for about in compared.values())
     unseen = PointClaim("description", ALL_ROWS, "unseen_shift", shift, rows=whole.rows)
     missed = (

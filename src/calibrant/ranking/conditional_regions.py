@@ -147,7 +147,7 @@ def found_regions(
 
 
 def clearest_function(searched: Searched | None, c: int) -> str:
-    """Return in what the clearest region of a coordinate was found, stated or not; "shift" if there is none."""
+    """Return what deviates in the clearest region of a coordinate, stated or not: "spread", or else "shift"."""
     best = None if searched is None else _clearest(searched.of_coordinate(c))
     return FUNCTIONS[0] if best is None else FUNCTIONS[best.column]
 

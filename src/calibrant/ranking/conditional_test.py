@@ -204,7 +204,7 @@ def _finish(kept: KeptRanks, options: ConditionalOptions) -> TestResult:
     p = joint_pvalues(T)
     searched = _searched(tests)
     regions, direction = _where(tests, T, p, options, searched)
-    first = {region.column: region.function for region in reversed(regions)}
+    first = {region.column: region.function for region in reversed(regions)}  # the clearest of each coordinate
     functions = [
         "" if p[c] > 1 - options.level else first.get(name) or clearest_function(searched, c)
         for c, name in enumerate(tests.columns or [""])

@@ -30,7 +30,7 @@ MODES, OUTSIDE, DRAWS = "two modes", "outside", "dependent draws"
 RELATED = "related to covariates"
 OUTWARD_HIGH, OUTWARD_SHAPE = "too narrow or biased", "wrong shape"
 
-MAX_SHAPE_RATE = 0.01  # error rate of what else is asked of ranks that are not uniform; less if that of their test is
+MAX_SHAPE_RATE = 0.01  # of the tests of shapes and of outcomes outside; that of the test of the ranks if it is smaller
 LEAST_OUTSIDE = 0.01  # share of outcomes in atoms
 SHAPE_BINS = 10
 CENTRE_AVOIDED = -5.0  # fourth component, in standard errors

@@ -10,11 +10,11 @@ import numpy as np
 from calibrant.core import palette
 from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import drawn_name, dress, is_formula, plain, table, worst_first
+from calibrant.core.plot_style import drawn_name, drawn_text, dress, plain, shortened, table, worst_first
 from calibrant.core.words import at_most_words, pvalue_words
 
 MAX_MULTIPLES = 9
-MAX_NAME = 22
+MAX_NAME_CHARACTERS = 22
 MAP_ROOM = (3.2, 3.0, 0.6, 3.4)  # left, above, right and below a panel, in sizes of its text
 REFERENCES = {"shift": 0.0, "spread": 1.0}
 
@@ -37,7 +37,7 @@ def _is_off(columns: Mapping[str, Any], name: str, quantity: str, c: int) -> boo
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw shift and spread along each covariate, clearest first, with limits and one scale; regions are shaded."""
-    c = _drawn(details)
+    c = _drawn_coordinate(details)
     panels = panels_of(columns, details, c)
     pair = details.get("pair_shift")
     count = len(panels) + (pair is not None)
@@ -49,16 +49,15 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
         of_covariate = float(details["pvalues"][details["covariates"].index(name)])
         in_words = at_most_words if of_covariate <= details["smallest possible"] else pvalue_words
         words = f"{quantity}, {in_words(of_covariate)}"
-        panel.set_title(
-            f"{_drawn_covariate(details, name)}\n{words}", fontsize=small, color=palette.INK, pad=2.5, linespacing=1.05
-        )
+        title = f"{drawn_text(name, details, MAX_NAME_CHARACTERS)}\n{words}"
+        panel.set_title(title, fontsize=small, color=palette.INK, pad=2.5, linespacing=1.05)
         drawn[quantity].append(panel)
     for same in drawn.values():
         ends = [panel.get_ylim() for panel in same]
         for panel in same:
             panel.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
     if pair is not None:
-        names = tuple(_drawn_covariate(details, name) for name in details["pair"])
+        names = tuple(drawn_text(name, details, MAX_NAME_CHARACTERS) for name in details["pair"])
         _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small)
     of_column = f" of {drawn_name(details, c)}" if len(details["names"]) > 1 else ""
     spread = "; spread: factor needed" if drawn["spread"] else ""
@@ -66,19 +65,10 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
     ax.set_xlabel("p-values: for all cells of this map together", color=palette.INK)
 
 
-def _drawn(details: Mapping[str, Any]) -> int:
+def _drawn_coordinate(details: Mapping[str, Any]) -> int:
     """Return which coordinate is drawn: that of the first region, or the one with the smallest p-value."""
     column = details["regions"][0].column if details["regions"] else ""
     return details["names"].index(column) if column else int(worst_first(details)[0])
-
-
-def _drawn_covariate(details: Mapping[str, Any], name: str) -> str:
-    """Return the name of a covariate as Matplotlib draws it, as a formula if that was asked for."""
-    return name if details.get("mathtext") and is_formula(name) else plain(_short(name))
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 
 def _draw_one(
@@ -101,7 +91,7 @@ def _draw_one(
     ax.tick_params(labelsize=size, length=2, pad=1.5)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=4))
     if is_category:
-        labels = [plain(_short(str(cell))) for cell in np.asarray(columns["cell"])[rows]]
+        labels = [plain(shortened(str(cell), MAX_NAME_CHARACTERS)) for cell in np.asarray(columns["cell"])[rows]]
         ax.set_xticks(x, labels, rotation=30, ha="right")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(nbins=3))
@@ -127,7 +117,7 @@ def _draw_pair(ax: Any, shift: Any, names: tuple[str, ...], size: float) -> None
 
 def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     """Say which covariates have cells whose limits do not contain 0, and the first region."""
-    c = _drawn(details)
+    c = _drawn_coordinate(details)
     low, high = (table(columns[key])[:, c] for key in ("shift_low", "shift_high"))
     off = (low > 0) | (high < 0)
     names = [name for name in details["covariates"] if off[np.asarray(columns["covariate"]) == name].any()]
@@ -139,7 +129,7 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
 
 def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     """Return the cells of each panel."""
-    c = _drawn(details)
+    c = _drawn_coordinate(details)
     found = []
     for k, (name, quantity) in enumerate(panels_of(columns, details, c)):
         rows = np.flatnonzero(np.asarray(columns["covariate"]) == name)

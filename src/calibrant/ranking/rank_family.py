@@ -28,7 +28,7 @@ REACH = 9.5  # where Φ(-t) is 1e-21
 LARGEST_STEP = 0.05  # between the points of the integral: the trapezoidal rule is right to 1e-8 for s = 1/20
 DRAWS_FOR_ATOMS = 9  # among which a spike differs from a slope
 TINY = 1e-300
-RIDGE = 1e-9 * np.eye(2)  # by which the information of counts that tell nothing of a parameter can be inverted
+RIDGE = 1e-9 * np.eye(2)  # added to the information, which is singular where counts say nothing about a parameter
 NEWTON_STEPS, SEARCH_STEPS = 40, 14
 CONVERGED, NEAR = 1e-9, 1e-4  # gains of the log-likelihood at which a fit, and one on the way to a limit, ends
 FAR_SDS = 7.5  # standard deviations of outcomes, beyond which there are 1e-13 of them

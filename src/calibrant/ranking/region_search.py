@@ -119,7 +119,7 @@ class CovariateBoxes:
         self.chosen = [np.flatnonzero(~axis.is_whole) for axis in self.axes]
         self.matrices = [axis.indicator[chosen] for axis, chosen in zip(self.axes, self.chosen, strict=True)]
         self.cells = first.cells * second.cells
-        self.code = first.code * np.int16(second.cells) + second.code  # 16 bits are sorted fastest
+        self.code = first.code * np.int16(second.cells) + second.code  # at most 256 cells; 16 bits are sorted fastest
         count, square = (self._boxed(_summed(self.code, self.cells, values)[:, None]) for values in _measures(rule))
         self.scale = rule.scale(count, square)  # (boxes, boxes, 1)
         self.count, self.rule = count, rule

@@ -18,7 +18,7 @@ from calibrant.inputs.options import check_count
 
 Numbers = NDArray[np.intp]
 INNER_FOLDS = 5  # where the caller's fold labels leave one label, which cannot be divided
-MAX_INNER_FOLDS = 10  # inside a training part: as many as there are outer folds would take their square of fits
+MAX_INNER_FOLDS = 10  # inside a training part; with as many as outer folds, fits would grow with their square
 
 
 class Fold(NamedTuple):

@@ -181,7 +181,8 @@ def _fit_identity(rows: Any, options: FitOptions) -> Fit:
 
 
 def _unchanged(parameters: Parameters, prediction: Any, options: FitOptions) -> Any:
-    return prediction.copy() if isinstance(prediction, np.ndarray) else prediction  # arrays are the caller's own
+    """Return the prediction; a copy of an array, so changes of the result do not reach the caller."""
+    return prediction.copy() if isinstance(prediction, np.ndarray) else prediction
 
 
 IDENTITY = Method(_fit_identity, _unchanged)

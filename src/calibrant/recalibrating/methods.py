@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from calibrant.errors import did_you_mean
 from calibrant.recalibrating.class_maps import ONE_VS_REST
 from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
 from calibrant.recalibrating.distribution_maps import LOCATION_SCALE
-from calibrant.recalibrating.method import IDENTITY, Method, RowsCompared
+from calibrant.recalibrating.method import IDENTITY, Method
 from calibrant.recalibrating.pit_maps import CDF_PIT, QUANTILE_PIT, SAMPLE_PIT
 from calibrant.recalibrating.region_maps import QUANTILE_SHIFT, RELEVEL, SCALE, SHIFT, SHIFT_EACH_END
 from calibrant.recalibrating.sample_maps import SAMPLE_LOCATION_SCALE
@@ -24,9 +23,9 @@ METHODS: Mapping[str, Mapping[str, Method]] = {
         "logistic": LOGISTIC,
         "beta": BETA,
         "quadratic": QUADRATIC,
-        "isotonic": replace(ISOTONIC, reaches_ends=True),
-        "centred-isotonic": replace(CENTRED_ISOTONIC, reaches_ends=True),
-        "venn-abers": replace(VENN_ABERS, counts_rows=True, compared=RowsCompared(rarer_outcome=100)),
+        "isotonic": ISOTONIC,
+        "centred-isotonic": CENTRED_ISOTONIC,
+        "venn-abers": VENN_ABERS,
     },
     "classes": {
         "identity": IDENTITY,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.mean_log_score import check_both_classes, clipped
-from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters
+from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 
 
 class PooledScores(NamedTuple):
@@ -89,14 +90,14 @@ def _both_ends(low: FloatArray, high: FloatArray, fit: FloatArray) -> dict[str, 
     return {"knots": knots[kept], "values": np.repeat(fit, 2)[kept]}
 
 
-CELLS = 1 << 14  # of [0, 1], a power of two: multiplying by it does not round
+CELLS = 1 << 14  # of [0, 1]; multiplying by a power of two does not round
 
 
 class Places:
-    """For each score in [0, 1] twice the number of knots below it, plus 1 if it is itself a knot.
+    """The place of scores in [0, 1] among knots: twice the number of knots below a score, plus 1 if it is a knot.
 
-    All scores in a cell of [0, 1] without a knot have the same place. For many scores it is read from a table, and only
-    scores in the other cells are searched for among the knots.
+    All scores in a cell of [0, 1] without a knot have the same place. If `n`, the number of scores to come, is large,
+    it is read from a table of cells, and only scores in the other cells are searched for among the knots.
 
     >>> Places(np.array([0.25, 0.5]), n=5).of(np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
     array([0, 1, 2, 3, 4])
@@ -258,8 +259,8 @@ def _check_tables(parameters: Parameters) -> None:
 KNOTS = Parameter("m", 0.0, 1.0, order="rising")
 VALUES = Parameter("m", 0.0, 1.0, order="not falling")
 
-ISOTONIC = Method(fit_isotonic, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",))
-CENTRED_ISOTONIC = Method(fit_centred, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",))
+ISOTONIC = Method(fit_isotonic, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",), reaches_ends=True)
+CENTRED_ISOTONIC = replace(ISOTONIC, fit=fit_centred)
 VENN_ABERS = Method(
     fit_venn_abers,
     _apply_venn_abers,
@@ -267,4 +268,6 @@ VENN_ABERS = Method(
     ("clip",),
     check=_check_tables,
     bounds=venn_abers_bounds,
+    compared=RowsCompared(rarer_outcome=100),
+    counts_rows=True,
 )

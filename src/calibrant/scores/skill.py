@@ -19,7 +19,7 @@ from calibrant.inputs.options import as_number, check_level
 from calibrant.scores.skill_rows import Compared, Score, SkillOptions, SkillRows, compared, kept_for_skill
 
 MIN_DECIDING_ROWS = 10.0  # effective rows behind the limits, (Σe²)²/Σe⁴: with fewer, a few rows decide
-HEAVY_ROWS = 0.05  # share of the rows that lose most, which is reported, or that raise the skill most
+HEAVY_ROWS = 0.05  # share of the rows: of those that lose most, and of those that raise the skill most
 MAX_ROWS_NAMED = 10
 
 
