@@ -30,6 +30,13 @@ settings.register_profile("calibrant", deadline=None, derandomize=True, max_exam
 settings.load_profile("calibrant")
 
 
+def _missing(name):
+    """Skip the test of an optional library that is not installed, but fail it in CI."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"{name} is not installed, and nothing is skipped in CI")
+    pytest.skip(f"{name} is not installed")
+
+
 @pytest.fixture(scope="session")
 def require():
     """Return a function that imports an optional library; a missing one skips the test, but fails it in CI."""
@@ -38,11 +45,20 @@ def require():
         try:
             return importlib.import_module(name)
         except ImportError:
-            if os.environ.get("CI") == "true":
-                pytest.fail(f"{name} is not installed, and nothing is skipped in CI")
-            pytest.skip(f"{name} is not installed")
+            return _missing(name)
 
     return imported
+
+
+@pytest.fixture(scope="session")
+def require_installed():
+    """Return a function like that of `require` for libraries that must not be imported among other tests."""
+
+    def check(name):
+        if importlib.util.find_spec(name) is None:
+            _missing(name)
+
+    return check
 
 
 @pytest.fixture(scope="session")

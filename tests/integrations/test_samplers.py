@@ -9,11 +9,14 @@ import pytest
 
 
 @pytest.fixture
-def fitted(require, tmp_path):
-    """Return a function that makes the tiny fits with a package: these libraries set global state when imported."""
+def fitted(require_installed, tmp_path):
+    """Return a function that makes the tiny fits with a package, in a process of its own.
+
+    These libraries set global state when they are imported: BayesFlow turns the gradients of PyTorch off.
+    """
 
     def run(package):
-        require(package)
+        require_installed(package)
         script = Path(__file__).with_name("tiny_fits.py")
         command = [sys.executable, str(script), package]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # sbi writes logs
