@@ -13,6 +13,7 @@ import csv
 import io
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -180,7 +181,7 @@ def true_difference(metric: str, q: np.ndarray, a: np.ndarray, b: np.ndarray) ->
     return errors[0] - errors[1]
 
 
-def limited(cell: Cell) -> Counts:
+def limited(cell: Cell, metrics: Mapping[str, tuple[str, dict[str, Any]]] = METRICS) -> Counts:
     """Count for each metric how often limits are issued, and how often each fails."""
     rng, total, truth = cell.rng(), Counter(), TRUTHS[cell.truth]
     for _ in range(cell.repeats):
@@ -188,7 +189,7 @@ def limited(cell: Cell) -> Counts:
         w = np.exp(WEIGHTED.get(cell.design, 0.0) * rng.normal(size=p.size))
         seen = Ordered.of(Binary(truth.outcomes(rng, p).astype(np.uint8), p, w))
         true = replace(seen, events=seen.count * truth.probability(seen.score))
-        for name, (verb, options) in METRICS.items():
+        for name, (verb, options) in metrics.items():
             entry = find(verb)
             try:
                 found = entry.limits(seen, entry.parse(options))

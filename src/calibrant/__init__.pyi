@@ -46,6 +46,8 @@ from calibrant.probabilities.cumulative import kolmogorov_smirnov_test as kolmog
 from calibrant.probabilities.cumulative import kuiper_test as kuiper_test
 from calibrant.probabilities.power import power as power
 from calibrant.probabilities.reliability_curve import reliability_curve as reliability_curve
+from calibrant.probabilities.smooth_errors import smce as smce
+from calibrant.probabilities.smooth_errors import smooth_ece as smooth_ece
 from calibrant.probabilities.spiegelhalter_test import spiegelhalter_test as spiegelhalter_test
 from calibrant.ranking.conditional_map import conditional_map as conditional_map
 from calibrant.ranking.conditional_test import conditional_test as conditional_test

@@ -19,6 +19,8 @@ from calibrant import (
     kuiper_test,
     log_score,
     reliability_curve,
+    smce,
+    smooth_ece,
     spiegelhalter_test,
     top_label,
 )
@@ -217,11 +219,7 @@ def test_nothing_is_clipped_in_silence():
 
 
 REFERENCES = Path(__file__).parents[1] / "references" / "probabilities.json"
-EXAMPLES = [
-    example
-    for example in json.loads(REFERENCES.read_text())["worked_examples"]
-    if not example["call"].startswith(("smooth_ece", "smce"))
-]
+EXAMPLES = json.loads(REFERENCES.read_text())["worked_examples"]
 
 
 def _ece(y, p, call):
@@ -244,7 +242,14 @@ def _decompose(y, p, call):
     return [[parts.mcb, parts.dsc, parts.unc, parts.score]]
 
 
-COMPUTED = {"ece": _ece, "kolmogorov_smirnov_test": _tests, "log_score": _log_score, "decompose": _decompose}
+COMPUTED = {
+    "ece": _ece,
+    "kolmogorov_smirnov_test": _tests,
+    "log_score": _log_score,
+    "decompose": _decompose,
+    "smooth_ece": lambda y, p, call: [smooth_ece(y, p)],
+    "smce": lambda y, p, call: [smce(y, p)],
+}
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["why"])
@@ -257,7 +262,7 @@ def test_worked_example(example):
 
 
 def test_the_worked_examples_of_all_verbs_are_there():
-    assert len(EXAMPLES) == 12
+    assert len(EXAMPLES) == 17
     assert {example["call"].partition("(")[0].partition(",")[0].partition(":")[0] for example in EXAMPLES} == set(
         COMPUTED
     )
