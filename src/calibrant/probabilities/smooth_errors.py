@@ -28,6 +28,7 @@ MESH_PER_SIGMA = 32
 CELLS_PER_COSINE = 8
 ORDERS = 10  # of the Taylor expansion in a cell: its error is (π/16)^10/10!, 2e-14
 MAX_SCORES = 2**16  # of `smce` one by one
+NOISE_CELLS = 2048  # in which the variance of the residuals is summed, for limits
 
 
 @public
@@ -188,8 +189,8 @@ def fixed_point(size: Callable[[float], float], precision: float = 1e-14) -> flo
 class SmoothedResiduals:
     """The residuals as a series of cosines, and their mean size after smoothing.
 
-    The reflected kernel is 1 + 2 Σ_k exp(-k²π²σ²/2) cos(kπt) cos(kπu), so that the moments a_k = Σ m cos(kπu) of the
-    masses m at the scores u serve every σ.
+    The reflected kernel is 1 + 2 Σ_k exp(-k²π²σ²/2) cos(kπt) cos(kπu). The moments a_k = Σ m cos(kπu) of the masses m
+    at the scores u serve every σ.
     """
 
     def __init__(self, score: FloatArray, mass: FloatArray) -> None:
@@ -311,12 +312,10 @@ class LocalNoise:
     variance: FloatArray  # of Σwr/W at these scores
     heaviest: float  # share of a row in the total weight
 
-    CELLS = 2048
-
     @classmethod
     def of(cls, summary: Ordered, noise: Noise) -> LocalNoise:
         """Return the noise of these rows, of the total variance of `noise`."""
-        table = summary.bins(width_edges(cls.CELLS))
+        table = summary.bins(width_edges(NOISE_CELLS))
         filled = table.count > 0
         variance = table.w2v[filled] * noise.variance / table.w2v.sum()
         return cls(table.mean_predicted[filled], variance, summary.weight_max / summary.total_weight)
@@ -391,7 +390,7 @@ def _smce_limits(summary: Ordered, options: NoOptions) -> Limits:
     """
     noise = Noise.of_table(summary.bins(width_edges(1)), summary.weight_max)
     noise.check("smce")
-    table = summary.bins(width_edges(LocalNoise.CELLS))
+    table = summary.bins(width_edges(NOISE_CELLS))
     below = np.cumsum(table.w2v) * noise.variance / table.w2v.sum()
     thinner = np.minimum(below, noise.variance - below)  # t₀ is the median of the variance
     sizes = mean_sizes(np.sqrt(np.maximum(thinner, 0.0)), noise.information * thinner / noise.variance)
