@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, Shown, enter, public
+from calibrant.core.catalogue import Entry, Shown, enter, ordered, public
 from calibrant.core.limits import Limits, Noise
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_positive
-from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.kernel import Exponential
 
@@ -94,10 +93,6 @@ class MmceOptions:
         check_choice("balanced", self.balanced, False, True)
 
 
-def _summarise(rows: Binary | Classes, options: MmceOptions) -> Ordered:
-    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows)
-
-
 def _finish(summary: Ordered, options: MmceOptions) -> float:
     kernel = Exponential(options.bandwidth)
     r, w, rows, events = summary.pool
@@ -137,7 +132,7 @@ MMCE = enter(
     Entry(
         mmce,
         MmceOptions,
-        _summarise,
+        ordered,
         _finish,
         limits=_limits,
         reads=(Ordered,),

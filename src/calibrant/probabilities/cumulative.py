@@ -31,7 +31,6 @@ from calibrant.core.pool import WalkRange, tie_ends, walk
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 from calibrant.core.results import Curve, TestResult
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.probabilities import Classes
 from calibrant.probabilities.limits import few_scores_limits, mean_frequency_limits, walk_limits
 
 MIN_STEPS = 4 * MIN_INFORMATION
@@ -475,7 +474,7 @@ CUTOFF_ERROR = enter(
     Entry(
         cutoff_error,
         NoOptions,
-        lambda rows, options: Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows),
+        ordered,
         KUIPER.estimate,
         reads=(Ordered, Grid),
         predictions=("binary", "classes"),

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, NoOptions, enter, public
+from calibrant.core.catalogue import Entry, NoOptions, enter, ordered, public
 from calibrant.core.limits import Limits, Noise, mean_sizes
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_positive
-from calibrant.inputs.probabilities import Binary, Classes
 
 LEAST_SIGMA = 2.0**-16
 NEGLIGIBLE = 1e-17  # factor of a cosine that is left out
@@ -151,10 +150,6 @@ def smce(
     0.04
     """
     return SMCE(y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label)
-
-
-def _of_rows(rows: Binary | Classes, options: object) -> Ordered:
-    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows)
 
 
 def _masses(summary: Ordered) -> FloatArray:
@@ -408,7 +403,7 @@ SMOOTH_ECE = enter(
     Entry(
         smooth_ece,
         SmoothOptions,
-        _of_rows,
+        ordered,
         _smooth_ece,
         limits=_smooth_ece_limits,
         reads=(Ordered,),
@@ -421,7 +416,7 @@ SMCE = enter(
     Entry(
         smce,
         NoOptions,
-        _of_rows,
+        ordered,
         _smce,
         limits=_smce_limits,
         reads=(Ordered,),
