@@ -87,10 +87,11 @@ def test_the_verdict_states_the_size_of_the_worst_group_first():
     assert found.status == "miscalibrated"
     assert found.headline == (
         "Group plan = a is off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, predicted 30 %: "
-        "2 of 4 groups are not calibrated (p = 0.004)."
+        "2 of 4 groups are not calibrated (smallest p = 0.004)."
     )
     first, *rest = found.sentences
-    assert first.startswith("2 of 4 groups are off by more than chance (p = 0.004): plan = a, off by 12.0 percentage")
+    opening = "2 of 4 groups are off by more than chance (smallest p = 0.004)"
+    assert first.startswith(f"{opening}: plan = a, off by 12.0 percentage")
     assert "; plan = b, off by at most 16.0 " in first
     assert rest == ["All rows together: probabilities are fine.", "More."]
     assert found.claims == group_claims(FOUND, setting())
@@ -102,9 +103,9 @@ def test_a_tolerance_asks_for_limits_beyond_it():
     assert beyond.status == "miscalibrated"
     assert beyond.headline.endswith(": 1 of 4 groups is off by more than the tolerance (p = 0.004).")
     assert open_.status == "cannot tell"
-    assert open_.headline.endswith(": 2 of 4 groups may be off by more than the tolerance (p = 0.004).")
+    assert open_.headline.endswith(": 2 of 4 groups may be off by more than the tolerance (smallest p = 0.004).")
     assert (within.status, within.headline) == ("within", CALM.headline)
-    assert "2 of 4 groups are off by more than chance (p = 0.004), but within the tolerance: " in within.sentences[-1]
+    assert "off by more than chance (smallest p = 0.004), but within the tolerance: " in within.sentences[-1]
     assert [claim.kind for claim in within.claims] == ["within"] * 2
     assert with_parts(CALM, "groups", 4, parts(), setting(tolerance=0.06)).status == "within"
 
@@ -122,7 +123,7 @@ def test_a_negligible_error_of_a_group_changes_nothing():
     small = replace(FOUND, estimate=FOUND.estimate / 20, low=FOUND.low / 20, high=FOUND.high / 20)
     found = with_groups(found=small)
     assert (found.status, [claim.kind for claim in found.claims]) == ("within", ["within"] * 2)
-    assert "(p = 0.004), but negligible: " in found.sentences[-1]
+    assert "(smallest p = 0.004), but negligible: " in found.sentences[-1]
     assert with_groups(found=replace(small, predicted=FOUND.predicted / 30)).status == "miscalibrated"
 
 
