@@ -275,8 +275,8 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     assert verdict.headline.startswith(
         f"Class {first} is off by {100 * abs(shares[first] - (0, 0.15, 0.05)[first]):.1f} "
     )
-    assert verdict.headline.endswith(f"{means[first]}: 2 of 3 classes are not calibrated (p = 0.002).")
-    assert verdict.sentences[1].startswith("2 of 3 classes are off by more than chance (p = 0.002): ")
+    assert verdict.headline.endswith(f"{means[first]}: 2 of 3 classes are not calibrated (smallest p = 0.002).")
+    assert verdict.sentences[1].startswith("2 of 3 classes are off by more than chance (smallest p = 0.002): ")
     assert all(text in verdict.sentences[1] for text in means.values())
     assert {(str(claim.subject), claim.kind) for claim in verdict.claims} == {
         ("class 2", "miscalibrated"),

@@ -231,7 +231,7 @@ class TestVerdict:
         assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
         assert audit.verdict.status == "miscalibrated"
         assert audit.verdict.headline.endswith(
-            "2 of 2 groups are off by more than chance (p < 0.001): part = bad (covers 44 %, below 90 %); "
+            "2 of 2 groups are off by more than chance (smallest p < 0.001): part = bad (covers 44 %, below 90 %); "
             "part = good (covers 100 %, above 90 %)."
         )
         assert [(claim.kind, str(claim.subject)) for claim in audit.verdict.claims[:2]] == [

@@ -58,14 +58,14 @@ def test_false_claims():
 
 
 def test_words():
-    how = group_words(FOUND, group_claims(FOUND, setting()), setting())
+    how = group_words(FOUND, group_claims(FOUND, setting()))
     assert how == {
         Subject("group", name="plan = a"): "off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, "
         "predicted 30 %",
         Subject("group", name="plan = b"): "off by at most 16.0 percentage points (95 % confidence), observed 50.1 %, "
         "predicted 50.0 %, errors both ways",
     }
-    assert Subject("class", name="plan = a") in group_words(FOUND, group_claims(FOUND, setting(), "class"), setting())
+    assert Subject("class", name="plan = a") in group_words(FOUND, group_claims(FOUND, setting(), "class"))
 
 
 CALM = Verdict("within", "Probabilities are fine.", ("More.",), tolerance=0.05)
@@ -77,9 +77,7 @@ def parts(claims=(), how=None):
 
 def with_groups(tolerance=None, found=FOUND):
     claims = group_claims(found, setting(tolerance=tolerance))
-    return with_parts(
-        CALM, "groups", 4, parts(claims, group_words(found, claims, setting())), setting(tolerance=tolerance)
-    )
+    return with_parts(CALM, "groups", 4, parts(claims, group_words(found, claims)), setting(tolerance=tolerance))
 
 
 def test_the_verdict_states_the_size_of_the_worst_group_first():
@@ -87,10 +85,11 @@ def test_the_verdict_states_the_size_of_the_worst_group_first():
     assert found.status == "miscalibrated"
     assert found.headline == (
         "Group plan = a is off by 12.0 percentage points (95 % limits: 6.0 to 18.0), observed 41 %, predicted 30 %: "
-        "2 of 4 groups are not calibrated (p = 0.004)."
+        "2 of 4 groups are not calibrated (smallest p = 0.004)."
     )
     first, *rest = found.sentences
-    assert first.startswith("2 of 4 groups are off by more than chance (p = 0.004): plan = a, off by 12.0 percentage")
+    opening = "2 of 4 groups are off by more than chance (smallest p = 0.004)"
+    assert first.startswith(f"{opening}: plan = a, off by 12.0 percentage")
     assert "; plan = b, off by at most 16.0 " in first
     assert rest == ["All rows together: probabilities are fine.", "More."]
     assert found.claims == group_claims(FOUND, setting())
@@ -102,9 +101,9 @@ def test_a_tolerance_asks_for_limits_beyond_it():
     assert beyond.status == "miscalibrated"
     assert beyond.headline.endswith(": 1 of 4 groups is off by more than the tolerance (p = 0.004).")
     assert open_.status == "cannot tell"
-    assert open_.headline.endswith(": 2 of 4 groups may be off by more than the tolerance (p = 0.004).")
+    assert open_.headline.endswith(": 2 of 4 groups may be off by more than the tolerance (smallest p = 0.004).")
     assert (within.status, within.headline) == ("within", CALM.headline)
-    assert "2 of 4 groups are off by more than chance (p = 0.004), but within the tolerance: " in within.sentences[-1]
+    assert "off by more than chance (smallest p = 0.004), but within the tolerance: " in within.sentences[-1]
     assert [claim.kind for claim in within.claims] == ["within"] * 2
     assert with_parts(CALM, "groups", 4, parts(), setting(tolerance=0.06)).status == "within"
 
@@ -122,7 +121,7 @@ def test_a_negligible_error_of_a_group_changes_nothing():
     small = replace(FOUND, estimate=FOUND.estimate / 20, low=FOUND.low / 20, high=FOUND.high / 20)
     found = with_groups(found=small)
     assert (found.status, [claim.kind for claim in found.claims]) == ("within", ["within"] * 2)
-    assert "(p = 0.004), but negligible: " in found.sentences[-1]
+    assert "(smallest p = 0.004), but negligible: " in found.sentences[-1]
     assert with_groups(found=replace(small, predicted=FOUND.predicted / 30)).status == "miscalibrated"
 
 
@@ -137,14 +136,14 @@ RARE = replace(FOUND, predicted=np.array([0.05, 0.02, 0.03, 0.1]), bias=np.array
 
 def test_rare_events_are_counted_in_predicted_ones():
     small = replace(RARE, estimate=RARE.estimate / 4, low=RARE.low / 4, high=RARE.high / 4)
-    how = group_words(small, group_claims(small, setting()), setting())
+    how = group_words(small, group_claims(small, setting()))
     assert how[Subject("group", name="plan = a")].startswith("off by 60.0 % of the predicted events (95 % limits: 30.0")
 
 
 def test_a_relative_tolerance_is_a_share_of_the_mean_prediction_of_all_rows():
     """The mean of 0.05, 0.02, 0.03 and 0.1 with the weights 1, 2, 3 and 4 is 0.058."""
     asked = replace(setting(tolerance=0.2 * 0.058), relative=True)
-    how = group_words(RARE, group_claims(RARE, asked), asked)
+    how = group_words(RARE, group_claims(RARE, asked))
     words = "off by 206.9 % of the mean prediction of all rows (95 % limits: 103.4 to 310.4)"
     assert how[Subject("group", name="plan = a")].startswith(words)
 
@@ -152,7 +151,7 @@ def test_a_relative_tolerance_is_a_share_of_the_mean_prediction_of_all_rows():
 def test_rows_that_would_show_calibration_are_not_counted_beside_a_group_that_is_off():
     calm = replace(CALM, status="cannot tell", sentences=("More.", f"{IF_CALIBRATED}about 8,500 rows would show it."))
     claims = group_claims(FOUND, setting())
-    found = with_parts(calm, "groups", 4, parts(claims, group_words(FOUND, claims, setting())), setting())
+    found = with_parts(calm, "groups", 4, parts(claims, group_words(FOUND, claims)), setting())
     assert not any("8,500" in sentence for sentence in found.sentences)
     assert "More." in found.sentences
     assert calm.sentences[1] in with_parts(calm, "groups", 4, parts(), setting()).sentences

@@ -12,6 +12,7 @@ import calibrant as cb
 from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject
 from calibrant.core.words import outward, share_words
 from calibrant.probabilities.verdict import number_to_pass
+from calibrant.report.claims import boxes
 
 HALF = np.full(400, 0.5)
 
@@ -65,6 +66,24 @@ class TestMainClaim:
         assert verdict.tolerance == pytest.approx(0.002)  # s = 0.0007, so 1.96 s is 14 % of the events
         assert "% of the predicted events" in verdict.headline
         assert audited(happened(200, 20_000), p, tolerance=0.1, relative=True).verdict.status == "cannot tell"
+
+    @pytest.mark.parametrize(("events", "options"), [(400, {}), (800, {}), (400, {"tolerance": 0.3, "relative": True})])
+    def test_headline_and_box_of_rare_events_have_one_unit(self, events, options):
+        """The mean prediction is 0.002; twice or four times as many events as the 200 predicted happen."""
+        audit = audited(happened(events, 100_000), np.full(100_000, 0.002), **options)
+        claim, box = audit.verdict.claims[0], boxes(audit.findings)[0]
+        assert claim.estimate == pytest.approx(events / 100_000 - 0.002)
+        relative = events == 400
+        assert (claim.unit, claim.share_of) == ((pytest.approx(0.002), "the predicted events") if relative else (1, ""))
+        shown = box.value.replace("\u00a0%", "")
+        assert float(shown) == pytest.approx(100 * claim.estimate / claim.unit, abs=0.06)
+        unit = "% of the predicted events" if relative else "percentage points"
+        assert f"off by {shown} {unit}" in audit.verdict.headline
+        assert ("share of the predicted number of events" in audit.verdict.sentences[0]) is relative
+        assert ("share of the predicted events" in box.label) is relative
+        if options:
+            assert box.lines[-1] == "tolerance: 30 % of the predicted events"
+            assert "the tolerance of 30 % of the predicted events" in audit.verdict.headline
 
     def test_no_limits_with_unequal_weights_and_few_rows(self):
         verdict = audited([0, 1, 1, 0] * 5, [0.4, 0.6] * 10, weights=np.arange(1, 21)).verdict

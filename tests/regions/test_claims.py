@@ -214,3 +214,43 @@ class TestFoundCases:
         conformal = judged(y, cb.Intervals(-half, half, 0.9), alternative="less")
         assert conformal.status == "within"
         assert not any(claim.kind == "above" for claim in conformal.claims)
+
+
+def in_cells(counts, levels, **options):
+    """Return the verdict on quantiles between which so many outcomes lie."""
+    y = np.repeat(np.arange(len(counts)) + 0.5, counts)
+    values = np.tile(np.arange(1.0, len(counts)), (y.size, 1))
+    return cb.audit(y, cb.Quantiles(values, levels), resamples=19, **options).verdict
+
+
+class TestOneCheckPerSentence:
+    def test_the_pvalue_of_a_headline_is_that_of_its_level(self):
+        """Of 600 outcomes 95 are below the 20 % quantile; all three levels together are more surprising."""
+        verdict = in_cells([95, 215, 215, 75], [0.2, 0.5, 0.9])
+        whole, level = verdict.claims[:2]
+        of_level = 4 * 2 * stats.binom.cdf(95, 600, 0.2)  # three levels, and all together
+        together = 4 * stats.chisquare([95, 215, 215, 75], [120, 180, 240, 60]).pvalue
+        assert (level.subject.level, level.estimate) == (0.2, pytest.approx(95 / 600))
+        assert level.pvalue == pytest.approx(of_level)
+        assert whole.pvalue < level.pvalue < 0.05
+        assert (whole.test, level.test) == ("multinomial_coverage_test", "coverage_test")
+        assert whole.pvalue == pytest.approx(together, rel=0.3)
+        assert verdict.headline.endswith(f"it is too low (p = {of_level:.3f}).")
+
+    def test_the_pvalue_of_all_levels_together_is_said_to_be_so(self):
+        """The coverages are 19.8 %, 52.8 % and 90 %."""
+        verdict = in_cells([1190, 1980, 2230, 600], [0.2, 0.5, 0.9], tolerance=0.05)
+        assert (verdict.status, verdict.claims[0].test) == ("within", "multinomial_coverage_test")
+        assert verdict.claims[0].pvalue < 0.001
+        assert any("(p < 0.001, all levels together)" in sentence for sentence in verdict.sentences)
+
+    def test_the_headline_is_about_a_level_beyond_the_tolerance(self):
+        """The 1 % quantile has the smaller p-value, but only the median is off by more than 4 percentage points."""
+        verdict = in_cells([160, 2140, 1700], [0.01, 0.5], tolerance=0.04)
+        assert verdict.status == "miscalibrated"
+        by_level = {claim.subject.level: claim for claim in verdict.claims[1:]}
+        assert by_level[0.01].pvalue < by_level[0.5].pvalue
+        assert by_level[0.01].high < 0.01 + 0.04
+        assert by_level[0.5].low > 0.5 + 0.04
+        assert verdict.claims[1] is by_level[0.5]
+        assert "the 50 % quantile" in verdict.headline

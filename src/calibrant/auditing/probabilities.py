@@ -413,7 +413,7 @@ def _parts(
     figure = groups_figure(table, level=setting.level)
     return Grouped(
         table,
-        group_words(found, claims, setting),
+        group_words(found, claims),
         claims,
         (figure,),
         lambda tolerance: group_claims(found, replace(setting, tolerance=tolerance), noun),

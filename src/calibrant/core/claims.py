@@ -177,6 +177,8 @@ class Claim:
     test: str = ""  # which test rejects, or what the limits rest on
     pvalue: float | None = None  # adjusted for everything that was tested
     row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
+    unit: float = 1.0  # error that words and boxes write as 100 %; all other fields are in the unit of the quantity
+    share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
 
     @property
     def least_error(self) -> float:

@@ -254,10 +254,11 @@ def _step_with_parts(step: AtTolerance, parts: Grouped) -> AtTolerance:
 
 
 def _counted(off: Sequence[Claim], noun: str, tested: int, ending: str) -> str:
-    """Say how many of the tested parts have claims, and the smallest p-value."""
+    """Say how many of the tested parts have claims, and the p-value: of several the smallest, and that it is so."""
     number = len({claim.subject for claim in off})
     p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
-    return f"{number:,} of {tested:,} {noun} {ending.format(are='is' if number == 1 else 'are')} ({p})"
+    are, which = ("is", "") if number == 1 else ("are", "smallest ")
+    return f"{number:,} of {tested:,} {noun} {ending.format(are=are)} ({which}{p})"
 
 
 def _parts_words(off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], ending: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calibrant.core.claims import Claim
 from calibrant.core.formulas import readable
 from calibrant.errors import without_control
 
@@ -220,6 +221,33 @@ def outward(
     return down, up, nearest
 
 
+def error_numbers(claim: Claim) -> tuple[str, str, str]:
+    """Write the limits and the estimate of an error in percent of the unit of its claim.
+
+    >>> from calibrant.core.claims import ALL_ROWS
+    >>> error_numbers(Claim("within", ALL_ROWS, "cutoff_error", 0.0001, 0, 0.0003, unit=0.002, share_of="the events"))
+    ('0.0', '15.0', '5.0')
+    """
+    tolerance = None if claim.tolerance is None else claim.tolerance / claim.unit
+    return outward(claim.low / claim.unit, claim.high / claim.unit, claim.estimate / claim.unit, tolerance)
+
+
+def accepted_words(tolerance: float, claim: Claim) -> str:
+    """Write a tolerance in the unit of a claim.
+
+    >>> from calibrant.core.claims import ALL_ROWS
+    >>> rare = Claim("within", ALL_ROWS, "cutoff_error", 0.0001, unit=0.002, share_of="the predicted events")
+    >>> accepted_words(0.0002, rare)
+    '10 % of the predicted events'
+    """
+    return share_of_words(tolerance, claim.unit, claim.share_of)
+
+
+def share_of_words(tolerance: float, unit: float, share_of: str) -> str:
+    """Write a tolerance as a share of a unit, or in percentage points."""
+    return f"{100 * tolerance / unit:.10g} % of {share_of}" if share_of else tolerance_words(tolerance)
+
+
 def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
     """Tell whether a number and what is shown of it are both below, in or above a range, or it is a single value."""
     slack = 1e-10
@@ -430,11 +458,15 @@ def means_words(observed: float, predicted: float, extent: float) -> str:
 
     >>> means_words(0.41, 0.3, 0.12), means_words(0.301, 0.3, 0.12)
     ('observed 41 %, predicted 30 %', 'observed 30.1 %, predicted 30.0 %, errors both ways')
+    >>> means_words(0.0081, 0.002, 0.006)
+    'observed 0.8 %, predicted 0.2 %'
     """
     texts: list[str] = []
-    for digits in range(3):
-        texts = [f"{100 * mean:.{digits}f} %" for mean in (observed, predicted)]
-        if texts[0] != texts[1]:
+    for digits in range(MAX_DIGITS):
+        shown = [round(100 * mean, digits) for mean in (observed, predicted)]
+        texts = [f"{value:.{digits}f} %" for value in shown]
+        vanishes = any(value == 0 < mean for value, mean in zip(shown, (observed, predicted), strict=True))
+        if not vanishes and (texts[0] != texts[1] or digits == 2):
             break
     cancel = ", errors both ways" if abs(observed - predicted) < extent / 2 else ""
     return f"observed {texts[0]}, predicted {texts[1]}{cancel}"

@@ -14,7 +14,7 @@ from calibrant.core.findings import Setting
 from calibrant.core.words import means_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.probabilities.group_test import GroupFindings
-from calibrant.probabilities.verdict import RARE, Scale, usual_tolerances
+from calibrant.probabilities.verdict import RARE, Scale, size, usual_tolerances
 
 Noun: TypeAlias = Literal["group", "class"]
 TEST = "smaller p-value of Kuiper's and Cox's statistic, adjusted for all of them"
@@ -53,7 +53,21 @@ def _claims(found: GroupFindings, g: int, noun: Noun, pvalue: float, setting: Se
     estimate, least, most = float(found.estimate[g]), float(found.low[g]), float(found.high[g])
     low, high = float(found.bias_low[g]), float(found.bias_high[g])
     accepted = usual_tolerances(float(found.predicted[g]))[0] if setting.tolerance is None else setting.tolerance
-    first = Claim("miscalibrated", subject, ERROR, estimate, least, most, level, rows, test=TEST, pvalue=pvalue)
+    unit, share_of = _scale(found, float(found.predicted[g]), setting).unit_of(most, setting)
+    first = Claim(
+        "miscalibrated",
+        subject,
+        ERROR,
+        estimate,
+        least,
+        most,
+        level,
+        rows,
+        test=TEST,
+        pvalue=pvalue,
+        unit=unit,
+        share_of=share_of,
+    )
     if most <= accepted:
         return [replace(first, kind="within", tolerance=accepted)]
     if not (low > 0 or high < 0):
@@ -62,7 +76,7 @@ def _claims(found: GroupFindings, g: int, noun: Noun, pvalue: float, setting: Se
     return [first, Claim(side, subject, "bias", float(found.bias[g]), low, high, level, rows, test=LIMITS)]
 
 
-def group_words(found: GroupFindings, claims: Sequence[Claim], setting: Setting) -> dict[Subject, str]:
+def group_words(found: GroupFindings, claims: Sequence[Claim]) -> dict[Subject, str]:
     """Say how each group or class with a claim is off.
 
     Such as "off by 6.1 percentage points (95 % limits: 3.2 to 9.0), observed 41 %, predicted 30 %".
@@ -75,7 +89,7 @@ def group_words(found: GroupFindings, claims: Sequence[Claim], setting: Setting)
             predicted = float(found.predicted[g])
             observed = min(1.0, max(0.0, predicted + float(found.bias[g])))  # rounding may leave [0, 1]
             means = means_words(observed, predicted, claim.estimate)
-            texts[claim.subject] = f"off by {_scale(found, predicted, setting).size(claim)}, {means}"
+            texts[claim.subject] = f"off by {size(claim)}, {means}"
     return texts
 
 

@@ -21,13 +21,13 @@ from calibrant.core.words import (
     POWER,
     SMALL_GROUP,
     confidence_words,
+    error_numbers,
     listed,
-    outward,
     points,
     pvalue_words,
     rows_needed,
+    share_of_words,
     share_words,
-    tolerance_words,
 )
 from calibrant.errors import NotApplicableError
 from calibrant.probabilities.limits import critical
@@ -77,7 +77,7 @@ def verdict(found: Evidence, setting: Setting) -> Verdict:
     claims = claims_of(found, setting)
     main, regions = claims[0], claims[1:]
     scale = Scale.of(found.summary, setting, found.subject)
-    sentences = [scale.meaning, _rows_it_takes(found, main, setting)]
+    sentences = [meaning(main), _rows_it_takes(found, main, setting)]
     sentences += region_words(regions, found.happens)
     if main.kind == "miscalibrated":
         sentences += [NO_REGION] if found.tenths is not None and not regions else []
@@ -115,8 +115,9 @@ def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
     rejected = setting.rejects(p)
     low, high = found.limits.at(setting.level, "both")
     low = low if rejected else 0.0
-    usual = Scale.of(found.summary, setting, found.subject).usual
-    decided = outcome(low, high, rejected=rejected, tolerance=setting.tolerance, usual=usual)
+    scale = Scale.of(found.summary, setting, found.subject)
+    decided = outcome(low, high, rejected=rejected, tolerance=setting.tolerance, usual=scale.usual)
+    unit, share_of = scale.unit_of(high, setting)
     main = Claim(
         decided.status,
         found.subject,
@@ -129,6 +130,8 @@ def claims_of(found: Evidence, setting: Setting) -> tuple[Claim, ...]:
         tolerance=decided.tolerance,
         test="calibration_test",
         pvalue=p,
+        unit=unit,
+        share_of=share_of,
     )
     if not rejected:
         return (main,)
@@ -204,33 +207,43 @@ class Scale:
         return cls(smaller, usual_tolerances(smaller), rare)  # type: ignore[arg-type]
 
     @property
-    def meaning(self) -> str:
-        """What the size means."""
-        of = f"the predicted number of {self.rare}" if self.rare else "all rows"
-        return (
-            "The size is the largest difference between the predicted and the true number of events over any range of "
-            f"scores, as a share of {of} (cutoff error)."
-        )
+    def share_of(self) -> str:
+        """What errors are shares of, in words; empty for percentage points."""
+        return self.whole or (f"the predicted {self.rare}" if self.rare else "")
 
-    def size(self, claim: Claim) -> str:
-        """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
-        if claim.low <= 0 and claim.high >= 1:
-            return "an unknown size"
-        relative = bool(self.whole) or (bool(self.rare) and claim.high <= LARGEST_RELATIVE * self.unit)
-        unit = self.unit if relative else 1.0
-        words = f" % of {self.whole or f'the predicted {self.rare}'}" if relative else " percentage points"
-        tolerance = None if claim.tolerance is None else claim.tolerance / unit
-        low, high, estimate = outward(claim.low / unit, claim.high / unit, claim.estimate / unit, tolerance)
-        level = confidence_words(claim.level or 0.0)
-        if claim.low > 0:
-            return f"{estimate}{words} ({level} limits: {low} to {high})"
-        return f"at most {high}{words} ({level} confidence)"
+    def unit_of(self, high: float, setting: Setting) -> tuple[float, str]:
+        """Return unit and words for an error with this upper limit.
+
+        One that is much larger than the predicted events is in percentage points, unless the tolerance is relative.
+        """
+        if self.share_of and (setting.relative or high <= LARGEST_RELATIVE * self.unit):
+            return self.unit, self.share_of
+        return 1.0, ""
 
     def tolerance(self, tolerance: float) -> str:
         """State a tolerance."""
-        if self.rare:
-            return f"{100 * tolerance / self.unit:.10g} % of the predicted {self.rare}"
-        return tolerance_words(tolerance)
+        return share_of_words(tolerance, self.unit, self.share_of)
+
+
+def meaning(claim: Claim) -> str:
+    """Say what the size of a claim on the cutoff error is."""
+    return (
+        "The size is the largest difference between the predicted and the true number of events over any range of "
+        f"scores, as a share of {claim.share_of.replace('predicted ', 'predicted number of ') or 'all rows'} "
+        "(cutoff error)."
+    )
+
+
+def size(claim: Claim) -> str:
+    """State the limits of an error, rounded outwards, with its estimate where it is known to be above 0."""
+    if claim.low <= 0 and claim.high >= 1:
+        return "an unknown size"
+    low, high, estimate = error_numbers(claim)
+    words = f" % of {claim.share_of}" if claim.share_of else " percentage points"
+    level = confidence_words(claim.level or 0.0)
+    if claim.low > 0:
+        return f"{estimate}{words} ({level} limits: {low} to {high})"
+    return f"at most {high}{words} ({level} confidence)"
 
 
 def usual_tolerances(mean: float) -> tuple[float, ...]:
@@ -246,7 +259,7 @@ def usual_tolerances(mean: float) -> tuple[float, ...]:
 def headline(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:
     """State the size of the error, then the outcome."""
     verb = "is" if found.named.startswith("The ") else "are"
-    return f"{found.named} {verb} off by {scale.size(claim)}: {_ending(claim, found, scale, setting)}."
+    return f"{found.named} {verb} off by {size(claim)}: {_ending(claim, found, scale, setting)}."
 
 
 def _ending(claim: Claim, found: Evidence, scale: Scale, setting: Setting) -> str:

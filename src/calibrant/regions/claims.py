@@ -128,7 +128,7 @@ def found_claims(
     bad = [claim for claim in (_bad_part(*pair, setting) for pair in parts) if claim is not None]
     return CoverageClaims(
         main,
-        _whole(judged, main, p, beside, setting),
+        _whole(judged, main, p, beside, alone, setting),
         _worst_first(judged, main, setting),
         tuple(sorted(of_parts, key=lambda claim: (claim.kind == "above", *_by_pvalue(claim)))),
         min(bad, key=_by_pvalue) if bad else None,
@@ -162,8 +162,10 @@ def _main_outcome(
     return outcome(float(max(lows)), high, rejected=rejected, tolerance=setting.tolerance)
 
 
-def _whole(judged: Sequence[PhrasedLines], main: Outcome, p: float, beside: Beside | None, setting: Setting) -> Claim:
-    """Return the claim on the largest error of all levels."""
+def _whole(
+    judged: Sequence[PhrasedLines], main: Outcome, p: float, beside: Beside | None, alone: float, setting: Setting
+) -> Claim:
+    """Return the claim on the largest error of all levels, with the smallest p-value `p` and the test that it is of."""
     upper = "error_high" if main.status == "miscalibrated" else "error_most"
     low, estimate, high = (
         max(float(getattr(lines, name)[lines.tested].max(initial=0.0)) for lines, _ in judged)
@@ -180,7 +182,7 @@ def _whole(judged: Sequence[PhrasedLines], main: Outcome, p: float, beside: Besi
         setting.level,
         judged[0][0].curve.n,
         tolerance=main.tolerance,
-        test="coverage_test" if by_lines or beside is None else beside.test,
+        test="coverage_test" if beside is None or alone > p else beside.test,
         pvalue=p,
     )
 
@@ -244,11 +246,16 @@ def _uncounted(line: dict[str, Any], rule: Rule) -> bool:
 
 
 def _worst_first(judged: Sequence[PhrasedLines], main: Outcome, setting: Setting) -> tuple[Claim, ...]:
-    """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit."""
+    """Return the claims on levels, that which explains the outcome first: smallest p-value, or largest limit.
+
+    Errors that the user accepts do not explain that others are not accepted.
+    """
     claims = [claim for pair in judged for claim in line_claims(*pair, setting)]
     reach = np.concatenate([lines.error_most[lines.tested] for lines, _ in judged]).tolist()
+    least = np.concatenate([lines.error_low[lines.tested] for lines, _ in judged]).tolist()
     if main.status == "miscalibrated":
-        first = min(range(len(claims)), key=lambda k: _by_pvalue(claims[k]))
+        accepted = setting.tolerance or -1.0
+        first = min(range(len(claims)), key=lambda k: (least[k] <= accepted, *_by_pvalue(claims[k])))
     else:
         first = max(range(len(claims)), key=lambda k: reach[k])
     return (claims[first], *claims[:first], *claims[first + 1 :])

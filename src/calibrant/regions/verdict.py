@@ -25,6 +25,8 @@ from calibrant.regions.claims import (
 from calibrant.regions.lines import Line, lines_of
 
 RECALIBRATE = "Consider recalibration (recalibrate), fitted on rows that did not train the model."
+TESTED_TOGETHER = {"multinomial_coverage_test": ", all levels together", "skce_test": ", the distributions as a whole"}
+"""What the p-value of a test beside those of single levels is about, in words that follow it."""
 NO_TEST = "Weights are unequal, and coverage then has no exact test."
 
 
@@ -98,16 +100,15 @@ def kernel_verdict(p: float | None, setting: Setting) -> Verdict:
 
 
 def _headline(found: CoverageClaims, phrases: dict[str, Phrase], plan: Plan, setting: Setting) -> str:
-    first = found.claims[0]
-    p = pvalue_words(first.pvalue or 0.0)
     if found.by_part:
-        part = next(claim for claim in found.of_parts if claim.subject == first.subject)
-        return f"{coverage_words(part, setting)}, not {level_words(part.expected)} ({p})."
+        part = next(claim for claim in found.of_parts if claim.subject == found.claims[0].subject)
+        level, p = level_words(part.expected), pvalue_words(part.pvalue or 0.0)
+        return f"{coverage_words(part, setting)}, not {level} ({p})."
     worst = found.of_levels[0]
     if found.status == "miscalibrated" and worst.kind not in ("below", "above"):
-        return f"{_together(first)} ({p})."
+        return f"{_together(found.whole)} ({pvalue_words(found.whole.pvalue or 0.0)})."
     if found.status == "miscalibrated":
-        return f"{coverage_words(worst, setting)}: {_meaning(worst, phrases)} ({p})."
+        return f"{coverage_words(worst, setting)}: {_meaning(worst, phrases)} ({pvalue_words(worst.pvalue or 0.0)})."
     number = len(found.of_levels)
     told = found.main.tolerance if found.status == "within" else plan.target
     shows = number == 1 and not _hides_coverage(found, plan)
@@ -212,7 +213,7 @@ def shares_in_words(claim: Claim, tolerance: float | None = None) -> tuple[str, 
 
 def _on_all_rows(found: CoverageClaims, phrases: dict[str, Phrase], setting: Setting) -> list[str]:
     """Say what the headline does not say about all rows."""
-    p = pvalue_words(found.whole.pvalue or 0.0)
+    p = f"{pvalue_words(found.whole.pvalue or 0.0)}{TESTED_TOGETHER.get(found.whole.test, '')}"
     if found.main.status == "within" and found.rejected:
         _, high, _ = outward(0.0, found.whole.high, found.whole.estimate, found.main.tolerance)
         return [f"The difference is detectable ({p}), and at most {high} percentage points."]

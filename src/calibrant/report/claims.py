@@ -106,7 +106,7 @@ def _measured_boxes(findings: Findings) -> list[Box]:
 
 
 def _box(claim: Claim) -> Box:
-    name = _quantity_words(claim.quantity)
+    name = _quantity_words(claim.quantity) + (f" as a share of {claim.share_of}" if claim.share_of else "")
     of = "" if claim.subject == ALL_ROWS else f", {words.text(claim.subject)}"
     lines = []
     if math.isnan(claim.low) or math.isnan(claim.high):
@@ -118,7 +118,7 @@ def _box(claim: Claim) -> Box:
         is_enough = claim.expected < claim.low and claim.kind in ("within", "cannot tell")  # more is right too
         lines.append(f"{'at least ' if is_enough else ''}{_expected(claim, value)} if calibrated")
     if claim.tolerance is not None:
-        tau = words.tolerance_words(claim.tolerance) if _is_share(claim) else f"{claim.tolerance:g}"
+        tau = words.accepted_words(claim.tolerance, claim) if _is_share(claim) else f"{claim.tolerance:g}"
         lines.append(f"tolerance: {tau}")
     return Box(words.label(name) + of, value, tuple(lines))
 
@@ -148,6 +148,9 @@ def claim_numbers(claim: Claim) -> tuple[str, str, str]:
         least = words.significant(claim.low, DIGITS, words.round_down)
         most = words.significant(claim.high, DIGITS, words.round_up)
         return words.number(least), words.number(most), words.number(claim.estimate)
+    if claim.share_of:
+        low, high, estimate = words.error_numbers(claim)
+        return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
     expected = claim.expected if claim.expected or claim.quantity == "bias" else None
     low, high, estimate = words.outward(claim.low, claim.high, claim.estimate, claim.tolerance, expected)
     return f"{low}\u00a0%", f"{high}\u00a0%", f"{estimate}\u00a0%"
