@@ -132,10 +132,23 @@ class TestSmoothEce:
         found = interval(smooth_ece, RNG.random(8000) < p, p)
         assert 0 <= found.low <= found.estimate <= found.high < 0.05
 
+    @pytest.mark.parametrize("sigma", [2.0**-16, 2.0**-13, 2.0**-10, 2.0**-8])
+    def test_noise_finer_than_the_cells_is_not_an_error(self, sigma):
+        rng = np.random.default_rng(0)
+        p = rng.random(20_000)
+        lows = [interval(smooth_ece, rng.random(20_000) < p, p, sigma=sigma).low for _ in range(3)]
+        assert max(lows) == 0
+
+    def test_kernels_that_are_wider_than_all_scores(self):
+        widest = interval(smooth_ece, HAPPENED, SPREAD, sigma=4)
+        for sigma in (5, 1e6, 1e300):
+            found = interval(smooth_ece, HAPPENED, SPREAD, sigma=sigma)
+            assert (found.low, found.estimate, found.high) == (widest.low, widest.estimate, widest.high)
+
     def test_the_mean_size_of_noise(self):
         # 200 rows of probability 0.5 at 0.5, one kernel: the integral of it is 1, so the size is that of the sum.
         rows = Ordered.of(_binary(np.zeros(200, np.uint8), np.full(200, 0.5)))
-        noise = LocalNoise(rows.score, np.array([0.25 / 200]), 1 / 200)
+        noise = LocalNoise(rows.score, np.array([0.25 / 200]), 1 / 200, 1.0)
         assert noise.mean_size(0.05) == pytest.approx(math.sqrt(2 / math.pi * 0.25 / 200), rel=2e-3)
         drawn = np.abs(np.random.default_rng(0).binomial(200, 0.5, 10**5) - 100).mean() / 200
         assert noise.mean_size(0.05) == pytest.approx(drawn, rel=0.01)
@@ -185,6 +198,12 @@ class TestSmce:
     def test_by_hand(self, y, p, value):
         assert smce(y, p) == pytest.approx(value, abs=1e-12)
 
+    def test_two_scores_of_many_weights_are_two_scores(self, monkeypatch):
+        p, w = np.where(SPREAD < 0.5, 0.3, 0.7), np.random.default_rng(1).lognormal(size=400)
+        exact = smce(HAPPENED, p, weights=w)
+        monkeypatch.setattr(smooth_errors, "MAX_SCORES", 3)
+        assert smce(HAPPENED, p, weights=w) == exact
+
     def test_many_scores_are_moved_to_a_grid(self, monkeypatch):
         exact = smce(HAPPENED, SPREAD)
         monkeypatch.setattr(smooth_errors, "MAX_SCORES", 101)
@@ -216,6 +235,11 @@ class TestBoth:
 
     def test_consistency(self, verb):
         assert consistency_test(HAPPENED, SPREAD, metric=verb, resamples=99).pvalue == 0.01
+
+    def test_never_above_1(self, verb):
+        for k in range(1, 60):
+            weights = np.random.default_rng(k).lognormal(0, 3, k)
+            assert verb(np.ones(k, int), np.zeros(k), weights=weights) <= 1
 
     def test_never_above_the_sum_over_scores(self, verb):
         assert verb(HAPPENED, SPREAD) <= np.abs(HAPPENED - SPREAD).mean() + 1e-12

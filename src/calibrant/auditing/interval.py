@@ -100,6 +100,7 @@ def interval(
     `ece` with ``norm="l2"``           from the debiased square (``debias=True``), by a gamma approximation
     `mce`, `ece` with ``norm="max"``   exact limits of the frequencies in bins
     `mmce`                             estimate + z s above, estimate - (1 + z) s below
+    `smooth_ece`, `smce`               estimate + z s above, estimate - (mean size of smoothed noise + z s) below
     =================================  ================================================================================
 
     Other metrics are refused, with the reason and with what to use instead. A custom metric provides limits through

@@ -21,6 +21,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_positive
 
 LEAST_SIGMA = 2.0**-16
+WIDEST_SIGMA = 4.0  # from which on the reflected kernel is 1 everywhere
 NEGLIGIBLE = 1e-17  # factor of a cosine that is left out
 LEAST_COSINES = 512
 MESH_PER_SIGMA = 32
@@ -28,6 +29,7 @@ CELLS_PER_COSINE = 8
 ORDERS = 10  # of the Taylor expansion in a cell: its error is (π/16)^10/10!, 2e-14
 MAX_SCORES = 2**16  # of `smce` one by one
 NOISE_CELLS = 2048  # in which the variance of the residuals is summed, for limits
+LEAST_SIGMA_OF_NOISE = 4 / NOISE_CELLS
 
 
 @public
@@ -104,7 +106,7 @@ class SmoothOptions:
             sigma = check_positive("sigma", self.sigma, "such as 0.05")
             if sigma < LEAST_SIGMA:
                 raise InputError(f"sigma must be at least 2^-16, {LEAST_SIGMA:.3g}; got {sigma:g}")
-            object.__setattr__(self, "sigma", sigma)
+            object.__setattr__(self, "sigma", min(sigma, WIDEST_SIGMA))
 
 
 @public
@@ -152,21 +154,18 @@ def smce(
     return SMCE(y, prediction, NoOptions(), weights=weights, classes=classes, pos_label=pos_label)
 
 
-def _masses(summary: Ordered) -> FloatArray:
-    """Return Σwr/W of each entry."""
-    p, w, rows, events = summary.pool
-    masses: FloatArray = w * (events - rows * p) / summary.total_weight
-    return masses
+def _masses(summary: Ordered) -> tuple[FloatArray, FloatArray]:
+    """Return the different scores, and Σwr/W of each."""
+    score = summary.unique_scores
+    return score, (summary.event_weight_by_score - summary.weight_by_score * score) / summary.total_weight
 
 
 def _smooth_ece(summary: Ordered, options: SmoothOptions) -> float:
-    masses = _masses(summary)
+    score, masses = _masses(summary)
     if not (masses > 0).any() or not (masses < 0).any():  # of one sign
-        return abs(float(masses.sum()))
-    residuals = SmoothedResiduals(summary.score, masses)
-    if options.sigma is not None:
-        return residuals.size(options.sigma)
-    return fixed_point(residuals.size)
+        return min(1.0, abs(float(masses.sum())))
+    residuals = SmoothedResiduals(score, masses)
+    return min(1.0, residuals.size(options.sigma) if options.sigma is not None else fixed_point(residuals.size))
 
 
 def fixed_point(size: Callable[[float], float], precision: float = 1e-14) -> float:
@@ -306,17 +305,27 @@ class LocalNoise:
     score: FloatArray
     variance: FloatArray  # of Σwr/W at these scores
     heaviest: float  # share of a row in the total weight
+    unsmoothed: float  # mean of Σ|noise| over the different scores
 
     @classmethod
     def of(cls, summary: Ordered, noise: Noise) -> LocalNoise:
         """Return the noise of these rows, of the total variance of `noise`."""
         table = summary.bins(width_edges(NOISE_CELLS))
         filled = table.count > 0
-        variance = table.w2v[filled] * noise.variance / table.w2v.sum()
-        return cls(table.mean_predicted[filled], variance, summary.weight_max / summary.total_weight)
+        excess = noise.variance / table.w2v.sum()
+        heaviest = summary.weight_max / summary.total_weight
+        p, w, rows, _ = summary.pool
+        by_score = summary.by_score(w * w * rows * p * (1 - p)) * excess
+        unsmoothed = float(mean_sizes(np.sqrt(by_score), by_score / heaviest**2).sum())
+        return cls(table.mean_predicted[filled], table.w2v[filled] * excess, heaviest, unsmoothed)
 
     def mean_size(self, sigma: float) -> float:
-        """Return the mean of ∫|noise smoothed with this σ|, on a mesh of steps of about σ/4."""
+        """Return the mean of ∫|noise smoothed with this σ|, on a mesh of steps of about σ/4.
+
+        Where the cells are too wide for σ, a bound is returned: it falls as σ grows from 0.
+        """
+        if sigma < LEAST_SIGMA_OF_NOISE:
+            return self.unsmoothed
         points = math.ceil(4 / sigma) if sigma < 1 else 4
         t = (np.arange(points) + 0.5) / points
         total = 0.0
@@ -337,13 +346,13 @@ def reflected_gaussian(t: FloatArray, u: FloatArray, sigma: float) -> FloatArray
 
 
 def _smce(summary: Ordered, options: NoOptions) -> float:
-    score, masses = summary.score, _masses(summary)
+    score, masses = _masses(summary)
     if score.size > MAX_SCORES:
         number = np.rint(score * (MAX_SCORES - 1)).astype(np.intp)
         points: FloatArray = np.arange(MAX_SCORES) / (MAX_SCORES - 1)
         sums: FloatArray = np.bincount(number, masses, minlength=MAX_SCORES).astype(np.float64)
-        return largest_lipschitz_sum(points, sums)
-    return largest_lipschitz_sum(score, masses)
+        return min(1.0, largest_lipschitz_sum(points, sums))
+    return min(1.0, largest_lipschitz_sum(score, masses))
 
 
 def largest_lipschitz_sum(score: FloatArray, mass: FloatArray) -> float:
@@ -390,7 +399,7 @@ def _smce_limits(summary: Ordered, options: NoOptions) -> Limits:
     thinner = np.minimum(below, noise.variance - below)  # t₀ is the median of the variance
     sizes = mean_sizes(np.sqrt(np.maximum(thinner, 0.0)), noise.information * thinner / noise.variance)
     mean = float(mean_sizes(np.array([noise.scale]), np.array([noise.information]))[0]) + float(sizes.mean())
-    rounding = 0.5 / (MAX_SCORES - 1) if summary.score.size > MAX_SCORES else 0.0
+    rounding = 0.5 / (MAX_SCORES - 1) if summary.unique_scores.size > MAX_SCORES else 0.0
     return noise.limits(
         _smce(summary, options),
         lambda rate: mean - normal_quantile(rate) * noise.scale + rounding,
