@@ -4,7 +4,7 @@
 
 Every competitor holds its level on these scores (`levels`). For each alternative the power of `calibration_test`,
 averaged over the designs of scores, should be within 10 points of the best of them, although nobody knows beforehand
-which one that is. Each design is shown too. In some of them no test is within 10 points of the best one for every
+which one that is. Each design is shown too. For confident scores no test is within 10 points of the best one for every
 alternative: what no test can reach is shown by one that knows the alternatives (`Oracle`). `power` states the smallest
 error that is found 4 times in 5; outcomes with this error are drawn, and the share that is found is counted. A run can
 be interrupted and resumed. `--quick` makes few repeats to see that everything runs; nothing of it is kept.
