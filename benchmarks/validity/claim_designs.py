@@ -30,7 +30,8 @@ from scipy.stats import norm, poisson
 from scipy.stats import t as student
 
 from calibrant import Intervals, Normal, Quantiles, Samples, Sets
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.ranking import joint_ranks
 
 Rng = np.random.Generator

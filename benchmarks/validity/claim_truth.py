@@ -17,7 +17,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from calibrant.auditing.recalibration import METHOD, OPTIONS, calibration_sample
-from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import scores_after, scores_before
 from calibrant.recalibrating.fitting import fit

@@ -11,7 +11,8 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.cli.conditions import judge, read_condition
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.core.findings import Measurement, Section, Verdict
 from calibrant.errors import InputError
 

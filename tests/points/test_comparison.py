@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cb
-from calibrant.core.claims import Subject
+from calibrant.core.evidence import Subject
 from calibrant.errors import NotApplicableError
 from calibrant.points import diversity_section, neighbour_section, sections
 from calibrant.points.comparison import compare

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.core.claims import ALL_ROWS
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.core.words import limits_words
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant.core.claims import ALL_ROWS, Outcome
+from calibrant.core.claims import Outcome
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.core.findings import Setting
 from calibrant.ranking.column_claims import column_claims
 from calibrant.ranking.effects import band_test

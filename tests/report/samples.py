@@ -3,7 +3,8 @@
 import numpy as np
 
 import calibrant as cb
-from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 
 READINGS = {

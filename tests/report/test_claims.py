@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.claims import ALL_ROWS, Claim, Subject, outcome
+from calibrant.core.claims import Claim, outcome
+from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict, at_tolerances
 from calibrant.core.words import points
 from calibrant.report.claims import (

@@ -20,7 +20,8 @@ from benchmarks.validity.claims import page
 from scipy.stats import norm
 
 from calibrant import Normal, skill
-from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS, Subject
 
 P, Q = np.array([0.0, 0.2, 0.2, 0.6, 0.8]), np.array([0.1, 0.1, 0.2, 0.8, 0.8])
 GROUP = np.array(["A", "A", "B", "B", "B"])

@@ -8,7 +8,8 @@ from benchmarks.validity.recalibration import METHODS, design_of, fails, measure
 from benchmarks.validity.recalibration_designs import Events, Numbers, Vectors
 from scipy.stats import binom
 
-from calibrant.core.claims import ALL_ROWS, Claim
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 

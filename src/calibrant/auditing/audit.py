@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,9 +14,9 @@ from calibrant.auditing.probabilities import audit_binary, audit_classes, binary
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import POINTERS, public
-from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting, Verdict, with_parts
+from calibrant.core.evidence import note
+from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
-from calibrant.core.words import listed
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, kept_mask
 from calibrant.inputs.covariates import read_covariate_table
@@ -29,6 +30,8 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
+from calibrant.judging.notes import as_text
+from calibrant.judging.voice import verdict_of
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
@@ -320,31 +323,21 @@ def audit_of(
     names: Mapping[str, str],
 ) -> Audit:
     """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
-    shared = (
-        f"The verdict combines {len(families)} families of tests: {listed(families)}. P-values in the verdict, and "
-        "adjusted ones in tables, allow for all of them together."
-    )
+    case = found.case if grouped is None else replace(found.case, families=(*found.case.families, grouped.family))
+    shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
     findings = Findings(
         kind=kind,
         n=n,
         level=setting.level,
-        verdict=found.verdict if grouped is None else _with_groups(found.verdict, grouped, setting),
+        verdict=verdict_of(case, setting, further=found.further),
         sections=found.sections,
         groups=None if grouped is None else grouped.table,
         group_figures=() if grouped is None else grouped.figures,
-        caveats=(*found.caveats, *([shared] if len(families) > 1 else [])),
+        caveats=tuple(as_text(each) for each in (*found.caveats, *shared)),
         names=names,
         version=__version__,
     )
     return Audit(findings)
-
-
-def _with_groups(verdict: Verdict, grouped: Grouped, setting: Setting) -> Verdict:
-    """Add what was found about groups to the verdict."""
-    columns = grouped.table.columns
-    lines = zip(columns["group"], columns["pvalue_adjusted"], strict=True)
-    tested = {group for group, p in lines if p is not None}
-    return with_parts(verdict, "groups", len(tested), grouped, setting) if tested else verdict
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:

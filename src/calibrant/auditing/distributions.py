@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 
 from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score
-from calibrant.auditing.regions import Levels, coverage_figure, few_levels, level_tables, pit_figure, spread_places
+from calibrant.auditing.regions import (
+    Levels,
+    coverage_case,
+    coverage_figure,
+    few_levels,
+    level_tables,
+    pit_figure,
+    spread_places,
+)
 from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
 from calibrant.auditing.skill import audited_skill
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, Verdict
+from calibrant.core.evidence import Case, Note, note
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -32,11 +41,9 @@ from calibrant.regions.audit_tables import (
     level_measurements,
     one_level,
 )
-from calibrant.regions.caveats import weights_caveat
-from calibrant.regions.claims import CENTRAL, QUANTILES, Beside, Plan
+from calibrant.regions.evidence import SHARE_BELOW, Beside, Judged, Plan, kernel_whole, weights_caveat
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
-from calibrant.regions.verdict import coverage_verdict, kernel_verdict
 from calibrant.scores.brier_and_log import log_score
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import decompose
@@ -45,7 +52,6 @@ LEVELS = np.array([0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975])  # cent
 MAX_COORDINATES_DRAWN = 20
 MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
-COORDINATE = CENTRAL._replace(part="coordinate")
 
 
 def audit_vectors(rows: DistributionRows, setting: Setting) -> KindFindings:
@@ -68,24 +74,30 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> KindFindings:
         () if lines is None else (_figure(lines.curve),),
         () if lines is None else (_coordinate_table(lines, setting),),
     )
-    caveats = (
+    caveats: tuple[Note | str, ...] = (
         *weights_caveat(rows.n, rows.w),
         "Only the kernel test (skce_test) and the scores see how coordinates depend on each other.",
         *missing,
         *not_scored,
         *no_margins,
     )
-    return KindFindings((section,), _verdict_of_vectors(lines, whole, rows, setting), caveats)
+    return KindFindings((section,), _case_of_vectors(lines, whole, rows, setting), caveats)
 
 
-def _verdict_of_vectors(lines: Lines | None, whole: float | None, rows: DistributionRows, setting: Setting) -> Verdict:
+def _case_of_vectors(lines: Lines | None, whole: float | None, rows: DistributionRows, setting: Setting) -> Case:
     if lines is None:
-        return kernel_verdict(whole, setting)
-    levels = np.unique(lines.curve.nominal)
-    rates = (lines.rate, lines.family_rate)
-    plan = Plan(levels, Rule(), *rates, setting.tolerance, copies=rows.distribution.shape[0])
+        return _kernel_case(whole, setting)
+    plan = Plan(np.unique(lines.curve.nominal), Rule(), lines.family_rate, copies=rows.distribution.shape[0])
     beside = None if whole is None else Beside("skce_test", whole, HALVED, bounded=False)
-    return coverage_verdict([(lines, COORDINATE)], setting, plan=plan, beside=beside)
+    judged = Judged(lines, "central intervals", part="coordinate")
+    return coverage_case([judged], beside, plan, setting, remedies=())
+
+
+def _kernel_case(p: float | None, setting: Setting) -> Case:
+    """Return the case on distributions without a distribution function, which only the kernel test can judge."""
+    if p is None:
+        return Case(None, notes=(note("no test"),))
+    return Case(kernel_whole(p, setting), notes=(note("kernel only"),))
 
 
 def _coordinate_table(lines: Lines, setting: Setting) -> Table:
@@ -157,7 +169,7 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
     bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
     few = spread_places(levels)
     tables = [distribution_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
-    return grouped([few_levels(table, few) for table in tables], setting, Rule(), QUANTILES, several=few.size > 1)
+    return grouped([few_levels(table, few) for table in tables], setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
 
 
 def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFindings:
@@ -178,7 +190,7 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
     except NotApplicableError as reason:
         left_out = (str(reason), *missing, *not_scored, *informative.missing)
         found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
-        return replace(found, verdict=informative.added_to(found.verdict))
+        return informative.added_to(found)
     section = Section(
         "distributions",
         "Predictive distributions",
@@ -195,8 +207,8 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
     left_out = (*missing, *not_scored, *informative.missing)
-    caveats = (*levels.caveats(setting, rows), *_caveats(rows, parts), *left_out)
-    return KindFindings((section,), informative.added_to(levels.verdict(setting)), caveats)
+    caveats: tuple[Note | str, ...] = (*levels.caveats(setting, rows), *_caveats(rows, parts), *left_out)
+    return informative.added_to(KindFindings((section,), levels.case(setting), caveats))
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
@@ -289,4 +301,4 @@ def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...]
     used = tuple(replace(m, decides=m.name == "skce_test" and m.pvalue is not None) for m in measurements)
     section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
-    return KindFindings((section,), kernel_verdict(p, setting), missing)
+    return KindFindings((section,), _kernel_case(p, setting), missing)

@@ -24,24 +24,34 @@ from calibrant.auditing.measurements import (
 from calibrant.auditing.recalibration import rows_of, with_recalibration, without_rows
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, find
-from calibrant.core.claims import ALL_ROWS, Claim, Subject
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, with_parts
+from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
+from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
-from calibrant.core.results import Curve
+from calibrant.core.results import Curve, TestResult
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.probabilities import verdict as verdicts
+from calibrant.judging.judge import is_rare
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
-from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_claims
+from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_evidence
 from calibrant.probabilities.consistency_band import fewest_refits
 from calibrant.probabilities.cumulative import KUIPER
-from calibrant.probabilities.group_claims import group_claims, group_words, stated_low, surprising_first
+from calibrant.probabilities.evidence import (
+    advice,
+    bin_evidence,
+    caveats,
+    group_family,
+    region_level,
+    stated_low,
+    surprising_first,
+    whole_evidence,
+)
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
 
@@ -58,28 +68,20 @@ IN_BATCHES = "it needs all rows at once, and these came in batches"
 
 
 class Asked(NamedTuple):
-    """The section on one probability per row, and the words of its verdict."""
+    """The section on one probability per row, and what its evidence is about."""
 
     name: str
     title: str
     intro: str
     subject: Subject = ALL_ROWS
-    named: str = "Probabilities"
-    happens: str = "it happens"
 
 
-EVENT = Asked(
-    "probabilities",
-    "Probabilities",
-    "Does the event happen as often as predicted?",
-)
+EVENT = Asked("probabilities", "Probabilities", "Does the event happen as often as predicted?")
 TOP_CLASS = Asked(
     "confidence",
     "The most probable class",
     "Is the most probable class right as often as its probability says?",
-    subject=Subject("most probable class"),
-    named="The probability of the most probable class",
-    happens="it is right",
+    Subject("most probable class"),
 )
 
 
@@ -96,37 +98,32 @@ def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> KindFindings:
 def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
     """Audit one probability per row, of an event or of the most probable class."""
     summary = pairs.ordered
-    evidence = _evidence(pairs, setting, asked)
-    verdict = verdicts.verdict(evidence, setting)
+    whole, test, limits = _evidence(pairs, setting, asked.subject)
+    questions: list[Note] = []
     if asked is EVENT:
         questions = [*questions_on_event(summary), *_question_on_clusters(pairs, setting)]
-        verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
     measurements, missing = measure(pairs, setting)
+    more: tuple[Note, ...] = ()
     if setting.clusters is not None:
         measurements = tuple(replace(line, interval=None, expected=None, pvalue=None) for line in measurements)
-        missing = (*missing, DEPENDENT)
+        more = (note("dependent"),)
     infinite = any(line.name == "log_score" and math.isinf(line.value) for line in measurements)
     section = Section(
         asked.name,
         asked.title,
         asked.intro,
-        (*_decisive(measurements[0], evidence, verdict.claims[0]), *measurements[1:]),
-        _figures(summary, setting, asked.subject),
+        (*_decisive(measurements[0], test, limits, whole.total, setting), *measurements[1:]),
+        _figures(summary, setting, whole.total),
     )
-    caveats = verdicts.caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
-    return KindFindings((section,), verdict, (*caveats, *missing))
+    keep = caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
+    case = Case(whole, notes=(*questions, *advice(summary)))
+    return KindFindings((section,), case, (*keep, *missing, *more))
 
 
-DEPENDENT = (
-    "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other "
-    "measurements are shown without p-values and limits, and bands in pictures are those of independent rows."
-)
-
-
-def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence:
+def _evidence(pairs: Pairs, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Limits]:
     """Test all rows and find the limits of their error; with clusters from sums over each of them."""
-    summary = pairs.ordered
-    about = (asked.subject, asked.named, asked.happens)
+    summary, rate = pairs.ordered, 1 - region_level(setting)
+    clusters = None
     if setting.clusters is not None and isinstance(pairs, RowPairs):
         clusters = Clusters.of(pairs.rows, setting.clusters)
         statistics = clusters.statistics(setting.resamples, setting.rng)
@@ -134,43 +131,43 @@ def _evidence(pairs: Pairs, setting: Setting, asked: Asked) -> verdicts.Evidence
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
         test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
-        rate = 1 - verdicts.region_level(setting)
-        ranges = range_claims(pairs.rows, setting.clusters, level=setting.level, rate=rate)
-        clustered = verdicts.Clustered(clusters.number, clusters.scale, ranges)
+        ranges = range_evidence(pairs.rows, setting.clusters, rate=rate)
         limits = clusters.limits(setting.resamples, setting.rng)
-        return verdicts.Evidence(summary, test, limits, None, *about, clustered=clustered)
-    test = CALIBRATION_TEST.finish(
-        summary, CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
-    )
-    tenths = _reliability(
-        summary, setting, bins=10, strategy="mass", simultaneous=True, level=verdicts.region_level(setting)
-    )
-    return verdicts.Evidence(summary, test, cutoff_limits(pairs), tenths, *about)
+    else:
+        options = CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
+        test = CALIBRATION_TEST.finish(summary, options)
+        banded = {"bins": 10, "strategy": "mass", "simultaneous": True, "level": region_level(setting)}
+        tenths = _reliability(summary, setting, **banded)
+        ranges = bin_evidence(tenths, rate=rate, exact=summary.has_equal_weights)
+        limits = cutoff_limits(pairs)
+    whole = whole_evidence(summary, test, limits, setting, subject=subject, ranges=ranges, clusters=clusters)
+    return whole, test, limits
 
 
-def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[str]:
+def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[Note]:
     """Ask whether rows depend on each other, where the scores of neighbouring rows repeat."""
     if setting.clusters is not None or not isinstance(pairs, RowPairs):
         return []
     return questions_on_dependence(pairs.rows.p)
 
 
-def _decisive(cutoff: Measurement, evidence: verdicts.Evidence, claim: Claim) -> tuple[Measurement, ...]:
+def _decisive(
+    cutoff: Measurement, test: TestResult, limits: Limits, total: Evidence, setting: Setting
+) -> tuple[Measurement, ...]:
     """Return the two measurements on which the verdict rests, with the limits that it states."""
-    test = evidence.test
-    limits = (claim.low, claim.high) if claim.low > 0 or claim.high < 1 else None
+    low = total.low if setting.rejects(total.pvalue) else 0.0
     return (
         replace(
             cutoff,
-            interval=limits,
-            method="; ".join(filter(None, [cutoff.method, evidence.limits.method])),
+            interval=(low, total.high) if low > 0 or total.high < 1 else None,
+            method="; ".join(filter(None, [cutoff.method, limits.method])),
             decides=True,
         ),
         Measurement(
             "calibration_test",
             "smallest p-value of four tests",
             float(test.statistic),
-            pvalue=claim.pvalue,
+            pvalue=total.pvalue,
             method=test.method,
             details={name: float(value) for name, value in test.details.items()},
             decides=True,
@@ -185,9 +182,9 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
     return curve
 
 
-def _figures(summary: Ordered, setting: Setting, subject: Subject) -> tuple[Figure, ...]:
+def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figure, ...]:
     cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
-    rare = verdicts.Scale.of(summary, setting, subject).rare
+    rare = is_rare(total.mean, setting)
     return (
         Figure(
             "reliability",
@@ -325,11 +322,9 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindi
         parts.figures,
         (parts.table,),
     )
-    verdict = with_parts(top.verdict, "classes", facts.K, parts, setting)
-    if isinstance(rows, Classes):
-        questions = questions_on_classes(rows, setting.class_names)
-        verdict = replace(verdict, sentences=(*questions, *verdict.sentences))
-    found = KindFindings((*top.sections, section), verdict, (*top.caveats, *missing, *_rare(facts)))
+    questions = questions_on_classes(rows, setting.class_names) if isinstance(rows, Classes) else []
+    case = replace(top.case, families=(parts.family,), notes=(*questions, *top.case.notes))
+    found = KindFindings((*top.sections, section), case, (*top.caveats, *missing, *_rare(facts)))
     return with_recalibration(found, rows, setting) if isinstance(rows, Classes) else without_rows(found, IN_BATCHES)
 
 
@@ -353,9 +348,9 @@ def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 
-def _rare(facts: ClassFacts) -> list[str]:
-    rare = int(np.count_nonzero(facts.counts < words.SMALL_GROUP))
-    return [f"{rare} of {facts.K} classes happened fewer than {words.SMALL_GROUP} times."] if rare else []
+def _rare(facts: ClassFacts) -> list[Note]:
+    rare = int(np.count_nonzero(facts.counts < SMALL_GROUP))
+    return [note("few of classes", rare=rare, K=facts.K, least=SMALL_GROUP)] if rare else []
 
 
 def binary_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
@@ -387,8 +382,8 @@ def _parts(
         return tuple(None if isinstance(value, float) and math.isnan(value) else value for value in listed)
 
     several = {"group": "groups", "class": "classes"}[noun]
-    low, claims = column(stated_low(found, setting)), group_claims(found, setting, noun)
-    small = words.small_groups(int(np.count_nonzero(found.n < words.SMALL_GROUP))) if noun == "group" else ""
+    low = column(stated_low(found, setting))
+    small = words.small_groups(int(np.count_nonzero(found.n < SMALL_GROUP))) if noun == "group" else ""
     table = Table(
         several,
         title,
@@ -411,10 +406,4 @@ def _parts(
         f"times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
-    return Grouped(
-        table,
-        group_words(found, claims),
-        claims,
-        (figure,),
-        lambda tolerance: group_claims(found, replace(setting, tolerance=tolerance), noun),
-    )
+    return Grouped(table, group_family(found, setting, noun), (figure,))

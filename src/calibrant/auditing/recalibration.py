@@ -15,17 +15,18 @@ import numpy as np
 
 from calibrant.auditing.compare_predictions import reliability_curves
 from calibrant.core.claims import Claim
+from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting
 from calibrant.core.ordered import Ordered
 from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.probabilities.verdict import ADVICE
+from calibrant.probabilities.evidence import ADVICE
 from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, GainAndMap, Plan, measured_gain
-from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, error_sentence, gain_claim, gain_sentence
+from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, gain_claim
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -52,12 +53,14 @@ def with_recalibration(found: KindFindings, rows: Binary | Classes, setting: Set
     except CalibrantError as reason:
         return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(str(reason).rstrip("."))))
     claims = gain_claims(measured, data)
-    said = [sentence for sentence in found.verdict.sentences if sentence != ADVICE]
-    sentences = (*said, *gain_words(claims, measured, found.verdict.status == "miscalibrated"))
-    verdict = replace(found.verdict, claims=(*found.verdict.claims, *claims), sentences=sentences)
-    sampled = () if data.n == rows.n else (f"Recalibration is measured on {data.n:,} rows, drawn at random.",)
-    sections = (*found.sections, _section(measured, claims[0], data, setting))
-    return replace(found, sections=sections, verdict=verdict, caveats=(*found.caveats, *sampled))
+    notes = (*(each for each in found.case.notes if each.key != ADVICE), gain_note(claims[0], measured))
+    sampled = () if data.n == rows.n else (note("sampled gain", n=data.n),)
+    return KindFindings(
+        (*found.sections, _section(measured, claims[0], data, setting)),
+        replace(found.case, notes=notes),
+        (*found.caveats, *sampled),
+        (*found.further, *claims),
+    )
 
 
 def without_rows(found: KindFindings, why: str) -> KindFindings:
@@ -125,19 +128,14 @@ def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...
     return (claim,) if data.kind == "binary" or claim.kind != "gain" else (claim, error_claim(claim))
 
 
-def gain_words(claims: tuple[Claim, ...], measured: GainAndMap, miscalibrated: bool) -> list[str]:
-    """Put what the map does into words."""
-    claim, *errors = claims
+def gain_note(claim: Claim, measured: GainAndMap) -> Note:
+    """Return what the map does: it helps, does harm, turns the ranking round, or is not shown to do any of that."""
     if is_inverted(measured.fitted_map):
-        return [
-            f"Higher scores go with fewer events: {map_words(measured.fitted_map)} turns the ranking round. Find out "
-            "what the predictions are the probability of before you recalibrate them."
-        ]
-    score = str(OPTIONS.score)
-    said = gain_sentence(claim, score, f"recalibrating by {map_words(measured.fitted_map)}")
-    if claim.kind == "limits" and miscalibrated:
-        said += " Another map may gain: see recalibration_gain."
-    return [said, *(error_sentence(error, score) for error in errors)]
+        key = "inverted"
+    else:
+        key = {"gain": "map helps", "harm": "map harms", "limits": "no gain shown"}.get(claim.kind, "gain without limits")
+    limits = (claim.low, claim.high)
+    return note(key, map=map_words(measured.fitted_map), gain=claim.estimate, limits=limits, level=claim.level)
 
 
 def is_inverted(found: Recalibration) -> bool:
@@ -155,8 +153,8 @@ def map_words(found: Recalibration) -> str:
     values = {name: minus(text) for name, text in values.items()}
     if found.method == "temperature":
         infinite = np.isinf(found.parameters["temperature"])
-        return "an infinite temperature" if infinite else f"temperature {values['temperature']}"
-    return f"a logistic map with slope {values['slope']} and intercept {values['intercept']}"
+        return "temperature ∞" if infinite else f"temperature {values['temperature']}"
+    return f"logistic map, slope {values['slope']}, intercept {values['intercept']}"
 
 
 def _limit_lines(claim: Claim) -> list[Measurement]:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score, score_levels
-from calibrant.core.claims import Claim, PartKind, Subject
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table, Verdict
+from calibrant.core.evidence import Case, Note, PartKind, SubjectKind, note
+from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
-from calibrant.core.words import percent
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
@@ -32,20 +31,27 @@ from calibrant.regions.audit_tables import (
     level_measurements,
     line_table,
 )
-from calibrant.regions.caveats import (
+from calibrant.regions.evidence import (
+    SHARE_BELOW,
+    Beside,
+    Judged,
+    Plan,
     conformal_caveat,
+    coverage_whole,
     nesting_caveat,
+    part_family,
+    questions,
     seen_caveat,
     ties_caveat,
     weights_caveat,
 )
-from calibrant.regions.claims import CENTRAL, COVERAGE, INTERVALS, QUANTILES, SETS, Beside, Phrase, PhrasedLines, Plan
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
-from calibrant.regions.verdict import RECALIBRATE, coverage_verdict
 from calibrant.regions.width import width
 from calibrant.scores.decompose import decompose
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
+
+RECALIBRATE = note("recalibrate", only="miscalibrated")
 
 
 def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
@@ -73,29 +79,36 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
         *described(kernel, setting, exact=found.lines.exact),
     )
     sections = (
-        sized.coverage_section(found, setting, INTERVALS, further, tables),
-        sized.size_section(found, setting, INTERVALS, "width"),
+        sized.coverage_section(found, setting, "intervals", further, tables),
+        sized.size_section(found, setting, "intervals", "width"),
     )
-    caveats = (*_infinite(rows), *_caveats(rows, found, INTERVALS, setting), *missing, *not_scored)
-    return KindFindings(sections, _sized_verdict(found, INTERVALS, "width", setting), caveats)
+    caveats: tuple[Note | str, ...] = (*_infinite(rows), *_caveats(rows, found, "intervals", setting), *missing, *not_scored)
+    return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
 
 
-def _sized_verdict(found: sized.Covered, phrase: Phrase, size: PartKind, setting: Setting) -> Verdict:
-    advice = (
-        "Conformal prediction (recalibrate), fitted on rows that did not train the model, corrects the coverage; "
-        f"coverage alone does not make {phrase.things} good."
-        if setting.calibration_size is None
-        else "Are the rows of the calibration set like these? Calibrate on rows that are, or by group."
-    )
-    return coverage_verdict(
-        [(found.lines, phrase)],
-        setting,
-        plan=found.plan(setting),
-        parts=found.parts(phrase, size),
-        beside=found.beside,
-        advice=advice,
-        parts_advice=f"Adapt the {size} of the {phrase.things} to how hard a row is to predict, or calibrate by group.",
-    )
+def _sized_case(found: sized.Covered, kind: SubjectKind, size: PartKind, setting: Setting) -> Case:
+    judged, m = Judged(found.lines, kind), setting.calibration_size
+    if m is None:
+        remedies = (note("conformal", only="miscalibrated"), note("conformal parts", only="part", size=size))
+    else:
+        remedies = (note("calibration rows", only="miscalibrated"), note("calibration set", only="cannot tell", m=m))
+    return coverage_case([judged], found.beside, found.plan(setting), setting, found.parts(kind, size), remedies)
+
+
+def coverage_case(
+    judged: Sequence[Judged],
+    beside: Beside | None,
+    plan: Plan,
+    setting: Setting,
+    parts: Sequence[Judged] = (),
+    remedies: tuple[Note, ...] = (RECALIBRATE,),
+) -> Case:
+    """Return the case on coverage of all rows and of parts of them; without a test the reason."""
+    whole = coverage_whole(judged, beside, plan, setting)
+    families = (part_family(parts, setting),) if parts else ()
+    if whole is None:
+        return Case(None, notes=(note("weighted coverage"),))
+    return Case(whole, families, (*questions(judged[0]), *remedies))
 
 
 def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str], Any]) -> list[Measurement]:
@@ -107,33 +120,23 @@ def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str
     ]
 
 
-def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, phrase: Phrase, setting: Setting) -> list[str]:
+def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, kind: str, setting: Setting) -> list[Note]:
     known = rows.prediction.levels is not None
     return [
         *nesting_caveat(rows),
         *weights_caveat(rows.n, rows.w),
         *ties_caveat(found.table, found.lines.rule, setting),
         *seen_caveat(found.lines, setting),
-        *(conformal_caveat(phrase.things, setting) if known else []),
+        *(conformal_caveat(kind, setting) if known else []),
     ]
 
 
-def _infinite(rows: IntervalRows) -> list[str]:
-    """Say how many intervals have no bound at all, and that one-sided ones have no width."""
+def _infinite(rows: IntervalRows) -> list[Note]:
+    """Return how many intervals have no bound at all, and how many are one-sided, which have no width."""
     lower, upper = np.isinf(rows.prediction.lower), np.isinf(rows.prediction.upper)
-    found = []
-    unbounded = float(np.mean(lower & upper, axis=0).max())
-    if unbounded:
-        which = f"Up to {percent(unbounded)}" if unbounded < 1 else "All"
-        found.append(
-            f"{which} of the intervals have no bound. They cover every outcome and say nothing; the coverage of the "
-            "others is lower."
-        )
-    if (lower != upper).any():
-        share = float(np.mean(lower != upper, axis=0).max())
-        which = f"Up to {percent(share)} of the" if share < 1 else "These"
-        found.append(f"{which} intervals are one-sided. They have no width; the median width counts them as infinite.")
-    return found
+    shares = {"no bound": lower & upper, "one-sided": lower != upper}
+    found = {key: float(np.mean(marked, axis=0).max()) for key, marked in shares.items()}
+    return [note(key, share=share) for key, share in found.items() if share]
 
 
 STATISTICS = {
@@ -158,22 +161,12 @@ def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
     further = (*_by_level(found, "sets", sizes), *described(kernel, setting, exact=found.lines.exact))
     sections = (
-        sized.coverage_section(found, setting, SETS, further, tables),
-        sized.size_section(found, setting, SETS, "size"),
+        sized.coverage_section(found, setting, "sets", further, tables),
+        sized.size_section(found, setting, "sets", "size"),
         _by_label(rows, found, setting),
     )
-    verdict = _sized_verdict(found, SETS, "size", setting) if known else _without_level(found)
-    return KindFindings(sections, verdict, (*_caveats(rows, found, SETS, setting), *missing))
-
-
-def _without_level(found: sized.Covered) -> Verdict:
-    coverage = float(found.lines.curve.coverage[0])
-    return Verdict(
-        "cannot tell",
-        f"The sets cover {percent(coverage)} of the outcomes, and have no nominal level to compare this with.",
-        ("Pass Sets(mask, level) to say how many outcomes they should cover.",),
-        (Claim("description", Subject("sets"), COVERAGE, coverage, rows=found.table.n),),
-    )
+    case = _sized_case(found, "sets", "size", setting) if known else Case(None, notes=(note("no level"),))
+    return KindFindings(sections, case, (*_caveats(rows, found, "sets", setting), *missing))
 
 
 def _by_label(rows: SetRows, found: sized.Covered, setting: Setting) -> Section:
@@ -295,41 +288,34 @@ class Levels:
         return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
 
     @property
-    def judged(self) -> list[PhrasedLines]:
-        """The judged lines with their words."""
-        first = [] if self.central is None else [(self.central, CENTRAL)]
-        return [*first, (self.lines, QUANTILES)]
+    def judged(self) -> list[Judged]:
+        """The judged lines, and what they are about."""
+        first = [] if self.central is None else [Judged(self.central, "central intervals")]
+        return [*first, Judged(self.lines, "quantile", SHARE_BELOW)]
 
     @property
     def tests(self) -> int:
         """Number of tests of all rows."""
-        return sum(int(lines.tested.sum()) for lines, _ in self.judged) + (self.joint is not None)
+        return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None)
 
-    def verdict(self, setting: Setting) -> Verdict:
-        """Return the verdict on all levels."""
+    def case(self, setting: Setting) -> Case:
+        """Return the case on all levels."""
         beside = None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
-        rates = (self.lines.rate, self.lines.family_rate)
-        plan = Plan(self.table.levels, Rule(), *rates, setting.tolerance, central=self.central is not None)
-        return coverage_verdict(self.judged, setting, plan=plan, beside=beside, advice=RECALIBRATE)
+        plan = Plan(self.table.levels, Rule(), self.lines.family_rate, central=self.central is not None)
+        return coverage_case(self.judged, beside, plan, setting)
 
-    def caveats(self, setting: Setting, rows: Any) -> list[str]:
+    def caveats(self, setting: Setting, rows: Any) -> list[Note]:
         """Return what to keep in mind."""
-        found = [*weights_caveat(rows.n, rows.w)]
         tied = int((self.table.hits - self.table.hits_inside).max())
-        if tied:
-            are = "1 outcome lies" if tied == 1 else f"Up to {tied:,} outcomes lie"
-            found.append(
-                f"{are} on a quantile: levels are taken as right if they lie between the shares of outcomes below and "
-                "at most at it, and are not tested jointly."
-            )
-        return [*found, *seen_caveat(self.judged[0][0], setting)]
+        ties = [note("on quantiles", tied=tied)] if tied else []
+        return [*weights_caveat(rows.n, rows.w), *ties, *seen_caveat(self.judged[0].lines, setting)]
 
 
 def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group, of at most five levels."""
     few = spread_places(rows.prediction.levels)
     tables = [few_levels(HitTable.of(rows, labels_of(grouping)), few) for grouping in groupings]
-    return grouped(tables, setting, Rule(), QUANTILES, several=few.size > 1)
+    return grouped(tables, setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
 
 
 def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
@@ -351,8 +337,8 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
         (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
-    caveats = (*levels.caveats(setting, rows), *missing, *not_scored)
-    return KindFindings((section,), levels.verdict(setting), caveats)
+    caveats: tuple[Note | str, ...] = (*levels.caveats(setting, rows), *missing, *not_scored)
+    return KindFindings((section,), levels.case(setting), caveats)
 
 
 def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:

@@ -10,18 +10,20 @@ import numpy as np
 
 from calibrant.auditing.measurements import Collected, of_rows, score
 from calibrant.auditing.skill import audited_skill
-from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table, Verdict
+from calibrant.core.evidence import Case, note
+from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
+from calibrant.ranking.column_claims import column_claims, subject_of
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.explain import explanation_of, found_columns, too_few_words
+from calibrant.ranking.explain import explanation_of, found_columns
 from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.pair_dependence import PairDependence, is_affordable
 from calibrant.ranking.rank_checks import (
@@ -34,8 +36,15 @@ from calibrant.ranking.rank_checks import (
     quantity_checks,
     ranks_of_checks,
 )
-from calibrant.ranking.rank_claims import Checks, DrawError, draw_error
-from calibrant.ranking.rank_verdict import sample_verdict
+from calibrant.ranking.rank_claims import (
+    Checks,
+    DrawError,
+    WrongPairs,
+    check_claims,
+    draw_error,
+    draw_notes,
+    draws_whole,
+)
 from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.spread import contraction
@@ -190,8 +199,13 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     missing = (*not_joint, *not_paired, *not_conditional, *not_scored, *informative.missing)
     caveats = (*_caveats(rows, distribution, ranks), *missing)
     if ranks.n < MIN_ROWS_IN_WORDS:
-        return KindFindings(sections, Verdict("cannot tell", too_few_words(ranks.n)), caveats)
-    return KindFindings(sections, informative.added_to(sample_verdict(columns, checks, error)), caveats)
+        case = Case(None, notes=(note("too few rows", n=ranks.n, least=MIN_ROWS_IN_WORDS),))
+        return KindFindings(sections, case, caveats)
+    wrong = WrongPairs.of(checks, [column.passes for column in columns])
+    case = Case(draws_whole(error, columns, checks, wrong), notes=draw_notes(columns, checks))
+    of_columns = (claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c)))
+    further = (*of_columns, *check_claims(checks, wrong))
+    return informative.added_to(KindFindings(sections, case, caveats, further))
 
 
 def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.auditing.measurements import of_rows
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Subject
-from calibrant.core.findings import Measurement, Setting, Verdict
+from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.evidence import ALL_ROWS, Note, Subject, note
+from calibrant.core.findings import KindFindings, Measurement, Setting
 from calibrant.core.results import TestResult
-from calibrant.core.words import NAMED, confidence_words, listed, outward
+from calibrant.core.words import confidence_words
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import DistributionRows
@@ -34,7 +35,6 @@ KINDS: dict[str, ClaimKind] = {
     "no better": "no-better",
     "cannot tell": "limits",
 }
-MARGINAL = "the marginal distribution of the outcomes"
 
 
 class Coordinate(NamedTuple):
@@ -65,11 +65,11 @@ class SkillFound(NamedTuple):
             return ()
         return tuple(_measured(found.claim, self.method) for found in self.coordinates)
 
-    def added_to(self, verdict: Verdict) -> Verdict:
-        """Return the verdict with the claims and sentences on skill at its end."""
-        claims = tuple(found.claim for found in self.coordinates)
-        sentences = _sentences(self.coordinates, calibrated=verdict.status != "miscalibrated")
-        return replace(verdict, claims=(*verdict.claims, *claims), sentences=(*verdict.sentences, *sentences))
+    def added_to(self, found: KindFindings) -> KindFindings:
+        """Return findings with the claims on skill, and rows that decide it where a few do."""
+        claims = tuple(each.claim for each in self.coordinates)
+        notes = (*found.case.notes, *(text for each in self.coordinates for text in _heavy(each)))
+        return replace(found, case=replace(found.case, notes=notes), further=(*found.further, *claims))
 
 
 def audited_skill(rows: DistributionRows, setting: Setting) -> SkillFound:
@@ -130,77 +130,12 @@ def _measured(claim: Claim, method: str) -> Measurement:
     )
 
 
-def _sentences(found: tuple[Coordinate, ...], *, calibrated: bool) -> list[str]:
-    if len(found) == 1:
-        return _of_one(found[0], calibrated=calibrated)
-    words = {
-        "informative": "Informative: the CRPS is lower than that of the marginal distribution",
-        "no-better": "No better than always predicting the marginal distribution" if calibrated else NOT_EITHER,
-        "worse": "Worse than always predicting the marginal distribution",
-        "limits": "Cannot tell whether predictions are informative",
-    }
-    sentences = []
-    for kind, start in words.items():
-        mine = [each for each in found if each.claim.kind == kind]
-        if mine:
-            coordinates = "1 coordinate" if len(mine) == 1 else f"{len(mine):,} coordinates"
-            sentences.append(f"{start}: {coordinates}, {_named([each.claim for each in mine])}.")
-    together = ["Limits of skill cover in all coordinates together."] if len(found) > 1 else []
-    return [*sentences, *together]
-
-
-NOT_EITHER = "Not informative either: no better than always predicting the marginal distribution"
-
-
-def _named(claims: list[Claim]) -> str:
-    shown = [f"{claim.subject.name} (skill {_limits(claim)})" for claim in claims[:NAMED]]
-    return listed([*shown, f"{len(claims) - NAMED:,} more"] if len(claims) > NAMED else shown)
-
-
-def _limits(claim: Claim) -> str:
-    """Write the skill and its limits in percent, rounded so that what is claimed stays true."""
-    near = claim.tolerance if claim.kind == "no-better" else 0.0
-    low, high, estimate = outward(claim.low, claim.high, claim.estimate, near)
-    return f"{estimate} %, limits {low} to {high} %"
-
-
-def _of_one(found: Coordinate, *, calibrated: bool) -> list[str]:
-    claim = found.claim
-    low, high, estimate = outward(claim.low, claim.high, claim.estimate, 0.0)
-    confidence = confidence_words(claim.level or 0.0)
-    match claim.kind:
-        case "informative":
-            limits = f"{confidence} limits: {low} to {high} %"
-            return [f"Informative: the CRPS is {estimate} % lower than that of {MARGINAL} ({limits})."]
-        case "worse":
-            low, high, estimate = outward(-claim.high, -claim.low, -claim.estimate, 0.0)
-            more = f"the CRPS is {estimate} % higher ({confidence} limits: {low} to {high} %)"
-            return [f"Worse than always predicting {MARGINAL}: {more}."]
-        case "no-better":
-            start = f"No better than always predicting {MARGINAL}" if calibrated else NOT_EITHER
-            return [f"{start} (skill {_limits(claim)}, {confidence})."]
-        case _ if claim.level is None:
-            return [_of_few_rows(found)]
-        case _:
-            heavy = _heavy(found)
-            limits = f"skill {_limits(claim)}, {confidence}"
-            return [f"Cannot tell whether predictions are informative ({limits}).{f' {heavy}' if heavy else ''}"]
-
-
-def _of_few_rows(found: Coordinate) -> str:
-    rows = ", ".join(str(row) for row in found.rows[:MAX_ROWS_SHOWN])
-    heavy = _heavy(found)
-    return (
-        f"Cannot tell whether predictions are informative: a few rows decide, most of all rows {rows}."
-        f"{f' {heavy}' if heavy else ''}"
-    )
-
-
-def _heavy(found: Coordinate) -> str:
+def _heavy(found: Coordinate) -> list[Note]:
+    """Return which rows decide the skill, if a few do."""
+    name = f" of {found.claim.subject.name}" if found.claim.subject.name else ""
     share, others = found.heavy
-    if not share >= HEAVY_LOSS:
-        return ""
-    return (
-        f"{100 * HEAVY_ROWS:.0f} % of the rows have {100 * share:.0f} % of the loss; "
-        f"the other rows have a skill of {100 * others:.1f} %."
-    )
+    if found.claim.level is None:
+        return [note("few rows decide skill", name=name, rows=[str(row) for row in found.rows[:MAX_ROWS_SHOWN]])]
+    if found.claim.kind != "limits" or not share >= HEAVY_LOSS:
+        return []
+    return [note("heavy loss", name=name, rows=HEAVY_ROWS, share=share, others=others)]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Alternative
-from calibrant.core.claims import USUAL_TOLERANCES, Claim, Status, Subject, outcome_with_parts
+from calibrant.core.claims import Claim, Status
+from calibrant.core.evidence import Case, Family, Needed, Note, Subject
 from calibrant.core.results import Curve
-from calibrant.core.words import NAMED, SIZE, pvalue_words, tolerance_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -78,36 +78,30 @@ class Section:
     code: str = ""  # lines of Python that do what the section is about, to copy
 
 
-IF_CALIBRATED = "If the predictions are calibrated, "  # beginning of sentences that a part that is off makes pointless
-
-
 @dataclass(frozen=True)
 class AtTolerance:
     """A tolerance, how it is written, and the status of the verdict if the user asked for this tolerance."""
 
     tolerance: float
-    words: str
     status: Status
+    words: str = ""
 
 
-def at_tolerances(
-    asked: float | None,
-    status: Callable[[float], Status],
-    usual: Sequence[float] = USUAL_TOLERANCES,
-    in_words: Callable[[float], str] = tolerance_words,
-) -> tuple[AtTolerance, ...]:
-    """Return what `status` gives for the usual tolerances and the one that was asked for, the smallest first.
+class Line(NamedTuple):
+    """One line beside the claims of a verdict: a label and a text."""
 
-    >>> [(step.words, step.status) for step in at_tolerances(0.02, lambda tau: "within", usual=[0.01])]
-    [('1 percentage point', 'within'), ('2 percentage points', 'within')]
-    """
-    steps = sorted({*usual, *(() if asked is None else (asked,))})
-    return tuple(AtTolerance(tau, in_words(tau), status(tau)) for tau in steps)
+    label: str
+    text: str
+
+
+def plain_lines(texts: Iterable[str]) -> tuple[Line, ...]:
+    """Return texts as lines without labels."""
+    return tuple(Line("", text) for text in texts)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer: claims, and the words made from them.
+    """The answer: an outcome and claims, and their words.
 
     `status` is ``"miscalibrated"``, ``"within"`` (calibrated within `tolerance`) or ``"cannot tell"``; for sets of
     points ``"different"``, ``"copies"`` (of real points, and nothing else was found), ``"no evidence"``,
@@ -116,11 +110,15 @@ class Verdict:
     """
 
     status: str
-    headline: str  # one sentence
-    sentences: tuple[str, ...] = ()  # what it means, which rows it is about, and what to do
-    claims: tuple[Claim, ...] = ()  # the headline is made from the first one
+    headline: str = ""  # the outcome and the first claim
+    claims: tuple[Claim, ...] = ()
+    lines: tuple[Line, ...] = ()  # what helps: questions, shapes, remedies, tolerances
     tolerance: float | None = None  # the one given, or the smallest usual one that the limits support
     at: tuple[AtTolerance, ...] = ()  # what it would be with usual tolerances, and with the one given
+    notes: tuple[Note, ...] = ()  # what the lines are made from
+    needed: tuple[float, Needed] | None = None  # a tolerance, and how many rows would show that it is kept
+    unit: float = 1.0  # error that words write as 100 %
+    share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
 
 
 @dataclass(frozen=True)
@@ -160,6 +158,8 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else ("inf" if value > 0 else "-inf")
     if isinstance(value, Subject):
         return _plain(value.to_dict())
+    if isinstance(value, Line):
+        return value._asdict()
     if is_dataclass(value):
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
@@ -204,113 +204,25 @@ class Setting:
         return adjusted is not None and adjusted < 1 - self.level
 
 
-def with_parts(verdict: Verdict, noun: str, tested: int, parts: Grouped, setting: Setting) -> Verdict:
-    """Return the verdict with what was found about its parts, classes or groups.
-
-    The headline is about the first part that decides. Claims "within" are on parts that a test finds off, but by so
-    little that it does not matter.
-    """
-    off, how = parts.claims, parts.how
-    if not off:
-        sentence = f"None of {tested:,} {noun} is off by more than chance." if tested > 1 else ""
-        return replace(verdict, sentences=(*verdict.sentences, *filter(None, [sentence])))
-    verdict = replace(
-        verdict,
-        sentences=tuple(s for s in verdict.sentences if not s.startswith(IF_CALIBRATED)),
-        at=tuple(_step_with_parts(step, parts) for step in verdict.at),
-    )
-    faults = [claim for claim in off if claim.kind != "within"]
-    small = [claim for claim in off if claim.kind == "within"]
-    bound = "negligible" if setting.tolerance is None else "within the tolerance"
-    sentences = [
-        _parts_words(found, noun, tested, how, ending)
-        for found, ending in ((faults, ""), (small, f", but {bound}"))
-        if found
-    ]
-    status = outcome_with_parts(verdict.status, faults, setting.tolerance)
-    if status == verdict.status:
-        return replace(verdict, sentences=(*verdict.sentences, *sentences), claims=(*verdict.claims, *off))
-    beyond = [claim for claim in faults if setting.tolerance is None or claim.least_error > setting.tolerance]
-    deciding = beyond or faults
-    headline = _parts_headline(deciding, noun, tested, how, setting)
-    known = len({claim.subject for claim in faults}) == 1  # the headline says all
-    if headline is None:  # nothing states a size: the sentence on all of them is the headline
-        opening = "are not calibrated" if status == "miscalibrated" else "may be off by more than the tolerance"
-        headline, known = f"Some {noun} {opening}: {sentences[0]}", True
-    return replace(
-        verdict,
-        status=status,
-        headline=headline,
-        sentences=(*sentences[known:], f"All rows together: {_lowered(verdict.headline)}", *verdict.sentences),
-        claims=(deciding[0], *(claim for claim in off if claim is not deciding[0]), *verdict.claims),
-        tolerance=setting.tolerance,
-    )
-
-
-def _step_with_parts(step: AtTolerance, parts: Grouped) -> AtTolerance:
-    off = parts.claims if parts.claims_at is None else parts.claims_at(step.tolerance)
-    faults = [claim for claim in off if claim.kind != "within"]
-    return replace(step, status=outcome_with_parts(step.status, faults, step.tolerance))
-
-
-def _counted(off: Sequence[Claim], noun: str, tested: int, ending: str) -> str:
-    """Say how many of the tested parts have claims, and the p-value: of several the smallest, and that it is so."""
-    number = len({claim.subject for claim in off})
-    p = pvalue_words(min(claim.pvalue for claim in off if claim.pvalue is not None))
-    are, which = ("is", "") if number == 1 else ("are", "smallest ")
-    return f"{number:,} of {tested:,} {noun} {ending.format(are=are)} ({which}{p})"
-
-
-def _parts_words(off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], ending: str) -> str:
-    """Say how many parts are off, and name the first ones."""
-    subjects = list(dict.fromkeys(claim.subject for claim in off))
-    texts = [(subject.name, how[subject]) for subject in subjects[:NAMED]]
-    named = "; ".join(f"{name}, {text}" if "(" in text else f"{name} ({text})" for name, text in texts)
-    more = f"; and {len(subjects) - NAMED:,} more" if len(subjects) > NAMED else ""
-    return f"{_counted(off, noun, tested, '{are} off by more than chance')}{ending}: {named}{more}."
-
-
-def _parts_headline(
-    off: Sequence[Claim], noun: str, tested: int, how: Mapping[Subject, str], setting: Setting
-) -> str | None:
-    """State the size of the first part, then how many are off; None if its words do not state a size."""
-    subject, text = off[0].subject, how[off[0].subject]
-    if not text.startswith(SIZE):
-        return None
-    if setting.tolerance is None:
-        ending = "{are} not calibrated"
-    else:
-        are = "{are}" if off[0].least_error > setting.tolerance else "may be"
-        ending = f"{are} off by more than the tolerance"
-    words = str(subject)
-    return f"{words[:1].upper()}{words[1:]} is {text}: {_counted(off, noun, tested, ending)}."
-
-
-def _lowered(headline: str) -> str:
-    return headline[:1].lower() + headline[1:]
-
-
 @dataclass(frozen=True)
 class KindFindings:
-    """What a kind of prediction contributes to an audit: its sections, its verdict and its caveats."""
+    """What a kind of prediction contributes to an audit: its sections, the case on calibration, and what to keep in mind.
+
+    `further` are claims on other questions, which have error rates of their own: skill, the gain of recalibration.
+    """
 
     sections: tuple[Section, ...]
-    verdict: Verdict
-    caveats: tuple[str, ...] = field(default=())
+    case: Case
+    caveats: tuple[Note | str, ...] = ()
+    further: tuple[Claim, ...] = ()
 
 
 class Grouped(NamedTuple):
-    """What was found about groups or classes.
-
-    `how` says in a few words how each subject of a claim is off, and `claims` are on parts that are off, worst first.
-    `claims_at` gives the claims for another tolerance, if they depend on it.
-    """
+    """What was found about groups or classes: the table, the evidence, pictures."""
 
     table: Table
-    how: Mapping[Subject, str]
-    claims: tuple[Claim, ...] = ()
+    family: Family
     figures: tuple[Figure, ...] = ()
-    claims_at: Callable[[float], tuple[Claim, ...]] | None = None
 
 
 class Kind(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calibrant.core.claims import Claim
+from calibrant.core.evidence import SMALL_GROUP
 from calibrant.core.formulas import readable
 from calibrant.errors import without_control
 
@@ -18,8 +19,6 @@ LONGEST_SENTENCE = 2000
 DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks that change the writing direction of what follows
 _UNIT = re.compile(r"(?<=\d) %")
 _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
-SMALL_GROUP = 30  # rows
-POWER = 0.8  # "found 4 times in 5"
 NAMED = 4  # classes or groups that a sentence names
 SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
@@ -92,6 +91,16 @@ def level_percent(value: float) -> str:
     ('95\xa0%', '99.9\xa0%')
     """
     return f"{100 * value:.10g}\u00a0%"
+
+
+def level_words(level: float) -> str:
+    """Return a nominal level in percent, as it was given or with two decimals.
+
+    >>> level_words(0.9), level_words(0.975), level_words(5 / 11), level_words(0.99999)
+    ('90 %', '97.5 %', '45.45 %', '99.999 %')
+    """
+    digits = 2 if 0.0001 <= level <= 0.9999 else 8
+    return f"{100 * level:.{digits}f}".rstrip("0").rstrip(".") + " %"
 
 
 def confidence_words(value: float) -> str:
@@ -335,6 +344,20 @@ def listed(texts: Sequence[str], conjunction: str = "and") -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
+def apart(low: float, high: float) -> tuple[str, str]:
+    """Write two numbers from 0 to 1 with as many digits as tell them from each other and from 0 and 1.
+
+    >>> apart(0.29, 0.66), apart(0.9993, 0.9996), apart(0.0, 0.004)
+    (('0.29', '0.66'), ('0.9993', '0.9996'), ('0', '0.004'))
+    """
+    low = 0.0 if low == math.ulp(0.0) else low
+    for digits in range(2, 17):
+        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if texts[0] != texts[1] and all((text == "1") == (value == 1) for text, value in zip(texts, (low, high), strict=True)):
+            break
+    return texts
+
+
 def pvalue_words(value: float) -> str:
     """Write a p-value as part of a sentence, with the same digits as in tables.
 
@@ -451,31 +474,6 @@ def _written(name: str) -> Callable[[float], str]:
     if "pvalue" in name.lower().replace("-", ""):
         return pvalue
     return level if name == "nominal" else number
-
-
-def means_words(observed: float, predicted: float, extent: float) -> str:
-    """Say how two means differ; if Kuiper's estimate `extent` is much larger than that, errors of both signs cancel.
-
-    >>> means_words(0.41, 0.3, 0.12), means_words(0.301, 0.3, 0.12)
-    ('observed 41 %, predicted 30 %', 'observed 30.1 %, predicted 30.0 %, errors both ways')
-    >>> means_words(0.0081, 0.002, 0.006)
-    'observed 0.8 %, predicted 0.2 %'
-    """
-    texts: list[str] = []
-    for digits in range(MAX_DIGITS):
-        shown = [round(100 * mean, digits) for mean in (observed, predicted)]
-        texts = [f"{value:.{digits}f} %" for value in shown]
-        vanishes = any(value == 0 < mean for value, mean in zip(shown, (observed, predicted), strict=True))
-        if not vanishes and (texts[0] != texts[1] or digits == 2):
-            break
-    cancel = ", errors both ways" if abs(observed - predicted) < extent / 2 else ""
-    return f"observed {texts[0]}, predicted {texts[1]}{cancel}"
-
-
-def rows_needed(needed: float) -> int:
-    """Return a number of rows, rounded up to two digits."""
-    digits = int(10 ** max(0, math.floor(math.log10(needed)) - 1))
-    return math.ceil(needed / digits) * digits
 
 
 def small_groups(number: int) -> str:

@@ -15,7 +15,9 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary, read_binary
-from calibrant.probabilities import verdict
+from calibrant.judging.judge import leaves_out
+from calibrant.judging.voice import line_of
+from calibrant.probabilities.evidence import bin_evidence
 
 TESTS = ("kuiper_test", "spiegelhalter_test")
 
@@ -87,8 +89,8 @@ def _measured(name: str, rows: Binary, **options: Any) -> Any:
 
 def _sentences(rows: Binary, level: float) -> list[str]:
     tenths = _measured("reliability_curve", rows, bins=10, strategy="mass", simultaneous=True, level=level)
-    claims = verdict.region_claims(tenths, level=level, rate=1 - level, exact=is_unit(rows.w))
-    return verdict.region_words(claims, "it happens")
+    found = bin_evidence(tenths, rate=1 - level, exact=is_unit(rows.w))
+    return [line_of(each, level) for each in found if leaves_out(each)]
 
 
 def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import Subject
+from calibrant.core.evidence import Subject
 from calibrant.core.findings import Figure, Measurement, Section, Table
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve

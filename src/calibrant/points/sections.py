@@ -8,8 +8,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import Claim, ClaimKind, Subject
+from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.dispatch import takes_tree
+from calibrant.core.evidence import Subject
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 
-from calibrant.core.claims import ALL_ROWS
-from calibrant.core.findings import Verdict
+from calibrant.core.evidence import ALL_ROWS, POWER
+from calibrant.core.findings import Verdict, plain_lines
 from calibrant.core.pvalues import normal_quantile
 from calibrant.core.results import Curve
-from calibrant.core.words import POWER, listed, outward, percent, pvalue_words, round_up
+from calibrant.core.words import listed, outward, percent, pvalue_words, round_up
 from calibrant.points.dependence import dependence_claims
 from calibrant.points.neighbour_section import COPIES
 from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, is_floor
@@ -45,11 +45,11 @@ def point_verdict(compared: Mapping[str, ComparedSets], tested: Mapping[str, Seq
     if different:
         whole = headline_claim(compared, tested, is_different=True)
         headline = "; ".join([_differ(first, different, len(tested), whole), *map(_copy_words, copied)])
-        return Verdict("different", f"{headline}.", tuple(sentences), (whole, *claims))
+        return Verdict("different", f"{headline}.", (whole, *claims), plain_lines(sentences))
     if copied:
         headline = "; ".join([*map(_copy_words, copied), "no other difference was found"])
         rest = (claim for claim in claims if claim not in copied)
-        return Verdict("copies", f"{headline[0].upper()}{headline[1:]}.", tuple(sentences), (*copied, *rest))
+        return Verdict("copies", f"{headline[0].upper()}{headline[1:]}.", (*copied, *rest), plain_lines(sentences))
     return _nothing_found(compared, tested)
 
 
@@ -63,10 +63,10 @@ def _nothing_found(compared: Mapping[str, ComparedSets], tested: Mapping[str, Se
     )
     if shift > DETECTABLE_SHIFT:
         headline = f"Too few points to tell {_sets(first)} apart ({adjusted_words(whole)})."
-        return Verdict("cannot tell", headline, (missed,), (whole, unseen))
+        return Verdict("cannot tell", headline, (whole, unseen), plain_lines([missed]))
     headline = f"No evidence that {_sets(first)} differ ({adjusted_words(whole)})."
     missed = f"{missed} No evidence of a difference does not prove that there is none."
-    return Verdict("no evidence", headline, (missed,), (whole, unseen))
+    return Verdict("no evidence", headline, (whole, unseen), plain_lines([missed]))
 
 
 def _on_copies(claims: Sequence[PointClaim]) -> list[PointClaim]:
@@ -332,4 +332,4 @@ def no_truth(curve: Curve, claims: Sequence[PointClaim]) -> Verdict:
         headline = f"No real points to compare with. Collapsed: {listed(collapsed)} ({which}{adjusted_words(p)})."
     else:
         headline = f"No real points to compare with: only the diversity of the {len(names)} sets is measured."
-    return Verdict("no truth", headline, (*own, scores, DIVERSE), tuple(claims))
+    return Verdict("no truth", headline, tuple(claims), plain_lines([*own, scores, DIVERSE]))

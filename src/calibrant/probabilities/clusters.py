@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
-from calibrant.core.claims import Claim, ClaimKind, Subject
+from calibrant.core.evidence import Evidence, Subject
 from calibrant.core.limits import Limits
 from calibrant.core.null import MAX_ENTRIES_REDRAWN
 from calibrant.core.ordered import Ordered
@@ -206,8 +206,8 @@ def _exceeded(ascending: FloatArray, rate: float, s: float) -> float:
     return float(ascending[B - tail]) + (normal_quantile(smallest) - normal_quantile(rate)) * s
 
 
-def range_claims(rows: Binary, clusters: NDArray[np.intp], *, level: float, rate: float) -> tuple[Claim, ...]:
-    """Return a claim for each range of scores whose observed frequency is off: direction and limits.
+def range_evidence(rows: Binary, clusters: NDArray[np.intp], *, rate: float) -> tuple[Evidence, ...]:
+    """Return the observed frequency of each range of scores whose limits leave out the mean prediction.
 
     Ranges have about as many rows each. Limits are those of the bias of groups, bias ± t s with the variance of cluster
     sums, at the error rate `rate` of all ranges together. Ranges with too few clusters or events have none.
@@ -218,18 +218,17 @@ def range_claims(rows: Binary, clusters: NDArray[np.intp], *, level: float, rate
     inside = [np.flatnonzero(place == b) for b in filled]
     found = [_testable(_part(rows, clusters, own)) for own in inside]
     limits = _limits(found, 1 - rate, tested=filled.size)
-    claims = []
+    evidence = []
     for b, own, part, *bias in zip(filled, inside, found, limits.bias_low, limits.bias_high, strict=True):
         if part is None or bias[0] <= 0 <= bias[1]:
             continue
         predicted = float(np.average(rows.p[own], weights=np.asarray(rows.w)[own]))
         differences = (float(part.sums.sum()) / part.total, *bias)
         estimate, low, high = (min(1.0, max(0.0, predicted + float(difference))) for difference in differences)
-        kind: ClaimKind = "above" if bias[0] > 0 else "below"
         subject = Subject("scores", low=float(edges[b]), high=float(edges[b + 1]))
-        claim = Claim(kind, subject, "frequency", estimate, low, high, level, own.size, expected=predicted)
-        claims.append(replace(claim, test="limits with the variance of cluster sums"))
-    return tuple(claims)
+        test = "limits with the variance of cluster sums"
+        evidence.append(Evidence(subject, "frequency", estimate, low, high, own.size, predicted, test))
+    return tuple(evidence)
 
 
 def _part(rows: Binary, clusters: NDArray[np.intp], chosen: NDArray[np.intp], most: int = 1) -> Clusters:

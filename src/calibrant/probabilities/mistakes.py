@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.evidence import Note, note
 from calibrant.core.ordered import Ordered
-from calibrant.core.words import number, percent
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Classes
 
@@ -18,15 +18,12 @@ SURE = 5.0  # standard errors by which the other reading must fit better
 MAX_CLASSES_MATCHED = 500
 
 
-def questions_on_event(summary: Ordered) -> list[str]:
+def questions_on_event(summary: Ordered) -> list[Note]:
     """Ask whether these are labels, or probabilities of the other outcome."""
     if summary.n < MIN_ROWS_ASKED:
         return []
     if bool(((summary.score == 0) | (summary.score == 1)).all()):
-        return [
-            f"Are these predicted labels? All {summary.n:,} predictions are 0 or 1. Pass probabilities, such as those "
-            "of predict_proba."
-        ]
+        return [note("labels?", n=summary.n)]
     brier = difference = variance = 0.0
     for p, w, rows, events in summary.pool.pieces():
         misses = rows - events
@@ -38,23 +35,17 @@ def questions_on_event(summary: Ordered) -> list[str]:
         return []
     other = (brier - difference) / summary.total_weight
     brier /= summary.total_weight
-    return [
-        f"Are these probabilities of the other outcome? The Brier score of p is {number(brier)}, that of 1 - p is "
-        f"{number(other)}."
-    ]
+    return [note("other outcome?", brier=brier, other=other)]
 
 
-def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[str]:
+def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[Note]:
     """Ask whether these are labels, or columns in another order than the classes."""
     from scipy.optimize import linear_sum_assignment
 
     if rows.n < MIN_ROWS_ASKED:
         return []
     if bool((rows.P.max(axis=1) == 1).all()):
-        return [
-            f"Are these predicted labels? All {rows.n:,} predictions give one class the probability 1. Pass "
-            "probabilities, such as those of predict_proba."
-        ]
+        return [note("class labels?", n=rows.n)]
     if rows.K > MAX_CLASSES_MATCHED:
         return []
     of_label = np.zeros((rows.K, rows.K))
@@ -64,11 +55,7 @@ def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[str]:
     if moved.size == 0 or not _fits_better(rows, column):
         return []
     k = int(moved[0])
-    return [
-        f"Do the columns stand in another order than the classes? Outcomes of class {names[k]} fit the column of class "
-        f"{names[int(column[k])]}, and {moved.size:,} of {rows.K:,} classes fit another column better. Pass classes= "
-        "in the order of the columns."
-    ]
+    return [note("column order?", a=names[k], b=names[int(column[k])], moved=moved.size, K=rows.K)]
 
 
 def _fits_better(rows: Classes, column: FloatArray) -> bool:
@@ -83,16 +70,10 @@ DEVIATIONS = 6.0  # beyond what chance gives
 SORTED_TURNS = 0.1  # of the runs: random order turns at two thirds of them
 
 
-def questions_on_dependence(p: NDArray[np.floating[Any]]) -> list[str]:
+def questions_on_dependence(p: NDArray[np.floating[Any]]) -> list[Note]:
     """Ask whether rows depend on each other, if scores repeat in neighbouring rows more than chance explains."""
     share = _share_in_blocks(p)
-    if share is None:
-        return []
-    return [
-        f"Do rows belong together, as several rows of one customer do? {percent(share)} of the rows have the score of "
-        "the row before, more than rows in random order have. Tests that treat such rows as independent find errors "
-        "that are not there: pass clusters=."
-    ]
+    return [] if share is None else [note("clusters?", share=share)]
 
 
 def _share_in_blocks(p: NDArray[np.floating[Any]]) -> float | None:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import Claim, ClaimKind, Subject
+from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.mean_interval import exact_limits
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.draw_evidence import DrawEvidence, Outside
 from calibrant.ranking.failures import NormalErrors
+from calibrant.ranking.summary import Ranks
 
 SIDES: dict[str, ClaimKind] = {kinds.HIGH: "above", kinds.LOW: "below", kinds.NARROW: "above", kinds.WIDE: "below"}
 
@@ -77,6 +79,11 @@ class RankedColumn(NamedTuple):
     def is_only_related(self) -> bool:
         """Whether the ranks are uniform over all rows, and wrong only where covariates have some values."""
         return self.failures[0] == kinds.RELATED and not self.departs
+
+
+def subject_of(ranks: Ranks, c: int) -> Subject:
+    """Return what claims on a column are about."""
+    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
 def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:

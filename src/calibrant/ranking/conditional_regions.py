@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import Subject
 from calibrant.core.words import listed
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
@@ -216,7 +215,7 @@ def _region(searched: Searched, found: ClearestRegion, p: float, *, is_first: bo
     function = FUNCTIONS[found.column]
     n = int(rows.sum())
     where, bounds = _in_words(searched.scan, found.place)
-    of = f"of {Subject('coordinate', name=column)} " if column else ""
+    of = f"of {'coordinate ' if column.isdigit() else ''}{column} " if column else ""
     rows_of = "rows" if is_first else "other rows"
     text = f"for {where} ({n:,} {rows_of}) predictions {of}{_deviation(function, errors.shift, errors.spread)}"
     also = _going_along(table, found.place.covariates)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.claims import ALL_ROWS, Claim, Subject
+from calibrant.core.claims import Claim
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
@@ -22,7 +22,7 @@ from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import BandTest, check_band_level
-from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims
+from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims, subject_of
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.curves import nearest
 from calibrant.ranking.density_ranks import ENERGY_RANKS
@@ -274,11 +274,6 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
         joint_pvalue=together.pvalue,
         claims=tuple(claims),
     )
-
-
-def subject_of(ranks: Ranks, c: int) -> Subject:
-    """Return what claims on a column are about."""
-    return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
 def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:

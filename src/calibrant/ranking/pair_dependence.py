@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.claims import Claim, ClaimKind, Subject
+from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.dispatch import chunks
+from calibrant.core.evidence import Subject
 from calibrant.core.null import resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.draw_evidence import RankedDraws

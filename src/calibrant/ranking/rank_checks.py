@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.core.claims import Claim, Subject
+from calibrant.core.evidence import Evidence, Family, Subject
 from calibrant.core.findings import Grouped, Measurement, Setting, Table
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
@@ -21,7 +21,7 @@ from calibrant.ranking.density_ranks import ENERGY_RANKS
 from calibrant.ranking.distance_ranks import TARP_RANKS
 from calibrant.ranking.draw_evidence import RankedDraws
 from calibrant.ranking.effects import band_test, stream_after_ties
-from calibrant.ranking.failures import NormalErrors, normal_errors
+from calibrant.ranking.failures import normal_errors
 from calibrant.ranking.pair_dependence import RESAMPLES, SMALLEST, PairDependence, is_affordable, pair_dependence
 from calibrant.ranking.quantities import ranked_by
 from calibrant.ranking.relation import Relation, relation
@@ -233,14 +233,14 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
         line["pvalue_adjusted"] = p
     lines.sort(key=lambda line: (np.isnan(line["pvalue"]), line["pvalue"]))
     worst = {line["group"]: line for line in reversed(lines)}  # the worst line of a group describes it
-    shown = [name for name in lines[0] if name not in ("how", "ranks")]
+    shown = [name for name in lines[0] if name != "ranks"]
     columns = {name: tuple(None if line[name] != line[name] else line[name] for line in lines) for name in shown}
     if len(set(columns["coordinate"])) == 1:
         del columns["coordinate"]
     table = Table("groups", "Groups", columns, _note("coordinate" in columns, setting.families))
-    off = [line for line in lines if worst[line["group"]] is line and line["pvalue_adjusted"] <= 1 - setting.level]
-    claims = tuple(_group_claim(line, rate, setting.level) for line in off)
-    return Grouped(table, {Subject("group", name=name): line["how"] for name, line in worst.items()}, claims)
+    judged = [line for line in lines if worst[line["group"]] is line and not np.isnan(line["pvalue"])]
+    family = Family("groups", tuple(_group_evidence(line, rate) for line in judged), len(judged))
+    return Grouped(table, family)
 
 
 def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
@@ -248,11 +248,19 @@ def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
     return Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)
 
 
-def _group_claim(line: dict[str, Any], rate: float, level: float) -> Claim:
+def _group_evidence(line: dict[str, Any], rate: float) -> Evidence:
     ranks: Ranks = line["ranks"]
     estimate, low, high = (float(size[0]) for size in coverage_errors(ranks, rate, rate / 2))
-    subject, test, p = Subject("group", name=line["group"]), "uniformity_test", line["pvalue_adjusted"]
-    return Claim("miscalibrated", subject, "coverage_error", estimate, low, high, level, ranks.n, test=test, pvalue=p)
+    return Evidence(
+        Subject("group", name=line["group"]),
+        "coverage_error",
+        estimate,
+        low,
+        high,
+        ranks.n,
+        test="uniformity_test",
+        pvalue=line["pvalue_adjusted"],
+    )
 
 
 def _note(several: bool, families: int) -> str:
@@ -272,16 +280,5 @@ def _lines(group: str, ranks: Ranks, rate: float) -> list[dict[str, Any]]:
     for c, (name, p) in enumerate(zip(ranks.names, pvalues.tolist(), strict=True)):
         errors = normal_errors(ranks.counts[:, c], 1 - rate / 8)
         line = {"group": group, "coordinate": name, "n": ranks.n, "shift": errors.shift, "spread": errors.spread}
-        lines.append({**line, "pvalue": p, "how": _how(name, errors), "ranks": ranks.take([c])})
+        lines.append({**line, "pvalue": p, "ranks": ranks.take([c])})
     return lines
-
-
-def _how(coordinate: str, errors: NormalErrors) -> str:
-    """Say how a group is off, by what its limits support."""
-    words = []
-    if not errors.shift_low <= 0 <= errors.shift_high:
-        words.append(f"too {'high' if errors.shift > 0 else 'low'} by {abs(errors.shift):.2f} sd")
-    if not errors.spread_low <= 1 <= errors.spread_high and not np.isnan(errors.spread):
-        words.append(f"spread needs the factor {errors.spread:.2f}")
-    where = f"{coordinate}: " if coordinate else ""
-    return where + (", ".join(words) or "ranks uneven")

@@ -13,12 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind, Outcome, Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import (
+    ALL_ROWS,
+    POWER,
+    Error,
+    Evidence,
+    Needed,
+    Note,
+    Subject,
+    Whole,
+    note,
+    rows_needed,
+)
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.words import at_most_words, pvalue_words
-from calibrant.ranking.column_claims import RankedColumn, Rates
-from calibrant.ranking.coverage_error import coverage_errors
+from calibrant.core.pvalues import normal_quantile
+from calibrant.ranking.column_claims import RankedColumn, Rates, subject_of
+from calibrant.ranking.coverage_error import coverage_errors, kuiper_quantile
 from calibrant.ranking.pair_dependence import DEPENDENCE, PairDependence
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
@@ -81,11 +93,6 @@ class Checks(NamedTuple):
         """Tell whether a check rejects, given all others."""
         return check.adjusted(self.tests) <= 1 - self.setting.level
 
-    def pvalue(self, p: float, *, at_floor: bool = False) -> str:
-        """Return an adjusted p-value in words; redraws cannot show a smaller one than that at their floor."""
-        words = at_most_words(p) if at_floor else pvalue_words(p)
-        return f"{'adjusted ' if self.tests * self.ranks.C > 1 else ''}{words}"
-
 
 class WrongPairs(NamedTuple):
     """The pairs of coordinates that go together otherwise than stated, clearest first."""
@@ -107,11 +114,6 @@ class WrongPairs(NamedTuple):
         """Return a claim for each pair."""
         ranks, level = self.checks.ranks, self.checks.setting.level
         return [self.found.claim(k, ranks.names, level, ranks.n, self._adjusted(k)) for k in self.pairs]
-
-    def words(self, k: int) -> str:
-        """Say how a pair goes together."""
-        p = self.checks.pvalue(self._adjusted(k), at_floor=self.found.at_floor(k))
-        return self.found.words(k, self.checks.ranks.names, p)
 
     def _adjusted(self, k: int) -> float:
         return min(1.0, self.checks.tests * float(self.found.pvalue[k]))
@@ -148,34 +150,67 @@ def draw_error(checks: Checks) -> DrawError:
     return largest._replace(high=max(error.high for error in found))
 
 
-def main_claim(error: DrawError, found: Outcome, checks: Checks, wrong: WrongPairs | None = None) -> Claim:
-    """Return the claim of the outcome: on the size of the error, or on covariates or pairs if only these show one.
+def draws_whole(error: DrawError, columns: Sequence[RankedColumn], checks: Checks, wrong: WrongPairs | None) -> Whole:
+    """Return the evidence on all rows: the size of the error, and the coverage of the coordinate that is worst.
 
-    Its test is that of the ranks whose size it states, unless these are not known to be off.
+    The size of a relation to covariates is not known, so draws with one are not within any tolerance.
     """
-    first = error.check if error.low > 0 else checks.clearest
-    has_size = found.status != "miscalibrated" or error.low > 0
-    subject, quantity = ALL_ROWS, "coverage_error"
-    if not has_size:
-        subject, quantity = (COVARIATES, "relation") if first.conditional else (WHOLE, DEPENDENCE)
-    if not has_size and first.pairs is not None and wrong is not None:
+    is_related = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
+    shown = error.check if error.low > 0 else checks.clearest
+    ranks = checks.ranks
+    total = Evidence(
+        ALL_ROWS,
+        "coverage_error",
+        error.estimate,
+        error.low,
+        error.high,
+        ranks.n,
+        test=shown.name,
+        pvalue=shown.adjusted(checks.tests),
+        error=Error(error.estimate, error.low, error.high, error.high),
+    )
+    worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
+    return Whole(
+        total,
+        coverage_evidence(columns[worst], subject_of(ranks, worst), checks),
+        instead=_instead(checks, wrong),
+        bounded=not is_related,
+        needed=None if is_related else lambda tau: Needed(rows_needed(_rows_to_pass(checks, tau))),
+    )
+
+
+def _instead(checks: Checks, wrong: WrongPairs | None) -> Evidence:
+    """Return what the clearest test found, where the limits of the size do not show that anything is off."""
+    first = checks.clearest
+    subject, quantity = (COVARIATES, "relation") if first.conditional else (WHOLE, DEPENDENCE)
+    if first.pairs is not None and wrong is not None:
         subject = wrong.claims()[0].subject
-    return Claim(
-        found.status,
+    return Evidence(
         subject,
         quantity,
-        error.estimate if has_size else first.statistic,
-        *((error.low, error.high) if has_size else (math.nan, math.nan)),
-        level=checks.setting.level,
+        first.statistic,
         rows=checks.ranks.n,
-        tolerance=found.tolerance,
         test=first.name,
         pvalue=first.adjusted(checks.tests),
     )
 
 
-def coverage_claim(column: RankedColumn, subject: Subject, checks: Checks) -> tuple[Claim, ...]:
-    """Return the claim on the central interval of about 90 %; none for one draw, which has no interval.
+FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
+
+
+def _rows_to_pass(checks: Checks, tau: float) -> float:
+    """Return the number of rows with which the upper limit of calibrated draws is at most tau 4 times in 5.
+
+    √n V has about the distribution of the range of a Brownian bridge, in each of several sets of ranks; V of few draws
+    is smaller. Limits of intervals of 50 % are the widest, ± z/(2√n).
+    """
+    sets = checks.ranks.C + sum(check.ranks is not None for check in checks.all[1:])
+    largest = kuiper_quantile(1 - POWER ** (1 / sets)) - FEW_DRAWS / math.sqrt(checks.ranks.M + 1)
+    return ((largest + normal_quantile(1 - checks.rate / 2) / 2) / tau) ** 2
+
+
+def coverage_evidence(column: RankedColumn, subject: Subject, checks: Checks) -> tuple[Evidence, ...]:
+    """Return the coverage of the central interval of about 90 %; none for one draw, which has no interval.
 
     If the test of the coordinate does not reject, the limits contain the level.
     """
@@ -187,9 +222,31 @@ def coverage_claim(column: RankedColumn, subject: Subject, checks: Checks) -> tu
     low, high = (float(limit[0]) for limit in exact_limits(k, rows, 1 - checks.rates.limits))
     if not column.departs:
         low, high = min(low, nominal), max(high, nominal)
-    kind: ClaimKind = "below" if high < nominal else "above" if low > nominal else "limits"
-    level, test = checks.setting.level, "Clopper-Pearson limits"
-    return (Claim(kind, subject, "coverage", estimate, low, high, level, n, nominal, test=test),)
+    return (Evidence(subject, "coverage", estimate, low, high, n, nominal, "Clopper-Pearson limits"),)
+
+
+def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, ...]:
+    """Return which errors would have been found where none was, and what draws show without the outcomes."""
+    ranks = checks.ranks
+    found = []
+    for c, column in enumerate(columns):
+        name = "" if ranks.single else f"{ranks.names[c]}: "
+        tau = column.evidence.tau
+        if column.evidence.dependent:
+            found.append(note("dependent draws", name=name, tau=tau, step=math.ceil(tau)))
+        if column.evidence.repeated:
+            found.append(note("repeated draws", name=name))
+    if not any(checks.rejects(check) for check in checks.all):
+        shift, spread = columns[0].smallest
+        key = "visible shift" if ranks.M == 1 or not spread < math.inf else "visible"
+        if shift < math.inf:
+            found.append(note(key, shift=round_up(shift), spread=round_up(spread) if key == "visible" else spread))
+    return tuple(found)
+
+
+def round_up(value: float) -> float:
+    """Return a number with two decimals, rounded up."""
+    return math.ceil(round(100 * value, 6)) / 100
 
 
 def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:

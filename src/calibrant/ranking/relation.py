@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.core.claims import Claim, Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import Subject
 from calibrant.core.findings import Figure, Setting
 from calibrant.core.results import TestResult
-from calibrant.core.words import NAMED, listed
 from calibrant.ranking.conditional_map import MapOptions, map_of
 from calibrant.ranking.conditional_regions import Region
 from calibrant.ranking.conditional_test import CONDITIONAL_TEST, ConditionalOptions
@@ -20,7 +19,6 @@ from calibrant.ranking.kept_ranks import KeptRanks
 
 MIN_REDRAWS, MAX_REDRAWS = 399, 999  # adjusted for a few checks, a p-value of fewer could not be small
 MAX_WORK = 3e10  # rows times pairs of covariates, columns and redraws: above, boxes are not searched
-RELATION = "what was known of a row predicts where its outcome falls among the draws"
 READING = (
     "How much too high predictions are in cells of each covariate, in predictive standard deviations, clearest first. "
     "The limits are for all cells together. Shaded: the region that deviates most."
@@ -85,37 +83,6 @@ class Relation(NamedTuple):
             for region in self.regions
         ]
 
-    def sentence(self, p: str, *, rejects: bool) -> str:
-        """Return the line on covariates, printed whatever else was found; `p` is the adjusted p-value in words."""
-        if not rejects:
-            return f"No relation between ranks and covariates was found ({p}){self._visible()}."
-        related = [name for name, function in zip(self.names, self.functions, strict=True) if function]
-        others = [name for name in related if not self.regions_of(name)]
-        firsts = [region for region in self.regions if region is self.regions_of(region.column)[0]]
-        if not firsts:
-            return f"{_capitalised(RELATION)}{self._without_region(others)} ({p})."
-        parts = _first_few([region.text for region in firsts], "{} more coordinates have regions too")
-        if others:
-            parts.append(f"ranks of {_coordinates(others)} change with the covariates too")
-        if len(parts) == 1:
-            return f"{_capitalised(parts[0])} ({p}): {RELATION}."
-        said = [*(f"{_capitalised(part)}." for part in parts), f"{_capitalised(RELATION)} ({p})."]
-        return " ".join(said)
-
-    def _without_region(self, names: list[str]) -> str:
-        """Say which coordinates are related to covariates, and along which direction if it is one."""
-        of = f" of {_coordinates(names)}" if len(self.names) > 1 and names else ""
-        direction = self.found.details["direction"] if len(names) == 1 else ""
-        return of + (f", {direction}" if direction else "")
-
-    def _visible(self) -> str:
-        visible = float(self.found.details["visible"])
-        if not math.isfinite(visible):
-            return ""
-        up = math.ceil(round(100 * visible, 6)) / 100
-        half = "in half of the rows, set apart by one covariate,"
-        return f"; a bias of {up:.2f} predictive sd {half} would have been found at least 4 times in 5"
-
 
 def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relation:
     """Test ranks against the covariates of a setting, at a level that allows for so many checks of this page."""
@@ -129,21 +96,3 @@ def relation(ranked: Ranked, w: Any, setting: Setting, *, checks: int) -> Relati
     pairs: list[tuple[int, int]] | None = None if work <= MAX_WORK else []
     options = ConditionalOptions(None, "joint", "permutation", level, B, pairs, setting.rng)
     return Relation(CONDITIONAL_TEST.finish(kept, options), kept, pairs is None)
-
-
-def _first_few(texts: list[str], more: str) -> list[str]:
-    """Return the first few texts and, in the words of `more`, the number of the others.
-
-    >>> _first_few(["a", "b", "c", "d", "e", "f"], "{} more")
-    ['a', 'b', 'c', 'd', '2 more']
-    """
-    left = len(texts) - NAMED
-    return [*texts[:NAMED], *([more.format(left)] if left > 0 else [])]
-
-
-def _coordinates(names: list[str]) -> str:
-    return listed(_first_few([str(Subject("coordinate", name=name)) for name in names], "{} more coordinates"))
-
-
-def _capitalised(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}"

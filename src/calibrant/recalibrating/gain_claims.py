@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from calibrant.core.claims import ALL_ROWS, Claim, ClaimKind
+from calibrant.core.claims import Claim, ClaimKind
+from calibrant.core.evidence import ALL_ROWS
 from calibrant.core.words import confidence_words, number, outward, round_down, significant
 from calibrant.recalibrating.gain import RecalibrationGain
 

@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.claims import Claim, PartKind, Subject, level_words
+from calibrant.core.evidence import SMALL_GROUP, PartKind, SubjectKind
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
 from calibrant.core.null import reaches
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.words import SMALL_GROUP, small_groups
+from calibrant.core.words import level_words, small_groups
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.rows import IntervalRows, SetRows
-from calibrant.regions.claims import INTERVALS, Beside, Phrase, PhrasedLines, Plan
 from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
+from calibrant.regions.evidence import COVERAGE, Beside, Judged, Plan, group_family
 from calibrant.regions.hits import ALL, HitTable
 from calibrant.regions.hsic import coverage_hsic, hsic_permutations
 from calibrant.regions.lines import (
-    Line,
     Lines,
     Rule,
     filled,
@@ -35,7 +34,6 @@ from calibrant.regions.lines import (
     size_lines,
 )
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
-from calibrant.regions.verdict import how_off
 
 MAX_LEVELS_SHOWN = 9  # with their own measurements; more are in a table
 NOT_USED = "not part of the verdict"
@@ -198,38 +196,14 @@ def group_table(
     return Table(name, title, {noun: tuple(curve.group[curve.count > 0].tolist()), **columns}, note)
 
 
-def grouped(tables: list[HitTable], setting: Setting, rule: Rule, phrase: Phrase, *, several: bool) -> Grouped:
-    """Return the table of groups, and how each tested group is off at the level with its smallest p-value."""
+def grouped(tables: list[HitTable], setting: Setting, rule: Rule, *, quantity: str, several: bool) -> Grouped:
+    """Return the table of groups, and the coverage of each of them at each level as evidence."""
     tests = sum(filled(table) for table in tables)
     curves = [level_lines(table, setting, rule, tests=tests).curve for table in tables]
-    tested = [line for curve in curves for line in lines_of(curve) if not np.isnan(line["pvalue"])]
-    worst: dict[str, Line] = {}
-    for line in sorted(tested, key=lambda line: (line["pvalue"], -abs(line["coverage"] - line["nominal"]))):
-        worst.setdefault(line["group"], line)
     table = group_table(curves, several, setting)
     table = replace(table, note=table.note + only_one_side(rule))
-    off = [line for line in tested if line["pvalue_adjusted"] < 1 - setting.level]
-    off.sort(key=lambda line: (line["coverage"] > line["nominal"], line["pvalue"]))  # too low a coverage is worse
-    how = {Subject("group", name=str(group)): how_off(line, phrase) for group, line in worst.items()}
     figure = groups_figure(table, level=setting.level, nominal=float(curves[0].nominal[0]))
-    return Grouped(table, how, tuple(_group_claim(line, phrase, setting.level) for line in off), (figure,))
-
-
-def _group_claim(line: Line, phrase: Phrase, level: float) -> Claim:
-    """Return the claim on the coverage of one group at one level."""
-    return Claim(
-        "below" if line["coverage"] < line["nominal"] else "above",
-        Subject("group", name=str(line["group"])),
-        phrase.quantity,
-        line["coverage"],
-        line["lower"],
-        line["upper"],
-        level,
-        int(line["count"]),
-        expected=line["nominal"],
-        test="coverage_test",
-        pvalue=line["pvalue_adjusted"],
-    )
+    return Grouped(table, group_family(curves, quantity, setting), (figure,))
 
 
 def only_one_side(rule: Rule) -> str:
@@ -275,20 +249,19 @@ class Covered:
         """The test of all levels together, as a test beside those of the levels."""
         return None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
 
-    def parts(self, phrase: Phrase, size: PartKind) -> list[PhrasedLines]:
+    def parts(self, kind: SubjectKind, size: PartKind) -> list[Judged]:
         """Return the lines of parts of the rows, if there are several parts."""
         found = []
         if filled_sizes(self.sizes):
-            found.append((self.by_size, phrase._replace(part=size)))
+            found.append(Judged(self.by_size, kind, part=size))
         if self.by_place is not None:
-            found.append((self.by_place, phrase._replace(part="place")))
+            found.append(Judged(self.by_place, kind, part="place"))
         return found
 
     def plan(self, setting: Setting) -> Plan:
         """Return the plan of how many rows would tell."""
-        lines, levels = self.lines, np.sort(self.table.levels)
-        m = setting.calibration_size
-        return Plan(levels, lines.rule, lines.rate, lines.family_rate, setting.tolerance, calibration_size=m)
+        levels = np.sort(self.table.levels)
+        return Plan(levels, self.lines.rule, self.lines.family_rate, calibration_size=setting.calibration_size)
 
 
 def covered(rows: SizedRows, setting: Setting) -> Covered:
@@ -314,16 +287,16 @@ def _by_place(rows: SizedRows, labels: RowLabels | None, setting: Setting, rule:
     return position_lines(rows, labels, setting, rule, tests=tests)
 
 
-def coverage_section(found: Covered, setting: Setting, phrase: Phrase, further: Any, tables: Any) -> Section:
+def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, further: Any, tables: Any) -> Section:
     """Return the section on the coverage of all rows."""
-    things, levels = phrase.things, found.table.levels
+    things, levels = kind, found.table.levels
     note = "P-values and limits allow for all levels and families."
     lines = line_table("levels", "Coverage of each level", found.lines.curve, note)
     figure = Figure(
         "coverage",
         "Nominal against observed coverage",
-        f"On the dashed line the {things} have the stated coverage; below it they are {phrase.too_low}, above it "
-        f"{phrase.too_high}. The band around the dots covers all levels together.",
+        f"On the dashed line the {things} have the stated coverage; below it they cover too little, above it more than "
+        "stated. The band around the dots covers all levels together.",
         found.lines.curve,
     )
     return Section(
@@ -340,22 +313,22 @@ def coverage_section(found: Covered, setting: Setting, phrase: Phrase, further: 
     )
 
 
-def size_section(found: Covered, setting: Setting, phrase: Phrase, size: str) -> Section:
+def size_section(found: Covered, setting: Setting, kind: SubjectKind, size: str) -> Section:
     """Return the section on coverage by size, and of intervals by place."""
     measurements = tuple(
-        at_level(measurement, phrase.things, found.table.levels, k)
+        at_level(measurement, kind, found.table.levels, k)
         for k in places_of(found)
         for measurement in _size_measurements(_one(found.sizes, k), setting, size, MAX_PERMUTED_ROWS // found.sizes.L)
     )
     shown = [("sizes", size, f"of about the same {size}", found.by_size)] if filled_sizes(found.sizes) else []
     if found.by_place is not None:
         shown.append(("places", "place", "at about the same place", found.by_place))
-    tables = [_part_table(name, noun, of, lines, phrase) for name, noun, of, lines in shown]
-    figures = [figure for name, noun, of, lines in shown for figure in _part_figure(name, noun, of, lines, phrase)]
+    tables = [_part_table(name, noun, of, lines, kind) for name, noun, of, lines in shown]
+    figures = [figure for name, noun, of, lines in shown for figure in _part_figure(name, noun, of, lines, kind)]
     return Section(
         "sizes",
         f"By {size}" + ("" if found.by_place is None else " and place"),
-        f"Is coverage the same for rows with {phrase.things} of small and of large {size}"
+        f"Is coverage the same for rows with {kind} of small and of large {size}"
         + ("?" if found.by_place is None else ", and wherever they lie?"),
         described(measurements, setting, exact=found.lines.exact, ties=not found.lines.exact and has_ties(found.table)),
         tuple(figures),
@@ -363,18 +336,18 @@ def size_section(found: Covered, setting: Setting, phrase: Phrase, size: str) ->
     )
 
 
-def _part_table(name: str, noun: str, of: str, lines: Lines, phrase: Phrase) -> Table:
-    note = f"Rows with {phrase.things} {of}; p-values and limits allow for all lines of this section and all families."
+def _part_table(name: str, noun: str, of: str, lines: Lines, kind: SubjectKind) -> Table:
+    note = f"Rows with {kind} {of}; p-values and limits allow for all lines of this section and all families."
     return line_table(name, f"Coverage by {noun}", lines.curve, note + only_one_side(lines.rule), first=noun)
 
 
-def _part_figure(name: str, noun: str, of: str, lines: Lines, phrase: Phrase) -> list[Figure]:
+def _part_figure(name: str, noun: str, of: str, lines: Lines, kind: SubjectKind) -> list[Figure]:
     """Return the figure of the parts, unless it would show a single dot."""
     curve, level = one_level(lines.curve)
     if np.count_nonzero(curve.count) < 2:
         return []
     reading = (
-        f"Each line is for rows with {phrase.things} {of}. A level outside its line is missed by more than chance: "
+        f"Each line is for rows with {kind} {of}. A level outside its line is missed by more than chance: "
         "the lines cover all parts together."
     )
     return [Figure(name, f"Coverage by {noun}{level}", reading, curve)]
@@ -408,7 +381,7 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
 def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Grouped:
     """Return coverage per group and level, judged by what is promised."""
     tables = [HitTable.of(rows, labels_of(grouping)) for grouping in groupings]
-    return grouped(tables, setting, promise(rows, setting), INTERVALS, several=rows.covered.shape[1] > 1)
+    return grouped(tables, setting, promise(rows, setting), quantity=COVERAGE, several=rows.covered.shape[1] > 1)
 
 
 def labels_of(grouping: Grouping) -> RowLabels:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.core import pictures
-from calibrant.core.claims import Claim, Subject, difference_kind, difference_status
-from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
+from calibrant.core.claims import Claim, difference_kind, difference_status
+from calibrant.core.evidence import Subject
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict, plain_lines
 from calibrant.core.plot_style import legend_below
 from calibrant.core.results import Curve, Pair
 from calibrant.core.words import NAMED, listed, short_limits
@@ -182,9 +183,8 @@ def _higher(pair: Pair, claim: Claim) -> str | None:
 def _findings(found: Comparison) -> Findings:
     sentences = found.sentences
     status, headline = _headline(found, sentences)
-    verdict = Verdict(
-        status, headline, tuple(text for text in sentences if text != headline), found.claims, found.tolerance
-    )
+    lines = plain_lines(text for text in sentences if text != headline)
+    verdict = Verdict(status, headline, found.claims, lines, found.tolerance)
     scores = [metric for metric in found.values if metric not in (*OF_CALIBRATION, "coverage")]
     caveats = (
         *((SHARPNESS,) if scores else ()),

@@ -18,14 +18,8 @@ from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
 from calibrant.core.plot_style import flattened
 from calibrant.errors import MissingExtraError
-from calibrant.report.claims import (
-    DESCRIBES,
-    WHICH_TOLERANCE,
-    boxes,
-    marked,
-    parts,
-    tolerances,
-)
+from calibrant.judging.voice import HEADINGS, rows_of
+from calibrant.report.claims import DESCRIBES, marked, parts
 from calibrant.report.files import embedded, first
 from calibrant.report.pictures import SIZE, picture
 
@@ -209,9 +203,8 @@ def _page(findings: Findings, detail: Detail) -> str:
         total=count_words(findings.n, frame.rows),
         tone=tone,
         word=word,
-        tiles=boxes(findings),
-        tolerances=tolerances(findings.verdict),
-        which_tolerance=WHICH_TOLERANCE,
+        claims=rows_of(claims),
+        headings=HEADINGS,
         marks=MARKS,
         sections=[
             _section(section, f"s{k}", detail, findings, Markup) for k, section in enumerate(findings.sections, start=1)

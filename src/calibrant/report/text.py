@@ -20,7 +20,8 @@ from calibrant.core.words import (
     pvalue,
 )
 from calibrant.core.words import text as plain
-from calibrant.report.claims import WHICH_TOLERANCE, marked, parts, tolerances
+from calibrant.judging.voice import HEADINGS, Row, rows_of
+from calibrant.report.claims import marked, parts
 from calibrant.report.page import MARKS, frame_of, tone_of
 
 WIDTH = 88  # characters of a line
@@ -56,11 +57,21 @@ def _code(code: str) -> list[str]:
     return [f"    {line}".rstrip() for line in code.splitlines()]
 
 
+MAX_CLAIMS = 8  # rows of the table of claims in a terminal
+MAX_LABEL = 12
+
+
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
-    """Return the headline with its mark, and the sentences."""
-    lines = headline_lines(findings, width)
-    for sentence in (*findings.verdict.sentences, _tolerances(findings)):
-        lines += _wrapped(sentence, "  ", "  ", width)
+    """Return the headline with its mark, the table of claims, and what else helps."""
+    verdict, lines = findings.verdict, headline_lines(findings, width)
+    rows = rows_of(verdict.claims)
+    if len(rows) > 1:
+        lines += ["", *claim_lines(rows, width)]
+    if verdict.lines:
+        lines.append("")
+    for label, text in verdict.lines:
+        first = f"  {label:<{MAX_LABEL}}" if label else "  "
+        lines += _wrapped(text, first, " " * len(first), width)
     return lines
 
 
@@ -70,10 +81,26 @@ def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
     return _wrapped(findings.verdict.headline, f"{MARKS[tone]} ", "  ", width)
 
 
-def _tolerances(findings: Findings) -> str:
-    """Say which tolerances the rows support."""
-    found = "; ".join(f"{line.tolerance}: {line.outcome}" for line in tolerances(findings.verdict))
-    return f"{WHICH_TOLERANCE} {found}." if found else ""
+def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list[str]:
+    """Return the table of claims; what a value means stands below its row where lines would be too wide."""
+    shown = [[plain(cell) for cell in row[:-1]] for row in rows[:most]]
+    used = [k for k, heading in enumerate(HEADINGS) if k == len(HEADINGS) - 1 or any(row[k] for row in shown)]
+    *columns, last = used
+    wide = [max(len(HEADINGS[k]), *(len(row[k]) for row in shown)) for k in columns]
+    is_below = sum(wide) + 2 * len(wide) + 2 + max(len(row[last]) for row in shown) > width
+
+    def line(cells: Sequence[str]) -> str:
+        texts = [f"{cells[k]:<{w}}" if k == 0 else f"{cells[k]:>{w}}" for k, w in zip(columns, wide, strict=True)]
+        return "  " + "  ".join(texts)
+
+    lines = [line(HEADINGS)]
+    for row in shown:
+        lines.append(line(row) + (f"  {row[last]}" if row[last] and not is_below else ""))
+        if row[last] and is_below:
+            lines.append(f"    {row[last]}")
+    if len(rows) > most:
+        lines.append(f"  … {len(rows) - most:,} more: in the report, or in the JSON")
+    return [text[:width].rstrip() for text in lines]
 
 
 def as_html_fragment(findings: Findings) -> str:
@@ -85,14 +112,22 @@ def as_html_fragment(findings: Findings) -> str:
         "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
         for tag, line in zip(tags, lines, strict=True)
     )
-    headline, *sentences = (
-        plain(text, LONGEST_SENTENCE) for text in (findings.verdict.headline, *findings.verdict.sentences)
+    verdict = findings.verdict
+    lines_shown = "".join(
+        f"<li>{html.escape(plain(f'{label}: {text}' if label else text, LONGEST_SENTENCE))}</li>"
+        for label, text in verdict.lines
     )
+    claims = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(plain(cell))}</td>" for cell in row[:-1]) + "</tr>"
+        for row in rows_of(verdict.claims)
+    )
+    claim_head = "".join(f"<th>{name}</th>" for name in HEADINGS)
     head = "".join(f"<th>{name}</th>" for name in heading)
     mark = MARKS[tone_of(findings.kind, findings.verdict)[0]]
     return (
-        f"<p><strong>{mark} {html.escape(headline)}</strong> {html.escape(' '.join(sentences))}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<p><strong>{mark} {html.escape(plain(verdict.headline, LONGEST_SENTENCE))}</strong></p>"
+        f"<table><thead><tr>{claim_head}</tr></thead><tbody>{claims}</tbody></table><ul>{lines_shown}</ul>"
+        f"<details><summary>Measurements</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
     )
 
 

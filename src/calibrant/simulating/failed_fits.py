@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.core.claims import Claim
-from calibrant.core.findings import Findings, Verdict
+from calibrant.core.findings import Findings, Verdict, plain_lines
 from calibrant.core.pvalues import holm
 from calibrant.core.words import pvalue_words
 from calibrant.inputs.arrays import FloatArray
@@ -69,10 +69,10 @@ def with_failures(findings: Findings, ranks: Ranks, failures: Sequence[Failure],
         headline = f"Cannot tell: {counted}, and their ranks could change the verdict ({_between(found)})."
         before = f"Of the finished fits alone: {verdict.headline}"
         claims = () if main is None else (_widened(main, found), *_described(verdict))
-        verdict = Verdict("cannot tell", headline, (before, *verdict.sentences), claims, tolerance)
+        verdict = Verdict("cannot tell", headline, claims, (*plain_lines([before]), *verdict.lines), tolerance)
     else:
         line = f"{counted}; whatever their ranks were, the verdict is the same ({_between(found)})."
-        verdict = replace(verdict, sentences=(*verdict.sentences, line))
+        verdict = replace(verdict, lines=(*verdict.lines, *plain_lines([line])))
     named = "; ".join(f"fit {f.index}: {f.exception}: {f.message}" for f in failures[:MAX_NAMED])
     more = f"; and {k - MAX_NAMED:,} more" if k > MAX_NAMED else ""
     caveat = f"{counted} and were not replaced, which would be a selection ({named}{more}). {words}"

@@ -1,7 +1,6 @@
-"""The verdict on one probability per row: claims by hand, their limits, and words that stay true."""
+"""Evidence on one probability per row: claims by hand and their limits."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -9,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.claims import ALL_ROWS, USUAL_TOLERANCES, Claim, Subject
-from calibrant.core.words import outward, share_words
-from calibrant.probabilities.verdict import number_to_pass
-from calibrant.report.claims import boxes
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import ALL_ROWS, Subject
+from calibrant.core.findings import Setting
+from calibrant.core.ordered import Ordered
+from calibrant.inputs.probabilities import Binary
+from calibrant.probabilities.evidence import group_family, rows_to_pass, stated_low
+from calibrant.probabilities.group_test import GroupFindings
 
 HALF = np.full(400, 0.5)
 
@@ -31,7 +33,7 @@ class TestMainClaim:
         verdict = audited(happened(260), HALF).verdict
         claim = verdict.claims[0]
         limits = cb.interval("cutoff_error", happened(260), HALF)
-        assert (verdict.status, claim.kind, str(claim.subject)) == ("miscalibrated", "miscalibrated", "all rows")
+        assert (verdict.status, claim.kind, claim.subject) == ("miscalibrated", "miscalibrated", ALL_ROWS)
         assert claim.estimate == pytest.approx(0.15)
         assert (claim.low, claim.high) == (pytest.approx(limits.low), pytest.approx(limits.high))
         # s² is the larger of Σp(1 - p) and Σr², which is 100 in both cases here
@@ -49,7 +51,6 @@ class TestMainClaim:
         verdict = audited(y, p).verdict
         assert (verdict.status, verdict.tolerance) == ("within", 0.01)
         assert verdict.claims[0].pvalue < 0.05
-        assert "negligible" in verdict.headline
 
     def test_a_lower_limit_is_claimed_only_with_a_test_that_rejects(self):
         rng = np.random.default_rng(1)
@@ -64,40 +65,35 @@ class TestMainClaim:
         verdict = audited(happened(200, 20_000), p).verdict
         assert verdict.status == "within"
         assert verdict.tolerance == pytest.approx(0.002)  # s = 0.0007, so 1.96 s is 14 % of the events
-        assert "% of the predicted events" in verdict.headline
+        assert verdict.claims[0].share_of == "the predicted events"
         assert audited(happened(200, 20_000), p, tolerance=0.1, relative=True).verdict.status == "cannot tell"
 
     @pytest.mark.parametrize(("events", "options"), [(400, {}), (800, {}), (400, {"tolerance": 0.3, "relative": True})])
-    def test_headline_and_box_of_rare_events_have_one_unit(self, events, options):
+    def test_a_page_of_rare_events_has_one_unit(self, events, options):
         """The mean prediction is 0.002; twice or four times as many events as the 200 predicted happen."""
-        audit = audited(happened(events, 100_000), np.full(100_000, 0.002), **options)
-        claim, box = audit.verdict.claims[0], boxes(audit.findings)[0]
-        assert claim.estimate == pytest.approx(events / 100_000 - 0.002)
-        relative = events == 400
-        assert (claim.unit, claim.share_of) == ((pytest.approx(0.002), "the predicted events") if relative else (1, ""))
-        shown = box.value.replace("\u00a0%", "")
-        assert float(shown) == pytest.approx(100 * claim.estimate / claim.unit, abs=0.06)
-        unit = "% of the predicted events" if relative else "percentage points"
-        assert f"off by {shown} {unit}" in audit.verdict.headline
-        assert ("share of the predicted number of events" in audit.verdict.sentences[0]) is relative
-        assert ("share of the predicted events" in box.label) is relative
-        if options:
-            assert box.lines[-1] == "tolerance: 30 % of the predicted events"
-            assert "the tolerance of 30 % of the predicted events" in audit.verdict.headline
+        y, p, g = happened(events, 100_000), np.full(100_000, 0.002), np.arange(100_000) % 3
+        verdict = audited(y, p, groups=g, **options).verdict
+        relative = (pytest.approx(0.002), "the predicted events") if events == 400 else (1, "")
+        errors = [claim for claim in verdict.claims if claim.quantity == "cutoff_error"]
+        assert len(errors) > 1
+        assert all((claim.unit, claim.share_of) == relative for claim in errors)
+        assert (verdict.unit, verdict.share_of) == relative
 
     def test_no_limits_with_unequal_weights_and_few_rows(self):
         verdict = audited([0, 1, 1, 0] * 5, [0.4, 0.6] * 10, weights=np.arange(1, 21)).verdict
         assert verdict.status == "cannot tell"
-        assert "off by an unknown size" in verdict.headline
+        assert (verdict.claims[0].low, verdict.claims[0].high) == (0, 1)
 
     def test_rows_that_would_pass(self):
         # 80 % of Brownian motions have a range of at most 2.0 (about); z = 1.96; s = 0.5/√n at p = 0.5
         rng = np.random.default_rng(2)
-        needed = number_to_pass(200, 0.5 / np.sqrt(200), 0.05, 0.95)
+        few = Ordered.of(Binary((np.arange(200) % 2).astype(np.uint8), np.full(200, 0.5), np.ones(200)))
+        needed = rows_to_pass(few, setting(), None)(0.05)
+        assert needed.things == "rows"
         passed = 0
         for seed in range(200):
-            p = np.clip(rng.normal(0.5, 1e-6, needed), 0, 1)  # as many different scores as rows
-            limits = cb.interval("cutoff_error", np.random.default_rng(seed).random(needed) < p, p)
+            p = np.clip(rng.normal(0.5, 1e-6, needed.number), 0, 1)  # as many different scores as rows
+            limits = cb.interval("cutoff_error", np.random.default_rng(seed).random(needed.number) < p, p)
             passed += limits.high <= 0.05
         assert 0.7 < passed / 200 < 0.92
 
@@ -115,70 +111,40 @@ class TestRegions:
         assert not region.is_false(0.5)
         assert region.is_false(0.2)
 
-    def test_a_region_is_a_union_and_not_a_span(self):
+    def test_a_shape_is_a_union_of_ranges(self):
         rng = np.random.default_rng(0)
         p = rng.random(20_000)
         y = rng.random(20_000) < p + 0.06 * np.cos(2 * np.pi * p)
-        words = " ".join(audited(y, p).verdict.sentences)
-        assert re.search(r"too low up to 0\.\d+ and above 0\.\d+ and too high from 0\.\d+ to 0\.\d+", words)
+        (shape,) = [each for each in audited(y, p).verdict.notes if "low" in each.values]
+        low, high = shape.values["low"], shape.values["high"]
+        assert shape.key == "both ways"
+        assert low[0][0] == 0
+        assert low[-1][1] == 1
+        assert all(0.2 < left < right < 0.8 for left, right in high)
 
-    def test_regions_in_words(self):
-        bounds = (0.0, 0.0), (0.0, 0.3), (1 / 3, 2 / 3), (0.99961, 0.99982), (0.9996, 1.0)
-        assert [str(Subject("scores", low=low, high=high)) for low, high in bounds] == [
-            "scores 0",
-            "scores 0 to 0.3",
-            "scores 0.333 to 0.667",
-            "scores 0.9996 to 0.9998",
-            "scores 0.9996 to 1",
-        ]
+
+def keys(verdict):
+    return [note.key for note in verdict.notes]
 
 
 class TestQuestions:
     def test_labels(self):
         y = np.tile([0, 1, 1, 0], 10)
-        sentences = audited(y, np.tile([0.0, 1.0, 0.0, 0.0], 10)).verdict.sentences
-        assert sentences[0].startswith("Are these predicted labels?")
+        assert keys(audited(y, np.tile([0.0, 1.0, 0.0, 0.0], 10)).verdict)[0] == "labels?"
 
     def test_the_other_outcome(self):
         rng = np.random.default_rng(0)
         p = rng.random(500)
         y = rng.random(500) < p
-        assert "probabilities of the other outcome" in audited(y, 1 - p).verdict.sentences[0]
-        assert "probabilities of the other outcome" not in " ".join(audited(y, p).verdict.sentences)
+        assert "other outcome?" in keys(audited(y, 1 - p).verdict)
+        assert "other outcome?" not in keys(audited(y, p).verdict)
 
     def test_permuted_classes(self):
         digits = cb.examples.digits()
         columns = np.array([1, 2, 0, *range(3, 10)])
-        asked = audited(digits.y, digits.P[:, columns]).verdict.sentences[0]
-        assert "3 of 10 classes fit another column better" in asked
-        assert not any("another order" in s for s in audited(digits.y, digits.P).verdict.sentences)
-
-
-class TestWords:
-    @given(
-        low=st.floats(0, 0.5),
-        width=st.floats(1e-6, 0.5),
-        tolerance=st.sampled_from(USUAL_TOLERANCES),
-    )
-    @settings(max_examples=300, deadline=None)
-    def test_rounding_keeps_what_is_said(self, low, width, tolerance):
-        high = low + width
-        down, up, _ = (float(text) / 100 for text in outward(low, high, low, tolerance))
-        assert down <= low + 1e-9
-        assert up >= high - 1e-9
-        if low > tolerance + 1e-7:
-            assert down > tolerance
-        if high <= tolerance:
-            assert up <= tolerance + 1e-9
-
-    @given(expected=st.floats(0.001, 0.999), gap=st.floats(0.0005, 0.4))
-    @settings(max_examples=200, deadline=None)
-    def test_an_expected_share_outside_the_limits_is_written_outside(self, expected, gap):
-        seen = expected + gap
-        says, happens, low, high = (
-            float(text.removesuffix(" %")) for text in share_words(expected, seen, expected + gap / 2, seen + gap / 2)
-        )
-        assert says < low <= happens <= high
+        (asked,) = [n for n in audited(digits.y, digits.P[:, columns]).verdict.notes if n.key == "column order?"]
+        assert (asked.values["moved"], asked.values["K"]) == (3, 10)
+        assert "column order?" not in keys(audited(digits.y, digits.P).verdict)
 
 
 def test_every_claim_can_be_compared_with_the_truth():
@@ -209,7 +175,7 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
     y = rng.random(n) < 0.5 + slope * (p - 0.5)
     audit = cb.audit(y, p, resamples=39, tolerance=tolerance, groups=rng.integers(0, 2, n))
     verdict, lines = audit.verdict, {line.name: line for line in audit.findings.measurements}
-    main = next(claim for claim in verdict.claims if str(claim.subject) == "all rows")
+    main = next(claim for claim in verdict.claims if claim.subject == ALL_ROWS)
     assert {name for name, line in lines.items() if line.decides} == {"cutoff_error", "calibration_test"}
     assert lines["cutoff_error"].value == pytest.approx(main.estimate)
     if lines["cutoff_error"].interval is not None:
@@ -225,26 +191,13 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
         assert tolerance is None or main.low > tolerance or off
 
 
-@pytest.mark.parametrize(("least", "advice"), [(0.0, "isotonic recalibration"), (0.05, "recalibration (recalibrate)")])
+@pytest.mark.parametrize(("least", "advice"), [(0.0, "recalibrate steps"), (0.05, "recalibrate")])
 def test_advice_fits_predictions_of_0(least, advice):
     """A logistic map is a function of the logit, which cannot move a probability of 0."""
     rng = np.random.default_rng(0)
     p = np.maximum(least, rng.integers(0, 10, 600) / 10)
     y = rng.random(600) < 0.5 * p + 0.3 if least == 0 else p > 0.5  # separated: no logistic map exists
-    (found,) = [sentence for sentence in cb.audit(y, p, resamples=99).verdict.sentences if "did not train" in sentence]
-    assert advice in found
-
-
-def test_advice_on_class_vectors_with_zeros_names_a_method_that_they_have():
-    rng = np.random.default_rng(0)
-    P = rng.dirichlet(np.ones(3), 1000)
-    y = (P.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1).clip(0, 2)
-    Q = np.where(P < 0.1, 0.0, P**2)
-    Q[:10] = [1.0, 0.0, 0.0]
-    Q /= Q.sum(axis=1, keepdims=True)
-    (found,) = [said for said in cb.audit(y, Q, resamples=99).verdict.sentences if "did not train" in said]
-    assert "(recalibrate, method one-vs-rest with inner isotonic or venn-abers)" in found
-    assert cb.recalibrate(y, Q, method="one-vs-rest", inner="venn-abers").method == "one-vs-rest"
+    assert advice in keys(cb.audit(y, p, resamples=99).verdict)
 
 
 def test_rows_needed_with_unequal_weights_are_enough_for_limits():
@@ -252,6 +205,44 @@ def test_rows_needed_with_unequal_weights_are_enough_for_limits():
     rng = np.random.default_rng(0)
     p, w = rng.uniform(0.2, 0.8, 400), np.where(np.arange(400) == 0, 20.0, 1.0)
     verdict = cb.audit(rng.random(400) < p, p, weights=w, resamples=99).verdict
-    (found,) = [sentence for sentence in verdict.sentences if "rows would show it" in sentence]
     information = float((w**2 * p * (1 - p)).sum()) / 400
-    assert int(found.split("about ")[1].split(" rows")[0].replace(",", "")) >= 400 * 25 / information
+    assert verdict.needed[1].number >= 400 * 25 / information
+
+
+FOUND = GroupFindings(
+    names=["plan = a", "plan = b", "plan = c", "plan = d"],
+    n=np.array([100, 200, 300, 400]),
+    weight=np.array([100.0, 200.0, 300.0, 400.0]),
+    estimate=np.array([0.12, 0.1, 0.02, 0.08]),
+    low=np.array([0.06, 0.01, 0.005, np.nan]),
+    high=np.array([0.18, 0.16, 0.08, np.nan]),
+    statistic=np.array([4.0, 3.0, 0.5, 3.5]),
+    pvalue=np.array([0.001, 0.002, 0.9, np.nan]),
+    pvalue_adjusted=np.array([0.004, 0.02, 0.9, np.nan]),
+    predicted=np.array([0.3, 0.5, 0.2, 0.4]),
+    bias=np.array([0.11, 0.001, 0.01, -0.08]),
+    bias_low=np.array([0.05, -0.05, -0.02, np.nan]),
+    bias_high=np.array([0.17, 0.05, 0.04, np.nan]),
+    minimum_detectable=np.array([0.1, 0.1, 0.1, np.nan]),
+)
+
+
+def setting(families=1):
+    return Setting(0.95, 999, np.random.default_rng(0), families=families)
+
+
+class TestGroups:
+    def test_evidence_of_a_group_is_its_error_and_which_way_it_is_off(self):
+        family = group_family(FOUND, setting(2), "group")
+        first, second, third, fourth = family.evidence
+        assert (first.subject, first.quantity) == (Subject("group", name="plan = a"), "cutoff_error")
+        assert (first.estimate, first.low, first.high, first.rows, first.mean) == (0.12, 0.06, 0.18, 100, 0.3)
+        assert (first.pvalue, second.pvalue) == (0.008, 0.04)
+        (way,) = first.explanation
+        assert (way.quantity, way.estimate, way.low, way.high) == ("bias", 0.11, 0.05, 0.17)
+        assert (third.pvalue, fourth.pvalue, fourth.explanation) == (1.0, None, ())
+        assert (family.name, family.tested, family.small_passes) == ("groups", 3, True)
+
+    def test_the_lower_limit_is_stated_if_the_test_rejects(self):
+        assert stated_low(FOUND, setting()).tolist()[:3] == [0.06, 0.01, 0.0]
+        assert np.isnan(stated_low(FOUND, setting())[3])

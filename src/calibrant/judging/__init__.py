@@ -1,0 +1,1 @@
+"""From evidence to a verdict: the judge decides, the voice speaks. No other package has tolerances, outcomes or sentences."""

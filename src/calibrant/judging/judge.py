@@ -1,0 +1,286 @@
+"""The judge: families of evidence at a tolerance become claims and one of three outcomes.
+
+All rows decide first. A part of the rows that is off by more than is accepted makes the predictions miscalibrated, whatever
+is true of all rows; one that may be off by more leaves "within" open. What the same rule decides at other tolerances is
+found by applying it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status, outcome
+from calibrant.core.evidence import Case, Evidence, Family, Needed, Note, Whole, note
+from calibrant.core.findings import AtTolerance, Setting, Verdict
+
+RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
+LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
+PART = "part"  # a note beside a verdict that a part of the rows decides
+ERRORS = ("cutoff_error", "coverage_error")  # quantities that are themselves distances from calibration
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the errors of a page are stated: in percentage points, or as shares of the predicted rare events."""
+
+    unit: float = 1.0  # error that is written as 100 %
+    usual: tuple[float, ...] = USUAL_TOLERANCES
+    share_of: str = ""
+
+    @classmethod
+    def of(cls, total: Evidence, setting: Setting) -> Scale:
+        """Return the scale for these predictions: relative if asked for, or if events or non-events are rare.
+
+        A page has one unit, that of all rows. Errors much larger than the predicted events are in percentage points.
+        """
+        if total.mean is None or not is_rare(total.mean, setting):
+            return cls()
+        smaller, rare = min((total.mean, "events"), (1 - total.mean, "non-events"))
+        if setting.relative:
+            smaller, rare = total.mean, "events"
+        usual = usual_tolerances(smaller)
+        if not setting.relative and total.size.most > LARGEST_RELATIVE * smaller:
+            return cls(usual=usual)
+        return cls(smaller, usual, f"the predicted {rare}")
+
+
+def is_rare(mean: float | None, setting: Setting) -> bool:
+    """Tell whether errors are shares of the predicted events: where these are rare, or the tolerance is such a share."""
+    if mean is None or (setting.tolerance is not None and not setting.relative):
+        return False
+    smaller = mean if setting.relative else min(mean, 1 - mean)
+    return smaller > 0 and (setting.relative or smaller < RARE)
+
+
+def usual_tolerances(mean: float) -> tuple[float, ...]:
+    """Return the usual tolerances as errors: smaller for a mean prediction near 0 or 1, where events are rare.
+
+    >>> usual_tolerances(0.3), usual_tolerances(0.05)
+    ((0.01, 0.02, 0.05), (0.005, 0.01, 0.025))
+    """
+    factor = min(1.0, min(mean, 1 - mean) / RARE)
+    return tuple(factor * tolerance for tolerance in USUAL_TOLERANCES)
+
+
+def judge(case: Case, setting: Setting) -> Verdict:
+    """Return the verdict on a case; its words are added by `voice.verdict_of`.
+
+    >>> import numpy as np
+    >>> from calibrant.core.evidence import ALL_ROWS
+    >>> case = Case(Whole(Evidence(ALL_ROWS, "cutoff_error", 0.02, 0.01, 0.03, rows=4000, pvalue=0.001)))
+    >>> settings = [Setting(0.95, 99, np.random.default_rng(0), tolerance=t) for t in (0.005, 0.02, 0.05)]
+    >>> [judge(case, setting).status for setting in settings]
+    ['miscalibrated', 'cannot tell', 'within']
+    """
+    if case.whole is None:
+        return Verdict("cannot tell", notes=case.notes)
+    scale = Scale.of(case.whole.total, setting)
+    ruling = _ruling(case, setting, scale, setting.tolerance)
+    said = _said(case.notes, ruling)
+    questions, others = ([n for n in said if n.key.endswith("?") is asks] for asks in (True, False))
+    asked = () if setting.tolerance is None else (setting.tolerance,)
+    steps = sorted({*scale.usual, *asked})
+    return Verdict(
+        ruling.status,
+        claims=ruling.claims,
+        notes=(*questions, *_shape(ruling.claims), *_calm(case.families, setting), *others),
+        tolerance=ruling.tolerance,
+        at=tuple(AtTolerance(tau, _ruling(case, setting, scale, tau).status) for tau in steps),
+        needed=_needed(case.whole, ruling, setting, scale),
+        unit=scale.unit,
+        share_of=scale.share_of,
+    )
+
+
+class _Ruling(NamedTuple):
+    """What is decided at one tolerance: the claim that decides stands first."""
+
+    status: Status
+    tolerance: float | None
+    claims: tuple[Claim, ...]
+
+
+def _ruling(case: Case, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
+    assert case.whole is not None
+    whole = _on_all_rows(case.whole, setting, scale, tolerance)
+    status, accepted, deciding, claims = whole.status, whole.tolerance, whole.claims[0], list(whole.claims)
+    for family in case.families:
+        part = _on_parts(family, setting, scale, tolerance)
+        claims += part.claims
+        if part.status == "miscalibrated" != status or (part.status == "cannot tell" and status == "within"):
+            status, accepted, deciding = part.status, tolerance, part.deciding or deciding
+    return _Ruling(status, accepted, (deciding, *(claim for claim in claims if claim is not deciding)))
+
+
+def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
+    total, size = whole.total, whole.total.size
+    rejected = setting.rejects(total.pvalue)
+    low = size.low if rejected and size.low > 0 else 0.0
+    high = size.most if whole.bounded else math.nan
+    found = outcome(low, high, rejected=rejected, tolerance=tolerance, usual=scale.usual)
+    if whole.in_doubt and found.status == "within":
+        found = replace(found, status="cannot tell")
+    is_off = found.status == "miscalibrated"
+    if is_off and low == 0 and whole.instead is not None:
+        main = claim_of(whole.instead, found.status, setting, scale)
+    else:
+        stated = math.nan if is_off and math.isnan(size.low) else low
+        sized = replace(total, low=stated, high=size.high if is_off else size.most)
+        main = claim_of(sized, found.status, setting, scale, found.tolerance)
+    lines = [claim_of(line, side(line, setting), setting, scale) for line in whole.lines]
+    if lines:
+        first = _worst_line(whole.lines, found.status, tolerance)
+        lines = [lines[first], *lines[:first], *lines[first + 1 :]]
+    shown = [] if not rejected else [
+        claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)
+    ]
+    speaks = lines[0] if lines and _speaks(lines, found.status, found.tolerance) else main
+    claims = [main, *lines, *shown]
+    return _Ruling(found.status, found.tolerance, (speaks, *(claim for claim in claims if claim is not speaks)))
+
+
+def _speaks(lines: Sequence[Claim], status: Status, tolerance: float | None) -> bool:
+    """Tell whether the worst line, rather than the total error, shows a reader what the outcome says."""
+    worst = lines[0]
+    if status == "miscalibrated":
+        return worst.kind in ("below", "above")
+    if len(lines) > 1:
+        return False
+    return status == "cannot tell" or max(worst.expected - worst.low, worst.high - worst.expected) <= (tolerance or 0.0)
+
+
+def _worst_line(lines: Sequence[Evidence], status: Status, tolerance: float | None) -> int:
+    """Return which line explains the outcome: smallest p-value, or largest limit.
+
+    Errors that the user accepts do not explain that others are not accepted.
+    """
+    places = range(len(lines))
+    if status != "miscalibrated":
+        return max(places, key=lambda k: lines[k].size.most)
+    accepted = tolerance or -1.0
+    return min(places, key=lambda k: (lines[k].size.low <= accepted, *_by_pvalue(lines[k])))
+
+
+def _by_pvalue(evidence: Evidence) -> tuple[float, float]:
+    return evidence.pvalue or 0.0, -abs(evidence.estimate - evidence.expected)
+
+
+class _OnParts(NamedTuple):
+    """What a family of parts supports: "within" if it contradicts nothing."""
+
+    status: Status
+    deciding: Claim | None
+    claims: list[Claim]
+
+
+def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float | None) -> _OnParts:
+    claims: list[Claim] = []
+    beyond: list[Claim] = []
+    doubtful: list[Claim] = []
+    for evidence in family.evidence:
+        if not setting.rejects(evidence.pvalue):
+            continue
+        size, accepted = evidence.size, tolerance
+        if accepted is None:
+            accepted = usual_tolerances(0.5 if evidence.mean is None else evidence.mean)[0]
+        is_small = family.small_passes and size.most <= accepted
+        kind: ClaimKind = side(evidence, setting)
+        if evidence.quantity in ERRORS:
+            kind = "within" if is_small else "miscalibrated"
+        claim = claim_of(evidence, kind, setting, scale, accepted if kind == "within" else None)
+        claims.append(claim)
+        if is_small:
+            continue
+        claims += [
+            claim_of(each, side(each, setting), setting, scale) for each in evidence.explanation if leaves_out(each)
+        ]
+        (beyond if tolerance is None or size.low > tolerance else doubtful).append(claim)
+    status: Status = "miscalibrated" if beyond else "cannot tell" if doubtful and family.leaves_open else "within"
+    return _OnParts(status, next(iter(beyond or doubtful), None), claims)
+
+
+def side(evidence: Evidence, setting: Setting) -> ClaimKind:
+    """Return on which side of what calibration gives a quantity is known to be."""
+    if evidence.describes:
+        return "description"
+    if evidence.pvalue is None and not leaves_out(evidence):
+        return "limits"
+    if evidence.pvalue is not None and not setting.rejects(evidence.pvalue):
+        return "limits"
+    return "below" if evidence.estimate < evidence.expected else "above"
+
+
+def leaves_out(evidence: Evidence) -> bool:
+    """Tell whether the limits leave out what calibration gives; there may be none."""
+    return not evidence.low <= evidence.expected <= evidence.high
+
+
+def claim_of(
+    evidence: Evidence, kind: ClaimKind, setting: Setting, scale: Scale = Scale(), tolerance: float | None = None
+) -> Claim:
+    """Return evidence as a claim at the level of the page; a description claims nothing."""
+    is_error = evidence.quantity in ERRORS
+    return Claim(
+        kind,
+        evidence.subject,
+        evidence.quantity,
+        evidence.estimate,
+        evidence.low,
+        evidence.high,
+        None if kind == "description" else setting.level,
+        evidence.rows,
+        evidence.expected,
+        tolerance,
+        evidence.test,
+        evidence.pvalue,
+        evidence.row_numbers,
+        scale.unit if is_error else 1.0,
+        scale.share_of if is_error else "",
+    )
+
+
+def _needed(whole: Whole, ruling: _Ruling, setting: Setting, scale: Scale) -> tuple[float, Needed] | None:
+    """Return how many rows would show calibrated predictions to be within a tolerance, where these rows cannot tell."""
+    if ruling.status != "cannot tell" or whole.needed is None or setting.rejects(whole.total.pvalue):
+        return None
+    if whole.in_doubt or any(claim.kind == "miscalibrated" for claim in ruling.claims):
+        return None
+    target = scale.usual[-1] if setting.tolerance is None else setting.tolerance
+    needed = whole.needed(target)
+    return None if needed is None or needed.number <= whole.total.rows else (target, needed)
+
+
+def _said(notes: Sequence[Note], ruling: _Ruling) -> list[Note]:
+    """Return the notes that belong beside this outcome: of all rows, or of a part that alone decides it."""
+    outcome_of = PART if ruling.claims[0].subject.part is not None else ruling.status
+    return [each for each in notes if each.only in (None, outcome_of)]
+
+
+def _shape(claims: Sequence[Claim]) -> list[Note]:
+    """Return which way ranges of scores are off: too extreme means away from 1/2, too timid towards it."""
+    low = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "above"]  # stated too low
+    high = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "below"]
+    if not (low or high):
+        return []
+    middle, key = 0.5, "both ways" if low and high else "too low" if low else "too high"
+    if low and high and max(each.expected for each in low) < middle < min(each.expected for each in high):
+        key = "over-confident"
+    elif low and high and max(each.expected for each in high) < middle < min(each.expected for each in low):
+        key = "under-confident"
+    ranges = {
+        name: [(each.subject.low or 0.0, each.subject.high or 0.0) for each in found]
+        for name, found in (("low", low), ("high", high))
+    }
+    return [Note(key, ranges)]
+
+
+def _calm(families: Sequence[Family], setting: Setting) -> list[Note]:
+    """Say of each family that nothing in it is off."""
+    return [
+        note("calm", tested=family.tested, things=family.name)
+        for family in families
+        if family.tested > 1 and not any(setting.rejects(each.pvalue) for each in family.evidence)
+    ]

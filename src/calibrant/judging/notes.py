@@ -1,0 +1,239 @@
+"""What is said beside claims: one row of a table for each note, a label and a template for its numbers.
+
+A template says how each number is written after a colon: `{n:rows}` is "1 row" or "4,000 rows" (any noun in the plural),
+`{x:,}` a whole number, `{x:share}` a percentage, `{x:points}` percentage points rounded upwards, `{p:p}` a p-value,
+`{x:number}`, `{level:level}`, `{names:list}`, `{ranges:ranges}` ranges of scores; without one the value is written as it
+is.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+from calibrant.core import words
+from calibrant.core.evidence import Note
+
+QUESTION, SHAPE, REMEDY, KEEP = "question", "shape", "remedy", ""
+RECALIBRATE = "recalibrate, fitted on rows that did not train the model"
+
+NOTES: dict[str, tuple[str, str]] = {
+    # questions on likely mistakes
+    "labels?": (QUESTION, "Are these predicted labels? All {n:,} predictions are 0 or 1. Pass probabilities, such as those of predict_proba."),
+    "class labels?": (
+        QUESTION,
+        "Are these predicted labels? All {n:,} predictions give one class the probability 1. Pass probabilities, such as those of predict_proba.",
+    ),
+    "other outcome?": (
+        QUESTION,
+        "Are these probabilities of the other outcome? The Brier score of p is {brier:number}, that of 1 - p is {other:number}.",
+    ),
+    "column order?": (
+        QUESTION,
+        "Do the columns stand in another order than the classes? Outcomes of class {a} fit the column of class {b}, and {moved:,} of {K:,} "
+        "classes fit another column better. Pass classes= in the order of the columns.",
+    ),
+    "clusters?": (
+        QUESTION,
+        "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, more than "
+        "rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
+    ),
+    "error rates?": (QUESTION, "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}."),
+    # shapes of miscalibration
+    "over-confident": (SHAPE, "over-confident: too low {low:ranges}, too high {high:ranges}"),
+    "under-confident": (SHAPE, "under-confident: too high {high:ranges}, too low {low:ranges}"),
+    "both ways": (SHAPE, "too low {low:ranges}, too high {high:ranges}"),
+    "too low": (SHAPE, "too low {low:ranges}"),
+    "too high": (SHAPE, "too high {high:ranges}"),
+    "no range": (SHAPE, "no single tenth of the rows is off by more than chance, but all together are"),
+    "levels off": (SHAPE, "{off:,} of {all:,} levels are off by more than chance: {low:,} too low, {high:,} too high"),
+    "calm": ("parts", "none of {tested:,} {things} is off by more than chance"),
+    # remedies
+    "recalibrate": (REMEDY, RECALIBRATE),
+    "recalibrate steps": (
+        REMEDY,
+        f"{RECALIBRATE}; methods isotonic or venn-abers, because others leave predictions of exactly 0 or 1 as they are",
+    ),
+    "map helps": (REMEDY, "{map}: score lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
+    "map harms": (REMEDY, "{map} would do harm with this many rows: score higher by {limits:negative limits}"),
+    "no gain shown": (REMEDY, "no gain is shown from {map} ({level:level} limits {limits:limits}); another map may gain"),
+    "gain without limits": (REMEDY, "{map}: its gain of {gain:number} has no limits, because the rows are too few or too unlike"),
+    "inverted": (REMEDY, "higher scores go with fewer events ({map}): find out what the predictions are the probability of"),
+    "sampled gain": (KEEP, "Recalibration is measured on {n:rows}, drawn at random."),
+    "few rows decide skill": ("skill", "a few rows decide the skill{name}, most of all rows {rows:list}"),
+    "heavy loss": ("skill", "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}"),
+    "conformal": (REMEDY, "conformal prediction: recalibrate, fitted on rows that did not train the model"),
+    "conformal parts": (REMEDY, "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group"),
+    "calibration rows": (REMEDY, "calibrate on rows like these, or by group: those of the calibration set may differ from them"),
+    "calibration set": (
+        "rows",
+        "after a calibration set of {m:,} scores the coverage of valid predictors differs from its level too: more rows may not tell",
+    ),
+    # what cannot be judged
+    "weighted coverage": ("test", "weights are unequal, and coverage then has no exact test"),
+    "no level": ("test", "the sets have no nominal level; pass Sets(mask, level) to say how many outcomes they should cover"),
+    "no test": ("test", "no test applies to these predictive distributions"),
+    "kernel only": ("test", "only the kernel test applies, which gives no limits"),
+    # draws
+    "too few rows": ("rows", "{n:rows} are too few to judge: at least {least:,}. ecdf_difference shows their ranks inside a band"),
+    "visible": ("power", "a spread that is wrong by a factor of {spread}, or a shift of {shift} sd that is the same in every row, would be found 4 times in 5"),
+    "visible shift": ("power", "a shift of {shift} sd that is the same in every row would be found 4 times in 5; one draw per row shows no spread"),
+    "dependent draws": (
+        "draws",
+        "{name}draws depend on those before them: about {tau:.1f} are worth one independent draw. That alone makes outer ranks too frequent; "
+        "draw independently, or keep every {step}th draw, and look again",
+    ),
+    "repeated draws": ("draws", "{name}draws repeat, as resampled ones do: remove the repeats by drawing again"),
+    # keep in mind: rows
+    "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),
+    "few of classes": (KEEP, "{rare:,} of {K:,} classes happened fewer than {least:,} times."),
+    "cells": (
+        KEEP,
+        "The rows were counted in {unique:,} cells of the score. Bins of equal width are exact, the method says by how much others may be "
+        "off, and each cell is drawn as one score.",
+    ),
+    "tied": (KEEP, "{n:rows} have {unique:different scores}; tied scores are judged together."),
+    "tied rows?": (
+        KEEP,
+        "If rows share a score because they belong together, as several rows of one customer do, they are not independent: name the clusters.",
+    ),
+    "weights": (KEEP, "With these weights {n:rows} count like {effective:,}."),
+    "infinite": (KEEP, "Outcomes happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1."),
+    "ruled out": (
+        KEEP,
+        "{ruled_out:outcomes} happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1.",
+    ),
+    "power": (
+        KEEP,
+        "With this many rows an error of {error:points}, the same at all scores, is found 4 times in 5; smaller errors, and errors that "
+        "cancel, can remain undetected.",
+    ),
+    "no power": (KEEP, "With so few rows no constant error is found 4 times in 5."),
+    "dependent": (
+        KEEP,
+        "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other measurements are shown "
+        "without p-values and limits, and bands in pictures are those of independent rows.",
+    ),
+    # keep in mind: regions
+    "shortfall": (
+        KEEP,
+        "With this many rows coverage too low by {error:points} is found 4 times in 5, allowing for all tests; a smaller shortfall may not be "
+        "detected.",
+    ),
+    "no shortfall": (KEEP, "With so few rows no shortfall of coverage is found 4 times in 5."),
+    "not nested": (
+        KEEP,
+        "In {bad:,} of {n:,} rows a prediction of a lower level reaches beyond that of a higher level. The levels are therefore not tested "
+        "together. Are levels or columns exchanged?",
+    ),
+    "on bounds": (
+        KEEP,
+        "Up to {tied:outcomes} lie on a bound: a level is accepted if it lies between the coverage without and with the bounds, and levels are "
+        'not tested jointly. The alternative "two-sided" judges the coverage with bounds both ways.',
+    ),
+    "on bounds, at least": (
+        KEEP,
+        "Up to {tied:outcomes} lie on a bound: coverage above the level is then not an error. The alternative "
+        '"two-sided" judges the coverage with bounds both ways.',
+    ),
+    "on quantiles": (
+        KEEP,
+        "Up to {tied:outcomes} lie on a quantile: levels are taken as right if they lie between the shares of outcomes below and at most at "
+        "it, and are not tested jointly.",
+    ),
+    "after calibration": (
+        KEEP,
+        "Tests of coverage allow for a calibration set of {m:,} scores, on which the coverage of split conformal prediction depends; limits "
+        "are those of the coverage of this predictor.",
+    ),
+    "split conformal": (
+        KEEP,
+        "If these {things} come from split conformal prediction, their coverage depends on the calibration set and these tests are too "
+        "strict: give calibration_size, its number of scores.",
+    ),
+    "no bound": (
+        KEEP,
+        "Up to {share:share} of the intervals have no bound. They cover every outcome and say nothing; the coverage of the others is lower.",
+    ),
+    "one-sided": (
+        KEEP,
+        "Up to {share:share} of the intervals are one-sided. They have no width; the median width counts them as infinite.",
+    ),
+    "families": (
+        KEEP,
+        "The verdict combines {number:,} families of tests: {names:list}. P-values in the verdict, and adjusted ones in tables, allow for all "
+        "of them together.",
+    ),
+}
+
+
+def text_of(note: Note) -> tuple[str, str]:
+    """Return the label and the text of a note.
+
+    >>> text_of(Note("power", {"error": 0.02301}))[1][:60]
+    'With this many rows an error of 2.4 percentage points, the s'
+    >>> text_of(Note("few events", {"rare": 3, "n": 4000, "kind": "events"}))[1][:33]
+    'Only 3 of 4,000 rows are events: '
+    """
+    label, template = NOTES[note.key]
+    return label, _FORMAT.format(template, **note.values)
+
+
+def as_text(note: Note | str) -> str:
+    """Return the text of a note; one that is a text already is returned as it is."""
+    return note if isinstance(note, str) else text_of(note)[1]
+
+
+def _ranges(ranges: Any) -> str:
+    """Write ranges of scores, joined where they meet.
+
+    >>> _ranges([(0.0, 0.1), (0.1, 0.29)]), _ranges([(0.66, 1.0)]), _ranges([(0.0, 1.0)])
+    ('up to 0.29', 'above 0.66', 'over the whole range')
+    """
+    joined: list[list[float]] = []
+    for low, high in ranges:
+        if joined and joined[-1][1] == low:
+            joined[-1][1] = high
+        else:
+            joined.append([low, high])
+    return words.listed([_range(low, high) for low, high in joined])
+
+
+def _range(low: float, high: float) -> str:
+    least, most = words.apart(low, high)
+    if low <= 0 and high >= 1:
+        return "over the whole range"
+    if high <= 0:
+        return "where they are 0"
+    if low <= 0 or least == "0":
+        return f"up to {most}"
+    return f"above {least}" if high >= 1 else f"from {least} to {most}"
+
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    "share": words.percent,
+    "shares": lambda values: words.listed([words.percent(value) for value in values]),
+    "points": lambda value: words.points(value, digits=2, up=True),
+    "number": words.number,
+    "p": words.pvalue_words,
+    "level": words.confidence_words,
+    "list": lambda values: words.listed([f"{value:.10g}" if isinstance(value, float) else str(value) for value in values]),
+    "ranges": _ranges,
+    "limits": lambda limits: words.short_limits(*limits),
+    "negative limits": lambda limits: words.short_limits(-limits[1], -limits[0]),
+}
+
+
+class _Format(string.Formatter):
+    """Writes numbers as the templates ask for."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec in _WRITERS:
+            return _WRITERS[format_spec](value)
+        if format_spec.endswith("s") and format_spec.replace(" ", "").isalpha():  # a noun in the plural
+            return f"{value:,} {format_spec[:-1] if value == 1 else format_spec}"
+        return str(super().format_field(value, format_spec))
+
+
+_FORMAT = _Format()

@@ -1,0 +1,103 @@
+"""What is said of each quantity: one row of a table. A new quantity is a new row; no function speaks of one alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a quantity is spoken of.
+
+    `says` is the statement of a headline, with {who} and {found}; `found` is the value in a table, with {value}. `below`
+    and `above` say what limits below or above the expected value mean.
+    """
+
+    unit: Unit
+    says: str
+    found: str = "{value}"
+    below: str = ""
+    above: str = ""
+    name: str = ""  # in words; by default the key with spaces
+
+
+QUANTITIES = {
+    # distances from calibration
+    "cutoff_error": Quantity("points", "{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
+    "coverage_error": Quantity("points", "coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
+    "calibration_error": Quantity("number", "{who} have a calibration error of {found}", "error {value}"),
+    # probabilities
+    "bias": Quantity(
+        "points",
+        "events happen more often than {who} say by {found}",
+        "{value}",
+        "stated too high",
+        "stated too low",
+        "observed less predicted frequency",
+    ),
+    "frequency": Quantity(
+        "share",
+        "events happen {found} of the time, stated {expected}",
+        below="stated too high",
+        above="stated too low",
+        name="observed frequency",
+    ),
+    # regions
+    "coverage": Quantity("share", "{who} cover {found}, stated {expected}", below="covers too little", above="covers too much"),
+    "coverage of intervals": Quantity("share", "{who} cover {found}", below="too narrow", above="wider than needed"),
+    "coverage of central intervals": Quantity("share", "{who} cover {found}", below="too narrow", above="wider than needed"),
+    "coverage of sets": Quantity("share", "{who} cover {found}", below="too small", above="larger than needed"),
+    "coverage of coordinate": Quantity(
+        "share", "{who}: central {expected} intervals cover {found}", below="too narrow", above="wider than needed"
+    ),
+    "coverage of all rows": Quantity(
+        "share", "central {expected} intervals of {who} cover {found}", below="too narrow", above="wider than needed"
+    ),
+    "share_below": Quantity(
+        "share",
+        "{found} of the outcomes do not exceed {who}",
+        below="quantile too low",
+        above="quantile too high",
+        name="share of outcomes below",
+    ),
+    # draws
+    "shift": Quantity("sd", "{who} are off by {found}", "off by {value}", "too low", "too high"),
+    "spread": Quantity(
+        "factor",
+        "the spread of {who} needs the factor {found}",
+        "spread × {value}",
+        "too wide (under-confident)",
+        "too narrow (over-confident)",
+    ),
+    "outside": Quantity(
+        "share", "{found} of the outcomes lie outside all draws of {who}", "{value} outside all draws", above="too many"
+    ),
+    "relation": Quantity("number", "what was known of a row predicts where its outcome falls among the draws"),
+    "dependence": Quantity("number", "{who}: coordinates do not go together as in the draws"),
+    "draws": Quantity("number", "draws of {who} are not exchangeable", "draws depend or repeat"),
+    # other questions
+    "skce": Quantity("number", "{who} fail the kernel test", name="squared kernel calibration error"),
+    "recalibration_gain": Quantity(
+        "number",
+        "recalibration lowers the score by {found}",
+        "gain {value}",
+        below="the map does harm",
+        above="the map helps",
+        name="gain of the log score by recalibration",
+    ),
+    "skill": Quantity("share", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"),
+}
+"""One row for each quantity, or for a quantity of one kind of subject."""
+
+
+def quantity_of(key: str, kind: str) -> Quantity:
+    """Return the row of a quantity of a kind of subject; one that is not listed is called by its name.
+
+    >>> quantity_of("coverage", "sets").below, quantity_of("some_error", "all rows").says
+    ('too small', 'some error of {who} is {found}')
+    """
+    name = key.replace("_", " ")
+    return QUANTITIES.get(f"{key} of {kind}") or QUANTITIES.get(key) or Quantity("number", f"{name} of {{who}} is {{found}}")

@@ -1,0 +1,308 @@
+"""The voice: verdicts and claims in words. One grammar for a headline, one for a line of the table of claims.
+
+What is said of a quantity stands in `quantities`, what is said beside claims in `notes`; nothing else writes sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from calibrant.core import words
+from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status
+from calibrant.core.evidence import Case, Evidence, Subject
+from calibrant.core.findings import AtTolerance, Line, Setting, Verdict
+from calibrant.judging.judge import judge
+from calibrant.judging.notes import text_of
+from calibrant.judging.quantities import Quantity, quantity_of
+
+FAULTS = ("miscalibrated", "below", "above", "different", "collapse", "worse", "harm")
+OUTCOMES: dict[Status, str] = {"within": "yes", "miscalibrated": "no", "cannot tell": "cannot tell"}
+OPENINGS: dict[str, str] = {
+    "miscalibrated": "Miscalibrated",
+    "within": "Calibrated within {tolerance}",
+    "cannot tell": "Cannot tell whether calibrated within {tolerance}",
+}
+
+
+class Row(NamedTuple):
+    """A line of the table of claims."""
+
+    where: str
+    stated: str
+    found: str
+    limits: str
+    rows: str
+    pvalue: str
+    meaning: str
+    is_fault: bool
+
+
+HEADINGS = ("where", "stated", "found", "limits", "rows", "p", "")  # of the table of claims
+
+
+def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> Verdict:
+    """Return the verdict on a case in words; `further` are claims on other questions than calibration."""
+    verdict = judge(case, setting)
+    notes = [text_of(each) for each in verdict.notes]
+    lines = [Line(*each) for each in notes]
+    if verdict.at:
+        lines.append(Line("tolerance", _tolerances(verdict)))
+    return replace(
+        verdict,
+        headline=headline(verdict) if verdict.claims else f"Cannot tell: {notes[0][1]}",
+        claims=(*verdict.claims, *further),
+        lines=tuple(lines),
+        at=tuple(replace(step, words=tolerance_words(step.tolerance, verdict)) for step in verdict.at),
+    )
+
+
+def headline(verdict: Verdict) -> str:
+    """Return the outcome and the claim that decides it.
+
+    >>> error = Claim("miscalibrated", Subject("all rows"), "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
+    >>> headline(Verdict("miscalibrated", claims=(error,)))
+    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    """
+    target = verdict.tolerance
+    if target is None:
+        target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
+    return f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
+
+
+def statement(claim: Claim) -> str:
+    """Put a claim into one clause: who, what was found, and in brackets how sure that is."""
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    written = _written(claim, quantity)
+    if is_unknown(claim):
+        return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
+    p = [] if claim.pvalue is None or claim.kind == "within" else [words.pvalue_words(claim.pvalue)]
+    level = words.confidence_words(claim.level or 0.0)
+    if quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high):
+        found, limits = f"at most {written.with_unit(written.high)}", [f"{level} confidence"]
+        p = p if claim.kind == "miscalibrated" else []
+    else:
+        found = written.with_unit(written.value)
+        limits = [f"{level} limits {written.limits}"] if written.limits else []
+    brackets = f" ({'; '.join([*limits, *p])})" if limits or p else ""
+    return quantity.says.format(who=who(claim), found=found + brackets, expected=written.expected)
+
+
+def is_unknown(claim: Claim) -> bool:
+    """Tell whether limits of an error allow everything."""
+    return claim.quantity == "cutoff_error" and claim.low <= 0 and claim.high >= 1
+
+
+def rows_of(claims: Sequence[Claim]) -> list[Row]:
+    """Return the table of claims: that of the headline first, then what is most clearly off.
+
+    Claims on one subject in one unit are one row, such as the error of a group and its direction.
+    """
+    first, others = list(claims[:1]), list(claims[1:])
+    others.sort(key=lambda claim: (claim.kind == "description", claim.kind not in FAULTS, *_clearness(claim)))
+    found: dict[tuple[Subject, str], Row] = {}
+    for claim in (*first, *others):
+        key = claim.subject, quantity_of(claim.quantity, claim.subject.kind).unit
+        row = row_of(claim)
+        if key not in found:
+            found[key] = row
+        elif row.meaning and not found[key].meaning:
+            found[key] = found[key]._replace(meaning=row.meaning)
+    return list(found.values())
+
+
+def _clearness(claim: Claim) -> tuple[float, float]:
+    return (1.0 if claim.pvalue is None else claim.pvalue), -abs(claim.estimate - claim.expected)
+
+
+def row_of(claim: Claim) -> Row:
+    """Return a claim as a line of the table."""
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    written = _written(claim, quantity)
+    found = "" if math.isnan(claim.estimate) else quantity.found.format(value=written.with_unit(written.value))
+    return Row(
+        where(claim.subject),
+        written.expected if claim.expected or quantity.unit == "share" else "",
+        found or quantity.name or words.heading(claim.quantity),
+        written.limits,
+        f"{claim.rows:,}" if claim.rows else "",
+        "" if claim.pvalue is None else words.pvalue(claim.pvalue).replace(" ", ""),
+        meaning(claim, quantity),
+        claim.kind in FAULTS,
+    )
+
+
+def line_of(evidence: Evidence, level: float) -> str:
+    """Put evidence outside a verdict into one line.
+
+    >>> low = Evidence(Subject("scores", low=0.66, high=0.86), "frequency", 0.585, 0.503, 0.664, 400, expected=0.76)
+    >>> line_of(low, 0.95)
+    'scores 0.66 to 0.86: stated 76 %, found 58 % (95 % limits 50 to 67 %), 400 rows: stated too high'
+    """
+    kind: ClaimKind = "below" if evidence.estimate < evidence.expected else "above"
+    claim = Claim(kind, evidence.subject, evidence.quantity, evidence.estimate, evidence.low, evidence.high, level)
+    row = row_of(replace(claim, rows=evidence.rows, expected=evidence.expected))
+    limits = f" ({words.confidence_words(level)} limits {row.limits})" if row.limits else ""
+    return f"{row.where}: stated {row.stated}, found {row.found}{limits}, {row.rows} rows: {row.meaning}"
+
+
+def meaning(claim: Claim, quantity: Quantity) -> str:
+    """Say what it means that limits lie below or above the expected value."""
+    match claim.kind:
+        case "below" | "harm" | "worse":
+            return quantity.below
+        case "above" | "gain" | "informative":
+            return quantity.above
+        case "within":
+            return "small enough"
+        case _:
+            return ""
+
+
+class _Written(NamedTuple):
+    """The numbers of a claim as texts, limits rounded outwards."""
+
+    value: str
+    low: str
+    high: str
+    expected: str
+    unit: str  # in words, with a space before it
+
+    def with_unit(self, number: str) -> str:
+        return f"{number}{' point' if self.unit == ' points' and number == '1' else self.unit}"
+
+    @property
+    def limits(self) -> str:
+        return f"{self.low} to {self.high}{self.unit if self.unit == ' %' else ''}" if self.low else ""
+
+
+SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0}
+UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": ""}
+LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None}
+
+
+def _written(claim: Claim, quantity: Quantity) -> _Written:
+    scale, unit = SCALES[quantity.unit] / claim.unit, UNITS[quantity.unit]
+    if claim.share_of:
+        unit = f" % of {claim.share_of}"
+    expected = _expected(claim, quantity)
+    if math.isnan(claim.low) or math.isnan(claim.high):
+        number = words.percent(claim.estimate).removesuffix(" %") if quantity.unit == "share" else f"{scale * claim.estimate:.3g}"
+        return _Written(words.minus(number), "", "", expected, unit)
+    if quantity.unit == "number":
+        shown = words.short_limits(claim.low, claim.high).split(" to ")
+        return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
+    compared = None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
+    digits = LEAST_DIGITS[quantity.unit]
+    low, high, value = words.outward(
+        claim.low, claim.high, claim.estimate, claim.tolerance, compared, digits=digits, scale=scale
+    )
+    return _Written(value, low, high, expected, unit)
+
+
+def _expected(claim: Claim, quantity: Quantity) -> str:
+    if quantity.unit != "share":
+        return f"{claim.expected:g}"
+    if claim.quantity == "frequency":
+        return words.share_words(claim.expected, claim.estimate, claim.low, claim.high)[0]
+    return words.level_words(claim.expected)
+
+
+def _tolerances(verdict: Verdict) -> str:
+    return " · ".join(
+        f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}{_rows_it_takes(step, verdict)}"
+        for step in verdict.at
+    )
+
+
+def _rows_it_takes(step: AtTolerance, verdict: Verdict) -> str:
+    if verdict.needed is None or verdict.needed[0] != step.tolerance:
+        return ""
+    number, things = verdict.needed[1]
+    return f" (about {number:,} calibrated {things} would show it 4 times in 5)"
+
+
+def tolerance_words(tolerance: float, verdict: Verdict) -> str:
+    """Write a tolerance in the unit of the page.
+
+    >>> tolerance_words(0.02, Verdict("within")), tolerance_words(0.01, Verdict("within"))
+    ('2 points', '1 point')
+    """
+    if verdict.share_of:
+        return f"{100 * tolerance / verdict.unit:.10g} % of {verdict.share_of}"
+    return words.tolerance_words(tolerance).replace("percentage ", "")
+
+
+# ---------------------------------------------------------------- subjects
+
+
+def where(subject: Subject) -> str:
+    """Put the subject of a claim into words, as the first column of a table.
+
+    >>> where(Subject("group", name="plan = a")), where(Subject("scores", low=0.25, high=0.5))
+    ('plan = a', 'scores 0.25 to 0.5')
+    >>> where(Subject("intervals", level=0.9)), where(Subject("sets", "3", level=0.9, part="size", low=3, high=3))
+    ('90 % intervals', '90 % sets of size 3')
+    """
+    match subject.kind:
+        case "all rows" | "covariates":
+            return subject.name or subject.kind
+        case "most probable class" | "whole":
+            return f"the {subject.kind}"
+        case "group" if subject.name.startswith("group = ") or " = " not in subject.name:
+            return f"group {subject.name.removeprefix('group = ')}"  # a column that is called so, or has no name
+        case "group" | "models" | "pair":
+            return subject.name
+        case "class" | "set":
+            return f"{subject.kind} {subject.name}"
+        case "coordinate":
+            return f"coordinate {subject.name}" if subject.name.isdigit() else subject.name
+        case "scores":
+            return f"scores {range_words(subject.low or 0.0, subject.high or 0.0)}"
+        case "quantile":
+            return f"the {words.level_words(subject.level or 0.0)} quantile"
+        case "sets" if subject.level is None:
+            return "sets"
+        case _:
+            return _regions(subject)
+
+
+def _regions(subject: Subject) -> str:
+    """Put the subject of a claim on intervals or sets into words."""
+    central, _, things = subject.kind.rpartition(" ")
+    of = {None: "", "coordinate": " of {}", "place": " around {}"}.get(subject.part, f" of {subject.part} {{}}")
+    return f"{central} {words.level_words(subject.level or 0.0)} {things}{of.format(subject.name)}".lstrip()
+
+
+PREDICTIONS = {"cutoff_error": "probabilities", "bias": "probabilities"}
+
+
+def who(claim: Claim) -> str:
+    """Say whose quantity it is, in a statement."""
+    things = PREDICTIONS.get(claim.quantity, "predictions")
+    match claim.subject.kind:
+        case "all rows":
+            return things
+        case "group" | "class" | "most probable class":
+            return f"{things} of {where(claim.subject)}"
+        case _:
+            return where(claim.subject)
+
+
+def range_words(low: float, high: float) -> str:
+    """Write the range (low, high] with three digits, or more where ends would look alike.
+
+    >>> range_words(0.00680685, 0.01862251), range_words(0.99951, 0.99987), range_words(5e-324, 0.2)
+    ('0.00681 to 0.0186', '0.9995 to 0.9999', 'above 0, up to 0.2')
+    """
+    if high == 0:
+        return "0"
+    if low == math.ulp(0.0):
+        return f"above 0, up to {high:.3g}"
+    for digits in range(3, 17):
+        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if texts[0] != texts[1] and (texts[1] != "1" or high == 1):
+            break
+    return " to ".join(texts)

@@ -1,0 +1,220 @@
+"""What an audit knows of one probability per row: evidence on all rows, ranges of scores, groups and classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from calibrant.core.evidence import (
+    ALL_ROWS,
+    POWER,
+    SMALL_GROUP,
+    Evidence,
+    Family,
+    Needed,
+    Note,
+    Subject,
+    Whole,
+    note,
+    rows_needed,
+)
+from calibrant.core.findings import Setting
+from calibrant.core.limits import Limits
+from calibrant.core.mean_interval import exact_limits
+from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
+from calibrant.core.ordered import Ordered
+from calibrant.core.pvalues import brownian_range_sf, normal_quantile
+from calibrant.core.results import Curve, TestResult
+from calibrant.errors import NotApplicableError
+from calibrant.inputs.arrays import FloatArray
+from calibrant.probabilities.clusters import Clusters
+from calibrant.probabilities.group_test import GroupFindings
+from calibrant.probabilities.limits import critical
+from calibrant.probabilities.power import smallest_error
+
+SHARE_OF_REGIONS = 0.5  # of the error rate, for ranges of scores; the limits of the size have the rest
+ADVICE, ADVICE_CERTAIN = "recalibrate", "recalibrate steps"
+
+
+def region_level(setting: Setting) -> float:
+    """Return the level of the simultaneous band of the tenths."""
+    return 1 - SHARE_OF_REGIONS * (1 - setting.family_level)
+
+
+def whole_evidence(
+    summary: Ordered,
+    test: TestResult,
+    limits: Limits,
+    setting: Setting,
+    *,
+    subject: Subject,
+    ranges: tuple[Evidence, ...],
+    clusters: Clusters | None = None,
+) -> Whole:
+    """Return the evidence on all rows: the cutoff error with its limits, the test, and ranges of scores that are off."""
+    low, high = limits.at(setting.level, "both")
+    total = Evidence(
+        subject,
+        "cutoff_error",
+        limits.estimate,
+        low,
+        high,
+        summary.n,
+        test="calibration_test",
+        pvalue=float(setting.adjusted(test.pvalue)),
+        mean=summary.mean_score if subject == ALL_ROWS else None,
+        explanation=ranges,
+    )
+    return Whole(total, needed=rows_to_pass(summary, setting, clusters))
+
+
+def advice(summary: Ordered) -> list[Note]:
+    """Return which maps could mend these predictions; none if all of them are labels."""
+    certain = (summary.score == 0) | (summary.score == 1)
+    return [] if certain.all() else [note(ADVICE_CERTAIN if certain.any() else ADVICE, only="miscalibrated")]
+
+
+def bin_evidence(curve: Curve, *, rate: float, exact: bool) -> tuple[Evidence, ...]:
+    """Return the observed frequency of each bin that leaves its band.
+
+    `curve` has a simultaneous band, `rate` is the error rate of all limits of bins together, and `exact` says whether
+    rows have equal weights; without them there are no limits.
+    """
+    each = rate / np.count_nonzero(curve.count)
+    found = []
+    for b in np.flatnonzero(curve.outside).tolist():
+        observed, n = float(curve.mean_observed[b]), int(curve.count[b])
+        low = high = math.nan
+        if exact:
+            limits = exact_limits(np.array([round(observed * n)]), np.array([float(n)]), 1 - each)
+            low, high = (float(limit[0]) for limit in limits)
+        subject = Subject("scores", low=_lower_edge(curve, b), high=float(curve.upper[b]))
+        expected, test = float(curve.mean_predicted[b]), "simultaneous band of bins"
+        found.append(Evidence(subject, "frequency", observed, low, high, n, expected, test))
+    return tuple(found)
+
+
+def _lower_edge(curve: Curve, b: int) -> float:
+    """Return the lower edge of a bin; scores of 0 are not in a bin that follows one of zeros alone."""
+    return math.ulp(0.0) if b > 0 and curve.upper[b - 1] == 0 else float(curve.lower[b])
+
+
+def rows_to_pass(
+    summary: Ordered, setting: Setting, clusters: Clusters | None
+) -> Callable[[float], Needed | None] | None:
+    """Return the number of such rows or clusters that pass a tolerance 4 times in 5 if they are calibrated.
+
+    They pass if the range of the cumulative differences plus z s is at most the tolerance, where s is the standard
+    deviation of the sum of n of them; the range divided by s is that of a Brownian motion, and 4 in 5 lie below its
+    80 % quantile. None if predictions are 0 or 1 alone, of which no number is enough.
+    """
+    variance, n = summary.walk.variance, summary.n
+    if variance == 0:
+        return None
+    deviations = critical(brownian_range_sf, 1 - POWER) + normal_quantile((1 + setting.level) / 2)
+    if clusters is not None:
+        return lambda tau: Needed(rows_needed(clusters.number * (deviations * clusters.scale / tau) ** 2), "clusters")
+    s, least = math.sqrt(variance) / summary.total_weight, 0.0
+    if not summary.has_equal_weights:  # there are no limits with less information
+        least = n * MIN_INFORMATION * (summary.weight_max / math.sqrt(variance)) ** 2
+    return lambda tau: Needed(rows_needed(max(n * (deviations * s / tau) ** 2, least)))
+
+
+# ---------------------------------------------------------------- groups and classes
+
+TEST = "smaller p-value of Kuiper's and Cox's statistic, adjusted for all of them"
+LIMITS = "limits that cover in all of them together"
+
+
+def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", "class"]) -> Family:
+    """Return the cutoff error of each group or class, the most surprising first, and which way it is off.
+
+    The limits must have been found with the error rate of this family, (1 - level) / families.
+    """
+    pvalue = setting.adjusted(found.pvalue_adjusted)
+    evidence = []
+    for g in surprising_first(found):
+        subject, rows = Subject(noun, name=found.names[g]), int(found.n[g])
+        bias, bias_low, bias_high = float(found.bias[g]), float(found.bias_low[g]), float(found.bias_high[g])
+        way = Evidence(subject, "bias", bias, bias_low, bias_high, rows, test=LIMITS)
+        estimate, low, high = float(found.estimate[g]), float(found.low[g]), float(found.high[g])
+        evidence.append(
+            Evidence(
+                subject,
+                "cutoff_error",
+                estimate,
+                low,
+                high,
+                rows,
+                test=TEST,
+                pvalue=None if math.isnan(pvalue[g]) else float(pvalue[g]),
+                mean=float(found.predicted[g]),
+                explanation=(way,) if math.isfinite(bias_low) else (),
+            )
+        )
+    tested = int(np.count_nonzero(~np.isnan(found.pvalue_adjusted)))
+    return Family({"group": "groups", "class": "classes"}[noun], tuple(evidence), tested, small_passes=True)
+
+
+def surprising_first(found: GroupFindings) -> list[int]:
+    """Return the order of the groups in tables: by adjusted p-value, lower limit of the error, p-value, statistic."""
+    order: list[int] = np.lexsort([-found.statistic, found.pvalue, -found.low, found.pvalue_adjusted]).tolist()
+    return order
+
+
+def stated_low(found: GroupFindings, setting: Setting) -> FloatArray:
+    """Return the lower limits of the errors, 0 where the test does not reject."""
+    rejected = [setting.rejects(p) or math.isnan(p) for p in setting.adjusted(found.pvalue_adjusted).tolist()]
+    return np.where(rejected, found.low, 0.0)
+
+
+# ---------------------------------------------------------------- what to keep in mind
+
+SIMULATED = 999  # data sets with an error behind the note on power
+MAX_ROUNDED_SCORES = 101  # different scores that rounding to two decimals leaves
+
+
+def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool) -> list[Note]:
+    """Return what to keep in mind about these rows.
+
+    `pooled` says whether an entry is a cell in which rows were counted, `infinite` whether the log score is infinite.
+    """
+    n, unique = summary.n, int(summary.unique_scores.size)
+    events = int(summary.events.sum())
+    rare = min(events, n - events)
+    found = []
+    if rare < SMALL_GROUP:
+        found.append(note("few events", rare=rare, n=n, kind="events" if events <= n - events else "non-events"))
+    if pooled:
+        found.append(note("cells", unique=unique))
+    elif unique < n / 2:
+        found.append(note("tied", unique=unique, n=n))
+        if unique > MAX_ROUNDED_SCORES and setting.clusters is None and not setting.class_names:
+            found.append(note("tied rows?"))
+    effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
+    if effective < 0.9 * n:
+        found.append(note("weights", n=n, effective=round(effective)))
+    if infinite:
+        found.append(note("infinite") if pooled else note("ruled out", ruled_out=_ruled_out(summary)))
+    return [*found, *_power(summary, setting)]
+
+
+def _ruled_out(summary: Ordered) -> int:
+    """Return how many outcomes were given probability 0."""
+    misses = summary.count - summary.events
+    return int(summary.events[summary.score == 0].sum() + misses[summary.score == 1].sum())
+
+
+def _power(summary: Ordered, setting: Setting) -> list[Note]:
+    """Return which constant error would have been found 4 times in 5, by simulation of the test on these scores."""
+    level = setting.family_level
+    if setting.clusters is not None or resampled_pvalue(0, SIMULATED) > 1 - level or summary.walk.variance == 0:
+        return []
+    try:
+        error = smallest_error(summary, level=level, target=POWER, resamples=SIMULATED, rng=setting.rng)
+    except NotApplicableError:
+        return [note("no power")]
+    return [note("power", error=error)]

@@ -1,0 +1,229 @@
+"""The judge: outcomes of hand-made evidence at every border."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calibrant.core.evidence import ALL_ROWS, Case, Error, Evidence, Family, Needed, Note, Subject, Whole, note
+from calibrant.core.findings import Setting
+from calibrant.judging.judge import judge, usual_tolerances
+
+NAN = math.nan
+
+
+def setting(tolerance=None, **given):
+    return Setting(0.95, 99, np.random.default_rng(0), tolerance=tolerance, **given)
+
+
+def error(estimate, low, high, pvalue=0.001, *, name=None, **given):
+    subject = ALL_ROWS if name is None else Subject("group", name=name)
+    return Evidence(subject, "cutoff_error", estimate, low, high, rows=4000, pvalue=pvalue, **given)
+
+
+CALM = Whole(error(0.01, 0.0, 0.03, 0.4))
+OFF = Whole(error(0.15, 0.09, 0.2))
+
+
+def status(whole, tolerance=None, *families, **given):
+    return judge(Case(whole, families), setting(tolerance, **given)).status
+
+
+def groups(*evidence, **given):
+    return Family("groups", evidence, len(evidence), **{"small_passes": True, **given})
+
+
+class TestAllRows:
+    @pytest.mark.parametrize(
+        ("low", "high", "pvalue", "tolerance", "expected"),
+        [
+            (0.03, 0.06, 0.001, 0.02, "miscalibrated"),
+            (0.03, 0.06, 0.06, 0.02, "cannot tell"),  # not rejected
+            (0.02, 0.06, 0.001, 0.02, "cannot tell"),  # the lower limit is not beyond
+            (0.01, 0.02, 0.001, 0.02, "within"),
+            (0.0, 0.015, 0.4, None, "within"),
+            (0.001, 0.01, 0.001, None, "within"),  # negligible
+            (0.001, 0.011, 0.001, None, "miscalibrated"),
+            (0.0, 0.051, 0.4, None, "cannot tell"),
+        ],
+    )
+    def test_three_outcomes(self, low, high, pvalue, tolerance, expected):
+        assert status(Whole(error((low + high) / 2, low, high, pvalue)), tolerance) == expected
+
+    def test_a_lower_limit_is_claimed_only_if_a_test_rejects(self):
+        claim = judge(Case(Whole(error(0.05, 0.02, 0.08, 0.3))), setting()).claims[0]
+        assert (claim.low, claim.high, claim.level) == (0.0, 0.08, 0.95)
+
+    def test_what_is_not_bounded_is_not_within(self):
+        whole = Whole(error(0.0, 0.0, 0.001, 0.001), bounded=False)
+        assert status(whole, 0.02) == "cannot tell"
+        assert all(step.status != "within" for step in judge(Case(whole), setting()).at)
+
+    def test_a_level_in_doubt_is_not_within(self):
+        assert status(Whole(CALM.total, in_doubt=True), 0.05) == "cannot tell"
+
+    def test_what_a_test_finds_instead_of_a_size(self):
+        relation = Evidence(Subject("covariates"), "relation", 3.2, pvalue=0.001)
+        verdict = judge(Case(Whole(error(0.01, 0.0, 0.02), instead=relation, bounded=False)), setting())
+        assert (verdict.status, verdict.claims[0].subject.kind) == ("miscalibrated", "covariates")
+
+    def test_nothing_tested(self):
+        verdict = judge(Case(None, notes=(note("no test"),)), setting())
+        assert (verdict.status, verdict.claims, verdict.at) == ("cannot tell", (), ())
+
+    @given(st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.1), st.sampled_from([None, 0.01, 0.02, 0.05, 0.1]))
+    def test_steps_are_what_an_audit_with_that_tolerance_decides(self, low, width, pvalue, tolerance):
+        whole = Whole(error(low + width / 2, low, low + width, pvalue))
+        verdict = judge(Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(tolerance))
+        for step in verdict.at:
+            again = judge(Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(step.tolerance))
+            assert again.status == step.status
+
+
+class TestParts:
+    def test_a_group_beyond_what_is_accepted_decides_and_stands_first(self):
+        bad = error(0.12, 0.06, 0.18, 0.008, name="b", mean=0.3)
+        for tolerance in (None, 0.05):
+            verdict = judge(Case(CALM, (groups(error(0.1, 0.0, 0.16, 0.3, name="a"), bad),)), setting(tolerance))
+            assert (verdict.status, verdict.claims[0].subject.name) == ("miscalibrated", "b")
+
+    @pytest.mark.parametrize(("leaves_open", "expected"), [(True, "cannot tell"), (False, "within")])
+    def test_a_group_that_may_be_beyond_leaves_it_open(self, leaves_open, expected):
+        group = groups(error(0.06, 0.03, 0.09, 0.001, name="a"), leaves_open=leaves_open)
+        assert status(CALM, 0.05, group) == expected
+
+    def test_a_small_error_of_a_group_changes_nothing(self):
+        small = error(0.006, 0.003, 0.009, 0.001, name="a", mean=0.3)
+        verdict = judge(Case(CALM, (groups(small),)), setting())
+        assert (verdict.status, [claim.kind for claim in verdict.claims]) == ("within", ["within", "within"])
+        assert status(CALM, None, groups(small, small_passes=False)) == "miscalibrated"
+        rare = error(0.006, 0.003, 0.009, 0.001, name="a", mean=0.01)  # one percentage point is not negligible there
+        assert status(CALM, None, groups(rare)) == "miscalibrated"
+
+    def test_which_way_a_group_is_off_is_said_if_limits_show_it(self):
+        up, none = (
+            Evidence(Subject("group", name="a"), "bias", 0.1, low, 0.15, rows=100) for low in (0.05, -0.01)
+        )
+        for way, kinds in ((up, ["miscalibrated", "above"]), (none, ["miscalibrated"])):
+            family = groups(error(0.1, 0.05, 0.15, 0.001, name="a", explanation=(way,)))
+            claims = judge(Case(CALM, (family,)), setting()).claims
+            assert [claim.kind for claim in claims if claim.subject.name == "a"] == kinds
+
+    def test_all_rows_that_are_off_stand_before_groups_that_are(self):
+        verdict = judge(Case(OFF, (groups(error(0.2, 0.1, 0.3, 0.001, name="a")),)), setting())
+        assert verdict.claims[0].subject == ALL_ROWS
+
+    def test_calm_families_are_counted(self):
+        family = groups(*(error(0.01, 0.0, 0.05, 0.5, name=name) for name in "abc"))
+        (calm,) = judge(Case(CALM, (family,)), setting()).notes
+        assert calm == Note("calm", {"tested": 3, "things": "groups"})
+
+
+def line(level, estimate, low, high, pvalue, error):
+    return Evidence(
+        Subject("intervals", level=level), "coverage", estimate, low, high, 500, level, pvalue=pvalue, error=error
+    )
+
+
+class TestLines:
+    """A 90 % interval covers 80 %, and a 50 % interval 51 %."""
+
+    WRONG = line(0.9, 0.8, 0.76, 0.84, 0.001, Error(0.1, 0.06, 0.14, 0.13))
+    RIGHT = line(0.5, 0.51, 0.46, 0.56, 1.0, Error(0.01, 0.0, 0.06, 0.05))
+
+    def whole(self, *lines, pvalue=0.001):
+        sizes = np.array([each.size for each in lines])
+        total = Evidence(ALL_ROWS, "coverage_error", 0.1, rows=500, pvalue=pvalue, error=Error(*sizes.max(axis=0)))
+        return Whole(total, lines)
+
+    def test_the_worst_line_speaks(self):
+        verdict = judge(Case(self.whole(self.RIGHT, self.WRONG)), setting())
+        assert [(claim.quantity, claim.kind) for claim in verdict.claims] == [
+            ("coverage", "below"),
+            ("coverage_error", "miscalibrated"),
+            ("coverage", "limits"),
+        ]
+        assert verdict.claims[0].expected == 0.9
+
+    def test_one_line_speaks_where_its_limits_show_the_outcome(self):
+        within = judge(Case(self.whole(self.RIGHT, pvalue=1.0)), setting(0.07))
+        assert (within.status, within.claims[0].quantity) == ("within", "coverage")
+        hidden = judge(Case(self.whole(self.RIGHT, pvalue=1.0)), setting(0.055))  # limits to 0.56
+        assert (hidden.status, hidden.claims[0].quantity) == ("within", "coverage_error")
+
+    def test_a_line_that_only_describes_has_no_level(self):
+        above = Evidence(Subject("sets", level=0.9), "coverage", 0.97, 0.95, 0.99, 500, 0.9, pvalue=1.0, describes=True)
+        claims = judge(Case(self.whole(above, pvalue=1.0)), setting(0.2)).claims
+        assert [claim.level for claim in claims if claim.kind == "description"] == [None]
+
+    def test_0_is_no_limit_of_an_error_that_only_a_joint_test_finds(self):
+        total = Evidence(ALL_ROWS, "coverage_error", 0.03, rows=9, pvalue=0.001, error=Error(0.03, NAN, 0.06, 0.06))
+        verdict = judge(Case(Whole(total, (self.RIGHT,))), setting())
+        assert verdict.status == "miscalibrated"
+        assert math.isnan(verdict.claims[0].low)
+
+
+class TestScale:
+    def test_usual_tolerances_shrink_with_rare_events(self):
+        assert usual_tolerances(0.01) == pytest.approx((0.001, 0.002, 0.005))
+
+    @pytest.mark.parametrize(
+        ("mean", "high", "given", "unit"),
+        [
+            (0.02, 0.03, {}, (0.02, "the predicted events")),
+            (0.98, 0.03, {}, (1 - 0.98, "the predicted non-events")),
+            (0.02, 0.05, {}, (1.0, "")),  # much larger than the predicted events
+            (0.3, 0.03, {}, (1.0, "")),
+            (0.02, 0.03, {"tolerance": 0.01}, (1.0, "")),
+            (0.3, 0.03, {"tolerance": 0.01, "relative": True}, (0.3, "the predicted events")),
+            (None, 0.03, {}, (1.0, "")),
+        ],
+    )
+    def test_one_unit_a_page(self, mean, high, given, unit):
+        group = error(0.01, 0.005, 0.5, 0.001, name="a", mean=0.5)
+        verdict = judge(Case(Whole(error(0.01, 0.005, high, mean=mean)), (groups(group),)), setting(**given))
+        assert {(claim.unit, claim.share_of) for claim in verdict.claims} == {unit}
+
+
+class TestNeeded:
+    WHOLE = Whole(error(0.02, 0.0, 0.09, 0.4), needed=lambda tau: Needed(round(1000 / tau)))
+
+    def test_rows_that_would_tell(self):
+        assert judge(Case(self.WHOLE), setting(0.02)).needed == (0.02, Needed(50_000))
+        assert judge(Case(self.WHOLE), setting()).needed == (0.05, Needed(20_000))
+
+    @pytest.mark.parametrize("tolerance", [0.1, 0.5])
+    def test_nothing_where_it_is_known_or_enough(self, tolerance):
+        assert judge(Case(self.WHOLE), setting(tolerance)).needed is None
+
+    def test_nothing_beside_a_group_that_is_off(self):
+        family = groups(error(0.12, 0.01, 0.18, 0.008, name="b", mean=0.3))
+        verdict = judge(Case(self.WHOLE, (family,)), setting(0.05))
+        assert (verdict.status, verdict.needed) == ("cannot tell", None)
+
+
+def test_shapes():
+    def ranges(*sides):
+        return tuple(
+            Evidence(Subject("scores", low=k / 10, high=(k + 1) / 10), "frequency", k / 10 + side, NAN, NAN, 50, k / 10 + 0.05)
+            for k, side in sides
+        )
+
+    shapes = {
+        "over-confident": [(1, 0.2), (8, -0.2)],
+        "under-confident": [(1, -0.09), (8, 0.1)],
+        "too low": [(1, 0.2)],
+        "too high": [(4, -0.2)],
+        "both ways": [(1, 0.2), (2, -0.1), (8, -0.2), (9, 0.06)],
+    }
+    for key, sides in shapes.items():
+        verdict = judge(Case(Whole(error(0.15, 0.09, 0.2, explanation=ranges(*sides)))), setting())
+        assert verdict.notes[0].key == key
+
+
+def test_notes_belong_to_an_outcome():
+    notes = (note("recalibrate", only="miscalibrated"), note("conformal parts", only="part", size="width"), note("no test"))
+    kept = {name: [n.key for n in judge(Case(whole, notes=notes), setting()).notes] for name, whole in {"off": OFF, "calm": CALM}.items()}
+    assert kept == {"off": ["recalibrate", "no test"], "calm": ["no test"]}

@@ -1,0 +1,181 @@
+"""The voice: the only place where wording is tested, and that rounding keeps what is said true."""
+
+import math
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from calibrant.core.claims import USUAL_TOLERANCES, Claim
+from calibrant.core.evidence import ALL_ROWS, Note, Subject
+from calibrant.core.findings import AtTolerance, Verdict
+from calibrant.core.words import outward, share_words
+from calibrant.judging.notes import NOTES, text_of
+from calibrant.judging.quantities import QUANTITIES
+from calibrant.judging.voice import headline, rows_of, statement, where
+
+ERROR = Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.0851, 0.0693, 0.1015, 0.95, 4000, pvalue=1e-9)
+INTERVALS = Subject("intervals", "136 to 568", 0.9, "width", 136.0, 568.0)
+NARROW = Claim("below", INTERVALS, "coverage", 0.816, 0.773, 0.854, 0.95, 999, 0.9, pvalue=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        (ERROR, "probabilities are off by 8.5 points (95 % limits 6.9 to 10.2; p < 0.001)"),
+        (
+            Claim("within", ALL_ROWS, "cutoff_error", 0.008, 0.0, 0.0178, 0.95, 25_000, tolerance=0.02, pvalue=0.3),
+            "probabilities are off by at most 1.8 points (95 % confidence)",
+        ),
+        (
+            Claim("cannot tell", ALL_ROWS, "cutoff_error", 0.1, 0.0, 1.0, 0.95, 20),
+            "20 rows do not bound the error of probabilities",
+        ),
+        (
+            Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.001, 5e-4, 0.0016, 0.95, 9, pvalue=0.01, unit=0.002, share_of="the predicted events"),
+            "probabilities are off by 50.0 % of the predicted events (95 % limits 25.0 to 80.0; p = 0.010)",
+        ),
+        (NARROW, "90 % intervals of width 136 to 568 cover 82 % (95 % limits 77 to 86 %; p < 0.001)"),
+        (
+            Claim("below", Subject("group", name="size = large"), "coverage", 0.79, 0.73, 0.84, 0.95, 590, 0.9, pvalue=0.0004),
+            "predictions of size = large cover 79 % (95 % limits 73 to 84 %; p < 0.001), stated 90 %",
+        ),
+        (
+            Claim("below", Subject("quantile", level=0.2), "share_below", 0.16, 0.13, 0.19, 0.95, 600, 0.2, pvalue=0.02),
+            "16 % (95 % limits 13 to 19 %; p = 0.020) of the outcomes do not exceed the 20 % quantile",
+        ),
+        (
+            Claim("above", Subject("coordinate", name="mu"), "spread", 1.1336, 1.0566, 1.2193, 0.95, 500, 1.0),
+            "the spread of mu needs the factor 1.13 (95 % limits 1.05 to 1.22)",
+        ),
+    ],
+)
+def test_statements(claim, expected):
+    assert statement(claim) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "tolerance", "opening"),
+    [
+        ("miscalibrated", None, "Miscalibrated: "),
+        ("within", 0.02, "Calibrated within 2 points: "),
+        ("cannot tell", 0.01, "Cannot tell whether calibrated within 1 point: "),
+    ],
+)
+def test_openings(status, tolerance, opening):
+    verdict = Verdict(status, claims=(ERROR,), tolerance=tolerance, at=(AtTolerance(0.01, "cannot tell"),))
+    assert headline(verdict).startswith(opening)
+
+
+def test_a_claim_is_a_row():
+    row = rows_of([NARROW])[0]
+    assert row[:7] == ("90 % intervals of width 136 to 568", "90 %", "82 %", "77 to 86 %", "999", "<0.001", "too narrow")
+    assert row.is_fault
+
+
+def test_the_claim_of_the_headline_is_first_and_the_clearest_follow():
+    group = Subject("group", name="plan = a")
+    claims = [
+        Claim("within", ALL_ROWS, "cutoff_error", 0.01, 0.0, 0.02, 0.95, 9, pvalue=0.9),
+        Claim("description", ALL_ROWS, "draws", math.nan, rows=9, pvalue=1e-9),
+        Claim("miscalibrated", group, "cutoff_error", 0.12, 0.06, 0.18, 0.95, 9, pvalue=0.01),
+        Claim("above", group, "bias", 0.11, 0.05, 0.17, 0.95, 9),
+        Claim("miscalibrated", Subject("group", name="plan = b"), "cutoff_error", 0.1, 0.05, 0.2, 0.95, 9, pvalue=0.001),
+    ]
+    rows = rows_of(claims)
+    assert [row.where for row in rows] == ["all rows", "plan = b", "plan = a", "all rows"]
+    assert rows[2].meaning == "stated too low"  # one row for the error and its direction
+
+
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (Subject("scores", low=0.0, high=0.0), "scores 0"),
+        (Subject("scores", low=1 / 3, high=2 / 3), "scores 0.333 to 0.667"),
+        (Subject("scores", low=0.99961, high=0.99982), "scores 0.9996 to 0.9998"),
+        (Subject("scores", low=0.9996, high=1.0), "scores 0.9996 to 1"),
+        (Subject("group", name="group = a"), "group a"),
+        (Subject("group", name="a"), "group a"),
+        (Subject("class", name="3"), "class 3"),
+        (Subject("coordinate", name="0"), "coordinate 0"),
+        (Subject("central intervals", level=0.8), "central 80 % intervals"),
+        (Subject("intervals", "2 to 3", 0.9, "place"), "90 % intervals around 2 to 3"),
+    ],
+)
+def test_subjects(subject, words):
+    assert where(subject) == words
+
+
+@pytest.mark.parametrize("key", NOTES)
+def test_every_note_has_words(key):
+    """Each field of a template is written as its format asks, from numbers of that sort."""
+    values = {}
+    for _, field, spec, _ in string.Formatter().parse(NOTES[key][1]):
+        if field is not None:
+            values[field] = {"list": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}.get(spec, 3 if spec != "level" else 0.95)
+            if "limits" in spec:
+                values[field] = (0.1, 0.2)
+    label, text = text_of(Note(key, values))
+    assert "{" not in text
+    assert label == label.lower()
+
+
+@pytest.mark.parametrize(
+    ("ranges", "words"),
+    [
+        ([(0.0, 1.0)], "too low over the whole range"),
+        ([(0.9993, 0.9996)], "too low from 0.9993 to 0.9996"),
+        ([(0.0, 0.1), (0.1, 0.29), (0.66, 1.0)], "too low up to 0.29 and above 0.66"),
+        ([(0.996, 1.0)], "too low above 0.996"),
+    ],
+)
+def test_ranges(ranges, words):
+    assert text_of(Note("too low", {"low": ranges}))[1] == words
+
+
+def test_templates_of_quantities_have_known_fields():
+    for quantity in QUANTITIES.values():
+        fields = {field for _, field, _, _ in string.Formatter().parse(quantity.says) if field}
+        assert fields <= {"who", "found", "expected"}
+
+
+@given(low=st.floats(0, 0.5), width=st.floats(1e-6, 0.5), tolerance=st.sampled_from(USUAL_TOLERANCES))
+@settings(max_examples=300, deadline=None)
+def test_rounding_keeps_what_is_said(low, width, tolerance):
+    high = low + width
+    down, up, _ = (float(text) / 100 for text in outward(low, high, low, tolerance))
+    assert down <= low + 1e-9
+    assert up >= high - 1e-9
+    if low > tolerance + 1e-7:
+        assert down > tolerance
+    if high <= tolerance:
+        assert up <= tolerance + 1e-9
+
+
+@given(expected=st.floats(0.001, 0.999), gap=st.floats(0.0005, 0.4))
+@settings(max_examples=200, deadline=None)
+def test_an_expected_share_outside_the_limits_is_written_outside(expected, gap):
+    seen = expected + gap
+    says, happens, low, high = (
+        float(text.removesuffix(" %")) for text in share_words(expected, seen, expected + gap / 2, seen + gap / 2)
+    )
+    assert says < low <= happens <= high
+
+
+@given(
+    expected=st.sampled_from([0.5, 0.9, 0.95]),
+    low=st.floats(0.01, 0.98),
+    width=st.floats(1e-5, 0.3),
+    tolerance=st.sampled_from([None, 0.02, 0.05]),
+)
+@settings(max_examples=200, deadline=None)
+def test_coverage_in_a_row_stays_on_its_side(expected, low, width, tolerance):
+    high = min(0.999, low + width)
+    claim = Claim("limits", Subject("intervals", level=expected), "coverage", (low + high) / 2, low, high, 0.95, 9, expected, tolerance)
+    least, most = (float(text) / 100 for text in rows_of([claim])[0].limits.removesuffix(" %").split(" to "))
+    assert least <= low + 1e-9
+    assert most >= high - 1e-9
+    if abs(low - expected) > 1e-6 and abs(high - expected) > 1e-6:
+        assert (most < expected) == (high < expected)
+        assert (least > expected) == (low > expected)
