@@ -138,7 +138,9 @@ def compare(
     every = {REAL: real, **{name: pair.points for name, pair in sets.items()}}
     diversity, _, of_diversity = diversity_section(every, chance)
     caveats = [*(text for each in chain(*tested.values()) for text in each.caveats), *of_diversity]
-    verdict = verdict_on_points(point_case(compared, tested))  # draws last, so that the measurements do not depend on it
+    verdict = verdict_on_points(
+        point_case(compared, tested)
+    )  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
