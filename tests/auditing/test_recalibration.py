@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, logit, softmax
 
 import calibrant as cb
-from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_words, rows_of
+from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_note, rows_of
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import CrossFitted

@@ -10,7 +10,7 @@ import calibrant as cb
 from calibrant.auditing.interval import interval
 from calibrant.core.findings import Setting
 from calibrant.inputs.rows import QuantileRows
-from calibrant.regions.claims import smallest_seen
+from calibrant.regions.evidence import smallest_seen
 from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.regions.hits import HitTable
 from calibrant.regions.hsic import coverage_hsic_test
