@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from calibrant import examples
 from calibrant.auditing.audit import audit
 from calibrant.auditing.batches import AuditJob
-from calibrant.points import comparison
+from calibrant.auditing import compare_points
 
 REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
 DIVISIONS = 399  # of pooled points; with fewer no p-value is significant
@@ -38,7 +38,7 @@ def _few_redraws(monkeypatch):
     defaults = AuditJob.__init__.__defaults__
     fewer = tuple(REDRAWS if default == 999 else default for default in defaults)
     monkeypatch.setattr(AuditJob.__init__, "__defaults__", fewer)
-    monkeypatch.setattr(comparison, "DEFAULT_RESAMPLES", DIVISIONS)
+    monkeypatch.setattr(compare_points, "DEFAULT_RESAMPLES", DIVISIONS)
 
 
 def _first_rows(part):

@@ -5,7 +5,7 @@ import pytest
 import calibrant as cb
 from calibrant import report
 from calibrant.cli import demo
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 
 HEADS = {
     "churn": "will a customer leave?\n✗ Probabilities are off by",

@@ -8,7 +8,7 @@ import pytest
 from calibrant import report
 from calibrant.cli.options import PointRequest
 from calibrant.cli.samples import compare_files
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 
 RNG = np.random.default_rng(21)
 REAL = RNG.normal(size=(60, 3)).astype(np.float32)

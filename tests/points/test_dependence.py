@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from calibrant.points import dependence as module
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 from calibrant.points.dependence import dependence
 from calibrant.points.inputs import PointSets
 from calibrant.points.verdict import dependence_words

@@ -225,6 +225,22 @@ class Grouped(NamedTuple):
     figures: tuple[Figure, ...] = ()
 
 
+class ClaimsOnSet(NamedTuple):
+    """What was found about one set of generated points, and whether it differs from the real ones."""
+
+    name: str
+    claims: tuple[Claim, ...]
+    differs: bool
+
+
+class PointCase(NamedTuple):
+    """All that is put before the judge about sets of points."""
+
+    whole: Claim  # the smallest p-value
+    sets: tuple[ClaimsOnSet, ...]
+    unseen_shift: float  # of one coordinate, in sd, that would have been found 4 times in 5
+
+
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 

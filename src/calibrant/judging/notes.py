@@ -85,6 +85,24 @@ NOTES: dict[str, tuple[str, str]] = {
         "draw independently, or keep every {step}th draw, and look again",
     ),
     "repeated draws": ("draws", "{name}draws repeat, as resampled ones do: remove the repeats by drawing again"),
+    # models
+    "roots": ("size", "a typical gap, the root of the squared calibration error, in percentage points: {roots:list}"),
+    # sets of points
+    "sets differ": ("sets", "{different:,} of {tested:,} generated sets differ from the real points: {names:list}"),
+    "only the whole": ("shape", "no single coordinate of {names:list} was found to differ: compare shapes and dependence"),
+    "only copies": ("other", "no other difference was found"),
+    "no proof": ("power", "no evidence of a difference does not prove that there is none"),
+    "effective numbers": (
+        "diversity",
+        "effective numbers of different points among {points:,}: {first:list} at the median distance; {last:list} at 1/{finer:.0f} of it. "
+        "Diverse does not mean correct: noise is diverse too",
+    ),
+    "effective": (KEEP, "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only."),
+    "repetitions": (KEEP, "Repetitions in {name}: {distinct:,} distinct points among {rows:,}; the most frequent one appears {most:times}."),
+    "no neighbours": (KEEP, "Neighbours are not compared: each set needs more than {k} points."),
+    "subset of points": (
+        KEEP, "{what}: {n:,} of {real:,} real and {m:,} of {generated:,} generated points, drawn at random to save time."
+    ),
     # keep in mind: rows
     "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),
     "few of classes": (KEEP, "{rare:,} of {K:,} classes happened fewer than {least:,} times."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number"]
+Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number", "count"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,27 @@ QUANTITIES = {
     "relation": Quantity("number", "what was known of a row predicts where its outcome falls among the draws"),
     "dependence": Quantity("number", "{who}: coordinates do not go together as in the draws"),
     "draws": Quantity("number", "draws of {who} are not exchangeable", "draws depend or repeat"),
+    # sets of points
+    "difference": Quantity("number", "generated and real points differ", name="difference"),
+    "unseen_shift": Quantity("sd", "a shift of {who} by less than {found} may be missed", "shifts below {value} may be missed"),
+    "location": Quantity("sd", "generated points are shifted in {who} by {found}", "shift {value}", "shifted down", "shifted up"),
+    "spread_ratio": Quantity(
+        "factor", "generated points spread {found} times as far in {who} as real ones", "spread × {value}", "too narrow", "too wide"
+    ),
+    "rank_correlation": Quantity(
+        "number", "the rank correlation of {who} is {found}", "rank correlation {value}", "lower than of real points", "higher than of real points"
+    ),
+    "accuracy": Quantity("share", "classifiers tell {found} of {who} from real ones", "{value} told apart", above="can be told apart"),
+    "coverage of set": Quantity(
+        "share", "{found} of the real points have one of {who} near", "{value} of real points have one near", below="some are missing"
+    ),
+    "precision": Quantity("share", "{found} of {who} have a real point near", "{value} have a real point near", below="some are invented"),
+    "copied": Quantity("count", "{found} of {who} equal a real point", "{value} copies", above="copied"),
+    "memorised": Quantity(
+        "count", "{found} of {who} are closer to a real point than real points to each other", "{value} near copies", above="memorised"
+    ),
+    "distinct_points": Quantity("count", "{found} of {who} are distinct", "{value} distinct", below="collapsed: repeats itself"),
+    "diversity": Quantity("share", "{who} have {found} of the variety expected", "{value} of the variety", below="less varied"),
     # other questions
     "skce": Quantity("number", "{who} fail the kernel test", name="squared kernel calibration error"),
     "recalibration_gain": Quantity(
@@ -93,11 +114,28 @@ QUANTITIES = {
 """One row for each quantity, or for a quantity of one kind of subject."""
 
 
+DIFFERENCE = "difference of "  # before the metric, in claims on two models
+COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
+"""What metrics are called in comparisons of models; others are called by their names."""
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric of a comparison in words.
+
+    >>> metric_words("brier_score"), metric_words("interval_score")
+    ('Brier score', 'interval score')
+    """
+    return COMPARED.get(metric, metric.removesuffix("_test").replace("_", " "))
+
+
 def quantity_of(key: str, kind: str) -> Quantity:
     """Return the row of a quantity of a kind of subject; one that is not listed is called by its name.
 
     >>> quantity_of("coverage", "sets").below, quantity_of("some_error", "all rows").says
     ('too small', 'some error of {who} is {found}')
     """
+    if key.startswith(DIFFERENCE):
+        words = metric_words(key.removeprefix(DIFFERENCE))
+        return Quantity("number", f"the {words} of {{who}} differs by {{found}}", f"{words}, difference {{value}}", "the first is lower", "the second is lower")
     name = key.replace("_", " ")
     return QUANTITIES.get(f"{key} of {kind}") or QUANTITIES.get(key) or Quantity("number", f"{name} of {{who}} is {{found}}")

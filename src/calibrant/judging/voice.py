@@ -74,20 +74,37 @@ def headline(verdict: Verdict) -> str:
 
 def statement(claim: Claim) -> str:
     """Put a claim into one clause: who, what was found, and in brackets how sure that is."""
-    quantity = quantity_of(claim.quantity, claim.subject.kind)
-    written = _written(claim, quantity)
     if is_unknown(claim):
         return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
-    p = [] if claim.pvalue is None or claim.kind == "within" else [words.pvalue_words(claim.pvalue)]
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    written = _written(claim, quantity)
+    is_bound = quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high)
+    found = f"at most {written.with_unit(written.high)}" if is_bound else written.with_unit(written.value)
+    brackets = brackets_of(claim)
+    ending = "" if written.limits and "{found}" in quantity.says else brackets
+    return quantity.says.format(who=who(claim), found=found + ("" if ending else brackets), expected=written.expected) + ending
+
+
+def brackets_of(claim: Claim) -> str:
+    """Return how sure a claim is, in brackets: limits and p-value."""
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    limits, pvalue = _written(claim, quantity).limits, _pvalue(claim)
     level = words.confidence_words(claim.level or 0.0)
+    p = [] if not pvalue or claim.kind == "within" else [f"p {pvalue}" if pvalue[0] in "<>≤" else f"p = {pvalue}"]
     if quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high):
-        found, limits = f"at most {written.with_unit(written.high)}", [f"{level} confidence"]
-        p = p if claim.kind == "miscalibrated" else []
+        said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
     else:
-        found = written.with_unit(written.value)
-        limits = [f"{level} limits {written.limits}"] if written.limits else []
-    brackets = f" ({'; '.join([*limits, *p])})" if limits or p else ""
-    return quantity.says.format(who=who(claim), found=found + brackets, expected=written.expected)
+        said = [*([f"{level} limits {limits}"] if limits else []), *p]
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def _pvalue(claim: Claim) -> str:
+    """Write a p-value; at the floor of resampling it is a bound, because more redraws could show a smaller one."""
+    if claim.pvalue is None:
+        return ""
+    if claim.at_floor and claim.pvalue >= 0.001:
+        return f"≤ {words.round_up(claim.pvalue, 3):g}"
+    return words.pvalue(claim.pvalue)
 
 
 def is_unknown(claim: Claim) -> bool:
@@ -104,7 +121,8 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     others.sort(key=lambda claim: (claim.kind == "description", claim.kind not in FAULTS, *_clearness(claim)))
     found: dict[tuple[Subject, str], Row] = {}
     for claim in (*first, *others):
-        key = claim.subject, quantity_of(claim.quantity, claim.subject.kind).unit
+        unit = quantity_of(claim.quantity, claim.subject.kind).unit
+        key = claim.subject, claim.quantity if unit in ("number", "count") else unit
         row = row_of(claim)
         if key not in found:
             found[key] = row
@@ -128,7 +146,7 @@ def row_of(claim: Claim) -> Row:
         found or quantity.name or words.heading(claim.quantity),
         written.limits,
         f"{claim.rows:,}" if claim.rows else "",
-        "" if claim.pvalue is None else words.pvalue(claim.pvalue).replace(" ", ""),
+        _pvalue(claim).replace(" ", ""),
         meaning(claim, quantity),
         claim.kind in FAULTS,
     )
@@ -151,7 +169,7 @@ def line_of(evidence: Evidence, level: float) -> str:
 def meaning(claim: Claim, quantity: Quantity) -> str:
     """Say what it means that limits lie below or above the expected value."""
     match claim.kind:
-        case "below" | "harm" | "worse":
+        case "below" | "harm" | "worse" | "collapse":
             return quantity.below
         case "above" | "gain" | "informative":
             return quantity.above
@@ -178,9 +196,9 @@ class _Written(NamedTuple):
         return f"{self.low} to {self.high}{self.unit if self.unit == ' %' else ''}" if self.low else ""
 
 
-SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0}
-UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": ""}
-LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None}
+SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
+UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": "", "count": ""}
+LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None, "count": 0}
 
 
 def _written(claim: Claim, quantity: Quantity) -> _Written:
@@ -191,7 +209,7 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
     if math.isnan(claim.low) or math.isnan(claim.high):
         number = words.percent(claim.estimate).removesuffix(" %") if quantity.unit == "share" else f"{scale * claim.estimate:.3g}"
         return _Written(words.minus(number), "", "", expected, unit)
-    if quantity.unit == "number":
+    if quantity.unit in ("number", "count"):
         shown = words.short_limits(claim.low, claim.high).split(" to ")
         return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
     compared = None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
@@ -204,7 +222,7 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
 
 def _expected(claim: Claim, quantity: Quantity) -> str:
     if quantity.unit != "share":
-        return f"{claim.expected:g}"
+        return words.number(claim.expected) if quantity.unit == "number" else f"{claim.expected:g}"
     if claim.quantity == "frequency":
         return words.share_words(claim.expected, claim.estimate, claim.low, claim.high)[0]
     return words.level_words(claim.expected)
@@ -255,8 +273,11 @@ def where(subject: Subject) -> str:
             return f"group {subject.name.removeprefix('group = ')}"  # a column that is called so, or has no name
         case "group" | "models" | "pair":
             return subject.name
-        case "class" | "set":
-            return f"{subject.kind} {subject.name}"
+        case "set":
+            distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
+            return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"
+        case "class":
+            return f"class {subject.name}"
         case "coordinate":
             return f"coordinate {subject.name}" if subject.name.isdigit() else subject.name
         case "scores":

@@ -15,7 +15,7 @@ import calibrant as cb
 from calibrant.core.evidence import Subject
 from calibrant.errors import NotApplicableError
 from calibrant.points import diversity_section, neighbour_section, sections
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 
 RNG = np.random.default_rng(1)
 N, M = 160, 140
@@ -243,7 +243,7 @@ class TestVerdict:
         """Where no test has words, the verdict says where to look."""
         points = rng.normal(size=(M, 2))
         points[:, 1] = points[:, 0] ** 2 - 1  # no correlation
-        module = import_module("calibrant.points.comparison")
+        module = import_module("calibrant.auditing.compare_points")
         monkeypatch.setattr(module, "TESTED_SECTIONS", (sections.distance_section,))
         assert verdict(NORMAL, points).sentences == (
             "The two sets differ as a whole. No single coordinate was found to differ: compare their shapes and their "
