@@ -165,6 +165,7 @@ def test_every_note_has_words(key):
         ([(0.9993, 0.9996)], "too low from 0.9993 to 0.9996"),
         ([(0.0, 0.1), (0.1, 0.29), (0.66, 1.0)], "too low up to 0.29 and above 0.66"),
         ([(0.996, 1.0)], "too low above 0.996"),
+        ([(5e-324, 1.0)], "too low above 0"),
     ],
 )
 def test_ranges(ranges, words):

@@ -289,9 +289,9 @@ def _range(low: float, high: float) -> str:
         return "over the whole range"
     if high <= 0:
         return "where they are 0"
-    if low <= 0 or least == "0":
-        return f"up to {most}"
-    return f"above {least}" if high >= 1 else f"from {least} to {most}"
+    if low > 0 and high >= 1:
+        return f"above {least}"
+    return f"up to {most}" if least == "0" else f"from {least} to {most}"
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {

@@ -52,7 +52,7 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
         lines.append(Line("tolerance", _tolerances(verdict)))
     return replace(
         verdict,
-        headline=headline(verdict) if verdict.claims else f"Cannot tell: {notes[0][1]}",
+        headline=headline(verdict) if case.whole is not None else f"Cannot tell: {notes[0][1]}",
         claims=(*verdict.claims, *further),
         lines=tuple(lines),
         at=tuple(replace(step, words=tolerance_words(step.tolerance, verdict)) for step in verdict.at),
