@@ -63,10 +63,10 @@ def compare(
     """Compare generated points with real ones, and say in words what differs.
 
     Five tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
-    (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`), of neighbours (missing,
-    invented, memorised and copied points), and of variety (`diversity_test`, and points that repeat themselves). `mmd`,
-    `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of each set at many scales
-    (`vendi_profile`) are shown as well.
+    (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`; left out without
+    scikit-learn), of neighbours (missing, invented, memorised and copied points), and of variety (`diversity_test`, and
+    points that repeat themselves). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of
+    each set at many scales (`vendi_profile`) are shown as well.
 
     Parameters
     ----------
