@@ -17,6 +17,7 @@ from calibrant.cli.output import check_output, check_places, emit, holds_results
 from calibrant.errors import InputError, printable
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+QUESTION = "question"  # the label of a line about a likely mistake
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 
 
@@ -30,8 +31,9 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     results = _results(file, request, output)
     outcomes = judge(conditions, results)
     headline = str(results["verdict"]["headline"])
-    for question in (sentence for sentence in results["verdict"].get("sentences", ()) if "? " in sentence):
-        tell(question)  # about likely mistakes
+    for line in results["verdict"].get("lines", ()):
+        if line["label"] == QUESTION:
+            tell(line["text"])
     reason = [headline] if any(outcome.condition.path == "verdict" for outcome in outcomes) else []
     emit("\n".join([*reason, *(outcome.line for outcome in outcomes)]))
     if to_junit is not None:

@@ -28,7 +28,8 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
 }
 CONDITION = re.compile(
-    r"""\s*(?P<path>"[^"]+"|'[^']+'|[^<>]+?)\s*(?<![<>=!])(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<value>[^<>=!]+?)\s*"""
+    r"""\s*(?P<path>"[^"]+"|'[^']+'|[^<>]+?)\s*"""
+    r"""(?<![<>=!])(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<value>[^<>=!]+?)\s*"""
 )
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 EXTREME = re.compile(r"(?P<which>max|min)\s*\((?P<path>.+)\)")
