@@ -111,8 +111,8 @@ def process(folder):
 
     def done(*arguments, **settings):
         command = [sys.executable, "-m", "calibrant", *map(str, arguments)]
-        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
-        result = subprocess.run(command, check=False, text=True, encoding="utf-8", timeout=120, **settings)
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", **settings}
+        result = subprocess.run(command, check=False, text=True, timeout=120, **settings)
         return Done(result.returncode, result.stdout, result.stderr)
 
     return done
