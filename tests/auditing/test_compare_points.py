@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cb
+from calibrant.auditing.compare_points import compare
 from calibrant.core.evidence import Subject
 from calibrant.errors import NotApplicableError
 from calibrant.points import diversity_section, neighbour_section, sections
-from calibrant.auditing.compare_points import compare
 
 RNG = np.random.default_rng(1)
 N, M = 160, 140

@@ -29,6 +29,7 @@ class Verb:
     symmetric: bool = False  # the value is the same if the sets change places
     unit: int | None = 0  # power of the unit of the coordinates in the value; None if the value does not scale
     least: int = 2  # points of each set
+    breaks_ties: bool = False  # rounding decides between neighbours at the same distance
 
     def __call__(self, y, points):
         return flat(self.verb(points, **self.options) if self.of_one_set else self.verb(y, points, **self.options))
@@ -70,9 +71,9 @@ VERBS = [
     Verb("sliced_wasserstein", {"directions": 20, "power": 1}, symmetric=True, unit=1),
     Verb("sliced_wasserstein_test", {"directions": 20, "resamples": 49}, unit=2),
     Verb("precision_recall_curve", {"clusters": 3}),
-    Verb("c2st", {"rng": 0}),
-    Verb("c2st", {"rng": 0, "classifier": "neighbours"}),
-    Verb("c2st", {"rng": 0, "folds": 3, "resamples": 9}, least=3),
+    Verb("c2st", {"rng": 0}, breaks_ties=True),
+    Verb("c2st", {"rng": 0, "classifier": "neighbours"}, breaks_ties=True),
+    Verb("c2st", {"rng": 0, "folds": 3, "resamples": 9}, least=3, breaks_ties=True),
 ]
 SHAPES = {
     "plane": (60, 45, 2),
@@ -281,7 +282,7 @@ def test_huge_offsets(for_each):
     def check(verb, shape):
         y, points = points_of(shape)
         far = verb(y + 1e8, points + 1e8)
-        if verb.has_origin:
+        if verb.has_origin or (verb.breaks_ties and shape == "line"):
             assert all(np.isfinite(value) for value in far.values() if isinstance(value, float))
         else:
             assert_same(far, verb(y, points), rel=1e-6)

@@ -1,13 +1,17 @@
-"""Classifiers by name, each against its definition, and the test by the best of several."""
+"""Classifiers by name, each against that of scikit-learn, and the test by the best of several."""
+
+import sys
 
 import numpy as np
 import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
-from calibrant.points import c2st
-from calibrant.points.classifiers import BEST, NAMED, Logistic, Quadratic, Stumps
+from calibrant.errors import MissingExtraError
+from calibrant.points import c2st, compare
+from calibrant.points.classifiers import BEST, named
 from calibrant.points.rank_sum import auc, standard_ranks
 
 RNG = np.random.default_rng(0)
@@ -17,46 +21,53 @@ Q = RNG.normal(size=(30, 3)) * [1.0, 5.0, 0.1]
 
 
 class TestEach:
-    @pytest.mark.parametrize("d", [3, 120])
-    def test_logistic_is_that_of_scikit_learn(self, d):
-        rng = np.random.default_rng(d)
-        points = rng.normal(size=(80, d))
-        scaled = (points - points.mean(axis=0)) / points.std(axis=0)
-        peer = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(scaled, LABELS)
-        found = Logistic().fit(points, LABELS).log_odds(points)
-        np.testing.assert_allclose(found, peer.decision_function(scaled), atol=2e-4)
-
-    def test_quadratic_is_naive_bayes_of_normal_columns(self):
-        peer = GaussianNB(var_smoothing=0.0).fit(X, LABELS).predict_log_proba(Q)
-        found = Quadratic().fit(X, LABELS).log_odds(Q)
-        shift = (peer[:, 1] - peer[:, 0]) - found  # half a row is added to each label
-        np.testing.assert_allclose(shift, shift[0], atol=1e-9)
-
-    def test_the_first_stump_is_the_best_split(self):
-        """All splits of all columns, by hand."""
-        model = Stumps().fit(X, LABELS)
-        share = (LABELS.sum() + 0.5) / 81
-        gain = {}
-        for j in range(3):
-            for k, edge in enumerate(np.quantile(X[:, j], np.arange(1, 8) / 8)):
-                sides = X[:, j] <= edge, X[:, j] > edge
-                gain[j, k] = sum(((LABELS - share)[s].sum()) ** 2 / (share * (1 - share) * s.sum() + 1) for s in sides)
-        assert model.splits[0][:2] == max(gain, key=gain.get)
-        assert len(model.splits) == 60
-        assert auc(model.log_odds(X), LABELS) > 0.85
-
-    def test_of_many_numbers_stumps_use_the_first_rows(self, monkeypatch):
-        expected = Stumps().fit(X[:20], LABELS[:20]).log_odds(Q)
-        monkeypatch.setattr(Stumps, "MAX_NUMBERS", 60)
-        np.testing.assert_array_equal(Stumps().fit(X, LABELS).log_odds(Q), expected)
-
     @pytest.mark.parametrize("name", BEST)
     def test_constant_and_distant_points(self, name):
         """No warning, no NaN."""
-        model = NAMED[name]().fit(np.column_stack([X, np.full(80, 3.0)]), LABELS)
+        model = named(name).fit(np.column_stack([X, np.full(80, 3.0)]), LABELS)
         far = np.column_stack([1e140 * Q, np.full(30, -7.0)])
         scores = model.log_odds(far) if hasattr(model, "log_odds") else model.predict_proba(far)
         assert np.isfinite(scores).all()
+
+    @pytest.mark.parametrize("name", BEST)
+    def test_units_do_not_matter(self, name):
+        y, points = X, X[::-1] + np.array([0.5, 0.0, 0.1])
+        expected = c2st(y, points, classifier=name, rng=0).statistic
+        for unit in (1e-160, 1e140):
+            assert c2st(unit * y, unit * points, classifier=name, rng=0).statistic == pytest.approx(expected, rel=0.02)
+
+    @pytest.mark.parametrize("name", BEST)
+    def test_points_that_are_all_equal_teach_nothing(self, name):
+        found = c2st(np.ones((6, 2)), np.ones((9, 2)), classifier=name, rng=0)
+        assert (found.statistic, found.estimate, found.pvalue) == (0.5, 0.5, 1.0)
+
+    def test_scores_are_log_odds_of_scaled_columns(self):
+        scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+        peer = GaussianNB(var_smoothing=1e-6).fit(scaled, LABELS).predict_log_proba(scaled)
+        np.testing.assert_allclose(named("quadratic").fit(X, LABELS).log_odds(X), peer[:, 1] - peer[:, 0], atol=1e-9)
+        logistic = LogisticRegression(tol=1e-10, max_iter=10_000).fit(scaled, LABELS)
+        found = named("logistic").fit(X, LABELS).log_odds(X)
+        np.testing.assert_allclose(found, logistic.decision_function(scaled), atol=1e-3)
+
+    def test_neighbours_see_scaled_columns(self):
+        scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+        found = named("neighbours").fit(X, LABELS).predict_proba(X)
+        np.testing.assert_array_equal(found, KNeighborsClassifier(9).fit(scaled, LABELS).predict_proba(scaled))
+
+    def test_stumps_add_up_splits_of_single_columns(self):
+        model = named("stumps").fit(X, LABELS)
+        assert auc(model.log_odds(X), LABELS) > 0.85
+        corners = np.array([[a, b, 0.0] for a in (-1.0, 1.0) for b in (-5.0, 5.0)])
+        low_low, low_high, high_low, high_high = model.log_odds(corners)
+        assert high_high - high_low == pytest.approx(low_high - low_low, abs=1e-9)
+
+    def test_without_scikit_learn(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "sklearn.naive_bayes", None)
+        with pytest.raises(MissingExtraError, match=r"calibrant\[sklearn\]"):
+            c2st(X, Q, rng=0)
+        found = compare(X, Q)
+        assert any("No classifiers" in caveat and "calibrant[sklearn]" in caveat for caveat in found.findings.caveats)
+        assert "classifier" not in [section.name for section in found.findings.sections]
 
 
 class TestStandardRanks:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calibrant.points.verdict import dependence_words
 from scipy.stats import spearmanr
 
-from calibrant.points import dependence as module
 from calibrant.auditing.compare_points import compare
+from calibrant.points import dependence as module
 from calibrant.points.dependence import dependence
 from calibrant.points.inputs import PointSets
-from calibrant.points.verdict import dependence_words
 
 
 def normal(n, d, correlation, rng):

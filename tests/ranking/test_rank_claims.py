@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from calibrant.ranking.explain import found_columns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -13,7 +14,6 @@ from calibrant.core.evidence import ALL_ROWS
 from calibrant.core.findings import Setting
 from calibrant.ranking.column_claims import column_claims
 from calibrant.ranking.effects import band_test
-from calibrant.ranking.explain import found_columns
 from calibrant.ranking.rank_checks import RankCheck, marginal_check
 from calibrant.ranking.rank_claims import Checks, coverage_claim, draw_error, main_claim
 from calibrant.summaries import Ranks

@@ -63,10 +63,10 @@ def compare(
     """Compare generated points with real ones, and say in words what differs.
 
     Five tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
-    (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`), of neighbours (missing,
-    invented, memorised and copied points), and of variety (`diversity_test`, and points that repeat themselves). `mmd`,
-    `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of each set at many scales
-    (`vendi_profile`) are shown as well.
+    (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`; left out without
+    scikit-learn), of neighbours (missing, invented, memorised and copied points), and of variety (`diversity_test`, and
+    points that repeat themselves). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of
+    each set at many scales (`vendi_profile`) are shown as well.
 
     Parameters
     ----------
@@ -138,7 +138,9 @@ def compare(
     every = {REAL: real, **{name: pair.points for name, pair in sets.items()}}
     diversity, _, of_diversity = diversity_section(every, chance)
     caveats = [*(text for each in chain(*tested.values()) for text in each.caveats), *of_diversity]
-    verdict = verdict_on_points(point_case(compared, tested))  # draws last, so that the measurements do not depend on it
+    verdict = verdict_on_points(
+        point_case(compared, tested)
+    )  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.binned import bin_table
 from calibrant.core.bins import bin_of, rounded
-from calibrant.core.limits import Limits
+from calibrant.core.limits import SMALLEST_RATE, Limits, rate_at_zero
 from calibrant.core.mean_interval import MIN_DECIDING_ROWS, deciding_rows
 from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered
@@ -27,7 +27,6 @@ ROUNDING = 1e-24  # relative, of a sum of squares that is 0 but for rounding
 MIN_DECIDING_ROWS_SKILL = 10.0  # the same for a ratio of means
 SERIES_SHARE = 0.41  # of n^(2/3): the cosine transforms whose mean square is the long-run variance
 MIN_BIN_ROWS = 3  # a bin without one of its rows still has a pair
-SMALLEST_EXPONENT, HALVINGS = -300.0, 50  # of a p-value that is found by bisection
 
 
 class Differences(Protocol):
@@ -107,17 +106,13 @@ class LimitDifferences:
 def smallest_rate(ends: Callable[[float], tuple[float, float]]) -> float:
     """Return the smallest error rate at which limits exclude 0: the p-value of no difference."""
 
-    def excludes(exponent: float) -> bool:
-        low, high = ends(10**exponent)
-        return low > 0 or high < 0
+    def margin(rate: float) -> float:
+        low, high = ends(rate)
+        return max(low, -high)
 
-    low, high = SMALLEST_EXPONENT, 0.0
-    if not excludes(high):
+    if margin(1.0) <= 0:
         return 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if excludes(middle) else (middle, high)
-    return float(10**high)
+    return SMALLEST_RATE if margin(SMALLEST_RATE) > 0 else rate_at_zero(margin, 1.0)
 
 
 def squared_error(rows: Binary, options: Any, clusters: NDArray[np.intp] | None = None) -> FloatArray:

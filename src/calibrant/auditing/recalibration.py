@@ -133,7 +133,9 @@ def gain_note(claim: Claim, measured: GainAndMap) -> Note:
     if is_inverted(measured.fitted_map):
         key = "inverted"
     else:
-        key = {"gain": "map helps", "harm": "map harms", "limits": "no gain shown"}.get(claim.kind, "gain without limits")
+        key = {"gain": "map helps", "harm": "map harms", "limits": "no gain shown"}.get(
+            claim.kind, "gain without limits"
+        )
     limits = (claim.low, claim.high)
     return note(key, map=map_words(measured.fitted_map), gain=claim.estimate, limits=limits, level=claim.level)
 

@@ -83,7 +83,12 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
         sized.coverage_section(found, setting, "intervals", further, tables),
         sized.size_section(found, setting, "intervals", "width"),
     )
-    caveats: tuple[Note | str, ...] = (*_infinite(rows), *_caveats(rows, found, "intervals", setting), *missing, *not_scored)
+    caveats: tuple[Note | str, ...] = (
+        *_infinite(rows),
+        *_caveats(rows, found, "intervals", setting),
+        *missing,
+        *not_scored,
+    )
     return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
 
 

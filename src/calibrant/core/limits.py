@@ -28,9 +28,8 @@ from calibrant.inputs.options import check_choice
 
 Side: TypeAlias = Literal["both", "lower", "upper"]
 
-SMALLEST_EXPONENT = -300.0
+SMALLEST_RATE = 1e-300
 LARGEST_RATE = 1 - 2.0**-40
-HALVINGS = 50
 MEAN_OF_HALF_NORMAL = math.sqrt(2 / math.pi)
 FEW_ROWS = 1 / 15  # relative excess of the mean size of a sum of residuals, times its information
 
@@ -59,15 +58,19 @@ class Limits:
 
         It is the p-value of the hypothesis that the true value exceeds the tolerance.
         """
-        low, high = SMALLEST_EXPONENT, 0.0  # exponents of 10
-        if self.high(10**low) <= tolerance:
+        if self.high(SMALLEST_RATE) <= tolerance:
             return 0.0
         if self.high(LARGEST_RATE) > tolerance:
             return 1.0
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.high(10**middle) <= tolerance else (middle, high)
-        return float(10**high)
+        return rate_at_zero(lambda rate: tolerance - self.high(rate), LARGEST_RATE)
+
+
+def rate_at_zero(margin: Callable[[float], float], largest: float) -> float:
+    """Return the rate from 1e-300 to `largest` at which a margin that rises with it is 0."""
+    from scipy.optimize import brentq
+
+    ends = math.log(SMALLEST_RATE), math.log(largest)
+    return math.exp(brentq(lambda exponent: margin(math.exp(exponent)), *ends, xtol=1e-13, maxiter=1000))
 
 
 @dataclass(frozen=True)

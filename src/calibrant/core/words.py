@@ -353,7 +353,9 @@ def apart(low: float, high: float) -> tuple[str, str]:
     low = 0.0 if low == math.ulp(0.0) else low
     for digits in range(2, 17):
         texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
-        if texts[0] != texts[1] and all((text == "1") == (value == 1) for text, value in zip(texts, (low, high), strict=True)):
+        if texts[0] != texts[1] and all(
+            (text == "1") == (value == 1) for text, value in zip(texts, (low, high), strict=True)
+        ):
             break
     return texts
 

@@ -27,7 +27,9 @@ def verdict_on_models(
     between = [claim.kind for pair, claim in asked if {pair.first, pair.second} <= {*left}]
     lines = []
     if "ece" in values:
-        roots = [f"{name} {100 * math.sqrt(max(0.0, value)):.2g}" for name, value in zip(names, values["ece"], strict=True)]
+        roots = [
+            f"{name} {100 * math.sqrt(max(0.0, value)):.2g}" for name, value in zip(names, values["ece"], strict=True)
+        ]
         lines.append(Line(*text_of(note("roots", roots=roots))))
     status = difference_status([claim.kind for _, claim in asked])
     headline = _headline(metric, names, left, difference_status(between), asked[0][1])

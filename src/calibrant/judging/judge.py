@@ -137,9 +137,11 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     if lines:
         first = _worst_line(whole.lines, found.status, tolerance)
         lines = [lines[first], *lines[:first], *lines[first + 1 :]]
-    shown = [] if not rejected else [
-        claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)
-    ]
+    shown = (
+        []
+        if not rejected
+        else [claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)]
+    )
     speaks = lines[0] if lines and _speaks(lines, found.status, found.tolerance) else main
     claims = [main, *lines, *shown]
     return _Ruling(found.status, found.tolerance, (speaks, *(claim for claim in claims if claim is not speaks)))

@@ -52,7 +52,9 @@ def _copies(claims: Sequence[Claim]) -> list[Claim]:
 def verdict_without_truth(curve: Curve, claims: Sequence[Claim]) -> Verdict:
     """Return the verdict without real points: which sets have collapsed, and how diverse each is."""
     collapsed = [claim for claim in claims if claim.kind == "collapse"]
-    said = statement(min(collapsed, key=lambda claim: claim.pvalue or 0.0)) if collapsed else "only diversity is measured"
+    said = (
+        statement(min(collapsed, key=lambda claim: claim.pvalue or 0.0)) if collapsed else "only diversity is measured"
+    )
     finer = float(curve.bandwidth[0] / curve.bandwidth[-1])
     found = [sorted(zip(row, curve.names, strict=True), reverse=True) for row in (curve.score[0], curve.score[-1])]
     first, last = ([f"{name} {value:.3g}" for value, name in row] for row in found)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from calibrant.core import words
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status
-from calibrant.core.evidence import Case, Evidence, Subject
+from calibrant.core.evidence import Case, Evidence, Note, Subject
 from calibrant.core.findings import AtTolerance, Line, Setting, Verdict
 from calibrant.judging.judge import judge
 from calibrant.judging.notes import text_of
@@ -69,7 +69,9 @@ def headline(verdict: Verdict) -> str:
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
-    return f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
+    return (
+        f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
+    )
 
 
 def statement(claim: Claim) -> str:
@@ -82,7 +84,10 @@ def statement(claim: Claim) -> str:
     found = f"at most {written.with_unit(written.high)}" if is_bound else written.with_unit(written.value)
     brackets = brackets_of(claim)
     ending = "" if written.limits and "{found}" in quantity.says else brackets
-    return quantity.says.format(who=who(claim), found=found + ("" if ending else brackets), expected=written.expected) + ending
+    return (
+        quantity.says.format(who=who(claim), found=found + ("" if ending else brackets), expected=written.expected)
+        + ending
+    )
 
 
 def brackets_of(claim: Claim) -> str:
@@ -94,7 +99,7 @@ def brackets_of(claim: Claim) -> str:
     if quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high):
         said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
     else:
-        said = [*([f"{level} limits {limits}"] if limits else []), *p]
+        said = [*([f"{level} limits {limits}"] if limits and claim.level is not None else []), *p]
     return f" ({'; '.join(said)})" if said else ""
 
 
@@ -166,6 +171,16 @@ def line_of(evidence: Evidence, level: float) -> str:
     return f"{row.where}: stated {row.stated}, found {row.found}{limits}, {row.rows} rows: {row.meaning}"
 
 
+def paragraph(claims: Sequence[Claim], notes: Sequence[Note] = ()) -> str:
+    """Put claims and notes into one paragraph, each of them a sentence."""
+    said = []
+    for claim in claims:
+        side = meaning(claim, quantity_of(claim.quantity, claim.subject.kind))
+        said.append(f"{side}: {statement(claim)}" if side else statement(claim))
+    said += [text_of(each)[1] for each in notes]
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in dict.fromkeys(said))
+
+
 def meaning(claim: Claim, quantity: Quantity) -> str:
     """Say what it means that limits lie below or above the expected value."""
     match claim.kind:
@@ -193,7 +208,12 @@ class _Written(NamedTuple):
 
     @property
     def limits(self) -> str:
-        return f"{self.low} to {self.high}{self.unit if self.unit == ' %' else ''}" if self.low else ""
+        unit = self.unit if self.unit == " %" else ""
+        if self.high == "inf":
+            return f"{self.low}{unit} or more"
+        if self.low == "−inf":
+            return f"{self.high}{unit} or less"
+        return f"{self.low} to {self.high}{unit}" if self.low else ""
 
 
 SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
@@ -207,12 +227,18 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
         unit = f" % of {claim.share_of}"
     expected = _expected(claim, quantity)
     if math.isnan(claim.low) or math.isnan(claim.high):
-        number = words.percent(claim.estimate).removesuffix(" %") if quantity.unit == "share" else f"{scale * claim.estimate:.3g}"
+        number = (
+            words.percent(claim.estimate).removesuffix(" %")
+            if quantity.unit == "share"
+            else f"{scale * claim.estimate:.3g}"
+        )
         return _Written(words.minus(number), "", "", expected, unit)
     if quantity.unit in ("number", "count"):
         shown = words.short_limits(claim.low, claim.high).split(" to ")
         return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
-    compared = None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
+    compared = (
+        None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
+    )
     digits = LEAST_DIGITS[quantity.unit]
     low, high, value = words.outward(
         claim.low, claim.high, claim.estimate, claim.tolerance, compared, digits=digits, scale=scale

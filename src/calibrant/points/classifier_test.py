@@ -17,14 +17,11 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_where
 from calibrant.inputs.options import check_count, generator
-from calibrant.points.classifiers import BEST, NAMED
+from calibrant.points.classifiers import BEST, NAMES, Labels, Neighbours, named, number_of_neighbours
 from calibrant.points.inputs import PointSets, distinct, read_point_sets, repeated
-from calibrant.points.nearest_neighbours import NearestNeighbours, number_of_neighbours
 from calibrant.points.rank_sum import auc, rank_sum_test, standard_ranks
 from calibrant.points.sums import check_divisions, relabellings
 from calibrant.progress import steps
-
-Labels = NDArray[np.int64]
 
 PROBABILITY_SLACK = 1e-6  # by which a probability may leave [0, 1]
 THRESHOLD_TIE = 1e-12  # a score this close to the threshold is on it
@@ -82,19 +79,19 @@ def c2st(
     classifier
         ``"best"`` for the first four of these names; one name; an object with ``fit(X, labels)`` and
         ``predict_proba(X)``, which returns (rows, 2); or a tuple of names and objects. Labels are 0 for y and 1 for
-        points.
+        points. The names stand for classifiers of scikit-learn (``pip install 'calibrant[sklearn]'``); columns are
+        divided by their standard deviation first, except for trees.
 
         ``"logistic"``
-            Logistic regression with penalty ½|w|², columns divided by their standard deviation.
+            `LogisticRegression`, with penalty ½|w|².
         ``"neighbours"``
-            The share of the points among the k nearest of the N rows of the fit, k = round(√N), columns scaled as
-            above. Rows as far away as the k-th share the remaining places.
+            `KNeighborsClassifier` with k = round(√N) for the N rows of the fit.
         ``"quadratic"``
-            Two normal distributions with diagonal covariances.
+            `GaussianNB`: two normal distributions with diagonal covariances.
         ``"stumps"``
-            60 rounds of boosting; each splits one column at one of its eighths, at a rate of 0.4.
+            `HistGradientBoostingClassifier`: 60 rounds; each splits one column at one of its eighths, at a rate of 0.4.
         ``"trees"``
-            200 trees of scikit-learn's random forest, with at least 5 rows in a leaf.
+            `RandomForestClassifier`: 200 trees with at least 5 rows in a leaf.
 
         Copies of objects are fitted, the given object is not changed; a `random_state` of scikit-learn that is None
         gets a number from `rng`.
@@ -183,9 +180,9 @@ def read_classifiers(classifier: object) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given in several:
         if isinstance(given, str):
-            if given not in NAMED:
-                raise refuse_choice("classifier", given, ("best", *NAMED))
-            name, model = given, NAMED[given]()
+            if given not in NAMES:
+                raise refuse_choice("classifier", given, ("best", *NAMES))
+            name, model = given, named(given)
         else:
             check_classifier(given)
             name, model = type(given).__name__, given
@@ -317,12 +314,12 @@ def _sizes(labels: Labels) -> tuple[int, int]:
 def _words(models: dict[str, Any], fitted: int) -> str:
     """Return a single classifier in words."""
     ((name, model),) = models.items()
-    return f"nearest neighbours (k = {number_of_neighbours(fitted)})" if isinstance(model, NearestNeighbours) else name
+    return f"nearest neighbours (k = {number_of_neighbours(fitted)})" if isinstance(model, Neighbours) else name
 
 
 def _neighbours(models: dict[str, Any], fitted: int) -> dict[str, int]:
     """Return k if nearest neighbours are among the classifiers."""
-    return {"k": number_of_neighbours(fitted)} if any(isinstance(m, NearestNeighbours) for m in models.values()) else {}
+    return {"k": number_of_neighbours(fitted)} if any(isinstance(m, Neighbours) for m in models.values()) else {}
 
 
 class HeldOut(NamedTuple):

@@ -13,6 +13,7 @@ from calibrant.core.dispatch import takes_tree
 from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.results import Curve
+from calibrant.errors import MissingExtraError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.classifier_test import LABEL_PERMUTATIONS, c2st
 from calibrant.points.discrepancy import kernel_distance, mmd
@@ -234,7 +235,11 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
     title, intro = "Classifiers", "Can single points be assigned to the right set?"
     used = compared.subset(MAX_CLASSIFIED if takes_tree(compared.sets.d) else MAX_PAIRED)
     B = max(LABEL_PERMUTATIONS, compared.resamples)
-    test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
+    floor = 1 / (B + 1)
+    try:
+        test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
+    except MissingExtraError as missing:
+        return TestedSection(Section("classifier", title, intro, ()), 1.0, (), (f"No classifiers: {missing}.",), floor)
     share, area, best = float(test.estimate), float(test.statistic), test.details["classifier"]
     each = {f"{name}, AUC": value for name, value in test.details["auc"].items()}
     each |= {f"{name}, unadjusted p-value": value for name, value in test.details["pvalue_unadjusted"].items()}
@@ -256,7 +261,6 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
             measured(compared, "c2st.accuracy", f"balanced accuracy on held-out points: {best}", share, expected=0.5),
         ),
     )
-    floor = 1 / (B + 1)
     claims = [
         compared.claim(
             "above", "accuracy", share, expected=0.5, pvalue=float(test.pvalue), floor=floor, test=f"c2st, {best}"

@@ -22,7 +22,6 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 
 BINNED = "estimate + z s above; noise of the bins below"
-RELATIVE_PRECISION = 1e-12  # relative, of a limit that is found by bisection
 
 
 def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float], *, rounding: float = 0.0) -> Limits:
@@ -106,15 +105,14 @@ def largest_error(least: FloatArray, most: FloatArray, predicted: FloatArray | f
 
 def critical(survival: Callable[[float], float], rate: float) -> float:
     """Return the smallest x >= 0 at which a falling function is at most `rate`."""
+    from scipy.optimize import brentq
+
     low, high = 0.0, 1.0
     if survival(low) <= rate:
         return 0.0
     while survival(high) > rate:
         low, high = high, 2 * high
-    while high - low > RELATIVE_PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if survival(middle) > rate else (low, middle)
-    return (low + high) / 2
+    return float(brentq(lambda x: survival(x) - rate, low, high, xtol=1e-14))
 
 
 def l1_limits(table: BinTable, estimate: float, heaviest: float) -> Limits:

@@ -32,7 +32,6 @@ SMALLEST_ERROR = 1e-9
 ROUNDING = 1e-9
 SIGNS = (1, -1)  # predictions that are too low, and too high
 MAX_ROWS_NEEDED = 10**9
-SHIFT_HALVINGS = 40
 
 
 POINTERS["power", "power"] = "The power that is aimed at is target=, 0.8 by default"
@@ -143,13 +142,16 @@ def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
 
     None if there is no room for such an error in this direction.
     """
+    from scipy.optimize import brentq
+
     weight = pool.weight * pool.rows / float((pool.weight * pool.rows).sum())
-    low, high = 0.0, 1.0
-    for _ in range(SHIFT_HALVINGS):
-        middle = (low + high) / 2
-        moved = abs(float((weight * (np.clip(pool.score + sign * middle, 0, 1) - pool.score)).sum()))
-        low, high = (middle, high) if moved < e else (low, middle)
-    return np.clip(pool.score + sign * high, 0, 1) if high < 1 else None
+
+    def excess(c: float) -> float:
+        return abs(float((weight * (np.clip(pool.score + sign * c, 0, 1) - pool.score)).sum())) - e
+
+    if excess(1.0) < 0:
+        return None
+    return np.clip(pool.score + sign * brentq(excess, 0.0, 1.0, xtol=1e-15), 0, 1)
 
 
 class Finding:

@@ -15,9 +15,8 @@ from calibrant.ranking.bands import ecdf_band
 from calibrant.ranking.effects import TIE, below
 from calibrant.ranking.summary import Ranks
 
-LARGEST_RANGE = 20.0  # of a Brownian bridge; beyond it probabilities are 0
+SMALLEST_RANGE, LARGEST_RANGE = 0.2, 20.0  # of a Brownian bridge; outside of these probabilities are 1 and 0
 TERMS = 20  # of its series
-HALVINGS = 60
 
 
 class CoverageErrors(NamedTuple):
@@ -111,11 +110,11 @@ def kuiper_quantile(rate: float) -> float:
     >>> round(kuiper_quantile(0.05), 3), round(kuiper_quantile(0.01), 3)
     (1.747, 2.001)
     """
+    from scipy.optimize import brentq
+
     j2 = np.arange(1, TERMS + 1) ** 2
-    low, high = 0.2, LARGEST_RANGE
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        square = middle * middle
-        exceeds = float(np.sum(2 * (4 * j2 * square - 1) * np.exp(-2 * j2 * square)))
-        low, high = (middle, high) if exceeds > rate else (low, middle)
-    return high
+
+    def excess(lam: float) -> float:
+        return float(np.sum(2 * (4 * j2 * lam**2 - 1) * np.exp(-2 * j2 * lam**2))) - rate
+
+    return float(brentq(excess, SMALLEST_RANGE, LARGEST_RANGE, xtol=1e-14))

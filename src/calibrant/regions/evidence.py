@@ -118,8 +118,7 @@ def coverage_whole(judged: Sequence[Judged], beside: Beside | None, plan: Plan, 
     p = min([*smallest, alone])
     by_lines = any(each.lines.off(setting).any() for each in judged)
     estimate, low, high, most = (
-        max(float(getattr(each.lines, name)[each.lines.tested].max(initial=0.0)) for each in judged)
-        for name in ERRORS
+        max(float(getattr(each.lines, name)[each.lines.tested].max(initial=0.0)) for each in judged) for name in ERRORS
     )
     error = Error(estimate, low if by_lines else math.nan, high, most)  # 0 is no limit of an error that a test finds
     test = "coverage_test" if beside is None or alone > p else beside.test

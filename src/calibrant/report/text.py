@@ -88,6 +88,9 @@ def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list
     used = [k for k, heading in enumerate(HEADINGS) if k == len(HEADINGS) - 1 or any(row[k] for row in shown)]
     *columns, last = used
     wide = [max(len(HEADINGS[k]), *(len(row[k]) for row in shown)) for k in columns]
+    if HEADINGS.index("rows") in columns and sum(wide[1:]) + MIN_WHERE + 2 * len(wide) > width:
+        del wide[columns.index(HEADINGS.index("rows"))]
+        columns.remove(HEADINGS.index("rows"))
     wide[0] = max(MIN_WHERE, min(wide[0], width - sum(wide[1:]) - 2 * len(wide)))
     is_below = sum(wide) + 2 * len(wide) + 2 + max(len(row[last]) for row in shown) > width
 
