@@ -203,7 +203,8 @@ def _page(findings: Findings, detail: Detail) -> str:
         total=count_words(findings.n, frame.rows),
         tone=tone,
         word=word,
-        claims=rows_of(claims),
+        claims=(rows := rows_of(claims))[: detail.rows],
+        claims_found=len(rows),
         headings=HEADINGS,
         marks=MARKS,
         sections=[
