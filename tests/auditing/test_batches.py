@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from calibrant.engines.totals import Running
 
 from calibrant import Intervals, audit
 from calibrant.auditing.batches import AuditJob
 from calibrant.core.evidence import Subject
-from calibrant.engines.totals import Running
 from calibrant.errors import InputError
 from calibrant.inputs.columns import Batch
 

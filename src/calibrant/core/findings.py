@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -92,11 +92,6 @@ class Line(NamedTuple):
 
     label: str
     text: str
-
-
-def plain_lines(texts: Iterable[str]) -> tuple[Line, ...]:
-    """Return texts as lines without labels."""
-    return tuple(Line("", text) for text in texts)
 
 
 @dataclass(frozen=True)

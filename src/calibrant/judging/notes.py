@@ -61,15 +61,15 @@ NOTES: dict[str, tuple[str, str]] = {
         REMEDY,
         f"{RECALIBRATE}; methods isotonic or venn-abers, because others leave predictions of exactly 0 or 1 as they are",
     ),
-    "map helps": (REMEDY, "{map}: score lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
-    "map harms": (REMEDY, "{map} would do harm with this many rows: score higher by {limits:negative limits}"),
+    "map helps": (REMEDY, "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
+    "map harms": (REMEDY, "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}"),
     "no gain shown": (
         REMEDY,
-        "no gain is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
+        "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
     ),
     "gain without limits": (
         REMEDY,
-        "{map}: its gain of {gain:number} has no limits, because the rows are too few or too unlike",
+        "{map}: gain of {gain:number} in the {score:score}. {why}",
     ),
     "inverted": (
         REMEDY,
@@ -165,6 +165,20 @@ NOTES: dict[str, tuple[str, str]] = {
         KEEP,
         "{what}: {n:,} of {real:,} real and {m:,} of {generated:,} generated points, drawn at random to save time.",
     ),
+    # failed fits of a simulation
+    "failures decide": (
+        "failed fits",
+        "{failed:,} of {n:,} fits failed, and their ranks could change the verdict (tests of ranks: {low:p} to {high:p} if all of them had "
+        "rank 0, all rank M, or half of them each)",
+    ),
+    "failures change nothing": (
+        "failed fits",
+        "{failed:,} of {n:,} fits failed; whatever their ranks were, the verdict is the same (tests of ranks: {low:p} to {high:p})",
+    ),
+    "finished fits": ("failed fits", "of the finished fits alone: {headline}"),
+    "not replaced": (KEEP, "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more})."),
+    "failures like others": (KEEP, "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p})."),
+    "failures differ": (KEEP, "Fits fail where {name} is {way} (Mann-Whitney, adjusted {p:p})."),
     # keep in mind: rows
     "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),
     "few of classes": (KEEP, "{rare:,} of {K:,} classes happened fewer than {least:,} times."),
@@ -251,6 +265,9 @@ NOTES: dict[str, tuple[str, str]] = {
 }
 
 
+SCORES = {"crps": "CRPS", "brier": "Brier score"}
+
+
 def text_of(note: Note) -> tuple[str, str]:
     """Return the label and the text of a note.
 
@@ -300,6 +317,8 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "points": lambda value: words.points(value, digits=2, up=True),
     "number": words.number,
     "p": words.pvalue_words,
+    "semicolons": "; ".join,
+    "score": lambda name: SCORES.get(name, f"{name} score"),
     "level": words.confidence_words,
     "list": lambda values: words.listed(
         [f"{value:.10g}" if isinstance(value, float) else str(value) for value in values]

@@ -96,6 +96,8 @@ QUANTITIES = {
     ),
     "wrong shape": Quantity("number", "regions of {who} have the right size and the wrong shape", name="wrong shape"),
     "joint_ranks": Quantity("number", "all variables together are off", name="joint ranks not uniform"),
+    "region_shift": Quantity("sd", "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high"),
+    "region_spread": Quantity("factor", "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow"),
     "relation": Quantity("number", "what was known of a row predicts where its outcome falls among the draws"),
     "dependence": Quantity(
         "number",
