@@ -174,9 +174,9 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'Probabilities are off by 4.2 percentage points (95 % limits: 2.4 to 5.5): not calibrated (p < 0.001).'
-    >>> result.verdict.sentences[2]
-    'Predictions are too extreme (over-confident): too low up to 0.29 and too high above 0.66.'
+    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    >>> result.verdict.lines[0].text
+    'over-confident: too low up to 0.29, too high above 0.66'
     """
     level, generated = check_level(level), generator(rng)
     B = check_count("resamples", resamples, least=19)
