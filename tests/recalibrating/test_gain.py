@@ -455,6 +455,7 @@ class TestRefusals:
             ({"method": "platt"}, "can be recalibrated by"),
             ({"level": 95}, "level must lie strictly between 0 and 1"),
             ({"repeats": 0}, "repeats must be at least 1"),
+            ({"repeats": 10**9}, "repeats must be at most 1,000 with 60 rows"),
             ({"repeats": 2, "folds": [0, 1] * 30}, "repeats must be 1 with given folds"),
             ({"repeats": 2, "time": range(60)}, "repeats must be 1 with time"),
             ({"repeats": 2, "folds": 60}, "repeats must be 1 with folds of one"),

@@ -167,10 +167,6 @@ class TestRoundTrip:
         odd = Recalibration("intervals", "moved", {"groups": ({"shift": np.ones(1)},)}, 9, groups=(math.inf,))
         assert "labels of groups" in refusal(odd.to_json)
 
-    def test_a_map_that_is_too_large_to_read_is_not_written(self, tried, monkeypatch, refusal):
-        monkeypatch.setattr(map_file, "MAX_BYTES", 300)
-        assert "not read" in refusal(maps()["table"].to_json)
-
 
 def changed(name, *path, to=None, drop=False):
     """Return a map's tree with the value at a path replaced or dropped."""
@@ -204,11 +200,10 @@ REFUSED = {
     "null for a number": (("line", "parameters", "intercept"), None, ["parameters.intercept", "None"]),
     "a list for a number": (("line", "parameters", "intercept"), [1.0], ["parameters.intercept"]),
     "infinity without sense": (("line", "parameters", "intercept"), "inf", ["parameters.intercept", "finite"]),
-    "NaN": (("line", "parameters", "intercept"), math.nan, ["parameters.intercept", "NaN"]),
+    "NaN": (("line", "parameters", "intercept"), math.nan, ["parameters.intercept", "nan"]),
     "Infinity": (("line", "parameters", "temperature"), math.inf, ["parameters.temperature", '"inf"']),
     "NaN as text": (("line", "parameters", "temperature"), "nan", ["parameters.temperature"]),
     "a whole number beyond double": (("line", "parameters", "intercept"), 10**309, ["intercept", "float64"]),
-    "a number of 5000 digits": (("line", "parameters", "intercept"), 10**4000, ["intercept", "4001 digits"]),
     "a negative slope": (("line", "parameters", "slope"), -1e-9, ["parameters.slope", "[0, inf]"]),
     "a smaller infinity": (("line", "parameters", "temperature"), "-inf", ["parameters.temperature"]),
     "a clip out of range": (("line", "options", "clip"), 0.5, ["options.clip"]),
@@ -280,22 +275,12 @@ class TestRefused:
 
     def test_numbers_beyond_double(self, tried, refusal):
         text = line().to_json().replace("-0.30000000000000004", "1e999")
-        assert "parameters.intercept is a number beyond" in refusal(Recalibration.from_json, text)
-        table = changed("table", "parameters", "values", 3, to=1).replace("1]}", "1e400]}")
-        assert "parameters.values[3] is a number beyond" in refusal(Recalibration.from_json, table)
+        assert "parameters.intercept must be a finite number, in the range of float64" in refusal(
+            Recalibration.from_json, text
+        )
 
-    def test_depth_and_size(self, tried, monkeypatch, refusal):
-        for deep in (changed("line", "library", to=[[[[[[[[1]]]]]]]]), '{"a":' * 50_000):
-            assert "nested deeper than 8" in refusal(Recalibration.from_json, deep)
-        allowed = changed("line", "library", to=[[[[[[[1]]]]]]])
-        assert "library must be a text" in refusal(Recalibration.from_json, allowed)
-        monkeypatch.setattr(map_file, "MAX_BYTES", 100)
-        assert "larger than" in refusal(Recalibration.from_json, "{" + " " * 100)
-
-    def test_a_file_that_is_too_large_is_not_read_whole(self, tried, tmp_path, monkeypatch, refusal):
-        path = maps()["line"].to_json(tmp_path / "map.json")
-        monkeypatch.setattr(map_file, "MAX_BYTES", 100)
-        assert "larger than" in refusal(Recalibration.from_json, path)
+    def test_depth(self, tried, refusal):
+        assert "nested too deep" in refusal(Recalibration.from_json, '{"a":' * 50_000)
 
     def test_what_is_not_a_map_at_all(self, tmp_path, for_each, refusal):
         def check(given, *words):
@@ -305,6 +290,8 @@ class TestRefused:
         (tmp_path / "list.json").write_text("[1, 2]")
         (tmp_path / "latin.json").write_bytes('{"größe"'.encode("latin-1"))
         (tmp_path / "cut.json").write_text('{"format": "calibrant-rec')
+        for text in ("null", "1", "true"):
+            (tmp_path / f"{text}.json").write_text(text)
         cases = {
             "no file": (tmp_path / "nowhere.json", "nowhere.json cannot be read", "No such file"),
             "a folder": (tmp_path, "cannot be read: Is a directory"),
@@ -316,6 +303,7 @@ class TestRefused:
             "a number": (7, "expected the path"),
             "bytes": (b"{}", "expected the path"),
             "an empty object": ("{}", "format is missing"),
+            **{text: (tmp_path / f"{text}.json", "must be an object with keys") for text in ("null", "1", "true")},
         }
         for_each(cases, check)
 
