@@ -9,12 +9,11 @@ import random
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, recalibrate
+from calibrant import recalibrate
 from calibrant.errors import InputError
 from calibrant.recalibrating import map_file
 from calibrant.recalibrating.method import FitOptions, Method, Parameter
@@ -377,8 +376,8 @@ class TestMutated:
         read = sum(len(survivors(one, rng, MUTATIONS_PER_MAP)) for one in maps().values())
         assert 200 < read < 0.5 * MUTATIONS_PER_MAP * len(maps())
 
-    def test_every_method_of_calibrant(self):
-        """Maps of every method come back with the same bits; mutated ones that are read can be applied."""
+    def test_every_method_of_calibrant(self, calibration_rows):
+        """Mutated maps of every method are refused or can be applied."""
         rng, read = random.Random(1), 0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -386,37 +385,11 @@ class TestMutated:
                 for method in methods:
                     y, prediction = calibration_rows(kind, method)
                     one = recalibrate(y, prediction, method=method)
-                    assert bits(Recalibration.from_json(one.to_json())) == bits(one), (kind, method)
                     for again in survivors(one, rng, 80):
                         read += 1
                         with suppress(InputError):  # such as other levels than those of the prediction
                             again.apply(prediction)
         assert read > 200
-
-
-def calibration_rows(kind, method):
-    """Return outcomes and predictions of 60 rows for which the map exists."""
-    rng = np.random.default_rng(3)
-    y, middle = rng.normal(size=60), rng.normal(size=60) / 3
-    if kind == "binary":
-        p = rng.uniform(0.05, 0.95, 60)
-        return (rng.uniform(size=60) < p).astype(int), p
-    if kind == "classes":
-        P = rng.dirichlet(np.ones(3), 60)
-        return (P.cumsum(axis=1)[:, :-1] < rng.uniform(size=(60, 1))).sum(axis=1), P
-    if kind == "intervals":
-        return y, Intervals(np.stack([middle - 1, middle - 2], 1), np.stack([middle + 1, middle + 2], 1), [0.5, 0.9])
-    if kind == "sets":
-        small = rng.uniform(size=(60, 4)) < 0.5
-        return rng.integers(0, 4, 60), Sets(np.stack([small, small | (rng.uniform(size=(60, 4)) < 0.5)], 2), [0.6, 0.8])
-    if kind == "quantiles":
-        levels = [0.01, 0.25, 0.5, 0.75, 0.99] if method == "pit" else [0.1, 0.5, 0.9]
-        return y, Quantiles(middle[:, None] + NormalDist().inv_cdf(0.9) * 2 * (np.array(levels) - 0.5) * 4, levels)
-    if kind == "samples":
-        return y, Samples(middle[:, None] + rng.normal(size=(60, 15)))
-    if kind == "distributions":
-        return y, Normal(middle, np.full(60, 0.7))
-    return None, CdfValues(rng.uniform(size=60))
 
 
 @pytest.mark.usefixtures("tried")
