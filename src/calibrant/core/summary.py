@@ -34,11 +34,11 @@ def encode(name: str, values: Mapping[str, Any]) -> bytes:
     for key, value in values.items():
         if isinstance(value, np.ndarray):
             about["arrays"].append(key)
-            entries[f"_{key}"] = value
+            entries[key] = value
         elif isinstance(value, tuple) and value and isinstance(value[0], (Summary, bytes)):
             about["parts"][key] = len(value)
             for k, part in enumerate(value):
-                entries[f"_{key}.{k}"] = _bytes(part if isinstance(part, bytes) else part.to_bytes())
+                entries[f"{key}.{k}"] = _bytes(part if isinstance(part, bytes) else part.to_bytes())
         else:
             about["plain"][key] = value
     stream = io.BytesIO()
@@ -67,9 +67,9 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             about = json.loads(stored[ABOUT].tobytes())
             values = {key: tuple(each) if isinstance(each, list) else each for key, each in about["plain"].items()}
-            values |= {key: _native(stored[f"_{key}"]) for key in about["arrays"]}
+            values |= {key: _native(stored[key]) for key in about["arrays"]}
             for key, many in about["parts"].items():
-                values[key] = tuple(stored[f"_{key}.{k}"].tobytes() for k in range(many))
+                values[key] = tuple(stored[f"{key}.{k}"].tobytes() for k in range(many))
             return str(about["name"]), values
     except Exception as problem:  # zipfile and numpy raise many kinds
         raise SummaryError(f"these bytes are damaged: they cannot be read ({problem})") from problem

@@ -34,7 +34,7 @@ CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
 MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MIN_SHARE_DIFFERENT = 0.99  # of scores in the first batch, from which most scores of all rows differ
-ENTRY_BYTES = 100  # of memory for each different score, at the peak of the last merge
+ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last merge
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -110,10 +110,9 @@ def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
     needed = share * rows * ENTRY_BYTES
     if needed > memory:
         raise NotApplicableError(
-            f"{{exact=}} keeps every different score: about {rows:,} rows take {needed / 1e9:,.0f} GB, and this machine "
-            f"has {memory / 1e9:,.0f} GB. Leave it out, and rows are counted in cells, each result with a bound of its "
-            "rounding; or measure on a cluster with calibrant.dask or calibrant.spark",
-            exact=True,
+            f"exact=True keeps every different score: about {rows:,} rows need {needed / 1e9:,.1f} GB of memory, and "
+            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a bound "
+            "of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
         )
 
 
