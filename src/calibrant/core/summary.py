@@ -30,7 +30,7 @@ def encode(name: str, values: Mapping[str, Any]) -> bytes:
     They are those of an .npz file with a version and a checksum after its end, so ``numpy.load`` opens them too.
     """
     about: dict[str, Any] = {"name": name, "plain": {}, "arrays": [], "parts": {}}
-    entries: dict[str, NDArray[Any]] = {}
+    entries: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, np.ndarray):
             about["arrays"].append(key)
@@ -42,7 +42,8 @@ def encode(name: str, values: Mapping[str, Any]) -> bytes:
         else:
             about["plain"][key] = value
     stream = io.BytesIO()
-    np.savez(stream, **{ABOUT: _bytes(json.dumps(about).encode())}, **entries)
+    entries[ABOUT] = _bytes(json.dumps(about).encode())
+    np.savez(stream, **entries)
     content = stream.getvalue()
     return content + TRAILER.pack(MARK, VERSION, zlib.crc32(content))
 
@@ -155,7 +156,7 @@ class Summary:
         return f"{type(self).__name__}(n={self.n})"
 
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back on any machine; they contain no pickle."""
+        """Return the bytes of an .npz file without pickle, with a checksum, which `from_bytes` reads on any machine."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return encode(type(self).__name__, values)
 

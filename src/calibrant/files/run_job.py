@@ -111,8 +111,8 @@ def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
     if needed > memory:
         raise NotApplicableError(
             f"exact=True keeps every different score: about {rows:,} rows need {needed / 1e9:,.1f} GB of memory, and "
-            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a bound "
-            "of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
+            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a "
+            "bound of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
         )
 
 
@@ -161,7 +161,7 @@ class _Checkpointing:
         self.path, self.asked, self.reading = path, asked, reading
         self.now, self.whole = Total(), Total()
         self.saved = 0  # rows in the checkpoint on disk
-        self.found: Checkpoint | None = None  # from which the run resumes
+        self.found: Checkpoint | None = None  # whose last batch is still to be compared
         self.known: Mapping[str, ColumnType] = {}
         self.written, self.since = _Clock(), 0
         self.warned = False
@@ -174,18 +174,20 @@ class _Checkpointing:
         remove_temporary_files(self.path)
         if not self.path.exists():
             return START
-        found = Checkpoint.read(self.path, self.asked, self.reading.files)
+        files = self.reading.files
+        found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
         self.now, self.whole, self.saved = found.now, found.whole, found.now.done
         self.known = self.reading.known = dict(found.known)
         self.reading.stamps = dict(enumerate(found.stamps))
         merging.stack = list(found.now.stack)
-        self.found = found
+        self.found = found if found.now.position.rows else None
         return found.now.position.batch_before
 
     def check_data(self, pieces: Iterator[Piece]) -> None:
         """Compare the batch that was read last with the data."""
-        if self.found is not None and self.found.now.position.rows:
+        if self.found is not None:
             self.found.check_data(self.path, next(pieces, None))
+            self.found = None
 
     def after(self, merging: Merging[Summary], piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint regularly."""
@@ -208,6 +210,8 @@ class _Checkpointing:
 
     def leave(self) -> bool:
         """Write a last checkpoint, and tell whether it contains everything so far."""
+        if self.found is not None:
+            return False
         try:
             if self.now.done != self.saved or (self.now.done and not self.path.exists()):
                 self.write()
