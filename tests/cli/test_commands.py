@@ -51,7 +51,7 @@ def test_help_shows_every_option_under_a_heading(run):
 def test_help_of_samples_shows_every_option_under_a_heading(run):
     text = run("samples", "--help").out
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of the files"]
+    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of FILE"]
     assert headings[5:] == ["Output", "Options", "Examples"]
     for option in module.commands.commands["samples"].params:
         if option.opts[0].startswith("-"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.columns import each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
-from calibrant.cli.options import NAMING, ApplyRequest
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
 from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.reading import BATCH
@@ -31,8 +31,9 @@ Chosen = dict[str, tuple[str, ...]]
 """The columns of the prediction, by the option that names them."""
 
 
-def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | None) -> None:
+def run(map_path: Path, file: Path, request: Request) -> None:
     """Write a copy of a file with recalibrated predictions in further columns."""
+    output = request.output
     if output is None:
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
     for source in (map_path, file):
@@ -72,7 +73,7 @@ def _is_map(path: Path) -> bool:
 class Work:
     """A map, a table, and which of its columns are the prediction."""
 
-    def __init__(self, found: Recalibration, request: ApplyRequest, table: TableFile) -> None:
+    def __init__(self, found: Recalibration, request: Request, table: TableFile) -> None:
         self.found, self.request, self.table = found, request, table
         self.schema = table.schema()
         self.names = list(self.schema)
@@ -152,7 +153,7 @@ class Work:
             start += frame.height
 
 
-def _chosen(found: Recalibration, request: ApplyRequest, table: TableFile, names: list[str]) -> Chosen:
+def _chosen(found: Recalibration, request: Request, table: TableFile, names: list[str]) -> Chosen:
     """Return the columns of the prediction: those that were typed, or else those that the map was fitted on."""
     if found.kind not in NAMING:
         raise InputError(f"the command line does not read predictions of kind {found.kind}. {IN_PYTHON}")
@@ -216,7 +217,7 @@ def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, n
     return (find_column(by[0], names, table.path, option="--by"),)
 
 
-def _prediction(found: Recalibration, chosen: Chosen, request: ApplyRequest) -> Any:
+def _prediction(found: Recalibration, chosen: Chosen, request: Request) -> Any:
     """Return the prediction as a table has it."""
     crossed = request.crossed or "raise"
     levels: Any = None if found.levels is None else found.levels.tolist()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.candidates import cells, refuse_unnamed
+from calibrant.cli.candidates import cells, completed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
 from calibrant.cli.options import Request
@@ -33,23 +33,23 @@ LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 
 
-def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
+def run(files: Sequence[Path], request: Request) -> None:
     """Audit files; print or write what was found."""
-    check_places(output, json_to, files)
-    deliver(signed(audit_files(files, request, output=output), request.title), output, json_to)
+    check_places(request, files)
+    deliver(signed(audit_files(files, request), request.title), request)
 
 
-def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
-    """Read what the request names and audit it; a checkpoint is kept beside `output`."""
+def audit_files(files: Sequence[Path], request: Request) -> Audit:
+    """Read what the request names and audit it."""
     for file in files:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
-        columns, scan = scan_of(files, request)
+        request, columns, scan = scan_of(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
         rows = _first_outcomes(scan, columns) if many else reading.whole()
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
-        return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
+        return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
             f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
@@ -81,20 +81,21 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
             raise within_files(problem, files, reading, columns) from problem
 
 
-def scan_of(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
-    """Return the columns that the request names and a scan of them; names are looked up in the first file."""
+def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, Scan]:
+    """Return the request with all columns named, these columns, and a scan; names are looked up in the first file."""
     where = read_where(request.where) if request.where is not None else None
     kind = kind_named(request)
     found = find_files(list(files), format=request.format)
     first = open_table(found[0].path, format=request.format, dialect=request.dialect)
     if request.y is None or kind is None:
-        raise refuse_unnamed(first, request, kind)
+        request = completed(first, request, kind)
+        kind = kind_named(request)
     names = list(dict.fromkeys((*first.schema(), *found[0].constants)))
     for column in where.columns if where else ():
         find_column(column, names, first.path, option="--where")
-    columns = choose(names, first.path, request, kind, first.list_schema() if kind == "samples" else None)
+    columns = choose(names, first.path, request, str(kind), first.list_schema() if kind == "samples" else None)
     named = columns.named(nominal_levels(columns, request, first), request.crossed)
-    return columns, Scan(found, named, where, {}, request.format, request.dialect)
+    return request, columns, Scan(found, named, where, {}, request.format, request.dialect)
 
 
 def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
@@ -127,7 +128,7 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
     return (batch.groups or {})[columns.clusters]
 
 
-def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path | None) -> Audit:
+def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
     from calibrant.auditing.batches import AuditJob
     from calibrant.files.checkpoint import Checkpoint
@@ -136,7 +137,7 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path
         if value:
             raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
     job = AuditJob(exact=request.exact, names=names, **request.measured, **request.judged, **scan.labels)
-    kept = checkpoint_of(output) if request.resume else None
+    kept = checkpoint_of(request.output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept).fitting(kept, scan.asked(job), scan.files)
         tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")

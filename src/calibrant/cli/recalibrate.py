@@ -14,7 +14,7 @@ from calibrant.cli.audit import MAX_ROWS_AT_ONCE, clusters_of, outcome_labels, r
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.group import in_option_words
-from calibrant.cli.options import NAMING, FitRequest
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
 from calibrant.core.words import number
 from calibrant.errors import CalibrantError, InputError, shown
@@ -33,8 +33,9 @@ KIND_WORDS = {"binary": "probabilities", "classes": "class probabilities", "samp
 MAX_SHOWN = 6  # levels, coordinates or groups that are listed
 
 
-def run(files: Sequence[Path], request: FitRequest, *, output: Path | None) -> None:
+def run(files: Sequence[Path], request: Request) -> None:
     """Fit a map, print it and what it gains, and write it."""
+    output = request.output
     if output is not None:
         for file in files:
             check_output(output, endings=(".json",), option="-o", source=file)
@@ -56,11 +57,11 @@ class FitArguments(NamedTuple):
     dealing: dict[str, Any]
 
 
-def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, RecalibrationGain | None]:
+def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, RecalibrationGain | None]:
     """Read what the request names, fit a map, and measure its gain where that is possible."""
     for file in files:
         refuse_results(file, request.format, "predictions")
-    columns, scan = scan_of(files, request)
+    request, columns, scan = scan_of(files, request)
     _check_groups(columns)
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
@@ -90,7 +91,7 @@ def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
         return reading, rows, scan.columns.batch(rows)
 
 
-def _arguments(rows: Any, batch: Batch, columns: Columns, request: FitRequest) -> FitArguments:
+def _arguments(rows: Any, batch: Batch, columns: Columns, request: Request) -> FitArguments:
     """Return the arguments that rows and options of the command line make."""
     labels = batch.groups or {}
     options: dict[str, Any] = {
@@ -127,7 +128,7 @@ def _fit(arguments: FitArguments) -> Recalibration:
     return found
 
 
-def _gain(arguments: FitArguments, request: FitRequest) -> RecalibrationGain | None:
+def _gain(arguments: FitArguments, request: Request) -> RecalibrationGain | None:
     """Measure the gain; tell why where it cannot be measured, and return None."""
     from calibrant.recalibrating.gain import recalibration_gain
 
