@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.cli.audit import prediction_of
 from calibrant.cli.columns import each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
@@ -16,7 +17,6 @@ from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import Values, depth, roles_of
 from calibrant.inputs.columns import FromColumns, NamedColumns, from_columns
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
@@ -116,7 +116,7 @@ class Work:
     def made(self, frame: pl.DataFrame) -> dict[str, Any]:
         """Return the new columns of some rows."""
         batch = self.columns.batch(self._checked(frame))
-        prediction = normalised(batch.prediction) if self.request.normalise else batch.prediction
+        prediction = prediction_of(batch, self.request)
         groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
         after = self.found.apply(prediction, groups=groups)
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))

@@ -134,7 +134,7 @@ class Request:
         "compare", PREDICTION, "COLUMN", "Probability of the event. Give it twice or more.", flag="--p", multiple=True
     )
     p_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Class probabilities, such as 'p_*' or a,b,c.")
-    percent: bool = _row(FITS, PREDICTION, "", "--p or --p-cols are percentages, from 0 to 100.", is_flag=True)
+    percent: bool = _row(NAMED, PREDICTION, "", "--p or --p-cols are percentages, from 0 to 100.", is_flag=True)
     lower: tuple[str, ...] = _row(
         NAMED, PREDICTION, "COLUMN", "Lower bounds of intervals. May be repeated.", multiple=True
     )

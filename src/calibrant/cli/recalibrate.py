@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.cli.audit import MAX_ROWS_AT_ONCE, clusters_of, outcome_labels, reshaped, scan_of, within_files
+from calibrant.cli.audit import (
+    MAX_ROWS_AT_ONCE,
+    clusters_of,
+    outcome_labels,
+    prediction_of,
+    reshaped,
+    scan_of,
+    tell_kept,
+    within_files,
+)
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.group import in_option_words
@@ -22,7 +31,6 @@ from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.where import number as read_number
 from calibrant.inputs.columns import Batch, FromColumns
-from calibrant.inputs.probabilities import normalised
 from calibrant.recalibrating.methods import SCORES
 
 if TYPE_CHECKING:
@@ -73,6 +81,7 @@ def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, Reca
         found = _fit(arguments)
     except InputError as problem:
         raise within_files(problem, files, reading, columns) from problem
+    tell_kept(scan, rows)
     measurable = not request.no_gain and SCORES[columns.kind]
     gain = _gain(arguments, request) if measurable else None
     return replace(found, columns=_named_columns(columns, scan)), gain
@@ -111,7 +120,7 @@ def _arguments(rows: Any, batch: Batch, columns: Columns, request: Request) -> F
         "time": None if request.time is None else labels[request.time],
         "rng": request.measured["rng"],
     }
-    prediction = normalised(batch.prediction) if request.normalise else batch.prediction
+    prediction = prediction_of(batch, request)
     return FitArguments(batch.y, prediction, options, dealing)
 
 
