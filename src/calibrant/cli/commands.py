@@ -45,8 +45,9 @@ def commands() -> None:
 def audit(files: tuple[Path, ...], request: Request) -> None:
     """Say whether the predictions in FILE can be trusted.
 
-    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Without column names, likely candidates are listed.
-    COLUMNS are a pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
+    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Columns that are not named are taken where only
+    one of each could be meant, and otherwise listed. COLUMNS are a pattern such as 'p_*', or names separated by commas.
+    Without -o and --json, the results are printed.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
     A folder named date=2024-01-31 gives its rows a column date. With more than 20 million rows, probabilities are read
@@ -123,11 +124,11 @@ def check(file: Path, request: Request) -> None:
     opposite, 'verdict != within'. With --tolerance, miscalibrated means that a larger error was shown, and within that
     a larger one was excluded.
 
-    It may also be the name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value
-    of calibrated predictions NAME.expected, the excess over it NAME.excess, the confidence limits NAME.low and
-    NAME.high, the measurement at one of several levels NAME.LEVEL; an unknown name lists the known ones. With groups,
-    worst_group.estimate and worst_group.pvalue are those of the group with the smallest p-value; worst_group.low is the
-    largest lower limit of an error, or the lower limit of coverage in the group with the smallest p-value.
+    It may also be a path into the JSON, one of > >= < <= = != and a number. NAME is the measurement, NAME.pvalue its
+    p-value, NAME.expected the value of calibrated predictions, NAME.excess the excess over it, NAME.low and NAME.high
+    are its confidence limits, NAME.LEVEL is the measurement at one of several levels. Groups are groups.plan.student.low
+    or max(groups.plan.low). worst_group.estimate and worst_group.pvalue are those of the group with the smallest
+    p-value; worst_group.low is the largest lower limit of an error, or the lower limit of coverage in that group.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.
