@@ -113,7 +113,9 @@ def test_every_option_reaches_the_audit(run, data, columns):
     y, p, w, segment = (np.array(columns[name])[rows] for name in ("churned", "score", "w", "segment"))
     filter = "age >= 40"
     options = ("--y", "churned", "--pos-label", "yes", "--p", "score", "--weights", "w", "--by", "segment")
-    found = results(run("audit", data, *options, "--where", filter, "--confidence", "0.9", "--seed", "5", "--json"))
+    done = run("audit", data, *options, "--where", filter, "--confidence", "0.9", "--seed", "5", "--json")
+    assert done.err == f"calibrant: --where keeps {rows.sum()} of 300 rows\n"
+    found = json.loads(done.out)
     expected = cb.audit(
         y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5, names=found["names"]
     )
@@ -271,7 +273,7 @@ def test_progress_is_for_terminals_only(process, run, data):
     os.close(controller)
     assert done.code == 0, watched
     assert "reading data.csv ..." in watched
-    assert watched.endswith("\r\x1b[K")
+    assert watched.endswith("\r\x1b[Kcalibrant: --where keeps 40 of 300 rows\r\n")
     assert run("audit", data, *NAMED).err == ""
 
 

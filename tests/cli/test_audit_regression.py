@@ -187,9 +187,15 @@ def test_report_check_and_compare(run, prices, demand):
     assert report.read("two.html")["kind"] == "intervals"
 
 
-@pytest.mark.parametrize("name", ["coverage", "coverage.pvalue"])
-def test_one_of_several_levels_is_named(refused, run, prices, name):
+@pytest.mark.parametrize(
+    ("name", "several"),
+    [
+        ("coverage", "coverage.0.8, coverage.0.9"),
+        ("coverage.pvalue", "coverage.0.8.pvalue, coverage.0.9.pvalue"),
+    ],
+)
+def test_one_of_several_levels_is_named(refused, run, prices, name, several):
     assert run("audit", prices, "--y", "price", *BOUNDS, "--json", "two.json").code == 0
     assert refused("check", "two.json", "--fail-if", f"{name} < 0.9") == (
-        "there is a coverage for each level; say which one: coverage.0.8, coverage.0.9"
+        f"there are several of {name}; say which one: {several}"
     )

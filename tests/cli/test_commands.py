@@ -51,7 +51,7 @@ def test_help_shows_every_option_under_a_heading(run):
 def test_help_of_samples_shows_every_option_under_a_heading(run):
     text = run("samples", "--help").out
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of the files"]
+    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of FILE"]
     assert headings[5:] == ["Output", "Options", "Examples"]
     for option in module.commands.commands["samples"].params:
         if option.opts[0].startswith("-"):
@@ -213,7 +213,7 @@ def test_missing_library_is_named(folder):
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_full_disk_behind_stdout(process, data):
     with FULL.open("w") as full:
-        done = process("audit", data, "--y", "left", "--p", "score", "--where", "id < 30", stdout=full)
+        done = process("audit", data, "--y", "left", "--p", "score", stdout=full)
     assert done.code == 2
     assert done.err == (
         "calibrant: the results could not be written to standard output: No space left on device. Send them elsewhere\n"
@@ -221,7 +221,7 @@ def test_full_disk_behind_stdout(process, data):
 
 
 def test_reader_that_goes_away(data):
-    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score", "--where", "id < 30"]
+    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         running.stdout.close()
         assert (running.wait(timeout=60), running.stderr.read()) == (141, b"")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.points import proposed, read_point_files
 from calibrant.errors import InputError
 
@@ -28,7 +28,7 @@ def tables(folder, require):
 
 
 def read(folder, *files, **options):
-    return read_point_files([folder / name for name in files], PointRequest(**options))
+    return read_point_files([folder / name for name in files], Request(**options))
 
 
 def as_written(array):

@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import report
 from calibrant.auditing.compare_points import compare
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.samples import compare_files
 
 RNG = np.random.default_rng(21)
@@ -195,7 +195,7 @@ def test_places_are_checked_before_the_work(refused, folder, require):
 def test_progress_is_for_terminals_only(run, arrays, folder, capsys, monkeypatch):
     assert run("samples", "real.npy", "fake.npy").err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    compare_files([folder / "real.npy", folder / "fake.npy"], PointRequest())
+    compare_files([folder / "real.npy", folder / "fake.npy"], Request())
     watched = capsys.readouterr().err
     assert "real.npy ..." in watched
     assert "measuring ..." in watched
