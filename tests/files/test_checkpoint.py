@@ -429,6 +429,22 @@ def test_what_was_changed_is_refused(parts, broken_off, refusal, change):
     assert message.endswith("If it is one, delete it to start again; else name another file")
 
 
+@pytest.mark.parametrize(("rows", "fits"), [(63, True), (100, False), (10**9, False)])
+def test_another_position_does_not_change_the_result(parts, broken_off, refusal, rows, fits):
+    """Even if the digest is right: rows are counted by the data, in whole batches."""
+    whole = run(parts)
+    name, values = codec.decode(broken_off.read_bytes())
+    told = json.loads(values["about"])
+    told["totals"][0][0][1] = rows
+    text = json.dumps(told)
+    digest = module._digest(text, values["summaries"])
+    broken_off.write_bytes(codec.encode(name, {**values, "about": text, "digest": digest}))
+    if fits:
+        assert run(parts, broken_off) == whole
+    else:
+        assert f"the rows before row {rows:,} of its last file are other ones" in refusal(run, parts, broken_off)
+
+
 def test_no_file_is_named(parts, broken_off):
     assert str(parts).encode() not in broken_off.read_bytes()
     assert b"part-1" not in broken_off.read_bytes()
