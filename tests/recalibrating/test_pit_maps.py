@@ -1,8 +1,5 @@
 """`pit` of CdfValues, draws and quantiles: the reference, hand-worked cases, properties and refusals."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,17 +9,6 @@ from calibrant import CdfValues, Quantiles, Samples
 from calibrant.errors import InputError
 from calibrant.recalibrating.pit_maps import Table, pit_table
 from calibrant.recalibrating.recalibrate import recalibrate
-
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
-
-
-def test_reference_values():
-    (case,) = (case for case in BOOK["cases"] if case["data"] == "U1")
-    value = case["value"]
-    found = recalibrate(None, CdfValues(BOOK["data"]["U1"]["at"]), method="pit")
-    for name, expected in value["parameters"].items():
-        np.testing.assert_allclose(found.parameters[name], expected, rtol=case["rtol"])
-    np.testing.assert_allclose(found.apply(CdfValues(value["grid"])).at, value["apply"], rtol=case["rtol"])
 
 
 class TestByHand:

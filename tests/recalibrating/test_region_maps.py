@@ -4,7 +4,6 @@ import json
 import math
 import warnings
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,18 +15,7 @@ from calibrant.errors import InputError
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.region_maps import conformal_quantile, rows_needed
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
 INTERVAL_METHODS = ("shift", "shift-each-end", "scale")
-
-
-def cases(kinds):
-    found = [case for case in BOOK["cases"] if case["data"][0] in kinds]
-    assert found
-    return pytest.mark.parametrize("case", found, ids=lambda case: case["id"])
-
-
-def numbers(values):
-    return np.array(values, dtype=np.float64)
 
 
 def fitted(y, prediction, **options):
@@ -35,47 +23,6 @@ def fitted(y, prediction, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return recalibrate(y, prediction, **options)
-
-
-@cases("I")
-def test_intervals_of_the_reference(case):
-    data, value, options = BOOK["data"][case["data"]], case["value"], dict(case["options"])
-    prediction = Intervals(data["lower"], data["upper"], data["level"])
-    given = {name: data[name] for name in ("weights", "groups") if options.pop(name, False)}
-    found = fitted(data["y"], prediction, **options, **given)
-    if "shift_by_group" in value:
-        assert found.groups == (0, 1, 2)
-        shifts = [part["shift"] for part in found.parameters["groups"]]
-        np.testing.assert_allclose(shifts, numbers(list(value["shift_by_group"].values())), rtol=case["rtol"])
-    else:
-        assert set(found.parameters) == set(value["parameters"])
-        for name, expected in value["parameters"].items():
-            np.testing.assert_allclose(found.parameters[name], float(expected), rtol=case["rtol"])
-    after = found.apply(prediction, groups=given.get("groups"))
-    np.testing.assert_allclose(after.lower[:, 0], numbers(value["lower"]), rtol=case["rtol"])
-    np.testing.assert_allclose(after.upper[:, 0], numbers(value["upper"]), rtol=case["rtol"])
-    assert after.single
-    assert (found.objective, found.gradient, found.boundary) == (None, None, ())
-
-
-@cases("S")
-def test_sets_of_the_reference(case):
-    data, value = BOOK["data"][case["data"]], case["value"]
-    prediction = Sets(data["mask"], data["level"])
-    found = fitted(data["y"], prediction, method="relevel")
-    np.testing.assert_array_equal(found.parameters["column"], value["parameters"]["column"])
-    after = found.apply(prediction)
-    np.testing.assert_array_equal(after.mask, value["mask"])
-    np.testing.assert_array_equal(after.sizes, value["size"])
-
-
-@cases("Q")
-def test_quantiles_of_the_reference(case):
-    data, value = BOOK["data"][case["data"]], case["value"]
-    prediction = Quantiles(data["values"], data["levels"])
-    found = recalibrate(data["y"], prediction, method="shift")
-    np.testing.assert_allclose(found.parameters["shift"], value["parameters"]["shift"], rtol=case["rtol"])
-    np.testing.assert_allclose(found.apply(prediction).values, value["values"], rtol=case["rtol"])
 
 
 class TestConformalQuantile:

@@ -1,7 +1,6 @@
 """`location-scale` of draws: the reference, a linear programme as oracle, flat optima, vectors and refusals."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from calibrant import Samples, crps
 from calibrant.errors import InputError
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.recalibration import Recalibration
-
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
 
 
 def fit(y, draws, **options):
@@ -34,17 +31,6 @@ def lowest_by_linear_programme(y, draws, w):
     found = linprog(cost, np.r_[line, other], limits, bounds=[(None, None)] + [(0, None)] * (N + 1), method="highs")
     assert found.status == 0
     return found.fun
-
-
-def test_reference_values():
-    (case,) = (case for case in BOOK["cases"] if case["data"] == "E1")
-    data, value = BOOK["data"]["E1"], case["value"]
-    found = fit(data["y"], data["draws"], score="fair-crps")
-    assert found.objective == pytest.approx(value["objective"], rel=1e-12)
-    for name, expected in value["parameters"].items():
-        assert found.parameters[name] == pytest.approx(expected, rel=case["rtol"])
-    np.testing.assert_allclose(found.apply(Samples(data["draws"])).draws, value["draws"], rtol=case["rtol"])
-    assert (found.gradient, found.boundary) == (None, ())
 
 
 class TestOptimum:
