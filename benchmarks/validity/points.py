@@ -22,7 +22,7 @@ from benchmarks.validity.samples import Rate
 
 from calibrant.points.classifier_test import c2st
 from calibrant.points.classifiers import BEST
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 from calibrant.points.coordinates import coordinate_differences
 from calibrant.points.diversity import diversity_test
 from calibrant.points.diversity_section import COLLAPSED

@@ -24,7 +24,7 @@ from calibrant import interval
 from calibrant.points.balls import density_coverage
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.classifier_test import c2st
-from calibrant.points.comparison import compare
+from calibrant.auditing.compare_points import compare
 from calibrant.points.discrepancy import MIN_BLOCKS, kernel_distance, mmd
 from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance

@@ -13,6 +13,7 @@ from calibrant import summaries as summaries
 from calibrant.auditing.audit import audit as audit
 from calibrant.auditing.compare_predictions import compare_predictions as compare_predictions
 from calibrant.auditing.equivalence_test import equivalence_test as equivalence_test
+from calibrant.auditing.explain import explain as explain
 from calibrant.auditing.interval import interval as interval
 from calibrant.auditing.interval import per_row as per_row
 from calibrant.core.catalogue import summarize as summarize
@@ -54,7 +55,6 @@ from calibrant.ranking.conditional_test import conditional_test as conditional_t
 from calibrant.ranking.curves import ecdf_difference as ecdf_difference
 from calibrant.ranking.curves import rank_histogram as rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage as expected_coverage
-from calibrant.ranking.explain import explain as explain
 from calibrant.ranking.pit import pit as pit
 from calibrant.ranking.pit import pit_histogram as pit_histogram
 from calibrant.ranking.ranks import ranks as ranks

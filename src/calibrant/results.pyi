@@ -1,5 +1,6 @@
 """What `calibrant.results` exports; every name is imported when it is first used."""
 
+from calibrant.auditing.explain import Explanation as Explanation
 from calibrant.core.results import ConfidenceInterval as ConfidenceInterval
 from calibrant.core.results import CrpsDecomposition as CrpsDecomposition
 from calibrant.core.results import Curve as Curve
@@ -10,7 +11,6 @@ from calibrant.core.results import Power as Power
 from calibrant.core.results import QuantileDecomposition as QuantileDecomposition
 from calibrant.core.results import TestResult as TestResult
 from calibrant.engines.jobs import Measured as Measured
-from calibrant.ranking.explain_words import Explanation as Explanation
 from calibrant.recalibrating.gain import RecalibrationGain as RecalibrationGain
 from calibrant.recalibrating.recalibration import Candidate as Candidate
 from calibrant.recalibrating.recalibration import Recalibration as Recalibration

@@ -8,7 +8,9 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.auditing.audit import AUDITED
+from calibrant.core.evidence import ALL_ROWS, Subject, note
 from calibrant.core.findings import Findings
+from calibrant.judging.notes import as_text
 
 RNG = np.random.default_rng(7)
 P = RNG.random(3000)
@@ -82,6 +84,10 @@ def test_what_is_listed_for_a_tolerance_is_what_an_audit_with_it_decides(design,
     assert [step.status for step in listed] == decided
 
 
+def keys(audit):
+    return [each.key for each in audit.verdict.notes]
+
+
 def values(audit):
     return {m.name: m for m in audit.findings.measurements}
 
@@ -111,20 +117,26 @@ def test_expected_values_are_those_of_the_consistency_test():
 
 
 @pytest.mark.parametrize(
-    ("y", "words"),
+    ("y", "shape", "sides"),
     [
-        (OVERCONFIDENT, "too extreme (over-confident)"),
-        (TIMID, "too timid (under-confident)"),
-        ((RNG.random(3000) < 0.7 * P).astype(int), "On average predictions are too high"),
-        ((RNG.random(3000) < 0.3 + 0.7 * P).astype(int), "On average predictions are too low"),
+        (OVERCONFIDENT, "over-confident", {"above", "below"}),
+        (TIMID, "under-confident", {"above", "below"}),
+        ((RNG.random(3000) < 0.7 * P).astype(int), "too high", {"below"}),
+        ((RNG.random(3000) < 0.3 + 0.7 * P).astype(int), "too low", {"above"}),
     ],
 )
-def test_the_verdict_says_which_way(y, words):
+def test_the_verdict_says_which_way(y, shape, sides):
     verdict = cb.audit(y, P, resamples=99).verdict
-    assert verdict.status == "miscalibrated"
-    assert any(words in sentence for sentence in verdict.sentences), verdict.sentences
-    assert verdict.headline.startswith("Probabilities are off by ")
-    assert verdict.sentences[1].startswith("When it says ")
+    first, *others = verdict.claims
+    assert (verdict.status, first.kind, first.subject, first.quantity) == (
+        *["miscalibrated"] * 2,
+        ALL_ROWS,
+        "cutoff_error",
+    )
+    assert verdict.notes[0].key == shape
+    ranges = [claim for claim in others if claim.subject.kind == "scores"]
+    assert {claim.kind for claim in ranges} == sides
+    assert all(claim.low > claim.expected or claim.high < claim.expected for claim in ranges)
 
 
 def test_within_and_cannot_tell():
@@ -140,7 +152,7 @@ def test_within_and_cannot_tell():
     # with the probability 8 (0.025 - 2 * 0.00004 + ...) = 0.2 (Feller 1951): n = (3.92/0.05)² mean p(1-p) = 1028.
     needed = (2 * 1.959964 / 0.05) ** 2 * np.mean(P[:60] * (1 - P[:60]))
     assert 1000 < needed < 1090  # well within what is rounded up to 1,100
-    assert "about 1,100 rows would show it 4 times in 5" in small.sentences[1]
+    assert small.needed == (0.05, (1100, "rows"))
 
 
 def test_the_size_that_one_score_can_show():
@@ -197,9 +209,7 @@ def test_errors_on_one_side_of_the_middle_are_not_called_extreme():
     rng = np.random.default_rng(0)
     p = rng.random(20_000)
     truth = p + 0.08 * ((p > 0.1) & (p < 0.25)) - 0.08 * ((p > 0.3) & (p < 0.45))
-    words = " ".join(cb.audit(rng.random(20_000) < truth, p, resamples=19).verdict.sentences)
-    assert "too high from" in words
-    assert "extreme" not in words
+    assert keys(cb.audit(rng.random(20_000) < truth, p, resamples=19))[0] == "both ways"
 
 
 def test_caveats():
@@ -208,13 +218,11 @@ def test_caveats():
     y[[0, 300]] = 1
     y[400:] = 1
     y[599] = 0
-    caveats = " ".join(cb.audit(y, p, resamples=99).findings.caveats)
-    assert "2 outcomes happened that were given probability 0" in caveats
-    assert "3 different scores among 600 rows" in caveats
+    caveats = cb.audit(y, p, resamples=99).findings.caveats
+    assert {as_text(note("ruled out", ruled_out=2)), as_text(note("tied", n=600, unique=3))} < set(caveats)
     rare = cb.audit([0] * 99 + [1], [0.01] * 100, resamples=99, weights=[1] * 50 + [9] * 50).findings.caveats
-    assert "Only 1 event among 100 rows" in rare[0]
-    # (50 + 450)^2 / (50 + 50 * 81) = 60.98
-    assert any("100 rows count like 61" in caveat for caveat in rare)
+    assert rare[0] == as_text(note("few events", rare=1, n=100, kind="events"))
+    assert as_text(note("weights", n=100, effective=61)) in rare  # (50 + 450)² / (50 + 50 * 81) = 60.98
 
 
 def test_classes():
@@ -270,37 +278,36 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     verdict = cb.audit(y, P3, resamples=99).verdict
     assert verdict.status == "miscalibrated"
     shares = np.bincount(y, minlength=3) / 6000
-    means = {k: f", observed {100 * shares[k]:.0f} %, predicted {p} %" for k, p in ((2, 5), (1, 15))}
-    first = int(verdict.claims[0].subject.name)
-    assert verdict.headline.startswith(
-        f"Class {first} is off by {100 * abs(shares[first] - (0, 0.15, 0.05)[first]):.1f} "
-    )
-    assert verdict.headline.endswith(f"{means[first]}: 2 of 3 classes are not calibrated (smallest p = 0.002).")
-    assert verdict.sentences[1].startswith("2 of 3 classes are off by more than chance (smallest p = 0.002): ")
-    assert all(text in verdict.sentences[1] for text in means.values())
-    assert {(str(claim.subject), claim.kind) for claim in verdict.claims} == {
-        ("class 2", "miscalibrated"),
-        ("class 2", "above"),
-        ("class 1", "miscalibrated"),
-        ("class 1", "below"),
-        ("the most probable class", "within"),
-        ("all rows", "gain"),  # by a temperature
-        ("all rows", "limits"),  # the lower limit of the calibration error that follows
+    worst = max((1, 2), key=lambda k: abs(shares[k] - P3[0, k]))
+    first, *others = verdict.claims
+    assert (first.subject, first.pvalue) == (Subject("class", str(worst)), 0.002)
+    assert first.estimate == pytest.approx(abs(shares[worst] - P3[0, worst]))
+    bias = {claim.subject.name: claim.estimate for claim in others if claim.quantity == "bias"}
+    assert bias == {str(k): pytest.approx(shares[k] - P3[0, k]) for k in (1, 2)}
+    assert {(claim.subject, claim.kind) for claim in verdict.claims} == {
+        (Subject("class", "2"), "miscalibrated"),
+        (Subject("class", "2"), "above"),
+        (Subject("class", "1"), "miscalibrated"),
+        (Subject("class", "1"), "below"),
+        (Subject("most probable class"), "within"),
+        (ALL_ROWS, "gain"),  # by a temperature
+        (ALL_ROWS, "limits"),  # the lower limit of the calibration error that follows
     }
 
 
-def test_a_group_whose_errors_cancel():
+def test_a_group_whose_errors_cancel_is_off_and_has_no_direction():
     # 20 % and 80 % are said, 50 % happen: right on average, and at no score
     p = np.repeat([0.2, 0.8], 500)
-    sentence = cb.audit(np.arange(1000) % 2, p, groups=["a"] * 1000, resamples=99).verdict.sentences[-1]
-    assert sentence.endswith(", observed 50.00 %, predicted 50.00 %, errors both ways.")
+    verdict = cb.audit(np.arange(1000) % 2, p, groups=["a"] * 1000, resamples=99).verdict
+    assert [claim.kind for claim in verdict.claims if claim.subject.kind == "group"] == ["miscalibrated"]
 
 
 def test_weighted_means_of_groups():
     w = np.where(np.arange(1000) < 500, 3.0, 1.0)
     y, p = np.repeat([1, 0], 500), np.full(1000, 0.5)
-    sentence = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.sentences[-1]
-    assert sentence.endswith(", observed 75 %, predicted 50 %.")
+    claims = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.claims
+    of_group = {claim.quantity: claim.estimate for claim in claims if claim.subject.kind == "group"}
+    assert of_group == pytest.approx({"cutoff_error": 0.25, "bias": 0.25})  # 75 % observed
 
 
 def test_groups_reach_the_verdict():
@@ -309,15 +316,12 @@ def test_groups_reach_the_verdict():
     audit = cb.audit(y, P, groups={"part": group}, resamples=99)
     assert audit.findings.groups.columns["group"][0] == "part = tail <b>"
     assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.004
-    tail = group != "body"
-    means = f"observed {100 * y[tail].mean():.0f} %, predicted {100 * P[tail].mean():.0f} %"
-    assert (
-        f"part = tail <b>, off by {100 * audit.findings.groups.columns['cutoff_error'][0]:.1f} percentage points (95"
-        in (audit.verdict.sentences[-1])
-    )
-    assert audit.verdict.sentences[-1].endswith(f"), {means}.")
+    error, way = (claim for claim in audit.verdict.claims if claim.subject.kind == "group")
+    assert error.subject == way.subject == Subject("group", "part = tail <b>")
+    assert error.estimate == audit.findings.groups.columns["cutoff_error"][0]
+    assert way.estimate == pytest.approx(np.mean((y - P)[group != "body"]))
     calm = cb.audit(CALIBRATED, P, groups=np.arange(3000) % 2, resamples=19)
-    assert "None of 2 groups" in calm.verdict.sentences[-1]
+    assert note("calm", tested=2, things="groups") in calm.verdict.notes
     pairs = cb.audit(y, P, groups={"a": group, "b": P > 0.5}, intersections=2, resamples=19).findings.groups
     assert len(pairs.columns["n"]) == 8
 
@@ -335,7 +339,7 @@ def test_ways_to_show_it(tmp_path):
     assert "expected calibration error" in str(audit)
     assert all(len(line) <= 100 for line in str(audit).splitlines())
     assert "<script>" not in audit._repr_html_()
-    assert "not calibrated" in repr(audit)
+    assert "Miscalibrated" in repr(audit)
     assert audit.table["name"][:2] == ["cutoff_error", "calibration_test"]
     assert len({len(column) for column in audit.table.values()}) == 1
     found = json.loads(audit.to_json(tmp_path / "a.json").read_text())

@@ -33,7 +33,7 @@ def test_clusters_that_cannot_be_read(clusters, words):
 def test_scores_beyond_what_percentages_can_show():
     verdict = cb.audit(np.r_[1, np.zeros(199, int)], np.full(200, 1e-300), resamples=99).verdict
     assert verdict.status == "miscalibrated"
-    assert not any("nan" in sentence for sentence in (verdict.headline, *verdict.sentences))
+    assert not any("nan" in text for text in (verdict.headline, *(line.text for line in verdict.lines)))
 
 
 def test_power_of_rare_events_is_that_of_the_test():

@@ -7,7 +7,9 @@ import pytest
 
 from calibrant import Intervals, audit
 from calibrant.auditing.batches import AuditJob
-from calibrant.engines.totals import Running
+from calibrant.core import dispatch
+from calibrant.core.evidence import Subject
+from calibrant.engines.merging import Merging
 from calibrant.errors import InputError
 from calibrant.inputs.columns import Batch
 
@@ -23,12 +25,12 @@ KINDS = np.array([RNG.choice(3, p=row) for row in CLASSES])
 
 
 def audited(job, y, prediction, weights=None, groups=None, size=700):
-    running = Running()
+    merging = Merging()
     for k in range(0, len(y), size):
         part = slice(k, k + size)
         cut = None if groups is None else {name: labels[part] for name, labels in groups.items()}
-        running.add(job.part(Batch(y[part], prediction[part], None if weights is None else weights[part], cut)))
-    return job.finish(running.total())
+        merging.add(job.part(Batch(y[part], prediction[part], None if weights is None else weights[part], cut)))
+    return job.finish(merging.total())
 
 
 NEEDS_ROWS = {
@@ -91,6 +93,16 @@ def test_classes(exact):
         assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=off), name
 
 
+def test_a_class_that_is_never_predicted(require, monkeypatch):
+    """Its cells are counted by the compiled loop too, where many rows are expected."""
+    require("numba")
+    P = np.tile([0.5, 0.3, 0.2], (400, 1))
+    y = np.arange(400) % 10 // 5
+    plain = AuditJob(resamples=19).part(Batch(y, P))
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 1)
+    assert AuditJob(resamples=19).part(Batch(y, P)).n == plain.n
+
+
 def test_a_column_of_numbers_is_not_one_of_groups(refusal):
     numbers = {"age": np.arange(len(P)) / 7}
     assert "the groups of age are too small" in refusal(audited, AuditJob(resamples=19), Y, P, groups=numbers)
@@ -114,7 +126,7 @@ def test_groups():
     for name, (n, bias) in theirs.items():
         assert ours[name][0] == n
         assert ours[name][1] == pytest.approx(bias, rel=1e-9)
-    assert any("region = west" in sentence for sentence in found.verdict.sentences)
+    assert Subject("group", "region = west") in {claim.subject for claim in found.verdict.claims}
 
 
 def test_labels_and_names():

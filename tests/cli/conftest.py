@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from calibrant import examples
+from calibrant.auditing import compare_points
 from calibrant.auditing.audit import audit
 from calibrant.auditing.batches import AuditJob
-from calibrant.points import comparison
 
 REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
 DIVISIONS = 399  # of pooled points; with fewer no p-value is significant
@@ -38,7 +38,7 @@ def _few_redraws(monkeypatch):
     defaults = AuditJob.__init__.__defaults__
     fewer = tuple(REDRAWS if default == 999 else default for default in defaults)
     monkeypatch.setattr(AuditJob.__init__, "__defaults__", fewer)
-    monkeypatch.setattr(comparison, "DEFAULT_RESAMPLES", DIVISIONS)
+    monkeypatch.setattr(compare_points, "DEFAULT_RESAMPLES", DIVISIONS)
 
 
 def _first_rows(part):
@@ -111,8 +111,8 @@ def process(folder):
 
     def done(*arguments, **settings):
         command = [sys.executable, "-m", "calibrant", *map(str, arguments)]
-        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **settings}
-        result = subprocess.run(command, check=False, text=True, encoding="utf-8", timeout=120, **settings)
+        settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", **settings}
+        result = subprocess.run(command, check=False, text=True, timeout=120, **settings)
         return Done(result.returncode, result.stdout, result.stderr)
 
     return done

@@ -8,7 +8,7 @@ import pytest
 import calibrant as cb
 from calibrant import report
 from calibrant.cli.check import step_summary
-from calibrant.cli.conditions import Condition, ConditionResult
+from calibrant.cli.conditions import Condition, ConditionResult, Found
 
 NAMED = ("--y", "left", "--p", "score")
 
@@ -162,7 +162,7 @@ def test_step_summary_that_cannot_be_written_changes_nothing(run, results, monke
 
 
 def test_nothing_is_markup_in_the_summary_of_a_step():
-    outcome = ConditionResult(Condition("a|b > 1", "a|b", ">", 1.0), 2.0)
+    outcome = ConditionResult(Condition("a|b > 1", "a|b", ">", 1.0), Found(2.0))
     text = step_summary([outcome], "<img src=x>[a](b)|`c`", "**bold**\n# heading & <b>")
     assert text == (
         "### Calibration of &lt;img src=x&gt;\\[a\\]\\(b\\)\\|\\`c\\`\n"
@@ -176,14 +176,15 @@ def test_nothing_is_markup_in_the_summary_of_a_step():
     )
 
 
-def test_gates_on_the_verdict(run, folder, data):
+def test_gates_on_the_verdict(run, data, columns):
     """The strict gate fails where rows cannot tell, the other one where they show an error."""
     options = (data, *NAMED, "--tolerance", "0.02", "--by", "segment")
     failed = run("check", *options, "--fail-if", "verdict != within", "--fail-if", "worst_group.pvalue < 0.9")
     assert failed.code == 1
     headline, verdict, group = failed.out.splitlines()
-    assert headline.startswith("Probabilities are off by ")
-    assert verdict.startswith("FAILED  verdict = ")
+    expected = cb.audit(columns["left"], columns["score"], groups={"segment": columns["segment"]}, tolerance=0.02)
+    assert headline == expected.verdict.headline
+    assert verdict.startswith("FAILED  verdict = miscalibrated")
     assert group.startswith("FAILED  worst_group.pvalue = ")
     assert "segment = " in group
     assert run("check", data, *NAMED, "--tolerance", "0.9", "--fail-if", "verdict != within").code == 0
@@ -199,4 +200,4 @@ def test_junit_of_a_verdict(run, folder, data):
     run("check", data, *NAMED, "--fail-if", "verdict != cannot tell", "--fail-if", "cannot tell", "--junit", "a.xml")
     failures = [case[0] for case in ET.parse(folder / "a.xml").getroot()[0] if len(case)]
     assert len(failures) == 1
-    assert "Probabilities are off by" in failures[0].text
+    assert failures[0].text.splitlines()[1].startswith("Miscalibrated: ")

@@ -232,6 +232,6 @@ def test_terminal_without_emoji(process, folder):
     latin = {**os.environ, "PYTHONIOENCODING": "iso-8859-1"}
     done = process("audit", "data.csv", "--y", "x", "--p", "p", env=latin)
     assert done == (2, "", "calibrant: data.csv has no column 'x' (--y). Its columns are '\\U0001f600', 'p'\n")
-    done = process("audit", "data.csv", "--y", "😀", "--p", "p", "--by", "😀", env=latin)
+    done = process("audit", "data.csv", "--y", "😀", "--p", "p", "--by", "😀", env=latin, encoding="iso-8859-1")
     assert (done.code, done.err) == (0, "")
     assert "\\U0001f600 = 1" in done.out

@@ -4,8 +4,8 @@ import pytest
 
 import calibrant as cb
 from calibrant import report
+from calibrant.auditing.compare_points import compare
 from calibrant.cli import demo
-from calibrant.points.comparison import compare
 
 HEADS = {
     "churn": "will a customer leave?\n✗ Probabilities are off by",

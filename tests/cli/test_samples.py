@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from calibrant import report
+from calibrant.auditing.compare_points import compare
 from calibrant.cli.options import PointRequest
 from calibrant.cli.samples import compare_files
-from calibrant.points.comparison import compare
 
 RNG = np.random.default_rng(21)
 REAL = RNG.normal(size=(60, 3)).astype(np.float32)

@@ -146,7 +146,7 @@ import sys
 import calibrant.points as points
 listed = set(dir(points))
 assert set(points.__all__) <= listed
-import calibrant.points.discrepancy, calibrant.points.discrepancy_test, calibrant.points.comparison
+import calibrant.points.discrepancy, calibrant.points.discrepancy_test, calibrant.auditing.compare_points
 for name in points.__all__:
     assert getattr(points, name).__name__ == name, name
 try:

@@ -46,12 +46,11 @@ def test_parts_that_do_not_merge_are_named(cut, require, threads, refusal):
 
 
 def test_no_rows_at_all_are_refused_as_ever(cut, scheduler, refusal):
-    from calibrant.dask import measure, skce
+    from calibrant.dask import measure
 
     nothing = cut(np.zeros(0), 0, 0)
     words = "there are no rows: each of the 3 partitions is empty"
     assert refusal(measure, "brier_score", (nothing, nothing)).startswith(words)
-    assert refusal(skce, nothing, cut(np.zeros((0, 3)), 0, 0)).startswith(words)
 
 
 def test_weights_that_are_all_0_leave_no_rows(y, p, cut, threads, refusal):
@@ -139,7 +138,7 @@ def test_workers_decide_for_compiled_code_as_for_all_rows(framed, threads, monke
 
 
 def test_only_the_columns_in_use_are_read(require, threads):
-    from calibrant.dask import audit, measure, skce
+    from calibrant.dask import audit, measure
 
     pd, dd = require("pandas"), require("dask.dataframe")
     rng = np.random.default_rng(0)
@@ -160,7 +159,6 @@ def test_only_the_columns_in_use_are_read(require, threads):
     assert columns_of(lambda data: measure("brier_score", data, y="label", prediction="p")) == ["label", "p"]
     options = {"y": "label", "prediction": "p", "weights": "w", "groups": ["side"], "resamples": 19}
     assert columns_of(lambda data: audit(data, **options)) == ["label", "p", "side", "w"]
-    assert columns_of(lambda data: skce("label", ["q", "p"], frame=data)) == ["label", "p", "q"]
 
 
 def test_without_dask_the_extra_is_named(monkeypatch, refusal):

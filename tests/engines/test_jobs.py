@@ -12,7 +12,7 @@ import calibrant as cb
 from calibrant import Intervals
 from calibrant.auditing.batches import AuditJob
 from calibrant.engines.jobs import GRID, ORDERED, Measuring
-from calibrant.engines.totals import Running
+from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.columns import Batch
 
@@ -23,10 +23,10 @@ W = RNG.uniform(0.5, 2.0, 2000)
 
 
 def measured(job, batches):
-    running = Running()
+    merging = Merging()
     for batch in batches:
-        running.add(job.part(batch))
-    return job.finish(running.total())
+        merging.add(job.part(batch))
+    return job.finish(merging.total())
 
 
 def cut(size=300, weights=None):
@@ -90,18 +90,6 @@ def test_verbs_without_outcome_beside_others():
 def test_it_travels():
     job = pickle.loads(pickle.dumps(Measuring.of([functools.partial(cb.ece, bins=5)])))
     assert measured(job, cut())["ece(bins=5)"].value == pytest.approx(cb.ece(Y, P, bins=5), rel=1e-12)
-
-
-def test_running_goes_on_with_the_same_bits():
-    job = Measuring.of([cb.ece, cb.log_score])
-    through, first = Running(), Running()
-    for k, batch in enumerate(cut(100)):
-        through.add(job.part(batch))
-        first.add(job.part(batch))
-        if k == 12:
-            first = Running.resumed(first.state())
-    assert through.total() == first.total()
-    assert through.parts == 20
 
 
 def test_refusals():

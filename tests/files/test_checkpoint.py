@@ -15,7 +15,7 @@ import pytest
 
 from calibrant import ece, kuiper_test, spiegelhalter_test
 from calibrant.core import summary as codec
-from calibrant.errors import CalibrantError
+from calibrant.engines.merging import Merging
 from calibrant.files import checkpoint as module
 from calibrant.files import run_job
 from calibrant.files import scan as scanning
@@ -39,18 +39,16 @@ def kept(tmp_path):
     return tmp_path / "run.checkpoint"
 
 
-@pytest.fixture
-def little_memory(monkeypatch):
-    """Let sorted rows go to disk early."""
-    from calibrant.engines import totals
-
-    monkeypatch.setattr(totals, "MEMORY", 50)
-
-
 def run(folder, kept=None, *, verbs=VERBS, **options):
     exact = options.pop("exact", False)
     found = scan(folder, **{"y": "y", "prediction": "p", **options}).measure(verbs, checkpoint=kept, exact=exact)
     return repr(found)
+
+
+@pytest.fixture
+def seen(parts):
+    """Return a function that reads a checkpoint without asking whether it fits."""
+    return lambda kept: Checkpoint.read(kept, scan(parts, y="y", prediction="p").files)
 
 
 @pytest.fixture
@@ -102,38 +100,9 @@ def test_other_runs_go_on_too(parts, kept, stop_after, options):
     assert run(parts, kept, verbs=[kuiper_test], **options) == whole
 
 
-def test_exact_rows_are_on_disk_beside_the_checkpoint(parts, kept, stop_after, little_memory):
-    whole = run(parts, verbs=[kuiper_test], exact=True)
-    for batches in (9, 4):
-        stop_after(batches, MemoryError())  # nothing is written at the end
-        with pytest.raises(MemoryError):
-            run(parts, kept, verbs=[kuiper_test], exact=True)
-        stop_after(-1, None)
-    assert kept.stat().st_size < 8000
-    assert list(kept.parent.glob("run.checkpoint.*.rows/**/run-*.score"))
-    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
-    assert list(kept.parent.iterdir()) == [parts]
-
-
-def test_exact_rows_of_whole_files_stay_when_the_next_one_is_repaired(
-    parts, kept, stop_after, little_memory, monkeypatch
-):
-    whole = run(parts, verbs=[kuiper_test], exact=True)
-    stop_after(10, MemoryError())
-    with pytest.raises(MemoryError):
-        run(parts, kept, verbs=[kuiper_test], exact=True)
-    stop_after(-1, None)
-    stamps = Checkpoint.read(kept).files
-    os.utime(stamps[-1].path)
-    read = []
-    monkeypatch.setattr(run_job, "_rows", lambda piece: read.append(piece) or piece.rows)
-    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
-    assert len(read) <= 12
-
-
 @pytest.mark.parametrize("exact", [False, True])
-def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, little_memory, refusal, exact):
-    """It would write over the total, and remove the sorted rows, of the first one."""
+def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, refusal, exact):
+    """It would write over the total of the first one."""
     whole, messages = run(parts, verbs=[kuiper_test], exact=exact), []
 
     def meanwhile(piece):
@@ -169,7 +138,7 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns,
             run(parts, kept)
     stop_after(-1, None)
     words = refusal(run, parts, kept)
-    assert "has changed since it was read" in words if what == "rewritten" else f"it has read {file}" in words
+    assert f"file 1 of the run, {file if what == 'rewritten' else parts / 'part-1.parquet'}, is another one" in words
 
 
 def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypatch):
@@ -179,9 +148,9 @@ def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypat
         write(tmp_path / "many" / f"{k:02}.parquet", columns, slice(20 * k, 20 * k + 20))
     written, write_down = [], Checkpoint.write
 
-    def noted(checkpoint, path):
-        written.append(checkpoint.now.files)
-        write_down(checkpoint, path)
+    def noted(checkpoint, *given):
+        written.append(checkpoint.now.position.file)
+        write_down(checkpoint, *given)
 
     monkeypatch.setattr(Checkpoint, "write", noted)
     monkeypatch.setattr(run_job, "_rows", lambda piece: time.sleep(0.02) or piece.rows)
@@ -204,22 +173,20 @@ def test_audits_go_on_too(parts, kept, monkeypatch):
     assert audited(kept) == whole
 
 
-def test_an_interrupt_while_the_total_changes(parts, kept, monkeypatch):
+def test_an_interrupt_while_the_total_changes(parts, kept, monkeypatch, seen):
     """What is half merged is not kept."""
-    from calibrant.engines.totals import Running
-
-    whole, add, seen = run(parts), Running.add, iter(range(100))
+    whole, add, calls = run(parts), Merging.add, iter(range(100))
 
     def interrupted(self, part):
         add(self, part)
-        if next(seen) == 8:
+        if next(calls) == 8:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Running, "add", interrupted)
+        patched.setattr(Merging, "add", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(parts, kept)
-    assert Checkpoint.read(kept).now.done == 400
+    assert seen(kept).now.done == 400
     assert run(parts, kept) == whole
 
 
@@ -228,7 +195,7 @@ def test_an_undisturbed_run_leaves_nothing(parts, kept):
     assert list(kept.parent.iterdir()) == [parts]
 
 
-def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns, write, refusal):
+def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns, write, refusal, seen):
     whole = run(parts)
     bad = columns["p"].copy()
     bad[695] = 7.0
@@ -241,8 +208,8 @@ def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns,
     )
     assert refusal(run, parts, kept).startswith(f"{path}, rows 64 to 99: ")
     write(path, columns, slice(600, 700), row_group_size=37)
-    seen = Checkpoint.read(kept)
-    assert (seen.now.done, seen.whole.done, seen.whole.files) == (664, 600, 7)
+    found = seen(kept)
+    assert (found.now.done, found.whole.done, found.whole.position) == (664, 600, (7, 0))
     assert run(parts, kept) == whole
 
 
@@ -290,9 +257,31 @@ def test_another_version(parts, broken_off, refusal, monkeypatch):
 def test_a_file_that_was_read_has_changed(parts, broken_off, refusal):
     path = parts / "part-1.parquet"
     os.utime(path, ns=(0, 0))
-    assert f"{path} has changed since it was read" in refusal(run, parts, broken_off)
+    words = f"file 2 of the run, {path}, is another one or has changed since it was read"
+    assert words in refusal(run, parts, broken_off)
     path.unlink()
-    assert f"it has read {path}, and {parts / 'part-2.parquet'} is in its place" in refusal(run, parts, broken_off)
+    words = f"file 2 of the run, {parts / 'part-2.parquet'}, is another one or has changed since it was read"
+    assert words in refusal(run, parts, broken_off)
+    for path in sorted(parts.glob("*.parquet"))[2:]:
+        path.unlink()
+    assert "it has read 5 files, and there are 2 now" in refusal(run, parts, broken_off)
+
+
+def test_the_batch_that_was_read_last_is_compared(parts, kept, stop_after, columns, write, monkeypatch, refusal):
+    """A file can be rewritten with the same size, within the grain of its time."""
+    for name in ("checkpoint", "reading", "run_job"):
+        monkeypatch.setattr(f"calibrant.files.{name}.stamp_of", lambda path: "the same")
+    stop_after(9, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        run(parts, kept)
+    stop_after(-1, None)
+    for changed, rows in (({**columns, "p": 1 - columns["p"]}, slice(400, 500)), (columns, slice(400, 450))):
+        write(parts / "part-5.parquet", changed, rows)
+        assert refusal(run, parts, kept).endswith(
+            "the rows before row 64 of its last file are other ones. Delete it to start again, or repeat that run"
+        )
+    write(parts / "part-5.parquet", columns, slice(400, 500))
+    assert run(parts, kept) == run(parts)
 
 
 def test_files_that_were_not_read_may_change(parts, broken_off, columns, write):
@@ -302,9 +291,8 @@ def test_files_that_were_not_read_may_change(parts, broken_off, columns, write):
     assert run(parts, broken_off) == whole
 
 
-def test_the_file_that_was_being_read_may_change_too(parts, broken_off, columns, write):
-    seen = Checkpoint.read(broken_off)
-    write(parts / f"part-{seen.now.files}.parquet", columns, slice(0, 150))
+def test_the_file_that_was_being_read_may_change_too(parts, broken_off, columns, write, seen):
+    write(parts / f"part-{seen(broken_off).now.position.file}.parquet", columns, slice(0, 150))
     whole = run(parts)
     assert run(parts, broken_off) == whole
 
@@ -352,33 +340,6 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(parts, broken_off, req
     assert str(told[0].message).endswith("The run continues, and would resume from the checkpoint before")
     assert set(seen) == {before}
     assert list(broken_off.parent.iterdir()) == [parts]
-
-
-@pytest.mark.parametrize("memory", [50, 10**6])
-def test_exact_rows_on_a_full_disk_leave_nothing_behind(parts, kept, monkeypatch, full_disk, refusal, memory):
-    """Rows that need the disk end the run; rows that are in memory lose their checkpoint only."""
-    from calibrant.engines import totals
-
-    monkeypatch.setattr(totals, "MEMORY", memory)
-    if memory == 50:
-        words = refusal(run, parts, kept, verbs=[kuiper_test], exact=True, error=CalibrantError)
-        assert "cannot write sorted rows" in words
-    else:
-        with pytest.warns(RuntimeWarning, match="cannot write sorted rows.*resume from the start"):
-            found = run(parts, kept, verbs=[kuiper_test], exact=True)
-        assert found == run(parts, verbs=[kuiper_test], exact=True)
-    assert list(kept.parent.iterdir()) == [parts]
-
-
-def test_rows_that_a_killed_run_left_are_removed(parts, kept):
-    """Only folders that a run can have made are, and only runs in them."""
-    orphan, other = (kept.with_name(f"run.checkpoint.{name}.rows") for name in ("0123abcd", "mine"))
-    for folder in (orphan / "0", other):
-        folder.mkdir(parents=True)
-        (folder / "run-000000.score").write_bytes(b"rows")
-    assert run(parts, kept) == run(parts)
-    assert not orphan.exists()
-    assert (other / "run-000000.score").exists()
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["before its first checkpoint", "after a checkpoint"])
@@ -430,99 +391,67 @@ def test_a_file_that_changes_during_the_run(parts, kept, columns, write, refusal
     run(parts, kept)
 
 
-def nested(content):
-    return module.Kept(0, 0, content)
+def edited(content, **changes):
+    """Return the bytes of a checkpoint with other values and a right checksum."""
+    name, values = codec.decode(content)
+    return codec.encode(name, {**values, **{key: change(values[key]) for key, change in changes.items()}})
 
 
-@pytest.fixture
-def crafted(parts, kept, stop_after, little_memory):
-    """Return a function that changes a checkpoint of sorted rows, its checksums being right."""
-    stop_after(9, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        run(parts, kept, verbs=[kuiper_test], exact=True)
-    stop_after(-1, None)
-
-    def change(change_about=None, change_state=None):
-        name, values = codec.decode(kept.read_bytes())
-        about, states = json.loads(values["about"]), []
-        if change_about:
-            change_about(about)
-        for state in values["states"]:
-            inner, held = codec.decode(state)
-            total = json.loads(held["about"])
-            if change_state and total["sorted"]:
-                change_state(total)
-            summaries = tuple(nested(summary) for summary in held["summaries"])
-            states.append(nested(codec.encode(inner, {"about": json.dumps(total), "summaries": summaries})))
-        kept.write_bytes(codec.encode(name, {"about": json.dumps(about), "states": tuple(states)}))
-
-    return change
+def with_about(**changes):
+    return {"about": lambda text: json.dumps({**json.loads(text), **changes})}
 
 
-ABOUT = {
-    "a folder above": {"folder": ".."},
-    "a folder elsewhere": {"folder": "/tmp/x.01234567.rows"},
-    "a folder inside another": {"folder": "x/y.01234567.rows"},
-    "a folder that is a number": {"folder": 7},
-    "files before the first": {"now": [-1, 0]},
-    "rows before the first": {"rows": -5},
-    "more rows of a file than of all": {"rows": 10**9},
-    "whole files that were not read": {"whole": [99, 0]},
-    "truth values for numbers": {"now": [True, True]},
-    "no number": {"rows": "7"},
+def with_summary(**changes):
+    """Change the first summary."""
+    return {"summaries": lambda all: (codec.encode(*_changed(all[0], changes)), *all[1:])}
+
+
+def _changed(content, changes):
+    name, values = codec.decode(content)
+    return name, {**values, **changes}
+
+
+def with_huge_sums(all):
+    name, values = codec.decode(all[0])
+    inner = [codec.decode(part) for part in values["parts"]]
+    huge = tuple(codec.encode(kind, {**held, "sums": np.full_like(held["sums"], 1e308)}) for kind, held in inner)
+    return codec.encode(name, {**values, "parts": huge}), *all[1:]
+
+
+EDITS = {
+    "fewer rows": with_about(totals=[[[4, 63], 363, 0, [4, 2]], [[4, 0], 300, 0, [4]]]),
+    "no totals": with_about(totals=[]),
+    "no rows": with_about(totals=[[[0, 0], 0, 0, []], [[0, 0], 0, 0, []]]),
+    "other options": with_about(asked={}),
+    "other columns": with_about(known={}),
+    "no text": {"about": lambda text: 7},
+    "no names": with_summary(names=()),
+    "no parts": with_summary(parts=()),
+    "huge sums": {"summaries": with_huge_sums},
+    "fewer summaries": {"summaries": lambda all: all[1:]},
+    "no summaries": {"summaries": lambda all: ()},
 }
 
 
-@pytest.mark.parametrize("change", ABOUT.values(), ids=ABOUT)
-def test_crafted_names_and_numbers(parts, kept, crafted, refusal, change):
-    crafted(lambda about: about.update(change))
-    before = sorted(kept.parent.rglob("*"))
-    assert refusal(run, parts, kept, verbs=[kuiper_test], exact=True).startswith(f"{kept} cannot be read as a check")
-    assert sorted(kept.parent.rglob("*")) == before
+@pytest.mark.parametrize("changes", EDITS.values(), ids=EDITS)
+def test_edited_values_with_a_right_checksum(parts, broken_off, refusal, changes):
+    content = broken_off.read_bytes()
+    broken_off.write_bytes(edited(content, **changes))
+    assert broken_off.read_bytes() != content
+    assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
 
 
-def test_crafted_runs(parts, kept, crafted, refusal, tmp_path):
-    """Nothing outside of its folder is read or removed, and no memory is asked for that the files do not fill."""
-    whole, content = run(parts, verbs=[kuiper_test], exact=True), kept.read_bytes()
-    victim = tmp_path / "victim.score"
-    victim.write_bytes(bytes(8))
-    huge = {name: {"size": 10**10, "dtype": "<f8", "constant": 0.5} for name in ("score", "weight", "rows", "events")}
-    changes = {
-        "a run elsewhere": lambda found: found["runs"][0].update(name=str(victim.with_suffix(""))),
-        "a run above": lambda found: found["runs"][0].update(name="../victim"),
-        "a name that is a number": lambda found: found["runs"][0].update(name=3),
-        "a run without files": lambda found: found["runs"][0].update(columns=huge),
-        "columns of other sizes": lambda found: found["runs"][0]["columns"]["rows"].update(size=10**18),
-        "a negative size": lambda found: found["runs"][0]["columns"]["score"].update(size=-1),
-        "another type": lambda found: found["runs"][0]["columns"]["score"].update(dtype="O"),
-        "runs that would be written over": lambda found: found.update(next=0),
-        "no number": lambda found: found.update(next="9"),
-        "another kind": lambda found: found.update(kind="Grid"),
-        "nothing": lambda found: found.clear(),
-    }
-    for name, change in changes.items():
-        kept.write_bytes(content)
-        crafted(change_state=lambda total, change=change: change(total["sorted"][0]))
-        before = sorted(tmp_path.rglob("*"))
-        message = refusal(run, parts, kept, verbs=[kuiper_test], exact=True)
-        assert message.startswith(f"{kept} cannot be read as a checkpoint"), name
-        assert sorted(tmp_path.rglob("*")) == before, name
-    kept.write_bytes(content)
-    assert run(parts, kept, verbs=[kuiper_test], exact=True) == whole
-    assert victim.exists()
+@pytest.mark.parametrize("place", range(0, 100, 7))
+def test_a_flipped_byte(parts, broken_off, refusal, place):
+    content = bytearray(broken_off.read_bytes())
+    content[place * len(content) // 100] ^= 255
+    broken_off.write_bytes(content)
+    assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
 
 
-def test_crafted_totals(parts, broken_off, refusal):
-    name, values = codec.decode(broken_off.read_bytes())
-    for wrong in ([-1], [0], ["1"], [1] * 9, [[1]], 7):
-        states = []
-        for state in values["states"]:
-            inner, held = codec.decode(state)
-            about = json.dumps({"merged": wrong, "sorted": []})
-            summaries = tuple(nested(summary) for summary in held["summaries"])
-            states.append(nested(codec.encode(inner, {"about": about, "summaries": summaries})))
-        broken_off.write_bytes(codec.encode(name, {"about": values["about"], "states": tuple(states)}))
-        assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
+def test_no_file_is_named(parts, broken_off):
+    assert str(parts).encode() not in broken_off.read_bytes()
+    assert b"part-1" not in broken_off.read_bytes()
 
 
 def test_options_as_text():
@@ -535,9 +464,14 @@ def test_options_as_text():
     assert described(np.arange(2)) == "array [0, 1]"
 
 
-def test_a_checkpoint_of_another_format(parts, broken_off, monkeypatch, refusal):
-    monkeypatch.setattr(module, "FORMAT", 99)
-    assert "it was written by another calibrant" in refusal(run, parts, broken_off)
+def test_a_checkpoint_of_another_format(parts, kept, stop_after, monkeypatch, refusal):
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "FORMAT", 99)
+        stop_after(9, KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            run(parts, kept)
+    stop_after(-1, None)
+    assert "it was written by another calibrant" in refusal(run, parts, kept)
 
 
 KILLED = """
@@ -571,50 +505,39 @@ def ended_by(number, command, kept):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)])
-def test_killed(parts, kept, number, code):
+def test_killed(parts, kept, seen, number, code):
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(parts), str(kept)]
     ended, errors = ended_by(number, command, kept)
     assert ended == code, errors
-    assert 0 < Checkpoint.read(kept).now.done < 1000
+    assert 0 < seen(kept).now.done < 1000
     assert run(parts, kept) == run(parts)
     assert list(kept.parent.iterdir()) == [parts]
 
 
 TERMINATED = """
     import sys, time
-    from calibrant.engines import totals
     from calibrant.engines.jobs import Measuring
     from calibrant.files import reading, run_job
     from calibrant.files.scan import scan
-    reading.BATCH, totals.MEMORY, run_job.CHECKPOINT_BATCHES = 64, 50, int(sys.argv[3])
+    reading.BATCH, run_job.CHECKPOINT_BATCHES = 64, 10**6  # as if checkpoints were rare
     part = Measuring.part
     Measuring.part = lambda self, batch: (print("batch", flush=True), time.sleep(0.1), part(self, batch))[2]
-    kept = None if sys.argv[2] == "none" else sys.argv[2]
-    scan(sys.argv[1], y="y", prediction="p").measure("kuiper_test", exact=True, checkpoint=kept)
+    scan(sys.argv[1], y="y", prediction="p").measure("kuiper_test", exact=True, checkpoint=sys.argv[2])
 """
 
 
-def test_a_run_that_is_terminated_leaves_a_last_checkpoint_and_no_temporary_files(parts, kept, tmp_path):
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    for place in ("none", str(kept)):  # as if checkpoints were rare
-        process = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(TERMINATED), str(parts), place, "1000000"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(temporary)},
-        )
-        try:
-            for _ in range(6):
-                assert process.stdout.readline() == b"batch\n"
-            assert bool(list(temporary.iterdir())) == (place == "none")
-            process.terminate()
-            process.wait(60)
-        finally:
-            process.kill()
-            process.communicate()
-        assert process.returncode == 143
-        assert not list(temporary.iterdir())
-    assert Checkpoint.read(kept).now.done > 0
+def test_a_run_that_is_terminated_leaves_a_last_checkpoint(parts, kept, seen):
+    command = [sys.executable, "-c", textwrap.dedent(TERMINATED), str(parts), str(kept)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        for _ in range(6):
+            assert process.stdout.readline() == b"batch\n"
+        process.terminate()
+        process.wait(60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 143
+    assert seen(kept).now.done > 0
     assert run(parts, verbs=["kuiper_test"], exact=True) == run(parts, kept, verbs=["kuiper_test"], exact=True)
-    assert sorted(kept.parent.iterdir()) == sorted([parts, temporary])
+    assert list(kept.parent.iterdir()) == [parts]

@@ -78,7 +78,9 @@ class TestAllRows:
         whole = Whole(error(low + width / 2, low, low + width, pvalue))
         verdict = judge(Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(tolerance))
         for step in verdict.at:
-            again = judge(Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(step.tolerance))
+            again = judge(
+                Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(step.tolerance)
+            )
             assert again.status == step.status
 
 
@@ -103,9 +105,7 @@ class TestParts:
         assert status(CALM, None, groups(rare)) == "miscalibrated"
 
     def test_which_way_a_group_is_off_is_said_if_limits_show_it(self):
-        up, none = (
-            Evidence(Subject("group", name="a"), "bias", 0.1, low, 0.15, rows=100) for low in (0.05, -0.01)
-        )
+        up, none = (Evidence(Subject("group", name="a"), "bias", 0.1, low, 0.15, rows=100) for low in (0.05, -0.01))
         for way, kinds in ((up, ["miscalibrated", "above"]), (none, ["miscalibrated"])):
             family = groups(error(0.1, 0.05, 0.15, 0.001, name="a", explanation=(way,)))
             claims = judge(Case(CALM, (family,)), setting()).claims
@@ -207,7 +207,15 @@ class TestNeeded:
 def test_shapes():
     def ranges(*sides):
         return tuple(
-            Evidence(Subject("scores", low=k / 10, high=(k + 1) / 10), "frequency", k / 10 + side, NAN, NAN, 50, k / 10 + 0.05)
+            Evidence(
+                Subject("scores", low=k / 10, high=(k + 1) / 10),
+                "frequency",
+                k / 10 + side,
+                NAN,
+                NAN,
+                50,
+                k / 10 + 0.05,
+            )
             for k, side in sides
         )
 
@@ -224,6 +232,13 @@ def test_shapes():
 
 
 def test_notes_belong_to_an_outcome():
-    notes = (note("recalibrate", only="miscalibrated"), note("conformal parts", only="part", size="width"), note("no test"))
-    kept = {name: [n.key for n in judge(Case(whole, notes=notes), setting()).notes] for name, whole in {"off": OFF, "calm": CALM}.items()}
+    notes = (
+        note("recalibrate", only="miscalibrated"),
+        note("conformal parts", only="part", size="width"),
+        note("no test"),
+    )
+    kept = {
+        name: [n.key for n in judge(Case(whole, notes=notes), setting()).notes]
+        for name, whole in {"off": OFF, "calm": CALM}.items()
+    }
     assert kept == {"off": ["recalibrate", "no test"], "calm": ["no test"]}

@@ -33,16 +33,41 @@ NARROW = Claim("below", INTERVALS, "coverage", 0.816, 0.773, 0.854, 0.95, 999, 0
             "20 rows do not bound the error of probabilities",
         ),
         (
-            Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.001, 5e-4, 0.0016, 0.95, 9, pvalue=0.01, unit=0.002, share_of="the predicted events"),
+            Claim(
+                "miscalibrated",
+                ALL_ROWS,
+                "cutoff_error",
+                0.001,
+                5e-4,
+                0.0016,
+                0.95,
+                9,
+                pvalue=0.01,
+                unit=0.002,
+                share_of="the predicted events",
+            ),
             "probabilities are off by 50.0 % of the predicted events (95 % limits 25.0 to 80.0; p = 0.010)",
         ),
         (NARROW, "90 % intervals of width 136 to 568 cover 82 % (95 % limits 77 to 86 %; p < 0.001)"),
         (
-            Claim("below", Subject("group", name="size = large"), "coverage", 0.79, 0.73, 0.84, 0.95, 590, 0.9, pvalue=0.0004),
+            Claim(
+                "below",
+                Subject("group", name="size = large"),
+                "coverage",
+                0.79,
+                0.73,
+                0.84,
+                0.95,
+                590,
+                0.9,
+                pvalue=0.0004,
+            ),
             "predictions of size = large cover 79 % (95 % limits 73 to 84 %; p < 0.001), stated 90 %",
         ),
         (
-            Claim("below", Subject("quantile", level=0.2), "share_below", 0.16, 0.13, 0.19, 0.95, 600, 0.2, pvalue=0.02),
+            Claim(
+                "below", Subject("quantile", level=0.2), "share_below", 0.16, 0.13, 0.19, 0.95, 600, 0.2, pvalue=0.02
+            ),
             "16 % (95 % limits 13 to 19 %; p = 0.020) of the outcomes do not exceed the 20 % quantile",
         ),
         (
@@ -70,7 +95,15 @@ def test_openings(status, tolerance, opening):
 
 def test_a_claim_is_a_row():
     row = rows_of([NARROW])[0]
-    assert row[:7] == ("90 % intervals of width 136 to 568", "90 %", "82 %", "77 to 86 %", "999", "<0.001", "too narrow")
+    assert row[:7] == (
+        "90 % intervals of width 136 to 568",
+        "90 %",
+        "82 %",
+        "77 to 86 %",
+        "999",
+        "<0.001",
+        "too narrow",
+    )
     assert row.is_fault
 
 
@@ -81,7 +114,9 @@ def test_the_claim_of_the_headline_is_first_and_the_clearest_follow():
         Claim("description", ALL_ROWS, "draws", math.nan, rows=9, pvalue=1e-9),
         Claim("miscalibrated", group, "cutoff_error", 0.12, 0.06, 0.18, 0.95, 9, pvalue=0.01),
         Claim("above", group, "bias", 0.11, 0.05, 0.17, 0.95, 9),
-        Claim("miscalibrated", Subject("group", name="plan = b"), "cutoff_error", 0.1, 0.05, 0.2, 0.95, 9, pvalue=0.001),
+        Claim(
+            "miscalibrated", Subject("group", name="plan = b"), "cutoff_error", 0.1, 0.05, 0.2, 0.95, 9, pvalue=0.001
+        ),
     ]
     rows = rows_of(claims)
     assert [row.where for row in rows] == ["all rows", "plan = b", "plan = a", "all rows"]
@@ -113,7 +148,9 @@ def test_every_note_has_words(key):
     values = {}
     for _, field, spec, _ in string.Formatter().parse(NOTES[key][1]):
         if field is not None:
-            values[field] = {"list": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}.get(spec, 3 if spec != "level" else 0.95)
+            values[field] = {"list": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}.get(
+                spec, 3 if spec != "level" else 0.95
+            )
             if "limits" in spec:
                 values[field] = (0.1, 0.2)
     label, text = text_of(Note(key, values))
@@ -128,6 +165,7 @@ def test_every_note_has_words(key):
         ([(0.9993, 0.9996)], "too low from 0.9993 to 0.9996"),
         ([(0.0, 0.1), (0.1, 0.29), (0.66, 1.0)], "too low up to 0.29 and above 0.66"),
         ([(0.996, 1.0)], "too low above 0.996"),
+        ([(5e-324, 1.0)], "too low above 0"),
     ],
 )
 def test_ranges(ranges, words):
@@ -172,7 +210,18 @@ def test_an_expected_share_outside_the_limits_is_written_outside(expected, gap):
 @settings(max_examples=200, deadline=None)
 def test_coverage_in_a_row_stays_on_its_side(expected, low, width, tolerance):
     high = min(0.999, low + width)
-    claim = Claim("limits", Subject("intervals", level=expected), "coverage", (low + high) / 2, low, high, 0.95, 9, expected, tolerance)
+    claim = Claim(
+        "limits",
+        Subject("intervals", level=expected),
+        "coverage",
+        (low + high) / 2,
+        low,
+        high,
+        0.95,
+        9,
+        expected,
+        tolerance,
+    )
     least, most = (float(text) / 100 for text in rows_of([claim])[0].limits.removesuffix(" %").split(" to "))
     assert least <= low + 1e-9
     assert most >= high - 1e-9

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from calibrant import Normal, Samples, crps, energy_score, log_score, sharpness, skill_test
-from calibrant.ranking.explain import explain
+from calibrant.auditing.explain import explain
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.spread import contraction, z_scores
 

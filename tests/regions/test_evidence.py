@@ -8,8 +8,8 @@ import calibrant as cb
 from calibrant.core.evidence import Case
 from calibrant.core.findings import Setting
 from calibrant.inputs.rows import read_regions
-from calibrant.regions.audit_tables import covered
 from calibrant.judging.judge import judge
+from calibrant.regions.audit_tables import covered
 from calibrant.regions.evidence import Judged, Plan, coverage_whole, least_hits, part_family
 from calibrant.regions.lines import Rule
 
@@ -150,7 +150,9 @@ class TestFoundCases:
         verdict = judged(y, cb.Intervals(10 * x - q, 10 * x + q, levels), calibration_size=calibration_size)
         assert verdict.status == "miscalibrated"
         low = [claim for claim in verdict.claims if claim.kind == "below"]
-        assert any((claim.subject.level, claim.subject.part) == (0.9, "place") and claim.estimate < 0.85 for claim in low)
+        assert any(
+            (claim.subject.level, claim.subject.part) == (0.9, "place") and claim.estimate < 0.85 for claim in low
+        )
 
     def test_alpha_given_as_level(self):
         y = np.random.default_rng(3).normal(size=500)

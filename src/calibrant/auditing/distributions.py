@@ -169,7 +169,9 @@ def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setti
     bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
     few = spread_places(levels)
     tables = [distribution_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
-    return grouped([few_levels(table, few) for table in tables], setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
+    return grouped(
+        [few_levels(table, few) for table in tables], setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1
+    )
 
 
 def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFindings:

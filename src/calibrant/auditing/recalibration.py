@@ -26,7 +26,7 @@ from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, GainAndMap, Plan, measured_gain
-from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, gain_claim
+from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, gain_claim, gain_note
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -53,7 +53,7 @@ def with_recalibration(found: KindFindings, rows: Binary | Classes, setting: Set
     except CalibrantError as reason:
         return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(str(reason).rstrip("."))))
     claims = gain_claims(measured, data)
-    notes = (*(each for each in found.case.notes if each.key != ADVICE), gain_note(claims[0], measured))
+    notes = (*(each for each in found.case.notes if each.key != ADVICE), map_note(claims[0], measured))
     sampled = () if data.n == rows.n else (note("sampled gain", n=data.n),)
     return KindFindings(
         (*found.sections, _section(measured, claims[0], data, setting)),
@@ -128,14 +128,12 @@ def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...
     return (claim,) if data.kind == "binary" or claim.kind != "gain" else (claim, error_claim(claim))
 
 
-def gain_note(claim: Claim, measured: GainAndMap) -> Note:
+def map_note(claim: Claim, measured: GainAndMap) -> Note:
     """Return what the map does: it helps, does harm, turns the ranking round, or is not shown to do any of that."""
-    if is_inverted(measured.fitted_map):
-        key = "inverted"
-    else:
-        key = {"gain": "map helps", "harm": "map harms", "limits": "no gain shown"}.get(claim.kind, "gain without limits")
-    limits = (claim.low, claim.high)
-    return note(key, map=map_words(measured.fitted_map), gain=claim.estimate, limits=limits, level=claim.level)
+    found = measured.fitted_map
+    if is_inverted(found):
+        return note("inverted", map=map_words(found))
+    return gain_note(claim, map_words(found), measured.gain.score, measured.gain.note)
 
 
 def is_inverted(found: Recalibration) -> bool:

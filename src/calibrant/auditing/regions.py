@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score, score_levels
-from calibrant.core.evidence import Case, Note, PartKind, SubjectKind, note
+from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.inputs.groups import Grouping, RowLabels
@@ -32,6 +32,7 @@ from calibrant.regions.audit_tables import (
     line_table,
 )
 from calibrant.regions.evidence import (
+    COVERAGE,
     SHARE_BELOW,
     Beside,
     Judged,
@@ -82,17 +83,28 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
         sized.coverage_section(found, setting, "intervals", further, tables),
         sized.size_section(found, setting, "intervals", "width"),
     )
-    caveats: tuple[Note | str, ...] = (*_infinite(rows), *_caveats(rows, found, "intervals", setting), *missing, *not_scored)
+    caveats: tuple[Note | str, ...] = (
+        *_infinite(rows),
+        *_caveats(rows, found, "intervals", setting),
+        *missing,
+        *not_scored,
+    )
     return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
 
 
 def _sized_case(found: sized.Covered, kind: SubjectKind, size: PartKind, setting: Setting) -> Case:
     judged, m = Judged(found.lines, kind), setting.calibration_size
-    if m is None:
-        remedies = (note("conformal", only="miscalibrated"), note("conformal parts", only="part", size=size))
-    else:
-        remedies = (note("calibration rows", only="miscalibrated"), note("calibration set", only="cannot tell", m=m))
-    return coverage_case([judged], found.beside, found.plan(setting), setting, found.parts(kind, size), remedies)
+    remedies = [note("conformal" if m is None else "calibration rows", only="miscalibrated")]
+    remedies.append(note("conformal parts", only="part", size=size))
+    if m is not None:
+        remedies.append(note("calibration set", only="no rows", m=m))
+    return coverage_case([judged], found.beside, found.plan(setting), setting, found.parts(kind, size), tuple(remedies))
+
+
+def _without_level(found: sized.Covered) -> Case:
+    coverage = float(found.lines.curve.coverage[0])
+    seen = Evidence(Subject("sets"), COVERAGE, coverage, rows=found.table.n, describes=True)
+    return Case(None, notes=(note("no level"),), seen=(seen,))
 
 
 def coverage_case(
@@ -107,7 +119,7 @@ def coverage_case(
     whole = coverage_whole(judged, beside, plan, setting)
     families = (part_family(parts, setting),) if parts else ()
     if whole is None:
-        return Case(None, notes=(note("weighted coverage"),))
+        return Case(None, notes=(note("weighted coverage"),), seen=judged[0].seen())
     return Case(whole, families, (*questions(judged[0]), *remedies))
 
 
@@ -165,7 +177,7 @@ def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
         sized.size_section(found, setting, "sets", "size"),
         _by_label(rows, found, setting),
     )
-    case = _sized_case(found, "sets", "size", setting) if known else Case(None, notes=(note("no level"),))
+    case = _sized_case(found, "sets", "size", setting) if known else _without_level(found)
     return KindFindings(sections, case, (*_caveats(rows, found, "sets", setting), *missing))
 
 

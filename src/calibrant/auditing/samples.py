@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -18,13 +18,11 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.column_claims import column_claims, subject_of
+from calibrant.ranking.column_claims import RankedColumn, column_claims, found_columns, subject_of
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.ranking.explain import explanation_of, found_columns
-from calibrant.ranking.explain_words import Explanation
 from calibrant.ranking.pair_dependence import PairDependence, is_affordable
 from calibrant.ranking.rank_checks import (
     RankCheck,
@@ -122,25 +120,27 @@ def crps_parts(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
     )
 
 
-def coordinate_table(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray]) -> Table:
+def coordinate_table(checks: Checks, columns: Sequence[RankedColumn], each: Mapping[str, FloatArray]) -> Table:
     """Return a line per coordinate, worst first."""
     ranks = checks.ranks
     beside = f" and {checks.tests} checks" if checks.tests > 1 else ""
     order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
 
     def column(values: Any) -> tuple[Any, ...]:
-        return tuple(np.atleast_1d(values)[order].tolist())
+        return tuple(np.asarray(values)[order].tolist())
 
-    coverage = {f"coverage_{level:.3g}": column(share) for level, share in explained.coverage.items()}
+    coverage = {
+        f"coverage_{level:.3g}": column([found.coverage[level] for found in columns]) for level in columns[0].coverage
+    }
     return Table(
         "coordinates",
         "Coordinates, worst first",
         {
             "coordinate": tuple(ranks.names[c] for c in order.tolist()),
-            "failure": tuple(np.atleast_1d(np.array(explained.failure, dtype=object))[order].tolist()),
-            "pvalue_adjusted": column(explained.pvalue),
-            "shift": column(explained.shift),
-            "spread": column(explained.spread),
+            "failure": tuple(columns[c].failure for c in order.tolist()),
+            "pvalue_adjusted": column([found.pvalue for found in columns]),
+            "shift": column([found.errors.shift for found in columns]),
+            "spread": column([found.errors.spread for found in columns]),
             **coverage,
             **{name: column(values) for name, values in each.items()},
         },
@@ -186,7 +186,7 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (
-        _ranks_section(checks, explanation_of(ranks, columns), each, error),
+        _ranks_section(checks, columns, each, error),
         *_whole_section([*joint, *conditional], checks),
         Section(
             "sharpness",
@@ -208,7 +208,9 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     return informative.added_to(KindFindings(sections, case, caveats, further))
 
 
-def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, FloatArray], error: DrawError) -> Section:
+def _ranks_section(
+    checks: Checks, columns: Sequence[RankedColumn], each: Mapping[str, FloatArray], error: DrawError
+) -> Section:
     ranks, setting = checks.ranks, checks.setting
     figures = (
         Figure(
@@ -236,11 +238,11 @@ def _ranks_section(checks: Checks, explained: Explanation, each: Mapping[str, Fl
         (
             _size(error),
             checks.marginal.measurement(checks.tests),
-            *_effects(explained),
+            *_effects(ranks, columns),
             *(_central(figures[-1].curve, checks.rates.limits) if ranks.M > 1 and ranks.C == 1 else ()),
         ),
         figures,
-        () if ranks.single else (coordinate_table(checks, explained, each),),
+        () if ranks.single else (coordinate_table(checks, columns, each),),
     )
 
 
@@ -311,25 +313,21 @@ def _recovery_figures(rows: DistributionRows) -> tuple[Figure, ...]:
     )
 
 
-def _effects(explained: Explanation) -> tuple[Measurement, ...]:
+def _effects(ranks: Ranks, columns: Sequence[RankedColumn]) -> tuple[Measurement, ...]:
     """Return shift and spread of each coordinate; those of many are in the table only."""
-    if len(explained.names) > MAX_COORDINATES_MEASURED:
+    if ranks.C > MAX_COORDINATES_MEASURED:
         return ()
-
-    def measured(name: str, label: str, expected: float, c: int) -> Measurement:
-        value, low, high = (float(np.ravel(getattr(explained, name + end))[c]) for end in ("", "_low", "_high"))
-        method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
-        key, of = f"explain.{name}", ""
-        if not isinstance(explained.sentence, str):
-            key, of = f"{key}.{explained.names[c]}", f" of {explained.names[c]}"
-        words = label.format(of)
-        return Measurement(key, words, value, expected=expected, interval=(low, high), method=method)
-
+    method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"
     found = []
-    for c in range(len(explained.names)):
-        found.append(measured("shift", "shift{}, in predictive sd (positive: too high)", 0.0, c))
-        if explained.M > 1:
-            found.append(measured("spread", "factor the spread{} needs", 1.0, c))
+    for name, column in zip(ranks.names, columns, strict=True):
+        errors = column.errors
+        key, of = ("", "") if ranks.single else (f".{name}", f" of {name}")
+        label = f"shift{of}, in predictive sd (positive: too high)"
+        limits = errors.shift_low, errors.shift_high
+        found.append(Measurement(f"explain.shift{key}", label, errors.shift, 0.0, interval=limits, method=method))
+        if ranks.M > 1:
+            label, limits = f"factor the spread{of} needs", (errors.spread_low, errors.spread_high)
+            found.append(Measurement(f"explain.spread{key}", label, errors.spread, 1.0, interval=limits, method=method))
     return tuple(found)
 
 

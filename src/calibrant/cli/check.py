@@ -17,6 +17,7 @@ from calibrant.cli.output import check_output, check_places, emit, holds_results
 from calibrant.errors import InputError, printable
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
+QUESTION = "question"  # the label of a line about a likely mistake
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 
 
@@ -30,9 +31,10 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
     results = _results(file, request, output)
     outcomes = judge(conditions, results)
     headline = str(results["verdict"]["headline"])
-    for question in (sentence for sentence in results["verdict"].get("sentences", ()) if "? " in sentence):
-        tell(question)  # about likely mistakes
-    reason = [headline] if any(outcome.condition.name == "verdict" for outcome in outcomes) else []
+    for line in results["verdict"].get("lines", ()):
+        if line["label"] == QUESTION:
+            tell(line["text"])
+    reason = [headline] if any(outcome.condition.path == "verdict" for outcome in outcomes) else []
     emit("\n".join([*reason, *(outcome.line for outcome in outcomes)]))
     if to_junit is not None:
         from calibrant.report.files import replace_text
@@ -86,7 +88,7 @@ def junit(outcomes: Sequence[ConditionResult], source: str, headline: str) -> st
 def step_summary(outcomes: Sequence[ConditionResult], source: str, headline: str) -> str:
     """Return a heading, the verdict and a table of the conditions."""
     rows = [
-        f"| {'❌ failed' if outcome.failed else '✅ passed'} | {_escaped(outcome.condition.name)} "
+        f"| {'❌ failed' if outcome.failed else '✅ passed'} | {_escaped(outcome.condition.path)} "
         f"| {_escaped(outcome.value_text)} | {_escaped(outcome.condition.op)} {_escaped(outcome.limit_text)} |"
         for outcome in outcomes
     ]

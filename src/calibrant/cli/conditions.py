@@ -1,7 +1,8 @@
-"""The conditions of `calibrant check`: read, looked up in results, and judged.
+"""The conditions of `calibrant check`: a path into the JSON of an audit, a comparison, and a number or a verdict.
 
-A condition is ``name[.field] op number``, which is looked up and never evaluated as code, or a verdict such as
-``miscalibrated`` or ``verdict != within``. A name that contains blanks or one of ``< > = !`` needs quotation marks.
+Nothing is evaluated as code. What has a name in the JSON is found by it: ``ece.pvalue`` is a field of the measurement
+``ece``, ``groups.plan.student.bias`` one of the group ``plan = student``. A word such as ``miscalibrated`` is short for
+``verdict = miscalibrated``.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from calibrant.cli.output import measurements
 from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.inputs.arrays import is_percentage
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
@@ -27,75 +28,76 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
 }
 CONDITION = re.compile(
-    r"""\s*(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<name>[^\s<>=!]+))\s*"""
-    r"(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<number>[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)\s*"
+    r"""\s*(?P<path>"[^"]+"|'[^']+'|[^<>]+?)\s*"""
+    r"""(?<![<>=!])(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<value>[^<>=!]+?)\s*"""
 )
-OF_VERDICT = re.compile(r"""\s*verdict\s*(?P<op>==|!=|=)\s*(?P<quote>["']?)(?P<word>[a-z ]+?)(?P=quote)\s*""")
-SUM = re.compile(r"\s*(?P<name>[^\s<>=!]+)\s*(?P<op>[<>]=?)\s*(?P=name)\.expected\s*\+\s*(?P<number>[\d.eE-]+)\s*")
-NO_LIMITS = "Limits need more rows or less rare events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
-WORD = re.compile(r"[^\s<>=!]+")
-VERDICTS = ("miscalibrated", "within", "cannot tell")
-OTHER_VERDICTS = {
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+EXTREME = re.compile(r"(?P<which>max|min)\s*\((?P<path>.+)\)")
+VERDICTS = {
+    "predictions": ("miscalibrated", "within", "cannot tell"),
     "points": ("different", "copies", "no evidence", "cannot tell"),
     "comparison": ("different", "within", "cannot tell"),
 }
-"""The verdicts on what are not predictions of one model, by the kind of results."""
-LEVEL = re.compile(r"0\.\d+")  # what follows the name of a measurement that is made at several levels
-WORST_GROUP, GROUPS = "worst_group", "groups"
+"""The verdicts on sets of points, on comparisons, and on everything else."""
+WORDS = frozenset(word for words in VERDICTS.values() for word in words)
 ESTIMATES = ("cutoff_error", "coverage")  # columns of the table of groups
 SHARES = ("ece", "mce", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A measurement (and field), an operator and a threshold; or a verdict."""
+    """A path into the results, an operator and a threshold."""
 
     text: str
-    name: str
+    path: str
     op: str
     threshold: float | str
 
 
+class Found(NamedTuple):
+    """A value of the results: which group it is of, and by how much it may be off where rows were counted in cells."""
+
+    value: float | str
+    of: str = ""
+    rounding: float = 0.0
+
+
 @dataclass(frozen=True)
 class ConditionResult:
-    """A condition and what was measured."""
+    """A condition and what was found."""
 
     condition: Condition
-    value: float | str
-    rounding: float = 0.0  # by how much the value may be off, where rows were counted in cells
-    of: str = ""  # which group the value is of
+    found: Found
 
     @property
     def failed(self) -> bool:
         """Whether the condition holds."""
-        return OPERATORS[self.condition.op](self.value, self.condition.threshold)
+        return OPERATORS[self.condition.op](self.found.value, self.condition.threshold)
 
     @property
     def line(self) -> str:
         """The outcome in words."""
         word = "FAILED" if self.failed else "passed"
         limit = f"fails if {self.condition.op} {self.limit_text}"
-        return f"{word}  {self.condition.name} = {self.value_text}  ({limit}{self.doubt})"
+        return f"{word}  {self.condition.path} = {self.value_text}  ({limit}{self.doubt})"
 
     @property
     def doubt(self) -> str:
         """A remark if the rounding leaves the outcome open."""
-        limit = self.condition.threshold
-        if isinstance(self.value, str) or isinstance(limit, str) or not self.rounding:
+        value, limit, rounding = self.found.value, self.condition.threshold, self.found.rounding
+        if isinstance(value, str) or isinstance(limit, str) or not rounding or abs(value - limit) > rounding:
             return ""
-        if abs(self.value - limit) > self.rounding:
-            return ""
-        return f"; counted in cells, off by at most {self.rounding:.2g}: an audit with --exact tells"
+        return f"; counted in cells, off by at most {rounding:.2g}: an audit with --exact tells"
 
     @property
     def value_text(self) -> str:
-        """The measured value, with as many digits as it takes to tell it from the threshold, and its group."""
-        limit = self.condition.threshold
-        if isinstance(self.value, str) or isinstance(limit, str):
-            return str(self.value)
-        short = f"{self.value:.4g}"
-        same_side = (float(short) > limit, float(short) < limit) == (self.value > limit, self.value < limit)
-        return (short if same_side else repr(self.value)) + (f", {self.of}" if self.of else "")
+        """The value, with as many digits as it takes to tell it from the threshold, and its group."""
+        value, limit = self.found.value, self.condition.threshold
+        if isinstance(value, str) or isinstance(limit, str):
+            return str(value)
+        short = f"{value:.4g}"
+        same_side = (float(short) > limit, float(short) < limit) == (value > limit, value < limit)
+        return (short if same_side else repr(value)) + (f", {self.found.of}" if self.found.of else "")
 
     @property
     def limit_text(self) -> str:
@@ -110,64 +112,131 @@ def read_condition(text: str) -> Condition:
     Examples
     --------
     >>> read_condition("kuiper_test.pvalue < 0.01")
-    Condition(text='kuiper_test.pvalue < 0.01', name='kuiper_test.pvalue', op='<', threshold=0.01)
-    >>> read_condition('"mmd.run 2" > 0.1').name
-    'mmd.run 2'
+    Condition(text='kuiper_test.pvalue < 0.01', path='kuiper_test.pvalue', op='<', threshold=0.01)
+    >>> read_condition("groups.plan = student.bias > .05").path
+    'groups.plan = student.bias'
     >>> read_condition("miscalibrated")
-    Condition(text='miscalibrated', name='verdict', op='=', threshold='miscalibrated')
-    >>> read_condition("verdict != within")
-    Condition(text='verdict != within', name='verdict', op='!=', threshold='within')
+    Condition(text='miscalibrated', path='verdict', op='=', threshold='miscalibrated')
     """
     word = " ".join(text.split())
-    if word in {*VERDICTS, *chain(*OTHER_VERDICTS.values())}:
+    if word in WORDS:
         return Condition(word, "verdict", "=", word)
-    if of_verdict := OF_VERDICT.fullmatch(text):
-        return Condition(word, "verdict", of_verdict["op"], " ".join(of_verdict["word"].split()))
-    found = CONDITION.fullmatch(text)
-    if found is None:
+    match = CONDITION.fullmatch(text)
+    if match is None:
         raise _no_condition(text)
-    if not math.isfinite(float(found["number"])):
+    path, op, value = match["path"], match["op"], match["value"]
+    if plain(path) in ("verdict", "verdict.status") and op in ("=", "==", "!="):
+        return Condition(word, "verdict", op, " ".join(value.strip("\"'").split()))
+    if is_percentage(value):
+        raise InputError(
+            f"--fail-if {shown(text)} compares with a percentage; write '{path} {op} {float(value[:-1]) / 100:g}'"
+        )
+    if value.startswith(f"{path}.expected"):
+        raise InputError(
+            f"--fail-if {shown(text)} adds numbers, which conditions cannot do; write "
+            f"'{path}.excess {op} {value.rpartition(' ')[2]}', the excess over what chance gives"
+        )
+    if not NUMBER.fullmatch(value):
+        raise _no_condition(text)
+    if not math.isfinite(float(value)):
         raise InputError(f"--fail-if {shown(text)} compares with an infinite number; give a finite threshold")
-    name = found["double"] or found["single"] or found["name"]
-    return Condition(text.strip(), name, found["op"], float(found["number"]))
+    return Condition(text.strip(), path.strip("\"'"), op, float(value))
 
 
 def _no_condition(text: str) -> InputError:
-    if of_sum := SUM.fullmatch(text):
-        return InputError(
-            f"--fail-if {shown(text)} adds numbers, which conditions cannot do; write "
-            f"'{of_sum['name']}.excess {of_sum['op']} {of_sum['number']}', the excess over what chance gives"
-        )
     return InputError(
         f"--fail-if {shown(text)} is not a condition; write a measurement, one of > >= < <= = != and a number, "
         "such as 'ece.low > 0.05' or 'ece.excess > 0.02'; or a verdict, such as 'miscalibrated' or 'verdict != within'"
     )
 
 
+def plain(path: str) -> str:
+    """Return a path without quotation marks, and with dots for brackets and equal signs.
+
+    Examples
+    --------
+    >>> plain("groups.plan=student.bias"), plain('"groups.plan = student.bias"'), plain("coverage[0.9]")
+    ('groups.plan.student.bias', 'groups.plan.student.bias', 'coverage.0.9')
+    """
+    return re.sub(r"\s*=\s*|\[", ".", re.sub(r"['\"\]]", "", path)).strip()
+
+
 def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[ConditionResult]:
     """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
-    return [_judged(condition, results) for condition in conditions]
+    known = {plain(path): found for path, found in values_of(results)}
+    return [ConditionResult(condition, _looked_up(condition, known, results)) for condition in conditions]
 
 
-def _judged(condition: Condition, results: Mapping[str, Any]) -> ConditionResult:
+def _looked_up(condition: Condition, known: Mapping[str, Found], results: Mapping[str, Any]) -> Found:
     if isinstance(condition.threshold, str):
-        return ConditionResult(condition, _verdict(condition.threshold, results))
-    part, _, field = condition.name.rpartition(".")
-    if part == WORST_GROUP or part.startswith(f"{GROUPS}."):
-        group, numbers = (
-            _worst(results, field) if part == WORST_GROUP else _group(part.removeprefix(f"{GROUPS}."), results)
-        )
-        value, rounding = _field(part, field, numbers), 0.0
-    else:
-        group, (value, rounding) = "", _looked_up(condition.name, results)
-    _refuse_impossible(condition)
-    return ConditionResult(condition, value, rounding, group if part == WORST_GROUP else "")
+        return Found(_verdict(condition.threshold, results))
+    extreme = EXTREME.fullmatch(condition.path)
+    path = plain(extreme["path"] if extreme else condition.path)
+    paths = _parts_of(path, known) if extreme else [path]
+    if not paths or paths[0] not in known:
+        raise _unknown(path, condition, known)
+    of_all = max if extreme and extreme["which"] == "max" else min
+    found = of_all((known[path] for path in paths), key=lambda one: one.value)
+    if math.isnan(float(found.value)):
+        raise InputError(f"{condition.path} has no value in these results, so it cannot be checked; leave it out")
+    _refuse_impossible(condition, path, condition.threshold)
+    return found
+
+
+def values_of(results: Mapping[str, Any]) -> Iterator[tuple[str, Found]]:
+    """Yield the numbers of results with their paths: of measurements, of groups, and of the worst group."""
+    for measurement in measurements(results):
+        name, numbers = str(measurement["name"]), _numbers(measurement, results)
+        rounding = numbers.get("rounding", 0.0)
+        yield name, Found(numbers["value"], rounding=rounding)
+        for field, number in numbers.items():
+            yield f"{name}.{field}", Found(number, rounding=rounding if field in ("value", "excess") else 0.0)
+    columns = (results.get("groups") or {}).get("columns", {})
+    lines = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+    for line in reversed(lines):  # of several lines of a group the first one, which is the worst, is found
+        yield from ((f"groups.{line['group']}.{field}", found) for field, found in _of_group(line).items())
+    yield from ((f"worst_group.{field}", found) for field, found in _worst(lines).items())
+
+
+def _numbers(measurement: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, float]:
+    """Return every number of a measurement by the name of its field; what is missing is left out."""
+    claims = results["verdict"].get("claims") or ()
+    of_all = [c for c in claims if c["quantity"] == measurement["name"] and c["subject"]["kind"] == "all rows"]
+    claim = of_all[0] if of_all else {}
+    low, high = measurement.get("interval") or (claim.get("low"), claim.get("high"))
+    fields = {"expected": measurement.get("expected"), "pvalue": measurement.get("pvalue"), "low": low, "high": high}
+    given = {key: float(number) for key, number in fields.items() if number is not None}
+    value = math.nan if measurement["value"] is None else float(measurement["value"])
+    excess = {"excess": value - given["expected"]} if "expected" in given else {}
+    details = {key: float(number) for key, number in (measurement.get("details") or {}).items() if number is not None}
+    return {"value": value, **details, **given, **excess}
+
+
+def _of_group(line: Mapping[str, Any]) -> dict[str, Found]:
+    """Return the numbers of a line of the table of groups; its p-value is the adjusted one."""
+    numbers = {key: number for key, number in line.items() if isinstance(number, (int, float))}
+    numbers["estimate"] = next((numbers[key] for key in ESTIMATES if key in numbers), None)
+    numbers["low"], numbers["high"] = line.get("interval") or line.get("limits") or (None, None)
+    numbers["pvalue"] = numbers.pop("pvalue_adjusted", numbers.get("pvalue"))
+    return {key: Found(float(x), str(line["group"])) for key, x in numbers.items() if x is not None}
+
+
+def _worst(lines: Sequence[Mapping[str, Any]]) -> dict[str, Found]:
+    """Return the numbers of the group with the smallest p-value; the lower limit of an error is the largest of all."""
+    tested = [line for line in lines if line.get("pvalue_adjusted") is not None]
+    if not tested:
+        return {}
+    found = _of_group(min(tested, key=lambda line: float(line["pvalue_adjusted"])))
+    if "limits" in tested[0]:  # of errors; coverage is worst where it is far from its level
+        lowest = (Found((line["limits"] or (0.0,))[0], str(line["group"])) for line in tested)
+        found["low"] = max(lowest, key=lambda one: one.value)
+    return found
 
 
 def _verdict(word: str, results: Mapping[str, Any]) -> str:
     """Return the verdict if it could be `word`: a condition that can never be true would always pass."""
     status = str(results["verdict"].get("status"))
-    possible = OTHER_VERDICTS.get(str(results.get("kind")), VERDICTS)
+    possible = VERDICTS.get(str(results.get("kind")), VERDICTS["predictions"])
     if word not in possible:
         raise InputError(f"the verdict on this cannot be {word!r}; it is one of {', '.join(possible)}")
     if status == "no truth":
@@ -177,120 +246,56 @@ def _verdict(word: str, results: Mapping[str, Any]) -> str:
     return status
 
 
-def _refuse_impossible(condition: Condition) -> None:
+def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
     """Refuse a condition on a share or a p-value that no value between 0 and 1 fulfils."""
-    _, _, field = condition.name.rpartition(".")
-    is_share = field == "pvalue" or any(condition.name in (share, f"{share}.{field}") for share in SHARES)
-    if not is_share or field in ("excess", "statistic") or isinstance(condition.threshold, str):
-        return
-    compare, limit = OPERATORS[condition.op], condition.threshold
-    if not (compare(0.0, limit) or compare(1.0, limit) or (condition.op in ("=", "==") and 0 <= limit <= 1)):
-        hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and field != "pvalue" else ""
+    names = path.split(".")
+    is_share = names[-1] == "pvalue" or (names[0] in SHARES and names[-1] not in ("excess", "statistic"))
+    holds = OPERATORS[condition.op]
+    if is_share and not (holds(0.0, limit) or holds(1.0, limit) or (holds(0, 0) and 0 <= limit <= 1)):
+        hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and names[-1] != "pvalue" else ""
         raise InputError(
-            f"--fail-if {shown(condition.text)} can never be true: {condition.name} lies between 0 and 1{hint}"
+            f"--fail-if {shown(condition.text)} can never be true: {condition.path} lies between 0 and 1{hint}"
         )
 
 
-def _looked_up(name: str, results: Mapping[str, Any]) -> tuple[float, float]:
-    """Return a number, and by how much it may be off."""
-    known = {str(m["name"]): m for m in measurements(results)}
-    measurement, field = (name, "value") if name in known else _split(name, known)
-    numbers = _numbers(known[measurement], _claimed(measurement, results))
-    if not numbers:
-        raise InputError(f"{measurement} has no value for these rows, so it cannot be checked; leave it out")
-    return _field(measurement, field, numbers), numbers.get("rounding", 0.0) if field in ("value", "excess") else 0.0
+def _parts_of(path: str, known: Iterable[str]) -> list[str]:
+    """Return the paths that begin and end like this one.
+
+    Examples
+    --------
+    >>> _parts_of("coverage.low", ["coverage.0.8", "coverage.0.8.low", "coverage.0.9.low", "width.low"])
+    ['coverage.0.8.low', 'coverage.0.9.low']
+    """
+    head, _, field = path.rpartition(".")
+    return [name for name in known if name.startswith(f"{head}.") and name.endswith(f".{field}")]
 
 
-def _field(name: str, field: str, numbers: Mapping[str, float]) -> float:
-    if field not in numbers:
-        raise InputError(
-            f"{name} has no field {shown(field)} here; it has {listing(list(numbers))}. "
-            f"{NO_LIMITS if field in ('low', 'high') else did_you_mean(field, numbers)}".rstrip()
+def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> InputError:
+    """Return the error for a path that leads nowhere, with a condition that works where it is clear what was meant."""
+    measured = [name for name in known if f"{name}.value" in known]
+    parts = _parts_of(path, known) or [name for name in measured if name.startswith(f"{path}.")]
+    if parts:
+        return InputError(f"there are several of {path}; say which one: {', '.join(parts)}")
+    is_group = path.startswith(("groups.", "worst_group."))
+    if is_group and not any(name.startswith("groups.") for name in known):
+        return InputError("there are no groups in these results; name their column with --by")
+    head, _, field = path.rpartition(".")
+    if head == "worst_group" and "worst_group.n" not in known:
+        return InputError("no group has enough rows to be tested, so the worst one is not known; leave worst_group out")
+    fields = dict.fromkeys(name.rpartition(".")[2] for name in known if name.startswith(f"{head}."))
+    if not fields:
+        hint = did_you_mean(path, known)
+        return InputError(
+            f"nothing called {shown(path)} was measured. {hint}{' ' if hint else ''}"
+            f"There are {', '.join(measured)}; add .pvalue, .expected, .excess, .low or .high for these"
         )
-    if math.isnan(numbers[field]):
-        raise InputError(f"{name}.{field} is not a number in these results, so it cannot be checked; leave it out")
-    return numbers[field]
-
-
-def _split(name: str, known: Mapping[str, Any]) -> tuple[str, str]:
-    measurement, _, field = name.rpartition(".")
-    if measurement in known:
-        return measurement, field
-    for part in (name, measurement):
-        at_levels = [other for other in known if LEVEL.fullmatch(other.removeprefix(f"{part}.")) and other != part]
-        if part and at_levels:
-            raise InputError(f"there is a {part} for each level; say which one: {', '.join(at_levels)}")
-        parts = [_written(other) for other in known if part and other.startswith(f"{part}.")]
-        if parts:
-            raise InputError(f"there are several of {part}; say which one: {', '.join(parts)}")
-    hint = did_you_mean(name, known) or did_you_mean(measurement, known)
-    raise InputError(
-        f"nothing called {shown(name)} was measured. {hint}{' ' if hint else ''}"
-        f"There are {', '.join(map(_written, known))}; add .pvalue, .expected, .excess, .low or .high for these"
-    )
-
-
-def _written(name: str) -> str:
-    """Return the name as it stands in a condition."""
-    return name if WORD.fullmatch(name) else f'"{name}"'
-
-
-def _numbers(measurement: Mapping[str, Any], claim: Mapping[str, Any]) -> dict[str, float]:
-    """Return every number of a measurement by the name of its field; what is missing is left out."""
-    fields = [(key, measurement.get(key)) for key in ("value", "expected", "pvalue")]
-    fields += zip(("low", "high"), measurement.get("interval") or (), strict=False)
-    fields += [(key, claim.get(key)) for key in ("low", "high")]
-    numbers: dict[str, float] = {}
-    for key, value in (*fields, *(measurement.get("details") or {}).items()):
-        if value is not None:
-            numbers.setdefault(key, float(value))
-    if numbers.keys() >= {"value", "expected"}:
-        numbers["excess"] = numbers["value"] - numbers["expected"]
-    return numbers
-
-
-def _claimed(quantity: str, results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the claim on a quantity of all rows; empty if there is none."""
-    claims = results["verdict"].get("claims") or ()
-    return next((c for c in claims if c["quantity"] == quantity and c["subject"]["kind"] == "all rows"), {})
-
-
-def _lines(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the lines of the table of groups."""
-    if not results.get("groups"):
-        raise InputError("there are no groups in these results; name their column with --by")
-    columns = results["groups"]["columns"]
-    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-
-
-def _worst(results: Mapping[str, Any], field: str) -> tuple[str, dict[str, float]]:
-    """Return the group with the smallest adjusted p-value, or the largest lower limit of an error, and its numbers."""
-    tested = [line for line in _lines(results) if line.get("pvalue_adjusted") is not None]
-    if not tested:
-        raise InputError("no group has enough rows to be tested, so the worst one is not known; leave worst_group out")
-    worst = min(tested, key=lambda line: float(line["pvalue_adjusted"]))
-    if field == "low" and "limits" in worst:  # of errors; coverage is worst where it is far from its level
-        worst = max(tested, key=lambda line: float((line["limits"] or (0.0,))[0]))
-    return str(worst["group"]), _group_numbers(worst)
-
-
-def _group(name: str, results: Mapping[str, Any]) -> tuple[str, dict[str, float]]:
-    """Return the first line, which is the worst, of a group."""
-    lines = {str(line["group"]): line for line in reversed(_lines(results))}
-    if name not in lines:
-        hint = did_you_mean(name, lines) or f"There are {listing(list(lines), most=6)}"
-        raise InputError(f"there is no group {shown(name)}. {hint}")
-    return name, _group_numbers(lines[name])
-
-
-def _group_numbers(line: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of a line of the table of groups; its p-value is the adjusted one."""
-    numbers = {key: float(value) for key, value in line.items() if isinstance(value, (int, float))}
-    for key in ("interval", "limits"):
-        low, high = line.get(key) or (None, None)
-        numbers |= {} if low is None or high is None else {"low": float(low), "high": float(high)}
-    adjusted = numbers.pop("pvalue_adjusted", None)
-    for key in ESTIMATES:
-        if key in numbers:
-            numbers.setdefault("estimate", numbers[key])
-    return numbers if adjusted is None else {**numbers, "pvalue": adjusted}
+    hint = did_you_mean(field, fields)
+    if field in ("low", "high"):
+        hint = (
+            "Limits need more rows or less rare events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
+        )
+    elif is_group and not hint and "estimate" in fields:
+        near = (f"{path}.estimate", f"{head}.estimate")
+        instead = next((one for one in near if one in known), f"max({head}.estimate)")
+        hint = f"Write {shown(f'{instead} {condition.op} {condition.threshold}')}"
+    return InputError(f"{head} has no field {shown(field)} here; it has {listing(list(fields))}. {hint}".rstrip())

@@ -72,7 +72,7 @@ def _found(name: str) -> Audit:
     """Measure an example."""
     from calibrant import examples
     from calibrant.auditing.audit import audit
-    from calibrant.points.comparison import compare
+    from calibrant.auditing.compare_points import compare
 
     example, demo = getattr(examples, name)(), DEMOS[name]
     names = {"source": f"the example {name}", "outcome": demo.outcome, "prediction": demo.prediction}

@@ -207,13 +207,15 @@ def _parameters(found: Recalibration, parameters: Mapping[str, Any]) -> str:
 
 def gain_lines(found: Recalibration, gain: RecalibrationGain) -> list[str]:
     """Return what the map gains on rows it was not fitted on, and what should be known about it."""
-    from calibrant.recalibrating.gain_claims import gain_claim, gain_sentence
+    from calibrant.judging.notes import text_of
+    from calibrant.recalibrating.gain_claims import gain_claim, gain_note
 
     notes = [gain.note] if gain.note else []
     if found.method == "identity":  # the gain and its notes are about maps that some folds chose
         why = "No map was chosen: none lowers the score by more than its standard error."
         return [why if found.compared else "Predictions stay as they are, so nothing is gained."]
-    said = gain_sentence(gain_claim(gain), gain.score)
+    _, text = text_of(gain_note(gain_claim(gain), "this map", gain.score, gain.note))
+    said = f"{text[0].upper()}{text[1:]}."
     if gain.low > 0:
         said += f" On rows that it was not fitted on, it changes from {number(gain.before)} to {number(gain.after)}."
-    return [said, *notes]
+    return [said, *(notes if np.isfinite(gain.low) else [])]

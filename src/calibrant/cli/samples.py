@@ -50,7 +50,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
     """Read what the request names and compare it; the first file contains the real points, if there are any."""
     sets, columns = read_point_files(files, request)
     real, generated = (None, sets) if request.no_real else (sets[0], sets[1:])
-    from calibrant.points.comparison import compare
+    from calibrant.auditing.compare_points import compare
 
     points: Any = generated[0]
     if len(generated) > 1:

@@ -182,5 +182,5 @@ def _fast(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> 
             add_weighted_rows(*rows, np.ascontiguousarray(w[part]), *tables, sums)
         return sums
 
-    total = sum(on_threads(work, p.shape[0], size=FAST_CHUNK), np.zeros(()))
+    total = sum(on_threads(work, p.shape[0], size=FAST_CHUNK), _no_sums(4 if unit else 8))
     return _spread_unit(total.T) if unit else list(total.T)

@@ -7,7 +7,7 @@ compared with the truth where it is known; `benchmarks/validity/claims.py` count
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -64,6 +64,7 @@ class Claim:
     row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
     unit: float = 1.0  # error that words and boxes write as 100 %; all other fields are in the unit of the quantity
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
+    at_floor: bool = False  # whether resampling can give no smaller p-value
 
     @property
     def least_error(self) -> float:
@@ -143,25 +144,3 @@ def outcome(
     if supported and (not rejected or supported[0] == usual[0]):
         return Outcome("within", supported[0])
     return Outcome("miscalibrated" if rejected else "cannot tell")
-
-
-def difference_kind(low: float, high: float, tolerance: float | None) -> ClaimKind:
-    """Return what limits of a difference support; one that they show to be within the tolerance does not matter.
-
-    >>> difference_kind(0.01, 0.03, None), difference_kind(0.01, 0.03, 0.05), difference_kind(-0.01, 0.03, None)
-    ('above', 'within', 'cannot tell')
-    """
-    if max(abs(low), abs(high)) <= (tolerance or 0.0):
-        return "within"
-    return "below" if high < 0 else "above" if low > 0 else "cannot tell"
-
-
-def difference_status(kinds: Collection[ClaimKind]) -> Literal["different", "within", "cannot tell"]:
-    """Return the outcome of several differences: one that is shown makes it "different".
-
-    >>> difference_status(["within", "below"]), difference_status(["within"]), difference_status(["cannot tell"])
-    ('different', 'within', 'cannot tell')
-    """
-    if {"below", "above"} & set(kinds):
-        return "different"
-    return "within" if set(kinds) == {"within"} else "cannot tell"

@@ -156,7 +156,7 @@ class Note:
 
     key: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    only: str | None = None  # the status beside which it is said, or "part" where a part of the rows decides; None: any
+    only: str | None = None  # where it is said: beside a status, "part" or "no rows" as in `judging.judge`; None: always
 
 
 def note(key: str, only: str | None = None, **values: Any) -> Note:
@@ -175,3 +175,4 @@ class Case:
     whole: Whole | None  # None if nothing was tested
     families: tuple[Family, ...] = ()
     notes: tuple[Note, ...] = ()
+    seen: tuple[Evidence, ...] = ()  # what was measured where nothing was tested

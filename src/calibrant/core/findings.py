@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -92,11 +92,6 @@ class Line(NamedTuple):
 
     label: str
     text: str
-
-
-def plain_lines(texts: Iterable[str]) -> tuple[Line, ...]:
-    """Return texts as lines without labels."""
-    return tuple(Line("", text) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -223,6 +218,22 @@ class Grouped(NamedTuple):
     table: Table
     family: Family
     figures: tuple[Figure, ...] = ()
+
+
+class ClaimsOnSet(NamedTuple):
+    """What was found about one set of generated points, and whether it differs from the real ones."""
+
+    name: str
+    claims: tuple[Claim, ...]
+    differs: bool
+
+
+class PointCase(NamedTuple):
+    """All that is put before the judge about sets of points."""
+
+    whole: Claim  # the smallest p-value
+    sets: tuple[ClaimsOnSet, ...]
+    unseen_shift: float  # of one coordinate, in sd, that would have been found 4 times in 5
 
 
 class Kind(NamedTuple):

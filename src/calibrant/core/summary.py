@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import fields
-from itertools import pairwise
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant.errors import CalibrantError, SummaryError
 
-MAGIC = b"CALIBRANT\x00"
-VERSION = 1
-PREFIX = struct.Struct("<HII")
-DTYPES = {"<f8", "<i8"}
+TRAILER = struct.Struct("<9sHI")  # after the bytes of the .npz: a mark, the version, and a checksum
+MARK = b"CALIBRANT"
+VERSION = 2
+ABOUT = "about"  # the entry of the .npz that describes the others, as the bytes of a JSON text
+NUMBERS = {("f", 8), ("i", 8)}  # kinds and sizes of the numbers in summaries
 MAX_ROWS = 2.0**53  # larger counts are not exact in float64
 
 
-def encode(name: str, values: dict[str, Any]) -> bytes:
-    """Return the bytes of a named set of numbers, texts, arrays and nested bytes."""
-    header: dict[str, Any] = {"name": name, "values": {}}
-    buffers: list[bytes] = []
+def encode(name: str, values: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a named set of numbers, texts, arrays, and tuples of summaries or of their bytes.
+
+    They are those of an .npz file with a version and a checksum after its end, so ``numpy.load`` opens them too.
+    """
+    about: dict[str, Any] = {"name": name, "plain": {}, "arrays": [], "parts": {}}
+    entries: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, np.ndarray):
-            array = np.ascontiguousarray(value)
-            array = array.astype("<i8" if array.dtype.kind == "i" else array.dtype.newbyteorder("<"), copy=False)
-            header["values"][key] = {"dtype": array.dtype.str, "shape": list(array.shape)}
-            buffers.append(array.tobytes())
-        elif isinstance(value, tuple) and value and hasattr(value[0], "to_bytes") and not isinstance(value[0], int):
-            parts = [part.to_bytes() for part in value]
-            header["values"][key] = {"parts": [len(part) for part in parts]}
-            buffers.extend(parts)
+            about["arrays"].append(key)
+            entries[key] = value
+        elif isinstance(value, tuple) and value and isinstance(value[0], (Summary, bytes)):
+            about["parts"][key] = len(value)
+            for k, part in enumerate(value):
+                entries[f"{key}.{k}"] = _bytes(part if isinstance(part, bytes) else part.to_bytes())
         else:
-            header["values"][key] = {"plain": value}
-    text = json.dumps(header).encode()
-    body = text + b"".join(buffers)
-    return MAGIC + PREFIX.pack(VERSION, len(text), zlib.crc32(body)) + body
+            about["plain"][key] = value
+    stream = io.BytesIO()
+    entries[ABOUT] = _bytes(json.dumps(about).encode())
+    np.savez(stream, **entries)
+    content = stream.getvalue()
+    return content + TRAILER.pack(MARK, VERSION, zlib.crc32(content))
 
 
 def decode(data: bytes) -> tuple[str, dict[str, Any]]:
@@ -47,44 +53,35 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise SummaryError(f"expected the bytes of a summary; got {type(data).__name__}")
     data = bytes(data)
-    if not data.startswith(MAGIC):
+    if not data.startswith(b"PK"):
         raise SummaryError("these bytes are not a calibrant summary; expected what to_bytes() wrote")
-    start = len(MAGIC) + PREFIX.size
-    if len(data) < start:
-        raise SummaryError(f"these bytes are truncated: {len(data)} of at least {start}")
-    version, length, crc = PREFIX.unpack(data[len(MAGIC) : start])
+    content = data[: -TRAILER.size]
+    mark, version, checksum = TRAILER.unpack(data[-TRAILER.size :].rjust(TRAILER.size))
+    if mark != MARK or zlib.crc32(content) != checksum:
+        raise SummaryError("these bytes are truncated or damaged: their checksum does not match")
     if version != VERSION:
         raise SummaryError(
             f"these bytes have format version {version}; this calibrant reads version {VERSION}. "
             "Read them with the calibrant that wrote them"
         )
-    if zlib.crc32(data[start:]) != crc:
-        raise SummaryError("these bytes are truncated or damaged: their checksum does not match")
     try:
-        header = json.loads(data[start : start + length])
-        return str(header["name"]), _values(header["values"], data[start + length :])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        raise SummaryError(f"these bytes are damaged: their header cannot be read ({problem})") from None
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            about = json.loads(stored[ABOUT].tobytes())
+            values = {key: tuple(each) if isinstance(each, list) else each for key, each in about["plain"].items()}
+            values |= {key: _native(stored[key]) for key in about["arrays"]}
+            for key, many in about["parts"].items():
+                values[key] = tuple(stored[f"{key}.{k}"].tobytes() for k in range(many))
+            return str(about["name"]), values
+    except Exception as problem:  # zipfile and numpy raise many kinds
+        raise SummaryError(f"these bytes are damaged: they cannot be read ({problem})") from problem
 
 
-def _values(described: dict[str, Any], body: bytes) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    offset = 0
-    for key, item in described.items():
-        if "plain" in item:
-            plain = item["plain"]
-            values[key] = tuple(plain) if isinstance(plain, list) else plain
-        elif "parts" in item:
-            ends = [offset, *(offset := offset + length for length in item["parts"])]
-            values[key] = tuple(body[a:b] for a, b in pairwise(ends))
-        else:
-            if item["dtype"] not in DTYPES:
-                raise SummaryError(f"these bytes contain an array of type {item['dtype']}, which no summary has")
-            count = int(np.prod(item["shape"], dtype=np.int64))
-            array = np.frombuffer(body, item["dtype"], count, offset).reshape(item["shape"])
-            values[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
-            offset += array.nbytes
-    return values
+def _bytes(content: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(content, np.uint8)
+
+
+def _native(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 class Summary:
@@ -159,7 +156,7 @@ class Summary:
         return f"{type(self).__name__}(n={self.n})"
 
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back on any machine; they contain no pickle."""
+        """Return the bytes of an .npz file without pickle, with a checksum, which `from_bytes` reads on any machine."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return encode(type(self).__name__, values)
 
@@ -175,6 +172,9 @@ class Summary:
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes contain a summary of kind {name}; expected {cls.__name__}")
+        for value in values.values():
+            if isinstance(value, np.ndarray) and (value.dtype.kind, value.dtype.itemsize) not in NUMBERS:
+                raise SummaryError(f"these bytes contain an array of type {value.dtype.str}, which no summary has")
         try:
             found = kind._checked(values)
             found.check_values()

@@ -8,6 +8,5 @@
 """
 
 from calibrant.dask.jobs import audit, measure, summarize
-from calibrant.dask.pairs import mmd, skce
 
-__all__ = ["audit", "measure", "mmd", "skce", "summarize"]
+__all__ = ["audit", "measure", "summarize"]

@@ -10,7 +10,7 @@ from calibrant.core.catalogue import find
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import NamedArrays, is_empty
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
-from calibrant.engines.totals import Running
+from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.columns import Batch, NamedColumns
 from calibrant.inputs.options import check_choice
@@ -43,7 +43,7 @@ def fold(
     exact
         Whether the verb may keep what grows with the rows. Without it the summary has a constant size: rows of one
         probability are counted in the cells of a `Grid` where possible, with a stated rounding, and a verb that needs
-        more is refused. With it, sorted rows that outgrow memory are kept on disk as long as the summary exists.
+        more is refused. With it, memory grows with the number of different scores.
     classes, pos_label
         As for the verb itself, for all batches.
     **options
@@ -146,7 +146,7 @@ def measure(
 
 def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary], columns: NamedColumns | None = None) -> Summary:
     """Return the merged summaries of batches; an error names its batch."""
-    running, number, rows = Running(spill=True), -1, False
+    merging, number, rows = Merging[Summary](), -1, False
     grouped: tuple[str, ...] | None = None
     for number, given in enumerate(counted(_iterator(batches), label="folding batches")):
         batch = _batch(given, number, columns)
@@ -161,10 +161,10 @@ def total_of(batches: Iterable[Any], part: Callable[[Batch], Summary], columns: 
         grouped, rows = names, True
         try:
             if not batch.weightless:
-                running.add(part(batch))
+                merging.add(part(batch))
         except (InputError, SummaryError) as problem:
             raise problem.within("batch {number}: ", number=number) from problem
-    total = running.total()
+    total = merging.total()
     if total is not None:
         return total
     if number < 0:

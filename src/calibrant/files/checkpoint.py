@@ -6,105 +6,98 @@ import dataclasses
 import errno
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
 from calibrant.core import summary as codec
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.files.found import FileStamp, FoundFile
-from calibrant.files.reading import Position
+from calibrant.files.found import FoundFile, stamp_of
+from calibrant.files.reading import START, Piece, Position
 from calibrant.files.values import ColumnType
 from calibrant.report.files import replace_bytes
 
-FORMAT = 3
+FORMAT = 4
 NAME = "Checkpoint"
-ROWS_FOLDER = re.compile(r"[^/\\\0]+\.[0-9a-f]{8}\.rows")  # beside the checkpoint, for rows that are sorted on disk
 
 RunDescription = Mapping[str, str]
 """What is measured, in words that are the same in every process."""
 
 
-class Kept(NamedTuple):
-    """A total: of all rows of the first `files` files and, for the latest total, of some rows of the next one."""
+class Total(NamedTuple):
+    """The total of all rows up to a position: the summaries that wait to be merged, and of how many parts each is."""
 
-    files: int
-    done: int  # rows in all
-    state: bytes
-
-    def to_bytes(self) -> bytes:
-        """Return the state, which is nested in the bytes of the checkpoint."""
-        return self.state
+    position: Position = START
+    done: int = 0  # rows in all
+    checksum: int = 0  # of the batch before the position
+    stack: tuple[tuple[int, Summary], ...] = ()
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The totals of a run, and what was asked of which files."""
+    """The totals of a run, and what was asked of which files; the files are named by digests only."""
 
     asked: RunDescription
-    files: tuple[FileStamp, ...]  # as they were when they were opened; the last one is being read
-    rows: int  # of the last file that were read
-    folder: str  # beside the checkpoint, in which rows are sorted; every run has its own
+    stamps: tuple[str | None, ...]  # of the files as they were when they were opened; the last one is being read
     known: Mapping[str, ColumnType]
-    now: Kept  # the total of all rows so far
-    whole: Kept  # a total of whole files, from which a run resumes after the last one was repaired
+    now: Total  # of all rows so far
+    whole: Total  # of whole files, from which a run resumes after the last one was repaired
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, files: Sequence[FoundFile]) -> None:
         """Write the checkpoint; an earlier one is replaced when the new one is on disk."""
-        about = {
-            "format": FORMAT,
-            **{name: getattr(self, name) for name in ("asked", "files", "rows", "folder", "known")},
-            **{name: getattr(self, name)[:2] for name in ("now", "whole")},
-        }
-        replace_bytes(path, codec.encode(NAME, {"about": json.dumps(about), "states": (self.now, self.whole)}))
+        numbers = {str(found.path): number for number, found in enumerate(files)}
+        totals = (self.now, self.whole)
+        about = json.dumps(
+            {
+                "format": FORMAT,
+                "asked": self.asked,
+                "stamps": self.stamps,
+                "known": {
+                    name: (holds.what, holds.precision, numbers[holds.file]) for name, holds in self.known.items()
+                },
+                "totals": [(*total[:3], [many for many, _ in total.stack]) for total in totals],
+            }
+        )
+        summaries = tuple(summary.to_bytes() for total in totals for _, summary in total.stack)
+        values = {"about": about, "digest": _digest(about, summaries), "summaries": summaries}
+        replace_bytes(path, codec.encode(NAME, values))
 
     @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read what `write` wrote; every name and number in it is checked before anything is done with it."""
+    def read(cls, path: Path, files: Sequence[FoundFile]) -> Self:
+        """Read what `write` wrote; what was changed since is refused."""
         refuse_special_file(path)
         try:
             name, values = codec.decode(path.read_bytes())
+            if name != NAME:
+                raise SummaryError(f"it is a {name}")
+            if values["digest"] != _digest(values["about"], values["summaries"]):
+                raise SummaryError("its totals do not belong to its position and its description")
             about = json.loads(values["about"])
-            if name != NAME or about.pop("format") != FORMAT:
+            if about["format"] != FORMAT:
                 raise SummaryError("it was written by another calibrant")
-            for key, state in zip(("now", "whole"), values["states"], strict=True):
-                about[key] = Kept(about[key][0], about[key][1], state)
-            about["files"] = tuple(FileStamp(*stamp) for stamp in about["files"])
-            about["known"] = {column: ColumnType(*kind) for column, kind in about["known"].items()}
-            found = cls(**about)
-            found._check()
-            return found
+            summaries = iter([Summary.from_bytes(each) for each in values["summaries"]])
+            totals = [
+                Total(Position(*position), done, checksum, tuple((many, next(summaries)) for many in merged))
+                for position, done, checksum, merged in about["totals"]
+            ]
+            paths = dict(enumerate(str(found.path) for found in files))
+            known = {
+                column: ColumnType(what, precision, paths.get(number, "an earlier file"))
+                for column, (what, precision, number) in about["known"].items()
+            }
+            return cls(about["asked"], tuple(about["stamps"]), known, *totals)
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise InputError(
                 f"{path} cannot be read as a checkpoint: {why}. If it is one, delete it to start again; else name "
                 "another file"
             ) from problem
-
-    def _check(self) -> None:
-        """Refuse names and numbers that no run has written."""
-        now, whole = self.now, self.whole
-        numbers = (self.rows, now.files, now.done, whole.files, whole.done)
-        if any(type(number) is not int or number < 0 for number in numbers):
-            raise SummaryError(f"its counts of files and rows must be whole numbers, 0 or more; got {shown(numbers)}")
-        if now.files + 1 != len(self.files) or whole.files > now.files:
-            raise SummaryError(f"it names {len(self.files)} files, and totals of {now.files} and {whole.files} of them")
-        if whole.done > now.done or self.rows > now.done:
-            raise SummaryError(f"it has {now.done} rows in all, {whole.done} of whole files, {self.rows} of the last")
-        if not isinstance(self.folder, str) or not ROWS_FOLDER.fullmatch(self.folder):
-            raise SummaryError(f"it names the folder {shown(self.folder)}, which is not a folder of sorted rows")
-        if not all(isinstance(text, str) for text in (*self.asked, *self.asked.values())):
-            raise SummaryError("what it was asked for is not text")
-
-    @property
-    def position(self) -> Position:
-        """Where the run resumes."""
-        return Position(self.now.files, self.rows)
 
     def fitting(self, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Checkpoint:
         """Return the checkpoint to resume from, if the same is asked of the same files.
@@ -115,16 +108,32 @@ class Checkpoint:
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        there = [FileStamp.of(found.path) if found.path.exists() else None for found in files[: len(self.files)]]
-        stamps = self.files[: self.whole.files]
-        for number, stamp in enumerate(stamps):
-            if number >= len(there) or there[number] != stamp:
-                raise _does_not_fit(path, _changed(stamp, there[number] if number < len(there) else None))
-        if tuple(there) == self.files:
+        stamps, whole = self.stamps, self.whole.position.file
+        if len(files) < whole:
+            raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
+        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
+        for number in range(whole):
+            if there[number] != stamps[number]:
+                place = f"file {number + 1:,} of the run, {files[number].path},"
+                raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
+        if there == stamps:
             return self
-        read = {stamp.path for stamp in stamps}
-        known = {column: holds for column, holds in self.known.items() if FileStamp.path_of(holds.file) in read}
-        return replace(self, files=stamps, rows=0, known=known, now=self.whole)
+        before = {str(each.path) for each in files[:whole]}
+        known = {column: holds for column, holds in self.known.items() if holds.file in before}
+        return replace(self, stamps=stamps[:whole], known=known, now=self.whole)
+
+    def check_data(self, path: Path, piece: Piece | None) -> None:
+        """Refuse data whose batch before the position is not the one that was read."""
+        if piece is None or piece.checksum() != self.now.checksum:
+            raise _does_not_fit(path, f"the rows before row {self.now.position.rows:,} of its last file are other ones")
+
+
+def _digest(about: str, summaries: Sequence[bytes]) -> str:
+    """Return what ties the totals to the position and to what was asked."""
+    found = sha256(about.encode())
+    for each in summaries:
+        found.update(each)
+    return found.hexdigest()
 
 
 def described(value: Any) -> str:
@@ -200,13 +209,6 @@ def _does_not_fit(path: Path, why: str) -> InputError:
     return InputError(
         f"the checkpoint {path} belongs to another run: {why}. Delete it to start again, or repeat that run"
     )
-
-
-def _changed(stamp: FileStamp, there: FileStamp | None) -> str:
-    if there is None or there.path != stamp.path:
-        instead = f", and {there.path} is in its place" if there is not None else ""
-        return f"it has read {stamp.path}{instead}"
-    return f"{stamp.path} has changed since it was read"
 
 
 def _short(text: str) -> str:

@@ -7,8 +7,9 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 from urllib.parse import unquote
 
 from calibrant.errors import InputError, listing, shown
@@ -38,23 +39,12 @@ class FoundFile:
     constants: Mapping[str, Any] = field(default_factory=dict)
 
 
-class FileStamp(NamedTuple):
-    """A file as it was when it was read."""
-
-    path: str
-    size: int
-    changed: int
-
-    @classmethod
-    def of(cls, path: Path) -> Self:
-        """Look at a file."""
-        about = path.stat()
-        return cls(cls.path_of(path), about.st_size, about.st_mtime_ns)
-
-    @staticmethod
-    def path_of(path: str | Path) -> str:
-        """Return the whole path, links not followed."""
-        return os.path.abspath(path)  # noqa: PTH100
+def stamp_of(path: Path) -> str | None:
+    """Return a digest of a file's place, size and time of change; None if it is not there."""
+    if not path.exists():
+        return None
+    about, place = path.stat(), os.path.abspath(path)  # noqa: PTH100  # links are not followed
+    return sha256(f"{place}\0{about.st_size}\0{about.st_mtime_ns}".encode(errors="surrogateescape")).hexdigest()
 
 
 def find_files(given: Any, *, format: str | None = None) -> tuple[FoundFile, ...]:

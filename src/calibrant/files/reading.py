@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
-from calibrant.files.found import FileStamp, FoundFile
+from calibrant.files.found import FoundFile, stamp_of
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
+READERS: dict[str, int] = {}  # the number of the process that read files first, which a fork inherits
+ROWS_CHECKED = 100  # at the end of a batch, by which a resumed run recognises it
 
 
 class Piece(NamedTuple):
@@ -41,12 +45,21 @@ class Piece(NamedTuple):
         """Number of rows."""
         return len(self.frame)
 
+    def checksum(self) -> int:
+        """Return a checksum of its number of rows and of its last rows."""
+        return zlib.crc32(repr((self.rows, self.frame.tail(ROWS_CHECKED).rows())).encode(errors="replace"))
+
 
 class Position(NamedTuple):
     """How far a pass has come: rows of this file, after all rows of the files before it."""
 
     file: int = 0
     rows: int = 0
+
+    @property
+    def batch_before(self) -> Position:
+        """Where the batch begins that ends here; rows of one file only."""
+        return Position(self.file, max(self.rows - 1, 0) // BATCH * BATCH)
 
 
 START = Position()
@@ -66,8 +79,16 @@ class Reading:
     format: str | None = None
     dialect: Dialect = USUAL
     known: dict[str, ColumnType] = field(default_factory=dict)
-    stamps: dict[int, FileStamp] = field(default_factory=dict)
+    stamps: dict[int, str | None] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
+
+    def __post_init__(self) -> None:
+        """Refuse to read in a process made by fork: polars would wait there for threads that only its parent has."""
+        if READERS.setdefault("first", os.getpid()) != os.getpid():
+            raise InputError(
+                "files cannot be read in a process made by fork after its parent has read files: the threads of the "
+                'reader are missing there. Start it with multiprocessing.get_context("spawn"), or read files in it only'
+            )
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
@@ -111,7 +132,7 @@ class Reading:
         """Open a file and check that it has all columns."""
         found = self.files[number]
         table = open_table(found.path, format=self.format, dialect=self.dialect)
-        self.stamps[number] = FileStamp.of(found.path)
+        self.stamps[number] = stamp_of(found.path)
         self.check_names(table, found)
         return table
 

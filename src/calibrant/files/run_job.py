@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-import secrets
+import os
 import signal
 import sys
 import threading
@@ -15,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.core.dispatch import expecting
+from calibrant.core.ordered import Ordered
+from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Job, Measuring
-from calibrant.engines.run_files import remove_runs
-from calibrant.engines.totals import Running
+from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
-from calibrant.files.checkpoint import ROWS_FOLDER, Checkpoint, Kept, RunDescription, file_lock, refuse_special_file
-from calibrant.files.found import FileStamp
+from calibrant.files.checkpoint import Checkpoint, RunDescription, Total, file_lock, refuse_special_file
+from calibrant.files.found import stamp_of
 from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
 from calibrant.files.values import ColumnType, counting, nothing_to_measure
@@ -33,6 +33,8 @@ from calibrant.report.files import remove_temporary_files
 CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
 MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
+MIN_SHARE_DIFFERENT = 0.99  # of scores in the first batch, from which most scores of all rows differ
+ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last merge
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -54,27 +56,28 @@ def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Pa
 
 
 def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
-    running, position = kept.begin() if kept else (Running(spill=True), START)
-    done = kept.done if kept else 0
+    merging: Merging[Summary] = Merging()
+    start = kept.resume(merging) if kept else START
+    done = kept.now.done if kept else 0
     total = _number_of_rows(reading)
     try:
-        with closing(ahead(reading.pieces(position))) as pieces:
+        with closing(ahead(reading.pieces(start))) as pieces:
+            if kept:
+                kept.check_data(pieces)
             for piece in rows_counted(pieces, label="reading", rows=_rows, before=done, total=total):
                 with _named(reading, piece), expecting(reading.expected):
-                    part = _part(job, reading.columns, piece, running.parts)
-                if kept:
-                    kept.before(running, piece, part)
+                    part = _part(job, reading.columns, piece, merging.parts)
                 if part is not None:
+                    if not merging.parts:
+                        _check_memory(part, piece, reading)
                     with _named(reading, piece):
-                        running.add(part)
+                        merging.add(part)
                 if kept:
-                    kept.after(running, piece)
-        summary = running.total()
+                    kept.after(merging, piece)
+        summary = merging.total()
     except BaseException as problem:
         expected = isinstance(problem, (CalibrantError, KeyboardInterrupt, SystemExit))
-        saved = kept is not None and expected and kept.leave(running)
-        if kept and not kept.path.exists():
-            running.remove()  # no checkpoint names the rows on disk
+        saved = kept is not None and expected and kept.leave()
         if kept and saved and isinstance(problem, CalibrantError):
             raise problem.within("", ". {advice}", advice=kept.how_to_resume()) from problem
         raise
@@ -84,7 +87,6 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
     found = job.finish(summary) if changed is None else None
     if kept:
         kept.path.unlink(missing_ok=True)
-        running.remove()
     if changed is not None:
         raise InputError(
             f"{changed} was changed while the files were measured, so the result may mix two versions of it. Measure "
@@ -93,10 +95,32 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
     return found
 
 
-def _changed_file(reading: Reading) -> str | None:
+def _changed_file(reading: Reading) -> Path | None:
     """Return a file that is not as it was when it was opened; one that was removed since does no harm."""
-    stamps = reading.stamps.values()
-    return next((s.path for s in stamps if Path(s.path).exists() and FileStamp.of(Path(s.path)) != s), None)
+    paths = ((reading.files[number].path, stamp) for number, stamp in reading.stamps.items())
+    return next((path for path, stamp in paths if stamp_of(path) not in (None, stamp)), None)
+
+
+def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
+    """Refuse to keep more different scores than fit in memory, as the first batch and the sizes of files suggest."""
+    share = _entries(part) / piece.rows
+    if share < MIN_SHARE_DIFFERENT or reading.where is not None or not hasattr(os, "sysconf"):
+        return
+    rows, memory = reading.likely_rows(), os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    needed = share * rows * ENTRY_BYTES
+    if needed > memory:
+        raise NotApplicableError(
+            f"exact=True keeps every different score: about {rows:,} rows need {needed / 1e9:,.1f} GB of memory, and "
+            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a "
+            "bound of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
+        )
+
+
+def _entries(summary: Summary) -> int:
+    """Return the number of different scores in sorted summaries."""
+    if isinstance(summary, (Several, PerLabel)):
+        return sum(map(_entries, summary.parts))
+    return summary.score.size if isinstance(summary, Ordered) else 0
 
 
 @contextmanager
@@ -135,79 +159,70 @@ class _Checkpointing:
 
     def __init__(self, path: Path, asked: RunDescription, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
-        self.folder = f"{path.name}.{secrets.token_hex(4)}.rows"  # for rows that are sorted on disk
-        self.position, self.done, self.saved, self.settled = START, 0, 0, True
+        self.now, self.whole = Total(), Total()
+        self.saved = 0  # rows in the checkpoint on disk
+        self.found: Checkpoint | None = None  # whose last batch is still to be compared
         self.known: Mapping[str, ColumnType] = {}
-        self.whole = Kept(0, 0, b"")  # the total of whole files
-        self.on_disk: list[bytes] = []  # the states that the checkpoint has now
         self.written, self.since = _Clock(), 0
-        self.remembered = _Clock()
         self.warned = False
 
-    def begin(self) -> tuple[Running, Position]:
-        """Resume from an existing checkpoint, or start; temporary files that a killed run left are removed."""
+    def resume(self, merging: Merging[Summary]) -> Position:
+        """Take over the total of an existing checkpoint, and return where to read from: the batch that was read last.
+
+        Temporary files that a killed run left are removed.
+        """
         remove_temporary_files(self.path)
         if not self.path.exists():
-            self._remove_orphans()
-            running = Running(folder=self.path.with_name(self.folder))
-            self.whole = Kept(0, 0, running.state())
-            return running, START
-        found = Checkpoint.read(self.path).fitting(self.path, self.asked, self.reading.files)
-        self.position, self.done, self.whole = found.position, found.now.done, found.whole
-        self.saved, self.on_disk = self.done, [found.now.state, found.whole.state]
+            return START
+        files = self.reading.files
+        found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
+        self.now, self.whole, self.saved = found.now, found.whole, found.now.done
         self.known = self.reading.known = dict(found.known)
-        self.reading.stamps, self.folder = dict(enumerate(found.files)), found.folder
-        folder = self.path.with_name(found.folder)
-        try:
-            return Running.resumed(found.now.state, folder=folder, beside=[found.whole.state]), self.position
-        except SummaryError as problem:
-            raise InputError(
-                f"{self.path} cannot be read as a checkpoint: {problem}. Delete it to start again"
-            ) from problem
+        self.reading.stamps = dict(enumerate(found.stamps))
+        merging.stack = list(found.now.stack)
+        self.found = found if found.now.position.rows else None
+        return found.now.position.batch_before
 
-    def before(self, running: Running, piece: Piece, part: Summary | None) -> None:
-        """Remember the total before another file begins, so that a bad file costs only its own rows."""
-        another = piece.file != self.position.file
-        if another and (part is None or not part.grows or self.remembered.is_due()):
-            with self.remembered, self._warned_if_it_fails():
-                self.whole = Kept(piece.file, self.done, running.state())
-                running.settle([*self.on_disk, self.whole.state])
-        self.settled = False
+    def check_data(self, pieces: Iterator[Piece]) -> None:
+        """Compare the batch that was read last with the data."""
+        if self.found is not None:
+            self.found.check_data(self.path, next(pieces, None))
+            self.found = None
 
-    def after(self, running: Running, piece: Piece) -> None:
+    def after(self, merging: Merging[Summary], piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint regularly."""
-        self.position, self.done = Position(piece.file, piece.start + piece.rows), self.done + piece.rows
+        if piece.file != self.now.position.file:
+            self.whole = self.now._replace(position=Position(piece.file))
+        position = Position(piece.file, piece.start + piece.rows)
+        self.now = Total(position, self.now.done + piece.rows, piece.checksum(), tuple(merging.stack))
         self.known = piece.known
-        self.settled = True
         self.since += 1
         if (self.since >= CHECKPOINT_BATCHES or self.written.ago() >= CHECKPOINT_SECONDS) and self.written.is_due():
             with self.written, self._warned_if_it_fails():
-                self.write(running)
+                self.write()
             self.since = 0
 
-    def write(self, running: Running) -> None:
+    def write(self) -> None:
         """Write the checkpoint."""
-        now = Kept(self.position.file, self.done, running.state())
-        files = tuple(self.reading.stamps[number] for number in range(self.position.file + 1))
-        Checkpoint(self.asked, files, self.position.rows, self.folder, self.known, now, self.whole).write(self.path)
-        self.saved, self.on_disk = self.done, [now.state, self.whole.state]
-        running.settle(self.on_disk)
+        stamps = tuple(self.reading.stamps[number] for number in range(self.now.position.file + 1))
+        Checkpoint(self.asked, stamps, self.known, self.now, self.whole).write(self.path, self.reading.files)
+        self.saved = self.now.done
 
-    def leave(self, running: Running) -> bool:
+    def leave(self) -> bool:
         """Write a last checkpoint, and tell whether it contains everything so far."""
-        if not self.settled:  # an interrupt or an error while the total changed
+        if self.found is not None:
             return False
         try:
-            if self.done != self.saved or (self.done and not self.path.exists()):
-                self.write(running)
+            if self.now.done != self.saved or (self.now.done and not self.path.exists()):
+                self.write()
         except (CalibrantError, OSError):
             return False
-        return self.done > 0
+        return self.now.done > 0
 
     def how_to_resume(self) -> str:
         """Say what is not lost."""
         return (
-            f"The {self.done:,} rows before are kept in {self.path}: fix the file or delete it, and run the same "
+            f"The {self.now.done:,} rows before are kept in {self.path}: fix the file or delete it, and run the same "
             "again to resume from there"
         )
 
@@ -224,12 +239,6 @@ class _Checkpointing:
                     RuntimeWarning,
                     stacklevel=2,
                 )
-
-    def _remove_orphans(self) -> None:
-        """Remove sorted rows that a run left that was killed before its first checkpoint; no other run has the lock."""
-        for folder in self.path.parent.glob(f"{glob.escape(self.path.name)}.*.rows"):
-            if ROWS_FOLDER.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
-                remove_runs(folder)
 
 
 class _Clock:

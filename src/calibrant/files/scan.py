@@ -143,12 +143,11 @@ class Scan:
         verbs
             A verb or a list of them: functions, names, or ``functools.partial(ece, bins=10)`` for one with options.
         exact
-            Whether verbs may keep what grows with the number of rows. Without it memory does not grow: rows are
-            counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
+            Whether verbs may keep what grows with the number of rows, in memory. Without it memory does not grow: rows
+            are counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
         checkpoint
             A file to keep the total in: every 16 batches of up to 2^21 rows, or every 30 seconds. If it is there the
-            run resumes from it; at the end it is removed.
-            With `exact`, rows that outgrow memory are in a folder beside it, whose name ends in ``.rows``.
+            run resumes from it, after comparing the batch that was read last; at the end it is removed.
 
         Returns
         -------

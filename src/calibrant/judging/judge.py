@@ -19,6 +19,7 @@ from calibrant.core.findings import AtTolerance, Setting, Verdict
 RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
 PART = "part"  # a note beside a verdict that a part of the rows decides
+NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
 ERRORS = ("cutoff_error", "coverage_error")  # quantities that are themselves distances from calibration
 
 
@@ -76,10 +77,12 @@ def judge(case: Case, setting: Setting) -> Verdict:
     ['miscalibrated', 'cannot tell', 'within']
     """
     if case.whole is None:
-        return Verdict("cannot tell", notes=case.notes)
+        seen = tuple(claim_of(each, "description", setting) for each in case.seen)
+        return Verdict("cannot tell", claims=seen, notes=case.notes)
     scale = Scale.of(case.whole.total, setting)
     ruling = _ruling(case, setting, scale, setting.tolerance)
-    said = _said(case.notes, ruling)
+    needed = _needed(case.whole, ruling, setting, scale)
+    said = _said(case.notes, ruling, needed)
     questions, others = ([n for n in said if n.key.endswith("?") is asks] for asks in (True, False))
     asked = () if setting.tolerance is None else (setting.tolerance,)
     steps = sorted({*scale.usual, *asked})
@@ -89,7 +92,7 @@ def judge(case: Case, setting: Setting) -> Verdict:
         notes=(*questions, *_shape(ruling.claims), *_calm(case.families, setting), *others),
         tolerance=ruling.tolerance,
         at=tuple(AtTolerance(tau, _ruling(case, setting, scale, tau).status) for tau in steps),
-        needed=_needed(case.whole, ruling, setting, scale),
+        needed=needed,
         unit=scale.unit,
         share_of=scale.share_of,
     )
@@ -127,16 +130,18 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     if is_off and low == 0 and whole.instead is not None:
         main = claim_of(whole.instead, found.status, setting, scale)
     else:
-        stated = math.nan if is_off and math.isnan(size.low) else low
+        stated = math.nan if math.isnan(size.low) else low
         sized = replace(total, low=stated, high=size.high if is_off else size.most)
         main = claim_of(sized, found.status, setting, scale, found.tolerance)
     lines = [claim_of(line, side(line, setting), setting, scale) for line in whole.lines]
     if lines:
         first = _worst_line(whole.lines, found.status, tolerance)
         lines = [lines[first], *lines[:first], *lines[first + 1 :]]
-    shown = [] if not rejected else [
-        claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)
-    ]
+    shown = (
+        []
+        if not rejected
+        else [claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)]
+    )
     speaks = lines[0] if lines and _speaks(lines, found.status, found.tolerance) else main
     claims = [main, *lines, *shown]
     return _Ruling(found.status, found.tolerance, (speaks, *(claim for claim in claims if claim is not speaks)))
@@ -253,10 +258,12 @@ def _needed(whole: Whole, ruling: _Ruling, setting: Setting, scale: Scale) -> tu
     return None if needed is None or needed.number <= whole.total.rows else (target, needed)
 
 
-def _said(notes: Sequence[Note], ruling: _Ruling) -> list[Note]:
+def _said(notes: Sequence[Note], ruling: _Ruling, needed: tuple[float, Needed] | None) -> list[Note]:
     """Return the notes that belong beside this outcome: of all rows, or of a part that alone decides it."""
-    outcome_of = PART if ruling.claims[0].subject.part is not None else ruling.status
-    return [each for each in notes if each.only in (None, outcome_of)]
+    beside = {None, PART if ruling.claims[0].subject.part is not None else ruling.status}
+    if ruling.status == "cannot tell" and needed is None:
+        beside.add(NO_ROWS)
+    return [each for each in notes if each.only in beside]
 
 
 def _shape(claims: Sequence[Claim]) -> list[Note]:

@@ -20,7 +20,10 @@ RECALIBRATE = "recalibrate, fitted on rows that did not train the model"
 
 NOTES: dict[str, tuple[str, str]] = {
     # questions on likely mistakes
-    "labels?": (QUESTION, "Are these predicted labels? All {n:,} predictions are 0 or 1. Pass probabilities, such as those of predict_proba."),
+    "labels?": (
+        QUESTION,
+        "Are these predicted labels? All {n:,} predictions are 0 or 1. Pass probabilities, such as those of predict_proba.",
+    ),
     "class labels?": (
         QUESTION,
         "Are these predicted labels? All {n:,} predictions give one class the probability 1. Pass probabilities, such as those of predict_proba.",
@@ -39,7 +42,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, more than "
         "rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
     ),
-    "error rates?": (QUESTION, "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}."),
+    "error rates?": (
+        QUESTION,
+        "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
+    ),
     # shapes of miscalibration
     "over-confident": (SHAPE, "over-confident: too low {low:ranges}, too high {high:ranges}"),
     "under-confident": (SHAPE, "under-confident: too high {high:ranges}, too low {low:ranges}"),
@@ -55,36 +61,124 @@ NOTES: dict[str, tuple[str, str]] = {
         REMEDY,
         f"{RECALIBRATE}; methods isotonic or venn-abers, because others leave predictions of exactly 0 or 1 as they are",
     ),
-    "map helps": (REMEDY, "{map}: score lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
-    "map harms": (REMEDY, "{map} would do harm with this many rows: score higher by {limits:negative limits}"),
-    "no gain shown": (REMEDY, "no gain is shown from {map} ({level:level} limits {limits:limits}); another map may gain"),
-    "gain without limits": (REMEDY, "{map}: its gain of {gain:number} has no limits, because the rows are too few or too unlike"),
-    "inverted": (REMEDY, "higher scores go with fewer events ({map}): find out what the predictions are the probability of"),
+    "map helps": (REMEDY, "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
+    "map harms": (REMEDY, "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}"),
+    "no gain shown": (
+        REMEDY,
+        "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
+    ),
+    "gain without limits": (
+        REMEDY,
+        "{map}: gain of {gain:number} in the {score:score}. {why}",
+    ),
+    "inverted": (
+        REMEDY,
+        "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
+    ),
     "sampled gain": (KEEP, "Recalibration is measured on {n:rows}, drawn at random."),
     "few rows decide skill": ("skill", "a few rows decide the skill{name}, most of all rows {rows:list}"),
-    "heavy loss": ("skill", "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}"),
+    "heavy loss": (
+        "skill",
+        "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}",
+    ),
     "conformal": (REMEDY, "conformal prediction: recalibrate, fitted on rows that did not train the model"),
-    "conformal parts": (REMEDY, "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group"),
-    "calibration rows": (REMEDY, "calibrate on rows like these, or by group: those of the calibration set may differ from them"),
+    "conformal parts": (
+        REMEDY,
+        "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
+    ),
+    "calibration rows": (
+        REMEDY,
+        "calibrate on rows like these, or by group: those of the calibration set may differ from them",
+    ),
     "calibration set": (
         "rows",
         "after a calibration set of {m:,} scores the coverage of valid predictors differs from its level too: more rows may not tell",
     ),
     # what cannot be judged
     "weighted coverage": ("test", "weights are unequal, and coverage then has no exact test"),
-    "no level": ("test", "the sets have no nominal level; pass Sets(mask, level) to say how many outcomes they should cover"),
+    "no level": (
+        "test",
+        "the sets have no nominal level; pass Sets(mask, level) to say how many outcomes they should cover",
+    ),
     "no test": ("test", "no test applies to these predictive distributions"),
     "kernel only": ("test", "only the kernel test applies, which gives no limits"),
     # draws
-    "too few rows": ("rows", "{n:rows} are too few to judge: at least {least:,}. ecdf_difference shows their ranks inside a band"),
-    "visible": ("power", "a spread that is wrong by a factor of {spread}, or a shift of {shift} sd that is the same in every row, would be found 4 times in 5"),
-    "visible shift": ("power", "a shift of {shift} sd that is the same in every row would be found 4 times in 5; one draw per row shows no spread"),
+    "too few rows": (
+        "rows",
+        "{n:rows} are too few to judge: at least {least:,}. ecdf_difference shows their ranks inside a band",
+    ),
+    "visible": (
+        "power",
+        "with {n:rows} a spread that is wrong by a factor of {spread}, or a shift of {shift} sd that is the same in every row, would be found 4 "
+        "times in 5",
+    ),
+    "visible shift": (
+        "power",
+        "with {n:rows} a shift of {shift} sd that is the same in every row would be found 4 times in 5",
+    ),
+    "no departure": ("", "no departure beyond chance ({level:level} confidence; {p:p})"),
+    "no joint departure": ("", "all together: no departure beyond chance ({p:p})"),
+    "alone right": ("", "each variable is right alone, as far as these rows tell"),
+    "alone wrong": ("", "errors of single variables make all together wrong too: correct them first"),
+    "covered": ("coverage", "central intervals of {levels:shares} contain {shares:shares} of the outcomes"),
+    "regions covered": ("coverage", "regions of {levels:shares} contain {shares:shares} of the outcomes"),
+    "narrow or biased": (
+        "shape",
+        "a bias that changes sign between rows makes the same ranks: split rows by a covariate",
+    ),
+    "outside rows": (
+        "rows",
+        "{name}outcomes lie outside all draws in rows {rows:list}{more}: {distance:.2g} sd beyond the nearest draw (median), {below:,} below "
+        "and {above:,} above; draws of these rows are {narrower:.2g} times as wide as those of the others",
+    ),
     "dependent draws": (
         "draws",
         "{name}draws depend on those before them: about {tau:.1f} are worth one independent draw. That alone makes outer ranks too frequent; "
         "draw independently, or keep every {step}th draw, and look again",
     ),
     "repeated draws": ("draws", "{name}draws repeat, as resampled ones do: remove the repeats by drawing again"),
+    # models
+    "roots": ("size", "a typical gap, the root of the squared calibration error, in percentage points: {roots:list}"),
+    # sets of points
+    "sets differ": ("sets", "{different:,} of {tested:,} generated sets differ from the real points: {names:list}"),
+    "only the whole": (
+        "shape",
+        "no single coordinate of {names:list} was found to differ: compare shapes and dependence",
+    ),
+    "only copies": ("other", "no other difference was found"),
+    "no proof": ("power", "no evidence of a difference does not prove that there is none"),
+    "effective numbers": (
+        "diversity",
+        "effective numbers of different points among {points:,}: {first:list} at the median distance; {last:list} at 1/{finer:.0f} of it. "
+        "Diverse does not mean correct: noise is diverse too",
+    ),
+    "effective": (
+        KEEP,
+        "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only.",
+    ),
+    "repetitions": (
+        KEEP,
+        "Repetitions in {name}: {distinct:,} distinct points among {rows:,}; the most frequent one appears {most:times}.",
+    ),
+    "no neighbours": (KEEP, "Neighbours are not compared: each set needs more than {k} points."),
+    "subset of points": (
+        KEEP,
+        "{what}: {n:,} of {real:,} real and {m:,} of {generated:,} generated points, drawn at random to save time.",
+    ),
+    # failed fits of a simulation
+    "failures decide": (
+        "failed fits",
+        "{failed:,} of {n:,} fits failed, and their ranks could change the verdict (tests of ranks: {low:p} to {high:p} if all of them had "
+        "rank 0, all rank M, or half of them each)",
+    ),
+    "failures change nothing": (
+        "failed fits",
+        "{failed:,} of {n:,} fits failed; whatever their ranks were, the verdict is the same (tests of ranks: {low:p} to {high:p})",
+    ),
+    "finished fits": ("failed fits", "of the finished fits alone: {headline}"),
+    "not replaced": (KEEP, "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more})."),
+    "failures like others": (KEEP, "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p})."),
+    "failures differ": (KEEP, "Fits fail where {name} is {way} (Mann-Whitney, adjusted {p:p})."),
     # keep in mind: rows
     "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),
     "few of classes": (KEEP, "{rare:,} of {K:,} classes happened fewer than {least:,} times."),
@@ -99,7 +193,10 @@ NOTES: dict[str, tuple[str, str]] = {
         "If rows share a score because they belong together, as several rows of one customer do, they are not independent: name the clusters.",
     ),
     "weights": (KEEP, "With these weights {n:rows} count like {effective:,}."),
-    "infinite": (KEEP, "Outcomes happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1."),
+    "infinite": (
+        KEEP,
+        "Outcomes happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1.",
+    ),
     "ruled out": (
         KEEP,
         "{ruled_out:outcomes} happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1.",
@@ -168,6 +265,9 @@ NOTES: dict[str, tuple[str, str]] = {
 }
 
 
+SCORES = {"crps": "CRPS", "brier": "Brier score"}
+
+
 def text_of(note: Note) -> tuple[str, str]:
     """Return the label and the text of a note.
 
@@ -206,9 +306,9 @@ def _range(low: float, high: float) -> str:
         return "over the whole range"
     if high <= 0:
         return "where they are 0"
-    if low <= 0 or least == "0":
-        return f"up to {most}"
-    return f"above {least}" if high >= 1 else f"from {least} to {most}"
+    if low > 0 and high >= 1:
+        return f"above {least}"
+    return f"up to {most}" if least == "0" else f"from {least} to {most}"
 
 
 _WRITERS: dict[str, Callable[[Any], str]] = {
@@ -217,8 +317,12 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "points": lambda value: words.points(value, digits=2, up=True),
     "number": words.number,
     "p": words.pvalue_words,
+    "semicolons": "; ".join,
+    "score": lambda name: SCORES.get(name, f"{name} score"),
     "level": words.confidence_words,
-    "list": lambda values: words.listed([f"{value:.10g}" if isinstance(value, float) else str(value) for value in values]),
+    "list": lambda values: words.listed(
+        [f"{value:.10g}" if isinstance(value, float) else str(value) for value in values]
+    ),
     "ranges": _ranges,
     "limits": lambda limits: words.short_limits(*limits),
     "negative limits": lambda limits: words.short_limits(-limits[1], -limits[0]),

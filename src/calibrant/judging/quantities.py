@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number"]
+Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number", "count"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,9 @@ class Quantity:
 QUANTITIES = {
     # distances from calibration
     "cutoff_error": Quantity("points", "{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": Quantity("points", "coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
+    "coverage_error": Quantity(
+        "points", "coverage of {who} is off by {found}", "off by {value}", name="error of coverage"
+    ),
     "calibration_error": Quantity("number", "{who} have a calibration error of {found}", "error {value}"),
     # probabilities
     "bias": Quantity(
@@ -46,9 +48,13 @@ QUANTITIES = {
         name="observed frequency",
     ),
     # regions
-    "coverage": Quantity("share", "{who} cover {found}, stated {expected}", below="covers too little", above="covers too much"),
+    "coverage": Quantity(
+        "share", "{who} cover {found}, stated {expected}", below="covers too little", above="covers too much"
+    ),
     "coverage of intervals": Quantity("share", "{who} cover {found}", below="too narrow", above="wider than needed"),
-    "coverage of central intervals": Quantity("share", "{who} cover {found}", below="too narrow", above="wider than needed"),
+    "coverage of central intervals": Quantity(
+        "share", "{who} cover {found}", below="too narrow", above="wider than needed"
+    ),
     "coverage of sets": Quantity("share", "{who} cover {found}", below="too small", above="larger than needed"),
     "coverage of coordinate": Quantity(
         "share", "{who}: central {expected} intervals cover {found}", below="too narrow", above="wider than needed"
@@ -75,9 +81,79 @@ QUANTITIES = {
     "outside": Quantity(
         "share", "{found} of the outcomes lie outside all draws of {who}", "{value} outside all draws", above="too many"
     ),
+    "skewed": Quantity("number", "one tail of {who} is too short and the other too long", name="skewed"),
+    "heavy-tailed": Quantity("number", "tails of {who} are too long", name="tails too long"),
+    "light-tailed": Quantity("number", "tails of {who} are too short", name="tails too short"),
+    "two modes": Quantity(
+        "number", "outcomes avoid the centre of {who}: two modes are averaged", name="centre avoided"
+    ),
+    "other": Quantity("number", "ranks of {who} are uneven in no way that has a name", name="uneven ranks"),
+    "too wide": Quantity("number", "regions of {who} are too large", name="regions too large"),
+    "too narrow or biased": Quantity(
+        "number",
+        "regions of {who} are too small, or biased in a direction that these ranks do not show",
+        name="regions too small",
+    ),
+    "wrong shape": Quantity("number", "regions of {who} have the right size and the wrong shape", name="wrong shape"),
+    "joint_ranks": Quantity("number", "all variables together are off", name="joint ranks not uniform"),
+    "region_shift": Quantity("sd", "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high"),
+    "region_spread": Quantity("factor", "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow"),
     "relation": Quantity("number", "what was known of a row predicts where its outcome falls among the draws"),
-    "dependence": Quantity("number", "{who}: coordinates do not go together as in the draws"),
+    "dependence": Quantity(
+        "number",
+        "{who} do not go together as in the draws",
+        "rank correlation {value} from that of the draws",
+        "less together than in the draws",
+        "more together than in the draws",
+    ),
     "draws": Quantity("number", "draws of {who} are not exchangeable", "draws depend or repeat"),
+    # sets of points
+    "difference": Quantity("number", "generated and real points differ", name="difference"),
+    "unseen_shift": Quantity(
+        "sd", "a shift of {who} by less than {found} may be missed", "shifts below {value} may be missed"
+    ),
+    "location": Quantity(
+        "sd", "generated points are shifted in {who} by {found}", "shift {value}", "shifted down", "shifted up"
+    ),
+    "spread_ratio": Quantity(
+        "factor",
+        "generated points spread {found} times as far in {who} as real ones",
+        "spread × {value}",
+        "too narrow",
+        "too wide",
+    ),
+    "rank_correlation": Quantity(
+        "number",
+        "the rank correlation of {who} is {found}",
+        "rank correlation {value}",
+        "lower than of real points",
+        "higher than of real points",
+    ),
+    "accuracy": Quantity(
+        "share", "classifiers tell {found} of {who} from real ones", "{value} told apart", above="can be told apart"
+    ),
+    "coverage of set": Quantity(
+        "share",
+        "{found} of the real points have one of {who} near",
+        "{value} of real points have one near",
+        below="some are missing",
+    ),
+    "precision": Quantity(
+        "share", "{found} of {who} have a real point near", "{value} have a real point near", below="some are invented"
+    ),
+    "copied": Quantity("count", "{found} of {who} equal a real point", "{value} copies", above="copied"),
+    "memorised": Quantity(
+        "count",
+        "{found} of {who} are closer to a real point than real points to each other",
+        "{value} near copies",
+        above="memorised",
+    ),
+    "distinct_points": Quantity(
+        "count", "{found} of {who} are distinct", "{value} distinct", below="collapsed: repeats itself"
+    ),
+    "diversity": Quantity(
+        "share", "{who} have {found} of the variety expected", "{value} of the variety", below="less varied"
+    ),
     # other questions
     "skce": Quantity("number", "{who} fail the kernel test", name="squared kernel calibration error"),
     "recalibration_gain": Quantity(
@@ -88,9 +164,25 @@ QUANTITIES = {
         above="the map helps",
         name="gain of the log score by recalibration",
     ),
-    "skill": Quantity("share", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"),
+    "skill": Quantity(
+        "share", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"
+    ),
 }
 """One row for each quantity, or for a quantity of one kind of subject."""
+
+
+DIFFERENCE = "difference of "  # before the metric, in claims on two models
+COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
+"""What metrics are called in comparisons of models; others are called by their names."""
+
+
+def metric_words(metric: str) -> str:
+    """Return a metric of a comparison in words.
+
+    >>> metric_words("brier_score"), metric_words("interval_score")
+    ('Brier score', 'interval score')
+    """
+    return COMPARED.get(metric, metric.removesuffix("_test").replace("_", " "))
 
 
 def quantity_of(key: str, kind: str) -> Quantity:
@@ -99,5 +191,18 @@ def quantity_of(key: str, kind: str) -> Quantity:
     >>> quantity_of("coverage", "sets").below, quantity_of("some_error", "all rows").says
     ('too small', 'some error of {who} is {found}')
     """
+    if key.startswith(DIFFERENCE):
+        words = metric_words(key.removeprefix(DIFFERENCE))
+        return Quantity(
+            "number",
+            f"the {words} of {{who}} differs by {{found}}",
+            f"{words} {{value}}",
+            "the first is lower",
+            "the second is lower",
+        )
     name = key.replace("_", " ")
-    return QUANTITIES.get(f"{key} of {kind}") or QUANTITIES.get(key) or Quantity("number", f"{name} of {{who}} is {{found}}")
+    return (
+        QUANTITIES.get(f"{key} of {kind}")
+        or QUANTITIES.get(key)
+        or Quantity("number", f"{name} of {{who}} is {{found}}")
+    )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from calibrant.core import words
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status
-from calibrant.core.evidence import Case, Evidence, Subject
+from calibrant.core.evidence import Case, Evidence, Note, Subject
 from calibrant.core.findings import AtTolerance, Line, Setting, Verdict
 from calibrant.judging.judge import judge
 from calibrant.judging.notes import text_of
@@ -52,7 +52,7 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
         lines.append(Line("tolerance", _tolerances(verdict)))
     return replace(
         verdict,
-        headline=headline(verdict) if verdict.claims else f"Cannot tell: {notes[0][1]}",
+        headline=headline(verdict) if case.whole is not None else f"Cannot tell: {notes[0][1]}",
         claims=(*verdict.claims, *further),
         lines=tuple(lines),
         at=tuple(replace(step, words=tolerance_words(step.tolerance, verdict)) for step in verdict.at),
@@ -69,25 +69,47 @@ def headline(verdict: Verdict) -> str:
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
-    return f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
+    return (
+        f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
+    )
 
 
 def statement(claim: Claim) -> str:
     """Put a claim into one clause: who, what was found, and in brackets how sure that is."""
-    quantity = quantity_of(claim.quantity, claim.subject.kind)
-    written = _written(claim, quantity)
     if is_unknown(claim):
         return f"{claim.rows:,} rows do not bound the error of {who(claim)}"
-    p = [] if claim.pvalue is None or claim.kind == "within" else [words.pvalue_words(claim.pvalue)]
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    written = _written(claim, quantity)
+    is_bound = quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high)
+    found = f"at most {written.with_unit(written.high)}" if is_bound else written.with_unit(written.value)
+    brackets = brackets_of(claim)
+    ending = "" if written.limits and "{found}" in quantity.says else brackets
+    return (
+        quantity.says.format(who=who(claim), found=found + ("" if ending else brackets), expected=written.expected)
+        + ending
+    )
+
+
+def brackets_of(claim: Claim) -> str:
+    """Return how sure a claim is, in brackets: limits and p-value."""
+    quantity = quantity_of(claim.quantity, claim.subject.kind)
+    limits, pvalue = _written(claim, quantity).limits, _pvalue(claim)
     level = words.confidence_words(claim.level or 0.0)
+    p = [] if not pvalue or claim.kind == "within" else [f"p {pvalue}" if pvalue[0] in "<>≤" else f"p = {pvalue}"]
     if quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high):
-        found, limits = f"at most {written.with_unit(written.high)}", [f"{level} confidence"]
-        p = p if claim.kind == "miscalibrated" else []
+        said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
     else:
-        found = written.with_unit(written.value)
-        limits = [f"{level} limits {written.limits}"] if written.limits else []
-    brackets = f" ({'; '.join([*limits, *p])})" if limits or p else ""
-    return quantity.says.format(who=who(claim), found=found + brackets, expected=written.expected)
+        said = [*([f"{level} limits {limits}"] if limits and claim.level is not None else []), *p]
+    return f" ({'; '.join(said)})" if said else ""
+
+
+def _pvalue(claim: Claim) -> str:
+    """Write a p-value; at the floor of resampling it is a bound, because more redraws could show a smaller one."""
+    if claim.pvalue is None:
+        return ""
+    if claim.at_floor and claim.pvalue >= 0.001:
+        return f"≤ {words.round_up(claim.pvalue, 3):g}"
+    return words.pvalue(claim.pvalue)
 
 
 def is_unknown(claim: Claim) -> bool:
@@ -104,7 +126,8 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     others.sort(key=lambda claim: (claim.kind == "description", claim.kind not in FAULTS, *_clearness(claim)))
     found: dict[tuple[Subject, str], Row] = {}
     for claim in (*first, *others):
-        key = claim.subject, quantity_of(claim.quantity, claim.subject.kind).unit
+        unit = quantity_of(claim.quantity, claim.subject.kind).unit
+        key = claim.subject, claim.quantity if unit in ("number", "count") else unit
         row = row_of(claim)
         if key not in found:
             found[key] = row
@@ -128,7 +151,7 @@ def row_of(claim: Claim) -> Row:
         found or quantity.name or words.heading(claim.quantity),
         written.limits,
         f"{claim.rows:,}" if claim.rows else "",
-        "" if claim.pvalue is None else words.pvalue(claim.pvalue).replace(" ", ""),
+        _pvalue(claim).replace(" ", ""),
         meaning(claim, quantity),
         claim.kind in FAULTS,
     )
@@ -148,10 +171,20 @@ def line_of(evidence: Evidence, level: float) -> str:
     return f"{row.where}: stated {row.stated}, found {row.found}{limits}, {row.rows} rows: {row.meaning}"
 
 
+def paragraph(claims: Sequence[Claim], notes: Sequence[Note] = ()) -> str:
+    """Put claims and notes into one paragraph, each of them a sentence."""
+    said = []
+    for claim in claims:
+        side = meaning(claim, quantity_of(claim.quantity, claim.subject.kind))
+        said.append(f"{side}: {statement(claim)}" if side else statement(claim))
+    said += [text_of(each)[1] for each in notes]
+    return " ".join(f"{text[0].upper()}{text[1:].rstrip('.')}." for text in dict.fromkeys(said))
+
+
 def meaning(claim: Claim, quantity: Quantity) -> str:
     """Say what it means that limits lie below or above the expected value."""
     match claim.kind:
-        case "below" | "harm" | "worse":
+        case "below" | "harm" | "worse" | "collapse":
             return quantity.below
         case "above" | "gain" | "informative":
             return quantity.above
@@ -175,12 +208,17 @@ class _Written(NamedTuple):
 
     @property
     def limits(self) -> str:
-        return f"{self.low} to {self.high}{self.unit if self.unit == ' %' else ''}" if self.low else ""
+        unit = self.unit if self.unit == " %" else ""
+        if self.high == "inf":
+            return f"{self.low}{unit} or more"
+        if self.low == "−inf":
+            return f"{self.high}{unit} or less"
+        return f"{self.low} to {self.high}{unit}" if self.low else ""
 
 
-SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0}
-UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": ""}
-LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None}
+SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
+UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": "", "count": ""}
+LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None, "count": 0}
 
 
 def _written(claim: Claim, quantity: Quantity) -> _Written:
@@ -189,12 +227,18 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
         unit = f" % of {claim.share_of}"
     expected = _expected(claim, quantity)
     if math.isnan(claim.low) or math.isnan(claim.high):
-        number = words.percent(claim.estimate).removesuffix(" %") if quantity.unit == "share" else f"{scale * claim.estimate:.3g}"
+        number = (
+            words.percent(claim.estimate).removesuffix(" %")
+            if quantity.unit == "share"
+            else f"{scale * claim.estimate:.3g}"
+        )
         return _Written(words.minus(number), "", "", expected, unit)
-    if quantity.unit == "number":
+    if quantity.unit in ("number", "count"):
         shown = words.short_limits(claim.low, claim.high).split(" to ")
         return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
-    compared = None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
+    compared = (
+        None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
+    )
     digits = LEAST_DIGITS[quantity.unit]
     low, high, value = words.outward(
         claim.low, claim.high, claim.estimate, claim.tolerance, compared, digits=digits, scale=scale
@@ -204,7 +248,7 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
 
 def _expected(claim: Claim, quantity: Quantity) -> str:
     if quantity.unit != "share":
-        return f"{claim.expected:g}"
+        return words.number(claim.expected) if quantity.unit == "number" else f"{claim.expected:g}"
     if claim.quantity == "frequency":
         return words.share_words(claim.expected, claim.estimate, claim.low, claim.high)[0]
     return words.level_words(claim.expected)
@@ -255,8 +299,11 @@ def where(subject: Subject) -> str:
             return f"group {subject.name.removeprefix('group = ')}"  # a column that is called so, or has no name
         case "group" | "models" | "pair":
             return subject.name
-        case "class" | "set":
-            return f"{subject.kind} {subject.name}"
+        case "set":
+            distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
+            return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"
+        case "class":
+            return f"class {subject.name}"
         case "coordinate":
             return f"coordinate {subject.name}" if subject.name.isdigit() else subject.name
         case "scores":

@@ -1,11 +1,11 @@
 """What `calibrant.points` exports; every name is imported when it is first used."""
 
+from calibrant.auditing.compare_points import compare as compare
 from calibrant.points.balls import DensityCoverage as DensityCoverage
 from calibrant.points.balls import Relabelled as Relabelled
 from calibrant.points.balls import density_coverage as density_coverage
 from calibrant.points.blocks import PointBlocks as PointBlocks
 from calibrant.points.classifier_test import c2st as c2st
-from calibrant.points.comparison import compare as compare
 from calibrant.points.discrepancy import kernel_distance as kernel_distance
 from calibrant.points.discrepancy import mmd as mmd
 from calibrant.points.discrepancy_test import mmd_test as mmd_test

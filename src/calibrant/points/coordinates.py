@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.claims import Claim
 from calibrant.core.dispatch import chunks
 from calibrant.core.findings import Figure, Section, Table
 from calibrant.core.null import resampled_pvalue
@@ -15,7 +16,7 @@ from calibrant.core.pvalues import normal_quantile, normal_sf
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import IntArray, PointSets
-from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, measured, point_view
+from calibrant.points.sections import ComparedSets, TestedSection, measured, point_view
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MAX_RELABELLED = 20_000  # points of both sets; with more the normal limit is accurate
@@ -230,7 +231,7 @@ def _total_variance(points: FloatArray) -> float:
     return float(np.where(np.ptp(points, axis=0) > 0, points.var(axis=0, ddof=1), 0.0).sum())
 
 
-def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) -> Iterator[PointClaim]:
+def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) -> Iterator[Claim]:
     """Yield a claim for each coordinate that differs, those with the smallest p-values first."""
     for j in np.lexsort((-np.abs(found.location), found.location_pvalue)):
         if compared.is_significant(found.location_pvalue[j]):
@@ -249,7 +250,7 @@ def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) 
             ratio, factor = float(found.spread[j]), float(np.exp(found.spread_error[j]))
             yield compared.claim(
                 "above" if ratio > 1 else "below",
-                "spread",
+                "spread_ratio",
                 ratio,
                 expected=1.0,
                 subject=compared.subject("coordinate", compared.columns[j]),

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.claims import Claim
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import PointSets
-from calibrant.points.sections import ComparedSets, PointClaim
+from calibrant.points.sections import ComparedSets
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 MIN_CORRELATED, MAX_CORRELATED = 20, 1000  # points of each set
@@ -37,7 +38,7 @@ class RankCorrelations(NamedTuple):
     pvalue: FloatArray
 
 
-def dependence_claims(compared: ComparedSets) -> tuple[PointClaim, ...]:
+def dependence_claims(compared: ComparedSets) -> tuple[Claim, ...]:
     """Claim that the rank correlations of pairs differ, those with the smallest p-values first.
 
     The verdict does not depend on these claims. A pair is named only if its own p-value, allowing for all pairs and all

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.core.evidence import Subject
+from calibrant.core.claims import Claim
+from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Figure, Measurement, Section, Table
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
@@ -16,13 +17,12 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.points.diversity import FACTORS, LessVaried, less_varied, profile
 from calibrant.points.inputs import PointSets, random_part
 from calibrant.points.repeats import MIN_SHARE, Repeats, is_repetitive, repeats_pvalue
-from calibrant.points.sections import MAX_PERMUTED, ComparedSets, PointClaim, TestedSection, is_floor, measured
+from calibrant.points.sections import MAX_PERMUTED, ComparedSets, TestedSection, is_floor, measured
 
 ORDER = 2.0  # needs no eigenvalues
 MAX_SCORED = 5_000  # points of each set
 COLLAPSED = 0.7  # ratio of scores at the finest scale: chance gives 0.84 once in a hundred at n = 100
 QUESTIONS = 2  # scores and repetitions
-CAVEAT = "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only."
 
 
 class Variety(NamedTuple):
@@ -77,7 +77,6 @@ def variety_section(compared: ComparedSets) -> TestedSection:
             claim,
             pvalue=compared.adjusted(claim.pvalue or 0.0),
             level=compared.level,
-            generated="" if compared.is_only_set else compared.generated,
         )
         for claim in claims
     ]
@@ -85,14 +84,14 @@ def variety_section(compared: ComparedSets) -> TestedSection:
     return TestedSection(section, found.pvalue, made, (), found.floor(compared.resamples))
 
 
-def variety_claims(found: Variety, subject: Subject, resamples: int) -> Iterator[PointClaim]:
+def variety_claims(found: Variety, subject: Subject, resamples: int) -> Iterator[Claim]:
     """Yield what may be said of a set, with p-values that allow for both questions.
 
     A collapse is a ratio below 0.7 at the finest scale, or repetitions; a ratio that is small only at larger scales
     means fewer modes, near copies or another shape.
     """
     if found.repetitive:
-        yield PointClaim(
+        yield Claim(
             "collapse",
             subject,
             "distinct_points",
@@ -101,12 +100,11 @@ def variety_claims(found: Variety, subject: Subject, resamples: int) -> Iterator
             expected=float(found.repeats.rows),
             test="binomial test of repetitions",
             pvalue=min(1.0, QUESTIONS * found.of_repeats),
-            note=found.repeats.words,
         )
     scores = found.scores
     collapsed, at = scores.finest < COLLAPSED, int(np.argmin(scores.ratio))
     place = len(FACTORS) - 1 if collapsed else at
-    yield PointClaim(
+    yield Claim(
         "collapse" if collapsed else "below",
         Subject(subject.kind, name=subject.name, low=FACTORS[place] * scores.scales[1]),
         "diversity",
@@ -120,7 +118,7 @@ def variety_claims(found: Variety, subject: Subject, resamples: int) -> Iterator
 
 def claims_without_truth(
     sets: Mapping[str, FloatArray], level: float, resamples: int, rng: np.random.Generator
-) -> tuple[PointClaim, ...]:
+) -> tuple[Claim, ...]:
     """Return what can be said of sets without real points: each is tested against the pool of the others, by Holm.
 
     A single set has nothing to be tested against: its repetitions are described.
@@ -128,17 +126,16 @@ def claims_without_truth(
     if len(sets) == 1:
         ((name, points),) = sets.items()
         own = Repeats.of(points)
-        said = PointClaim(
+        said = Claim(
             "description",
             Subject("set", name=name),
             "distinct_points",
             float(own.distinct),
             rows=own.rows,
             expected=float(own.rows),
-            note=own.words,
         )
         return (said,) if own.extra > MIN_SHARE * own.rows else ()
-    found: list[list[PointClaim]] = []
+    found: list[list[Claim]] = []
     for name, points in sets.items():
         others = [other for key, other in sets.items() if key != name]
         variety = Variety.of(points, others, resamples, rng)
@@ -146,7 +143,7 @@ def claims_without_truth(
     smallest = np.array([min(claim.pvalue or 0.0 for claim in claims) for claims in found])
     factor = holm(smallest) / smallest
     adjusted = [
-        replace(claim, pvalue=min(1.0, times * (claim.pvalue or 0.0)), level=level, generated=claim.subject.name)
+        replace(claim, pvalue=min(1.0, times * (claim.pvalue or 0.0)), level=level)
         for claims, times in zip(found, factor.tolist(), strict=True)
         for claim in claims
     ]
@@ -155,8 +152,8 @@ def claims_without_truth(
 
 def diversity_section(
     sets: Mapping[str, FloatArray], rng: np.random.Generator
-) -> tuple[Section, Curve, tuple[str, ...]]:
-    """Return the Vendi scores of all sets at many length scales, the same as a curve, and caveats."""
+) -> tuple[Section, Curve, tuple[Note, ...]]:
+    """Return the Vendi scores of all sets at many length scales, the same as a curve, and notes."""
     few = {name: random_part(points, MAX_SCORED, rng) for name, points in sets.items()}
     curve = profile(few, ORDER, None, rng)
     n, width = curve.points, float(curve.bandwidth[0])
@@ -174,7 +171,7 @@ def diversity_section(
         "length scale": tuple(curve.bandwidth.tolist()),
         **{name: tuple(curve.score[:, c].tolist()) for c, name in enumerate(sets)},
     }
-    note = f"Of {n:,} points of each set. As the length scale falls, distinct points count one by one."
+    below = f"Of {n:,} points of each set. As the length scale falls, distinct points count one by one."
     section = Section(
         "diversity",
         "Diversity",
@@ -188,14 +185,14 @@ def diversity_section(
                 curve,
             ),
         ),
-        (Table("profile", "Effective numbers of different points", columns, note),),
+        (Table("profile", "Effective numbers of different points", columns, below),),
     )
-    return section, curve, (CAVEAT, *_repetitions(sets))
+    return section, curve, (note("effective"), *_repetitions(sets))
 
 
-def _repetitions(sets: Mapping[str, FloatArray]) -> Iterator[str]:
-    """Yield a caveat for each set of which more than 1 % of the rows equal an earlier one."""
+def _repetitions(sets: Mapping[str, FloatArray]) -> Iterator[Note]:
+    """Yield a note for each set of which more than 1 % of the rows equal an earlier one."""
     for name, points in sets.items():
         found = Repeats.of(points)
         if found.extra > MIN_SHARE * found.rows:
-            yield f"Repetitions in {name}: {found.words}."
+            yield note("repetitions", name=name, distinct=found.distinct, rows=found.rows, most=found.most)

@@ -8,7 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.claims import Claim
 from calibrant.core.dispatch import chunks
+from calibrant.core.evidence import note
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
@@ -17,7 +19,7 @@ from calibrant.points.balls import DensityCoverage, density_coverage
 from calibrant.points.inputs import PointSets, distinct, repeated
 from calibrant.points.neighbours import Neighbours, squares_of_pairs
 from calibrant.points.repeats import Copies, copies
-from calibrant.points.sections import ComparedSets, PointClaim, TestedSection, measured, two_ecdfs
+from calibrant.points.sections import ComparedSets, TestedSection, measured, two_ecdfs
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.progress import steps
 
@@ -29,7 +31,7 @@ LABELS = {
     "density": "density: real balls around a generated point, divided by k",
     "coverage": "coverage: real points with a generated point in their ball",
 }
-COPIES = ("copied", "memorised")  # quantities of claims on points that equal real ones, or nearly so
+COPIES = ("copied", "memorised")  # quantities of claims that are no evidence of a difference
 
 
 class Memorised(NamedTuple):
@@ -69,8 +71,7 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
     intro = "Is there a generated point near each real one, a real point near each generated one, and are any copies?"
     used = compared.subset(MAX_POINTS)
     if min(used.n, used.m) <= K:
-        reason = f"Neighbours are not compared: each set needs more than {K} points."
-        return TestedSection(Section("neighbours", title, intro, ()), None, (), (reason,))
+        return TestedSection(Section("neighbours", title, intro, ()), None, (), (note("no neighbours", k=K),))
     found = density_coverage(used.y, used.points, k=K, resamples=compared.resamples, rng=compared.rng)
     chance = found.relabelled or {}
     near, equal = _memorised(used, compared), copies(used)
@@ -82,7 +83,7 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
     )
     measurements = (*_shares(compared, found, questions), *_copies(compared, used, near, equal))
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
-    caveats = compared.subset_words(used, "Neighbours are looked for in a subset")
+    caveats = compared.subset_note(used, "Neighbours are looked for in a subset")
     claims = tuple(_claims(compared, found, near, equal, questions))
     others = TestedSection(
         section,
@@ -144,7 +145,7 @@ def _method(n: int, m: int, compared: ComparedSets) -> str:
 
 def _claims(
     compared: ComparedSets, found: DensityCoverage, near: Memorised, equal: Copies, questions: Questions
-) -> Iterator[PointClaim]:
+) -> Iterator[Claim]:
     chance, floor = found.relabelled or {}, 1 / (compared.resamples + 1)
     divisions = f"{compared.resamples:,} random divisions"
     given: tuple[tuple[Literal["below", "above"], str, float, float, float, float, str], ...] = (

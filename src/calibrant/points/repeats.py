@@ -39,21 +39,6 @@ class Repeats(NamedTuple):
         """Rows that equal an earlier row."""
         return self.rows - self.distinct
 
-    @property
-    def words(self) -> str:
-        """The counts in words.
-
-        >>> Repeats(500, 50, 10, 10).words, Repeats(500, 493, 8, 1).words
-        ('50 distinct points among 500; each appears 10 times',
-         '493 distinct points among 500; the most frequent one appears 8 times')
-        """
-        found = f"{self.distinct:,} distinct point{'s' if self.distinct > 1 else ''} among {self.rows:,}"
-        if not self.extra:
-            return found
-        if self.most == self.least:
-            return f"{found}; {'each' if self.distinct > 1 else 'it'} appears {self.most:,} times"
-        return f"{found}; the most frequent one appears {self.most:,} times"
-
 
 def repeats_pvalue(found: Repeats, others: Sequence[Repeats]) -> float:
     r"""Return how often chance gives one set so many of the repetitions of several sets of one distribution.

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.dispatch import takes_tree
-from calibrant.core.evidence import Subject
+from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Figure, Measurement, Section
 from calibrant.core.results import Curve
 from calibrant.errors import MissingExtraError
@@ -21,15 +21,6 @@ from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.inputs import PointSets, random_part
 from calibrant.points.moments import PointMoments
-
-
-@dataclass(frozen=True)
-class PointClaim(Claim):
-    """A claim on a set of points."""
-
-    generated: str = ""  # the set, where several are compared
-    at_floor: bool = False  # whether random divisions can give no smaller p-value
-    note: str = ""  # counts behind the estimate, in words
 
 
 @dataclass(frozen=True)
@@ -67,10 +58,9 @@ class ComparedSets:
         expected: float = 0.0,
         limits: tuple[float, float] = (math.nan, math.nan),
         rows: int = 0,
-        note: str = "",
-    ) -> PointClaim:
+    ) -> Claim:
         """Return a claim on the generated set; `floor` is the smallest value of `pvalue`, 0 if there is none."""
-        return PointClaim(
+        return Claim(
             kind,
             subject or Subject("set", name=self.generated),
             quantity,
@@ -82,9 +72,7 @@ class ComparedSets:
             expected=expected,
             test=test,
             pvalue=self.adjusted(pvalue),
-            generated="" if self.is_only_set else self.generated,
             at_floor=is_floor(pvalue, floor),
-            note=note,
         )
 
     def subject(self, kind: Literal["coordinate", "pair"], name: str) -> Subject:
@@ -95,14 +83,11 @@ class ComparedSets:
         """Return at most `most` points of each set, drawn at random."""
         return PointSets(random_part(self.sets.y, most, self.rng), random_part(self.sets.points, most, self.rng))
 
-    def subset_words(self, used: PointSets, what: str) -> tuple[str, ...]:
-        """Return a caveat if not all points were used."""
+    def subset_note(self, used: PointSets, what: str) -> tuple[Note, ...]:
+        """Return a note if not all points were used."""
         if (used.n, used.m) == (self.sets.n, self.sets.m):
             return ()
-        return (
-            f"{what}: {used.n:,} of {self.sets.n:,} real and {used.m:,} of {self.sets.m:,} generated points, drawn at "
-            "random to save time.",
-        )
+        return (note("subset of points", what=what, n=used.n, real=self.sets.n, m=used.m, generated=self.sets.m),)
 
 
 def is_floor(pvalue: float, floor: float) -> bool:
@@ -115,8 +100,8 @@ class TestedSection(NamedTuple):
 
     section: Section
     pvalue: float | None
-    claims: tuple[PointClaim, ...] = ()
-    caveats: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    caveats: tuple[Note, ...] = ()
     floor: float = 0.0
     """The smallest p-value that random divisions can give; 0 without them."""
     without_copies: TestedSection | None = None
@@ -239,8 +224,8 @@ def distance_section(compared: ComparedSets) -> TestedSection:
         tuple(found),
     )
     caveats = (
-        *compared.subset_words(used, "The permutation test of the MMD uses a subset"),
-        *compared.subset_words(pairs, "Sums over all pairs use a subset"),
+        *compared.subset_note(used, "The permutation test of the MMD uses a subset"),
+        *compared.subset_note(pairs, "Sums over all pairs use a subset"),
     )
     return TestedSection(section, float(test.pvalue), (), caveats, 1 / (compared.resamples + 1))
 
@@ -278,13 +263,13 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
     )
     claims = [
         compared.claim(
-            "above", "accuracy", share, expected=0.5, pvalue=float(test.pvalue), floor=floor, test="c2st", note=best
+            "above", "accuracy", share, expected=0.5, pvalue=float(test.pvalue), floor=floor, test=f"c2st, {best}"
         )
     ]
     return TestedSection(
         section,
         float(test.pvalue),
         tuple(claims) if compared.is_significant(float(test.pvalue)) else (),
-        compared.subset_words(used, "Classifiers use a subset"),
+        compared.subset_note(used, "Classifiers use a subset"),
         floor,
     )

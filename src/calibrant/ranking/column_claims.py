@@ -1,21 +1,37 @@
-"""What the ranks of one column support, as claims."""
+"""What the ranks of one column show: which error, of which size, and the claims that they support."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim, ClaimKind
-from calibrant.core.evidence import ALL_ROWS, Subject
+from calibrant.core.evidence import ALL_ROWS, Note, Subject, note
 from calibrant.core.mean_interval import exact_limits
+from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.draw_evidence import DrawEvidence, Outside
-from calibrant.ranking.failures import NormalErrors
+from calibrant.ranking.bands import BandTest
+from calibrant.ranking.curves import nearest
+from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, band_test
+from calibrant.ranking.failures import (
+    NONE,
+    OUTSIDE,
+    Diagnosis,
+    NormalErrors,
+    diagnosis,
+    outward_failure,
+    smallest_effects,
+)
 from calibrant.ranking.summary import Ranks
+
+LEVELS = (0.5, 0.9)
+TOO_FEW = "too few rows"
+UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
 
 SIDES: dict[str, ClaimKind] = {kinds.HIGH: "above", kinds.LOW: "below", kinds.NARROW: "above", kinds.WIDE: "below"}
 
@@ -71,14 +87,96 @@ class RankedColumn(NamedTuple):
         return self.pvalue <= 1 - self.level
 
     @property
+    def failure(self) -> str:
+        """The first error that is named; too few rows have none."""
+        return TOO_FEW if self.n < MIN_ROWS_IN_WORDS else self.failures[0]
+
+    @property
     def passes(self) -> bool:
         """Whether nothing is known to be wrong with the ranks."""
-        return self.failures[0] == kinds.NONE
+        return self.failures[0] == NONE
 
     @property
     def is_only_related(self) -> bool:
         """Whether the ranks are uniform over all rows, and wrong only where covariates have some values."""
         return self.failures[0] == kinds.RELATED and not self.departs
+
+
+def found_columns(
+    ranks: Ranks,
+    adjusted: FloatArray,
+    rates: Rates,
+    *,
+    outward: bool = False,
+    draws: RankedDraws | None = None,
+    band: BandTest | None = None,
+    related: Sequence[str] = (),
+) -> list[RankedColumn]:
+    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
+
+    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `band` is the test
+    of these ranks, if it was made before. `related` says what of each column changes with covariates.
+    """
+    related = related or [""] * ranks.C
+    where = np.rint((band or band_test(ranks)).where * (ranks.M + 1)).astype(np.int64)
+    smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
+    evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
+    found = []
+    for c in range(ranks.C):
+        counts, departs = ranks.counts[:, c], bool(adjusted[c] <= 1 - rates.level)
+        if outward:  # a shift and a spread are those of single coordinates
+            name = outward_failure(counts, rates.test) if departs else NONE
+            known = Diagnosis((name,), UNKNOWN_ERRORS)
+        else:
+            known = diagnosis(
+                counts,
+                rates.limits,
+                departs=departs,
+                test_rate=rates.test,
+                cells=ranks.cells,
+                evidence=evidence[c],
+                related=related[c],
+            )
+        outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
+        found.append(
+            RankedColumn(
+                known.failures,
+                counts,
+                ranks.cells,
+                outward,
+                known.errors,
+                _coverage(counts, outward),
+                smallest,
+                float(adjusted[c]),
+                rates,
+                int(where[c]),
+                evidence[c],
+                outside,
+                known.skew,
+            )
+        )
+    return found
+
+
+def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: DrawEvidence) -> Outside:
+    """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
+    rank, M = draws.rank[:, c], draws.draws.shape[1]
+    if known.far and evidence.far is not None:
+        return outside_of(draws, c, np.isin(draws.numbers, evidence.far.rows))
+    return outside_of(draws, c, (rank == 0) | (rank == M))
+
+
+def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
+    """Return the share of outcomes in regions of about 50 and 90 %, by the nearest level that M draws have."""
+    m = counts.size
+    possible = np.arange(1, m) if outward else np.arange(m - 2, 0, -2)[::-1]
+    if not possible.size:
+        return {}
+    found = {}
+    for j in nearest(LEVELS, possible, m, name="levels").tolist():
+        a = 0 if outward else (m - j) // 2
+        found[j / m] = float(counts[a : a + j].sum() / counts.sum())
+    return found
 
 
 def subject_of(ranks: Ranks, c: int) -> Subject:
@@ -96,7 +194,7 @@ def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     for name in () if column.passes else column.failures:
         if name in (kinds.DRAWS, kinds.RELATED):  # the first has claims already, the second those of the relation
             continue
-        claims.append(_outside_claim(column, subject) if name == kinds.OUTSIDE else _error_claim(name, column, subject))
+        claims.append(_outside_claim(column, subject) if name == OUTSIDE else _error_claim(name, column, subject))
     return tuple(claims)
 
 
@@ -140,3 +238,45 @@ def _outside_claim(column: RankedColumn, subject: Subject) -> Claim:
     return Claim(
         kind, subject, "outside", estimate, low, high, level, n, expected, test=test, pvalue=p, row_numbers=rows
     )
+
+
+MAX_ROWS_NAMED = 10
+
+
+def column_notes(column: RankedColumn, name: str = "") -> list[Note]:
+    """Return what helps to read the claims: what draws show without the outcomes, rows, and other possible causes."""
+    found, evidence, outside = [], column.evidence, column.outside
+    if evidence.dependent:
+        found.append(note("dependent draws", name=name, tau=evidence.tau, step=math.ceil(evidence.tau)))
+    if evidence.repeated:
+        found.append(note("repeated draws", name=name))
+    if outside is not None:
+        rows = outside.rows[:MAX_ROWS_NAMED]
+        found.append(
+            note(
+                "outside rows",
+                name=name,
+                rows=rows,
+                more=f" and {len(outside.rows) - len(rows):,} more" if len(outside.rows) > len(rows) else "",
+                distance=outside.distance,
+                below=outside.below,
+                above=outside.above,
+                narrower=outside.narrower,
+            )
+        )
+    return found
+
+
+def visible_notes(column: RankedColumn) -> list[Note]:
+    """Return which errors this many rows would have shown; those of one draw have no spread."""
+    shift, spread = column.smallest
+    if not shift < math.inf:
+        return []
+    if not spread < math.inf:
+        return [note("visible shift", n=column.n, shift=round_up(shift))]
+    return [note("visible", n=column.n, shift=round_up(shift), spread=round_up(spread))]
+
+
+def round_up(value: float) -> float:
+    """Return a number with two decimals, rounded up."""
+    return math.ceil(round(100 * value, 6)) / 100

@@ -167,87 +167,24 @@ def _far_draws(y: FloatArray, draws: NDArray[Any]) -> int:
     return count
 
 
-FAILED_RATIO, FAILED_PLACE = 10.0, 6.0  # of standard deviations; of places, in robust standard deviations
-NARROWER = 0.8  # median ratio of standard deviations from which rows are narrower than others
-MODE_DISTANCE, CUT_DISTANCE = 2.0, 1.0  # median distance beyond the nearest draw, in standard deviations of the draws
-ONE_SIDED = 0.2  # share of outcomes on the other side that chance explains
-SAME_BOUND = 0.5  # share of outcomes outside that lie at one value
-NORMAL_MAD = 1.4826
-
-
 class Outside(NamedTuple):
-    """Outcomes outside all draws: which, on which side, and what speaks for which cause."""
+    """Outcomes outside all draws: which rows, on which side, how far."""
 
     rows: tuple[int, ...]
     below: int
     above: int
     distance: float  # median distance beyond the nearest draw, in standard deviations of the draws
     narrower: float  # median standard deviation of these draws over that of the other rows
-    distance_if_wider: float  # the same in standard deviations of the other rows, if these draws were as wide as theirs
-    cause: str  # one of the names below, or empty
-
-    @property
-    def one_sided(self) -> bool:
-        """Whether they lie on one side, up to a few that chance explains."""
-        return min(self.below, self.above) <= ONE_SIDED * (self.below + self.above)
-
-    @property
-    def words(self) -> str:
-        """The evidence in words."""
-        more = "below" if self.below > self.above else "above"
-        sides = ("mostly " if min(self.below, self.above) else "") + more if self.one_sided else "on both sides"
-        place = f"they lie {self.distance:.2g} standard deviations beyond the nearest draw (median), {sides}"
-        ratio = f"{self.narrower:.2g} times as wide as those of the other rows (median)"
-        return place + CAUSES[self.cause].format(ratio)
-
-
-FAILED, NARROW_ROWS, MODE, CUT = "failed fits", "spread of rows", "missed mode", "support cut off"
-MODE_OR_NARROW = f"{MODE} or {NARROW_ROWS}"
-CAUSES = {
-    "": "",
-    FAILED: ". The draws of these rows differ from those of the other rows as failed fits do: look at them first",
-    NARROW_ROWS: ". The draws of these rows are {}, as if the spread was wrong from row to row",
-    MODE: ", as if a mode was missed",
-    MODE_OR_NARROW: ", as if a mode was missed. But the draws of these rows are {}, so the spread may be wrong instead",
-    CUT: ", as if the support was cut off there",
-}
-"""Words for each cause; the ratio of standard deviations stands where the braces are."""
 
 
 def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Outside:
     """Return what is known of the chosen rows, whose outcomes lie outside all draws."""
     draws, y = given.draws[:, :, column].astype(np.float64), given.y[:, column]
-    sd, centre = draws.std(axis=1, ddof=1), np.median(draws, axis=1)
+    sd = draws.std(axis=1, ddof=1)
     low, high = draws[chosen].min(axis=1), draws[chosen].max(axis=1)
     above = y[chosen] > high
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = float(np.median(np.maximum(low - y[chosen], y[chosen] - high) / sd[chosen]))
-        reach = float(np.median(np.where(above, high - centre[chosen], centre[chosen] - low) / sd[chosen]))
         narrower = float(np.median(sd[chosen]) / np.median(sd[~chosen])) if not chosen.all() else 1.0
-    sides = int((~above).sum()), int(above.sum())
-    if_wider = narrower * (distance + reach) - reach
-    found = Outside(tuple(given.numbers[chosen].tolist()), *sides, distance, narrower, if_wider, "")
-    return found._replace(cause=_cause(found, draws, centre, sd, y, chosen))
-
-
-def _cause(
-    found: Outside, draws: FloatArray, centre: FloatArray, sd: FloatArray, y: FloatArray, chosen: NDArray[np.bool_]
-) -> str:
-    """Return the cause for which there is evidence."""
-    if chosen.all():
-        return ""
-    place = np.median(centre[~chosen])
-    scale = NORMAL_MAD * float(np.median(np.abs(centre[~chosen] - place)))
-    displaced = scale > 0 and float(np.median(np.abs(centre[chosen] - place))) > FAILED_PLACE * scale
-    different = [np.unique(row).size for row in draws[chosen][:100]]
-    few = float(np.median(different)) < draws.shape[1] / 2 and np.unique(draws[~chosen][0]).size > draws.shape[1] / 2
-    if displaced or few or not 1 / FAILED_RATIO <= found.narrower <= FAILED_RATIO:
-        return FAILED
-    if found.narrower < NARROWER:
-        if found.distance <= MODE_DISTANCE:
-            return NARROW_ROWS
-        return MODE if found.distance_if_wider > MODE_DISTANCE else MODE_OR_NARROW
-    values, times = np.unique(y[chosen], return_counts=True)
-    if found.one_sided and (found.distance < CUT_DISTANCE or times.max(initial=0) > max(1, SAME_BOUND * values.size)):
-        return CUT
-    return MODE if found.distance > MODE_DISTANCE else ""
+    rows = tuple(given.numbers[chosen].tolist())
+    return Outside(rows, int((~above).sum()), int(above.sum()), distance, narrower)

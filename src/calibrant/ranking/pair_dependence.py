@@ -18,6 +18,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.draw_evidence import RankedDraws
 from calibrant.ranking.effects import TIE
 from calibrant.ranking.exchange_test import member_counts
+from calibrant.ranking.failures import NONE, OTHER
 from calibrant.ranking.summary import Ranks
 
 RESAMPLES = 999
@@ -65,34 +66,26 @@ class PairDependence(NamedTuple):
         stated = (self.pvalue <= allowed) & alone[self.first] & alone[self.second]
         return [k for k in self.order.tolist() if stated[k]]
 
-    def words(self, k: int, names: Sequence[str], p: str) -> str:
-        """Say how the coordinates of a pair go together; `p` is the adjusted p-value in words."""
-        seen, stated = float(self.outcomes[k]), float(self.members[k])
-        if seen + stated >= 0:
-            how = f"go together {'more' if seen > stated else 'less'}"
-        else:
-            how = f"go in opposite directions {'more' if seen < stated else 'less'}"
-        size = f"rank correlation {rounded(seen)} of the outcomes, {rounded(stated)} of the draws"
-        return f"{self.name(k, names)} {how} than stated ({size}; {p})"
-
     def claim(self, k: int, names: Sequence[str], level: float, rows: int, pvalue: float) -> Claim:
         """Return the claim that the coordinates of a pair go together more, or less, than stated."""
         kind: ClaimKind = "above" if self.difference[k] > 0 else "below"
         subject, size = Subject("pair", name=self.name(k, names)), float(self.difference[k])
-        return Claim(kind, subject, DEPENDENCE, size, level=level, rows=rows, test=EXCHANGED, pvalue=pvalue)
+        return Claim(
+            kind,
+            subject,
+            DEPENDENCE,
+            size,
+            level=level,
+            rows=rows,
+            test=EXCHANGED,
+            pvalue=pvalue,
+            at_floor=self.at_floor(k),
+        )
 
 
 DEPENDENCE = "dependence"
 EXCHANGED = "exchanged members"
-
-
-def rounded(correlation: float) -> str:
-    """Write a correlation with two decimals; one that rounds to zero has no sign.
-
-    >>> rounded(-0.004), rounded(-0.8)
-    ('0.00', '-0.80')
-    """
-    return f"{round(correlation, 2) + 0.0:.2f}"
+WRONG_DEPENDENCE = "dependence wrong"
 
 
 class Together(NamedTuple):
@@ -111,6 +104,16 @@ class Together(NamedTuple):
         """Return the pairs that go together otherwise than stated, clearest first."""
         found = self.dependence
         return [] if found is None else found.wrong((1 - level) / self._factor, passes)
+
+    def failure(self, level: float, passes: Sequence[bool]) -> str:
+        """Return what is known of all columns together; empty if nothing was tested."""
+        if self.pvalue is None:
+            return ""
+        if self.wrong_pairs(level, passes):
+            return WRONG_DEPENDENCE
+        if self.pvalue > 1 - level:
+            return NONE
+        return WRONG_DEPENDENCE if all(passes) else OTHER
 
     def adjusted(self, k: int) -> float:
         """Return the p-value of a pair, adjusted for everything."""

@@ -23,13 +23,12 @@ from calibrant.core.evidence import (
     Note,
     Subject,
     Whole,
-    note,
     rows_needed,
 )
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import normal_quantile
-from calibrant.ranking.column_claims import RankedColumn, Rates, subject_of
+from calibrant.ranking.column_claims import RankedColumn, Rates, column_notes, subject_of, visible_notes
 from calibrant.ranking.coverage_error import coverage_errors, kuiper_quantile
 from calibrant.ranking.pair_dependence import DEPENDENCE, PairDependence
 from calibrant.ranking.rank_checks import RankCheck
@@ -226,27 +225,16 @@ def coverage_evidence(column: RankedColumn, subject: Subject, checks: Checks) ->
 
 
 def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, ...]:
-    """Return which errors would have been found where none was, and what draws show without the outcomes."""
+    """Return what helps to read the claims, and which errors would have been found where none was."""
     ranks = checks.ranks
-    found = []
-    for c, column in enumerate(columns):
-        name = "" if ranks.single else f"{ranks.names[c]}: "
-        tau = column.evidence.tau
-        if column.evidence.dependent:
-            found.append(note("dependent draws", name=name, tau=tau, step=math.ceil(tau)))
-        if column.evidence.repeated:
-            found.append(note("repeated draws", name=name))
+    found = [
+        each
+        for c, column in enumerate(columns)
+        for each in column_notes(column, "" if ranks.single else f"{ranks.names[c]}: ")
+    ]
     if not any(checks.rejects(check) for check in checks.all):
-        shift, spread = columns[0].smallest
-        key = "visible shift" if ranks.M == 1 or not spread < math.inf else "visible"
-        if shift < math.inf:
-            found.append(note(key, shift=round_up(shift), spread=round_up(spread) if key == "visible" else spread))
+        found += visible_notes(columns[0])
     return tuple(found)
-
-
-def round_up(value: float) -> float:
-    """Return a number with two decimals, rounded up."""
-    return math.ceil(round(100 * value, 6)) / 100
 
 
 def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:

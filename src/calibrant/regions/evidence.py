@@ -60,6 +60,11 @@ class Judged(NamedTuple):
         rows, off = lines_of(self.lines.curve), self.lines.off(setting)
         return [self._of_line(rows[k], k, bool(off[k])) for k in np.flatnonzero(self.lines.tested).tolist()]
 
+    def seen(self) -> tuple[Evidence, ...]:
+        """Return the coverage of each line where there is no test of it."""
+        rows = lines_of(self.lines.curve)
+        return tuple(Evidence(self.subject(line), self.quantity, *coverage_of(line), describes=True) for line in rows)
+
     def _of_line(self, line: Line, k: int, is_off: bool) -> Evidence:
         lines = self.lines
         return Evidence(
@@ -113,8 +118,7 @@ def coverage_whole(judged: Sequence[Judged], beside: Beside | None, plan: Plan, 
     p = min([*smallest, alone])
     by_lines = any(each.lines.off(setting).any() for each in judged)
     estimate, low, high, most = (
-        max(float(getattr(each.lines, name)[each.lines.tested].max(initial=0.0)) for each in judged)
-        for name in ERRORS
+        max(float(getattr(each.lines, name)[each.lines.tested].max(initial=0.0)) for each in judged) for name in ERRORS
     )
     error = Error(estimate, low if by_lines else math.nan, high, most)  # 0 is no limit of an error that a test finds
     test = "coverage_test" if beside is None or alone > p else beside.test

@@ -8,9 +8,6 @@ from collections.abc import Sequence
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Measurement, Table
 
-DIFFERENCE = "difference of "  # before the metric, in claims on two models
-COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
-"""What metrics are called in comparisons of predictions; others are called by their names."""
 SIDES = {"miscalibrated": "bad", "below": "bad", "above": "bad", "within": "good"}
 """The tone of each kind of claim that marks a line of a table."""
 RESTS = "Used for the verdict"
@@ -26,15 +23,6 @@ def parts(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
         return [("", list(measurements))] if measurements else []
     decisive, others = [m for m in measurements if m.decides], [m for m in measurements if not m.decides]
     return [(heading, part) for heading, part in ((RESTS, decisive), (DESCRIBES, others)) if part]
-
-
-def metric_words(metric: str) -> str:
-    """Return a metric of a comparison in words.
-
-    >>> metric_words("brier_score"), metric_words("interval_score")
-    ('Brier score', 'interval score')
-    """
-    return COMPARED.get(metric, metric.removesuffix("_test").replace("_", " "))
 
 
 def marked(table: Table, claims: Sequence[Claim]) -> list[str]:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant.core import pictures
-from calibrant.core.claims import Claim, difference_kind, difference_status
-from calibrant.core.evidence import Subject
-from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict, plain_lines
+from calibrant.core.claims import Claim
+from calibrant.core.findings import Figure, Findings, Measurement, Section, Table
 from calibrant.core.plot_style import legend_below
 from calibrant.core.results import Curve, Pair
-from calibrant.core.words import NAMED, listed, short_limits
+from calibrant.judging.comparisons import claim_on_models, verdict_on_models
+from calibrant.judging.quantities import metric_words
 from calibrant.report.audit import Reported
-from calibrant.report.claims import DIFFERENCE, metric_words
 from calibrant.version import __version__
 
 if TYPE_CHECKING:
@@ -82,12 +81,8 @@ class Comparison(Reported):
     @property
     def claims(self) -> tuple[Claim, ...]:
         """What the limits support, one claim for each pair; a difference is claimed only if they exclude 0."""
-        return tuple(_claim(self, pair) for pair in self.pairs)
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The claims in words."""
-        return tuple(_in_words(self, *both) for both in zip(self.pairs, self.claims, strict=True))
+        about = {"level": self.level, "rows": self.n, "tolerance": self.tolerance}
+        return tuple(claim_on_models(pair, **about, method=self.methods[pair.metric]) for pair in self.pairs)
 
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.names)} models on {self.n:,} rows: {self.verdict.headline}>"
@@ -105,86 +100,8 @@ class Comparison(Reported):
         return canvas
 
 
-def _claim(found: Comparison, pair: Pair) -> Claim:
-    return Claim(
-        kind=difference_kind(pair.low, pair.high, found.tolerance),
-        subject=Subject("models", name=f"{pair.first} and {pair.second}"),
-        quantity=f"{DIFFERENCE}{pair.metric}",
-        estimate=pair.difference,
-        low=pair.low,
-        high=pair.high,
-        level=found.level,
-        rows=found.n,
-        tolerance=found.tolerance,
-        test=found.methods[pair.metric],
-        pvalue=pair.pvalue,
-    )
-
-
-def _in_words(found: Comparison, pair: Pair, claim: Claim) -> str:
-    words, level = metric_words(pair.metric), f"{100 * found.level:g} %"
-    if pair.low == pair.high == 0:
-        return f"{pair.first} and {pair.second} have the same {words} in every row."
-    if claim.kind == "within":
-        size = f"{level} limits: {short_limits(pair.low, pair.high, found.tolerance)}"
-        return f"The {words} of {pair.first} and {pair.second} differs by at most {found.tolerance:g} ({size})."
-    if claim.kind == "cannot tell":
-        size = f"{level} limits of the difference: {short_limits(pair.low, pair.high, found.tolerance)}"
-        rows = f"{found.n:,} rows cannot tell"
-        if pair.metric in OF_CALIBRATION:
-            return f"{rows} whether {pair.first} or {pair.second} is better calibrated by the {words} ({size})."
-        return f"{rows} whether {pair.first} or {pair.second} has the lower {words} ({size})."
-    less, more = (pair.first, pair.second) if claim.kind == "below" else (pair.second, pair.first)
-    limits = short_limits(*sorted((abs(pair.low), abs(pair.high))))
-    size = f"by {abs(pair.difference):.3g} ({level} limits: {limits})"
-    if pair.metric in OF_CALIBRATION:
-        return f"{less} is better calibrated than {more}: its {words} is lower {size}."
-    return f"The {words} of {less} is lower than that of {more} {size}."
-
-
-def _headline(found: Comparison, sentences: Sequence[str]) -> tuple[str, str]:
-    """Return the status and the headline: the answer of the first metric."""
-    metric = next(iter(found.values))
-    words, models = metric_words(metric), len(found.names)
-    claims = [(pair, claim) for pair, claim in zip(found.pairs, found.claims, strict=True) if pair.metric == metric]
-    status = difference_status({claim.kind for _, claim in claims})
-    if models == 2:
-        return status, sentences[0]
-    higher = {_higher(pair, claim) for pair, claim in claims}
-    left = [name for name in found.names if name not in higher]  # each of the others is above one of these
-    if len(left) == 1:
-        return status, f"{left[0]} has the lowest {words} of {models} models ({100 * found.level:g} % confidence)."
-    between = {claim.kind for pair, claim in claims if {pair.first, pair.second} <= {*left}}
-    return status, _without_best(found, words, left, is_within=difference_status(between) == "within")
-
-
-def _without_best(found: Comparison, words: str, left: Sequence[str], *, is_within: bool) -> str:
-    """Say which models do not have the lowest score, and what is known of those that are left."""
-    models, size = len(found.names), f"differs by at most {found.tolerance or 0.0:g}"
-    cannot_tell = f"{found.n:,} rows cannot tell which of"
-    worse = [name for name in found.names if name not in left]
-    if not worse:
-        of_all = f"{models} models"
-        return f"The {words} of {of_all} {size}." if is_within else f"{cannot_tell} {of_all} has the lowest {words}."
-    do = "does" if len(worse) == 1 else "do"
-    of_left = f"that of {_some(left)} {size}" if is_within else f"{cannot_tell} {_some(left)} has it"
-    return f"{_some(worse)} {do} not have the lowest {words} of {models} models; {of_left}."
-
-
-def _some(names: Sequence[str]) -> str:
-    """Name a few models, and count many."""
-    return listed(names) if len(names) <= NAMED else f"{len(names):,} models"
-
-
-def _higher(pair: Pair, claim: Claim) -> str | None:
-    return {"below": pair.second, "above": pair.first}.get(claim.kind)
-
-
 def _findings(found: Comparison) -> Findings:
-    sentences = found.sentences
-    status, headline = _headline(found, sentences)
-    lines = plain_lines(text for text in sentences if text != headline)
-    verdict = Verdict(status, headline, found.claims, lines, found.tolerance)
+    verdict = verdict_on_models(found.values, found.names, found.pairs, found.claims)
     scores = [metric for metric in found.values if metric not in (*OF_CALIBRATION, "coverage")]
     caveats = (
         *((SHARPNESS,) if scores else ()),

@@ -59,6 +59,7 @@ def _code(code: str) -> list[str]:
 
 MAX_CLAIMS = 8  # rows of the table of claims in a terminal
 MAX_LABEL = 12
+MIN_WHERE = 14  # characters of the first column of the table of claims
 
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
@@ -87,11 +88,16 @@ def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list
     used = [k for k, heading in enumerate(HEADINGS) if k == len(HEADINGS) - 1 or any(row[k] for row in shown)]
     *columns, last = used
     wide = [max(len(HEADINGS[k]), *(len(row[k]) for row in shown)) for k in columns]
+    if HEADINGS.index("rows") in columns and sum(wide[1:]) + MIN_WHERE + 2 * len(wide) > width:
+        del wide[columns.index(HEADINGS.index("rows"))]
+        columns.remove(HEADINGS.index("rows"))
+    wide[0] = max(MIN_WHERE, min(wide[0], width - sum(wide[1:]) - 2 * len(wide)))
     is_below = sum(wide) + 2 * len(wide) + 2 + max(len(row[last]) for row in shown) > width
 
     def line(cells: Sequence[str]) -> str:
-        texts = [f"{cells[k]:<{w}}" if k == 0 else f"{cells[k]:>{w}}" for k, w in zip(columns, wide, strict=True)]
-        return "  " + "  ".join(texts)
+        first = cells[0] if len(cells[0]) <= wide[0] else f"{cells[0][: wide[0] - 1]}…"
+        others = [f"{cells[k]:>{w}}" for k, w in zip(columns[1:], wide[1:], strict=True)]
+        return "  " + "  ".join([f"{first:<{wide[0]}}", *others])
 
     lines = [line(HEADINGS)]
     for row in shown:

@@ -102,8 +102,8 @@ class Calibration:
             words = f"{count:,} divergent transitions in {rows:,} of {len(self.y):,} fits."
             findings = replace(findings, caveats=(words, *findings.caveats))
         if self.failures:
-            words = parameters_of_failures(self.y, self.failures, self.names)
-            findings = with_failures(findings, self._counts(given.get("draws")), self.failures, words)
+            of_parameters = parameters_of_failures(self.y, self.failures, self.names)
+            findings = with_failures(findings, self._counts(given.get("draws")), self.failures, of_parameters)
         return Audit(findings)
 
     def _known(self) -> dict[str, Any]:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.core.claims import Claim
-from calibrant.core.findings import Findings, Verdict, plain_lines
+from calibrant.core.evidence import Note, note
+from calibrant.core.findings import Findings, Line, Verdict
 from calibrant.core.pvalues import holm
-from calibrant.core.words import pvalue_words
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.named import Names
+from calibrant.judging.notes import as_text, text_of
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.uniformity_test import uniformity_test
@@ -57,32 +58,26 @@ def verdict_range(ranks: Ranks, failed: int, level: float) -> Range:
     )
 
 
-def with_failures(findings: Findings, ranks: Ranks, failures: Sequence[Failure], words: str) -> Findings:
-    """Return the findings of an audit with what failed fits could change; `words` is on their parameters."""
-    n, k = ranks.n + len(failures), len(failures)
-    found = verdict_range(ranks, k, findings.level)
+def with_failures(findings: Findings, ranks: Ranks, failures: Sequence[Failure], of_parameters: Note | None) -> Findings:
+    """Return the findings of an audit with what failed fits could change."""
+    found = verdict_range(ranks, len(failures), findings.level)
     verdict, main = findings.verdict, next(iter(findings.verdict.claims), None)
     tolerance = verdict.tolerance
     exceeds = verdict.status == "within" and tolerance is not None and found.high > tolerance
-    counted = f"{k:,} of {n:,} fits failed"
+    counted = {"failed": len(failures), "n": ranks.n + len(failures)}
+    low, high = found.pvalues
     if len(found.rejects) > 1 or exceeds:
-        headline = f"Cannot tell: {counted}, and their ranks could change the verdict ({_between(found)})."
-        before = f"Of the finished fits alone: {verdict.headline}"
+        _, decide = text_of(note("failures decide", **counted, low=low, high=high))
+        before = Line(*text_of(note("finished fits", headline=verdict.headline)))
         claims = () if main is None else (_widened(main, found), *_described(verdict))
-        verdict = Verdict("cannot tell", headline, claims, (*plain_lines([before]), *verdict.lines), tolerance)
+        verdict = Verdict("cannot tell", f"Cannot tell: {decide}", claims, (before, *verdict.lines), tolerance)
     else:
-        line = f"{counted}; whatever their ranks were, the verdict is the same ({_between(found)})."
-        verdict = replace(verdict, lines=(*verdict.lines, *plain_lines([line])))
-    named = "; ".join(f"fit {f.index}: {f.exception}: {f.message}" for f in failures[:MAX_NAMED])
-    more = f"; and {k - MAX_NAMED:,} more" if k > MAX_NAMED else ""
-    caveat = f"{counted} and were not replaced, which would be a selection ({named}{more}). {words}"
-    return replace(findings, verdict=verdict, caveats=(caveat.strip(), *findings.caveats))
-
-
-def _between(found: Range) -> str:
-    low, high = (pvalue_words(p) for p in found.pvalues)
-    both = low if low == high else f"{low} to {high}"
-    return f"tests of ranks: {both} if all of them had rank 0, all rank M, or half of them each"
+        line = Line(*text_of(note("failures change nothing", **counted, low=low, high=high)))
+        verdict = replace(verdict, lines=(*verdict.lines, line))
+    named = [f"fit {f.index}: {f.exception}: {f.message}" for f in failures[:MAX_NAMED]]
+    more = f"; and {len(failures) - MAX_NAMED:,} more" if len(failures) > MAX_NAMED else ""
+    caveats = [note("not replaced", **counted, named=named, more=more), *([of_parameters] if of_parameters else [])]
+    return replace(findings, verdict=verdict, caveats=(*map(as_text, caveats), *findings.caveats))
 
 
 def _widened(main: Claim, found: Range) -> Claim:
@@ -96,19 +91,16 @@ def _described(verdict: Verdict) -> list[Claim]:
     return [claim for claim in verdict.claims[1:] if claim.kind == "description"]
 
 
-def parameters_of_failures(theta: FloatArray, failures: Sequence[Failure], names: Names) -> str:
-    """Say whether parameters of failed and finished fits differ, by Mann-Whitney tests (Holm)."""
+def parameters_of_failures(theta: FloatArray, failures: Sequence[Failure], names: Names) -> Note | None:
+    """Compare parameters of failed and finished fits by Mann-Whitney tests (Holm); None if none is known."""
     from scipy.stats import mannwhitneyu
 
     failed = np.array([failure.theta for failure in failures if failure.theta is not None])
     if not len(failed):
-        return ""
-    tests = [mannwhitneyu(failed[:, d], theta[:, d]) for d in range(theta.shape[1])]
-    p = holm(np.array([float(test.pvalue) for test in tests]))
-    worst, adjusted = int(p.argmin()), "adjusted " * (p.size > 1)
+        return None
+    p = holm(np.array([float(mannwhitneyu(failed[:, d], theta[:, d]).pvalue) for d in range(theta.shape[1])]))
+    worst = int(p.argmin())
     if p[worst] > SIGNIFICANT:
-        return (
-            f"Their parameters do not differ visibly from those of finished fits ({adjusted}{pvalue_words(p[worst])})."
-        )
+        return note("failures like others", p=float(p[worst]))
     way = "larger" if np.median(failed[:, worst]) > np.median(theta[:, worst]) else "smaller"
-    return f"Fits fail where {names[worst]} is {way} (Mann-Whitney, {adjusted}{pvalue_words(p[worst])})."
+    return note("failures differ", name=names[worst], way=way, p=float(p[worst]))

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Job
-from calibrant.engines.totals import Running
+from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.reading import recut
 from calibrant.inputs.columns import NamedColumns
@@ -144,11 +144,11 @@ def merged(parts: list[SentPart], width: int) -> SentPart:
     for part in parts:
         if part.error is not None:
             return part._replace(place=part.partition // width)
-    first, running = parts[0].partition, Running()
+    first, merging = parts[0].partition, Merging[Summary]()
     try:
         for part in parts:
-            running.add(Summary.from_bytes(bytes(part.summary or b"")))
-        total = running.total()
+            merging.add(Summary.from_bytes(bytes(part.summary or b"")))
+        total = merging.total()
         assert total is not None
         return SentPart.of(first, total, width)
     except (InputError, SummaryError) as problem:
@@ -180,7 +180,7 @@ def _width(batch: Any) -> int:
 
 
 def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: int) -> Summary | None:
-    running = Running()
+    merging = Merging[Summary]()
     for number, (start, numbered) in enumerate(tables(batches)):
         table, stop = numbered.rename_columns(list(columns.needed)), start + numbered.num_rows
         try:
@@ -189,11 +189,11 @@ def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: i
             batch = columns.batch(table, partition * MAX_BATCHES + number)
             if not batch.weightless:
                 with on_one_thread(), expecting(stop):  # how many rows follow is not known
-                    running.add(job.part(batch))
+                    merging.add(job.part(batch))
         except (InputError, SummaryError) as problem:
             row = None if problem.row is None else start + problem.row
             raise problem.within("partition {partition}: ", row=row, partition=partition) from problem
-    return running.total()
+    return merging.total()
 
 
 def _refuse_null(column: Any, name: str) -> None:

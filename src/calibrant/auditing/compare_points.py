@@ -1,4 +1,4 @@
-"""`compare`: what differs between sets of points, in words."""
+"""`calibrant.points.compare`: what differs between sets of points."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from calibrant.core.findings import Figure, Findings, Section, Table
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, check_level, generator
+from calibrant.judging.notes import as_text
+from calibrant.judging.points import verdict_on_points, verdict_without_truth
 from calibrant.kernels.median import point_order
 from calibrant.points.coordinates import coordinate_section
 from calibrant.points.diversity_section import claims_without_truth, diversity_section, variety_section
+from calibrant.points.evidence import point_case
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.neighbour_section import Questions, neighbour_section
 from calibrant.points.sections import (
@@ -28,7 +31,6 @@ from calibrant.points.sections import (
     classifier_section,
     distance_section,
 )
-from calibrant.points.verdict import no_truth, point_verdict
 from calibrant.report.audit import Audit
 from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__
@@ -97,8 +99,7 @@ def compare(
     copies of real points are the only finding, the verdict is "copies", and the headline counts them. P-values are
     multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
     floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
-    own p-value is significant, allowing for all others; sentences are made from claims (`verdict.claims`). Limits in
-    sentences hold for all coordinates together. If the sets are different, rank correlations of pairs of coordinates
+    own p-value is significant, allowing for all others. Limits hold for all coordinates together. If the sets are different, rank correlations of pairs of coordinates
     are compared too, to name a wrong dependence; this never changes the verdict. "Cannot tell" means that
     a shift of one coordinate by half a standard deviation would be found with a probability below 0.8.
 
@@ -112,9 +113,9 @@ def compare(
     >>> real = rng.normal(size=(300, 2))
     >>> shifted = compare(real, rng.normal([0.0, 1.0], 1.0, size=(300, 2)), columns=["height", "weight"])
     >>> shifted.verdict.headline
-    'The generated points differ from the real ones (adjusted p at most 0.005).'
-    >>> shifted.verdict.sentences[0]
-    'Location: the generated points are shifted in weight by 1.03 sd upwards (0.77 to 1.29).'
+    'Generated and real points differ (p ≤ 0.005)'
+    >>> [(claim.quantity, claim.subject.name, round(claim.estimate, 2)) for claim in shifted.claims[1:2]]
+    [('location', 'weight', 1.03)]
     >>> compare(real, rng.normal(size=(300, 2))).verdict.status
     'no evidence'
     """
@@ -137,14 +138,16 @@ def compare(
     every = {REAL: real, **{name: pair.points for name, pair in sets.items()}}
     diversity, _, of_diversity = diversity_section(every, chance)
     caveats = [*(text for each in chain(*tested.values()) for text in each.caveats), *of_diversity]
-    verdict = point_verdict(compared, tested)  # draws last, so that the measurements do not depend on it
+    verdict = verdict_on_points(
+        point_case(compared, tested)
+    )  # draws last, so that the measurements do not depend on it
     findings = Findings(
         kind="points",
         n=len(real) + sum(pair.m for pair in sets.values()),
         level=level,
         verdict=verdict,
         sections=(*_sections(tested), diversity),
-        caveats=(*dict.fromkeys(caveats), ADJUSTED.format(tests=tests), *CAVEATS),
+        caveats=(*dict.fromkeys(map(as_text, caveats)), ADJUSTED.format(tests=tests), *CAVEATS),
         names=called,
         version=__version__,
     )
@@ -196,9 +199,9 @@ def _without_truth(
         kind="points",
         n=sum(map(len, generated.values())),
         level=level,
-        verdict=no_truth(curve, claims),
+        verdict=verdict_without_truth(curve, claims),
         sections=(section,),
-        caveats=caveats,
+        caveats=tuple(map(as_text, caveats)),
         names=called,
         version=__version__,
     )

@@ -1,9 +1,10 @@
-"""What ranks say about predictions, in words."""
+"""`explain`: what ranks say about predictions, by how much, and what this many rows could have shown."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -12,21 +13,31 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.claims import Claim
+from calibrant.core.evidence import note
 from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
+from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
+from calibrant.judging.voice import paragraph
 from calibrant.ranking.bands import BandTest, check_band_level
-from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims, subject_of
+from calibrant.ranking.column_claims import (
+    RankedColumn,
+    Rates,
+    column_claims,
+    column_notes,
+    found_columns,
+    subject_of,
+    visible_notes,
+)
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
-from calibrant.ranking.curves import nearest
 from calibrant.ranking.density_ranks import ENERGY_RANKS
-from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
+from calibrant.ranking.draw_evidence import RankedDraws
 from calibrant.ranking.effects import (
     MIN_ROWS_IN_WORDS,
     SMALLEST_PVALUE,
@@ -34,27 +45,98 @@ from calibrant.ranking.effects import (
     refuse_one_row,
     stream_after_ties,
 )
-from calibrant.ranking.explain_words import Explanation, joint_sentence, sentence
-from calibrant.ranking.failures import (
-    NONE,
-    OUTSIDE,
-    Diagnosis,
-    NormalErrors,
-    diagnosis,
-    outward_failure,
-    smallest_effects,
-)
+from calibrant.ranking.failures import NARROW, NONE
 from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
 from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import JOINT_RANKS, JointOptions
 
-LEVELS = (0.5, 0.9)
-TOO_FEW = "too few rows"
 MAX_JOINT_NUMBERS = 10_000_000  # in draws of vectors that are ranked together: a few seconds
-UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
 EFFECTS = ("shift", "shift_low", "shift_high", "spread", "spread_low", "spread_high")
+MAX_COLUMNS_PRINTED = 12
+Numbers = float | NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What ranks say about predictions, in words and in the user's units. `print` it.
+
+    Of one column everything below is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
+    order of `names`.
+
+    Attributes
+    ----------
+    sentence
+        What a person reads.
+    failure
+        Its short form: ``"none"``, ``"too narrow"``, ``"too wide"``, ``"too high"``, ``"too low"``, ``"skewed"``,
+        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"``, ``"dependent draws"`` or ``"other"``;
+        the first where there are several. Of outward ranks also ``"too narrow or biased"`` and ``"wrong shape"``.
+    shift, shift_low, shift_high
+        By how many predictive standard deviations predictions are too high, with profile-likelihood limits.
+    spread, spread_low, spread_high
+        The factor that the predictive spread needs; above 1 if predictions are too narrow.
+    coverage
+        Nominal level of an interval to the share of outcomes it contains, at about 50 and 90 %.
+    smallest_shift, smallest_spread
+        The smallest shift, and factor of the spread, that this many rows show four times in five.
+    pvalue
+        Of uniform ranks: the exact test of the simultaneous band, adjusted for the number of columns (Holm).
+    n, M
+        Number of rows; of draws, or cells less one.
+    level
+        Confidence of all limits and statements together.
+    names
+        Names of the columns.
+    joint, joint_failure, joint_pvalue
+        The same for ranks of all columns together: a sentence, ``"none"``, ``"dependence wrong"`` or ``"other"``, and a
+        p-value. Empty, empty and None if there are no such ranks.
+    claims
+        What the sentences say, as values: quantity, limits, p-value, the rows where there are some.
+    """
+
+    sentence: str | tuple[str, ...]
+    failure: str | tuple[str, ...]
+    shift: Numbers
+    shift_low: Numbers
+    shift_high: Numbers
+    spread: Numbers
+    spread_low: Numbers
+    spread_high: Numbers
+    coverage: Mapping[float, Numbers]
+    smallest_shift: float
+    smallest_spread: float
+    pvalue: Numbers
+    n: int
+    M: int
+    level: float
+    names: tuple[str, ...] = ("",)
+    joint: str = ""
+    joint_failure: str = ""
+    joint_pvalue: float | None = None
+    claims: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverage", MappingProxyType(dict(self.coverage)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy is not picklable; a dictionary is
+        values = (getattr(self, f.name) for f in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
+    def __repr__(self) -> str:
+        return f"Explanation({self.failure!r}, n={self.n}, M={self.M})"
+
+    def __str__(self) -> str:
+        return without_direction("\n".join([*self._sentences(), *([self.joint] if self.joint else [])]))  # users' names
+
+    def _sentences(self) -> list[str]:
+        if isinstance(self.sentence, str):
+            return [self.sentence]
+        worst_first = np.argsort(self.pvalue, kind="stable")[:MAX_COLUMNS_PRINTED].tolist()
+        more = len(self.names) - len(worst_first)
+        left = [f"{more:,} further columns have larger p-values."] if more else []
+        return [f"{self.names[c]}: {self.sentence[c]}" for c in worst_first] + left
 
 
 @public
@@ -145,7 +227,7 @@ def explain(
     >>> found.failure, round(found.spread, 1)
     ('too wide', 0.5)
     >>> print(found)
-    Too wide (under-confident): a 90 % interval contains the outcome 99.8 % of the time; multiply the spread by ...
+    Too wide (under-confident): the spread of predictions needs the factor 0.49 (95 % limits 0.46 to 0.52; p < 0.001)...
     """
     level = check_band_level("level", level)
     check_choice("outward", outward, None, False, True)
@@ -169,79 +251,7 @@ def explain(
     return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 
 
-def found_columns(
-    ranks: Ranks,
-    adjusted: FloatArray,
-    rates: Rates,
-    *,
-    outward: bool = False,
-    draws: RankedDraws | None = None,
-    band: BandTest | None = None,
-    related: Sequence[str] = (),
-) -> list[RankedColumn]:
-    """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
-
-    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `band` is the test
-    of these ranks, if it was made before. `related` says what of each column changes with covariates.
-    """
-    related = related or [""] * ranks.C
-    where = np.rint((band or band_test(ranks)).where * (ranks.M + 1)).astype(np.int64)
-    smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
-    evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
-    found = []
-    for c in range(ranks.C):
-        counts, departs = ranks.counts[:, c], bool(adjusted[c] <= 1 - rates.level)
-        if outward:  # a shift and a spread are those of single coordinates
-            name = outward_failure(counts, rates.test) if departs else NONE
-            known = Diagnosis((name,), UNKNOWN_ERRORS)
-        else:
-            known = diagnosis(
-                counts,
-                rates.limits,
-                departs=departs,
-                test_rate=rates.test,
-                cells=ranks.cells,
-                evidence=evidence[c],
-                related=related[c],
-            )
-        outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
-        found.append(
-            RankedColumn(
-                known.failures,
-                counts,
-                ranks.cells,
-                outward,
-                known.errors,
-                _coverage(counts, outward),
-                smallest,
-                float(adjusted[c]),
-                rates,
-                int(where[c]),
-                evidence[c],
-                outside,
-                known.skew,
-            )
-        )
-    return found
-
-
-def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: DrawEvidence) -> Outside:
-    """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
-    rank, M = draws.rank[:, c], draws.draws.shape[1]
-    if known.far and evidence.far is not None:
-        return outside_of(draws, c, np.isin(draws.numbers, evidence.far.rows))
-    return outside_of(draws, c, (rank == 0) | (rank == M))
-
-
-def too_few_words(n: int) -> str:
-    """Say that so few rows have a band and no words."""
-    return (
-        f"{n} rows are too few to say in words what is right or wrong: at least {MIN_ROWS_IN_WORDS} rows. "
-        "ecdf_difference shows their ranks inside a band."
-    )
-
-
-def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together = Together()) -> Explanation:  # noqa: B008
+def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together) -> Explanation:
     """Return what is known of the columns in words and numbers."""
 
     def each(values: list[Any]) -> Any:
@@ -252,14 +262,11 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
     few = ranks.n < MIN_ROWS_IN_WORDS
     passes = [column.passes for column in columns]
     level = columns[0].level
-    joint_failure, joint = ("", "") if few else joint_sentence(together, ranks.names, level, passes)
-    claims: list[Claim] = []
-    if not few:
-        claims += [claim for c, column in enumerate(columns) for claim in column_claims(column, subject_of(ranks, c))]
-        claims += together_claims(together, ranks, level, passes)
+    of_columns = [() if few else column_claims(column, subject_of(ranks, c)) for c, column in enumerate(columns)]
+    of_whole = [] if few else together_claims(together, ranks, level, passes)
     return Explanation(
-        sentence=each([too_few_words(ranks.n) if few else sentence(column) for column in columns]),
-        failure=each([TOO_FEW if few else column.failures[0] for column in columns]),
+        sentence=each([_sentence(*both) for both in zip(columns, of_columns, strict=True)]),
+        failure=each([column.failure for column in columns]),
         **{name: each([getattr(column.errors, name) for column in columns]) for name in EFFECTS},
         coverage={nominal: each([column.coverage[nominal] for column in columns]) for nominal in columns[0].coverage},
         smallest_shift=columns[0].smallest[0],
@@ -269,24 +276,38 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
         M=ranks.M,
         level=level,
         names=ranks.names,
-        joint=joint,
-        joint_failure=joint_failure,
+        joint="" if few else _joint_sentence(together, of_whole, level, passes),
+        joint_failure="" if few else together.failure(level, passes),
         joint_pvalue=together.pvalue,
-        claims=tuple(claims),
+        claims=(*(claim for claims in of_columns for claim in claims), *of_whole),
     )
 
 
-def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
-    """Return the share of outcomes in regions of about 50 and 90 %, by the nearest level that M draws have."""
-    m = counts.size
-    possible = np.arange(1, m) if outward else np.arange(m - 2, 0, -2)[::-1]
-    if not possible.size:
-        return {}
-    found = {}
-    for j in nearest(LEVELS, possible, m, name="levels").tolist():
-        a = 0 if outward else (m - j) // 2
-        found[j / m] = float(counts[a : a + j].sum() / counts.sum())
-    return found
+def _sentence(column: RankedColumn, claims: tuple[Claim, ...]) -> str:
+    """Return what a person reads about a column."""
+    if column.n < MIN_ROWS_IN_WORDS:
+        return paragraph((), (note("too few rows", n=column.n, least=MIN_ROWS_IN_WORDS),))
+    key = "regions covered" if column.outward else "covered"
+    covered = note(key, levels=tuple(column.coverage), shares=tuple(column.coverage.values()))
+    notes = [covered] if column.coverage else []
+    notes += column_notes(column)
+    if column.passes:
+        calm = note("no departure", level=column.level, p=column.pvalue)
+        return paragraph(claims, (calm, *([] if column.outward else visible_notes(column)), *notes))
+    if NARROW in column.failures:
+        notes.append(note("narrow or biased"))
+    return paragraph(claims, notes)
+
+
+def _joint_sentence(together: Together, claims: list[Claim], level: float, passes: list[bool]) -> str:
+    """Return what a person reads about all columns together; empty if nothing was tested."""
+    failure = together.failure(level, passes)
+    if not failure:
+        return ""
+    if failure == NONE:
+        return paragraph((), (note("no joint departure", p=together.pvalue),))
+    key = "alone right" if all(passes) else "alone wrong"
+    return paragraph(claims, (note(key),))
 
 
 def _shown_pvalues(band: BandTest) -> FloatArray:

@@ -1,0 +1,96 @@
+"""Claims and notes on a column of ranks."""
+
+import numpy as np
+import pytest
+
+from calibrant.core.evidence import ALL_ROWS
+from calibrant.judging.notes import text_of
+from calibrant.judging.voice import paragraph
+from calibrant.ranking import failures as kinds
+from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims, column_notes, visible_notes
+from calibrant.ranking.draw_evidence import DrawEvidence, Outside
+from calibrant.ranking.failures import NormalErrors
+from calibrant.ranking.pair_dependence import Together
+
+ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, True)
+COUNTS = np.full(100, 5)
+RATES = Rates(0.95, 0.05, 0.025)
+FOUND = RankedColumn(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
+OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0)
+DEPENDENT = DrawEvidence(tau=9.3, dependence=1e-9)
+EVERY = {value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)}
+
+
+def column(*failures, **changes):
+    return FOUND._replace(failures=failures, **changes)
+
+
+def claims(*failures, **changes):
+    return {claim.quantity: claim for claim in column_claims(column(*failures, **changes), ALL_ROWS)}
+
+
+class TestClaims:
+    def test_have_the_limits_of_the_errors(self):
+        found = claims(kinds.HIGH, kinds.NARROW)
+        assert (found["shift"].low, found["shift"].high, found["shift"].kind) == (0.3, 0.5, "above")
+        assert (found["spread"].low, found["spread"].expected) == (1.38, 1.0)
+
+    def test_outside_names_its_rows(self):
+        counts = COUNTS.copy()
+        counts[0] = 45
+        claim = claims(kinds.OUTSIDE, counts=counts, outside=OUTSIDE)["outside"]
+        assert claim.row_numbers == (3, 17)
+        assert (claim.kind, claim.estimate, claim.expected) == ("above", 50 / 540, 0.02)
+        assert claim.low > 0.02
+
+    def test_nothing_is_claimed_of_what_passes(self):
+        assert claims(kinds.NONE) == {}
+
+    def test_draws_and_shapes_are_descriptions(self):
+        found = claims(kinds.DRAWS, kinds.SKEWED, evidence=DEPENDENT)
+        assert {claim.kind for claim in found.values()} == {"description"}
+        assert found["draws"].estimate == 9.3
+
+    @pytest.mark.parametrize("failure", sorted(EVERY - {kinds.NONE, kinds.RELATED, kinds.DRAWS}))
+    def test_every_failure_has_words(self, failure):
+        assert "nan" not in paragraph(column_claims(column(failure), ALL_ROWS))
+
+    @pytest.mark.parametrize("failure", [kinds.WIDE, kinds.OUTWARD_HIGH, kinds.OUTWARD_SHAPE])
+    def test_outward_failures_have_words(self, failure):
+        assert paragraph(column_claims(column(failure, outward=True), ALL_ROWS)).startswith("Regions of predictions")
+
+
+class TestNotes:
+    def test_dependent_draws(self):
+        (found,) = column_notes(column(kinds.DRAWS, evidence=DEPENDENT))
+        assert (found.key, found.values["step"]) == ("dependent draws", 10)
+
+    def test_repeated_draws(self):
+        (found,) = column_notes(column(kinds.DRAWS, evidence=DrawEvidence(repeats=1e-9)))
+        assert found.key == "repeated draws"
+
+    def test_of_many_rows_ten_are_named(self):
+        (found,) = column_notes(column(kinds.OUTSIDE, outside=OUTSIDE._replace(rows=tuple(range(25)))))
+        assert found.values["rows"] == tuple(range(10))
+        assert "8 and 9 and 15 more: 8.5 sd" in text_of(found)[1]
+
+    def test_visible_errors_are_rounded_up(self):
+        (found,) = visible_notes(column(kinds.NONE, smallest=(0.1301, 1.111)))
+        assert (found.key, found.values["shift"], found.values["spread"]) == ("visible", 0.14, 1.12)
+        (of_one_draw,) = visible_notes(column(kinds.NONE, smallest=(0.3, np.nan)))
+        assert (of_one_draw.key, of_one_draw.values["shift"]) == ("visible shift", 0.3)
+        assert visible_notes(column(kinds.NONE, smallest=(np.inf, np.inf))) == []
+
+
+class TestTogether:
+    @pytest.mark.parametrize(
+        ("together", "passes", "failure"),
+        [
+            (Together(1e-9), (True, True), "dependence wrong"),
+            (Together(1e-9), (True, False), "other"),
+            (Together(0.2), (True, True), "none"),
+            (Together(), (True, True), ""),
+        ],
+    )
+    def test_failure(self, together, passes, failure):
+        assert together.failure(0.95, passes) == failure
