@@ -113,7 +113,7 @@ def test_wrong_usage_is_one_sentence(refused, arguments, sentence):
 
 
 def test_an_option_that_may_be_repeated_is_not_given_twice(run, data):
-    done = run("audit", data, "--y", "left", "--p", "score", "--by", "segment", "--by", "age", "--where", "age < 25")
+    done = run("audit", data, "--y left --p score --by segment --by age --where 'age < 25'")
     assert done.code == 0
     assert "segment = student" in done.out
 
@@ -123,7 +123,7 @@ def test_a_mistake_in_calibrant_is_no_traceback(refused, monkeypatch, data):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-    sentence = refused("audit", data, "--y", "left", "--p", "score")
+    sentence = refused("audit", data, "--y left --p score")
     assert sentence.startswith("something went wrong inside calibrant (ZeroDivisionError: division by zero)")
     assert "--debug" in sentence
 
@@ -146,7 +146,7 @@ def test_memory_and_disk_have_their_sentences(refused, monkeypatch, data):
             raise problem
 
         monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-        assert refused("audit", data, "--y", "left", "--p", "score").startswith(sentence)
+        assert refused("audit", data, "--y left --p score").startswith(sentence)
 
 
 def test_interrupted_quietly(run, monkeypatch, data):
@@ -154,7 +154,7 @@ def test_interrupted_quietly(run, monkeypatch, data):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("calibrant.cli.audit.open_table", interrupted)
-    assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
+    assert run("audit", data, "--y left --p score") == (130, "", "")
 
 
 @pytest.mark.parametrize("where", ["calibrant.cli.audit.open_table", "polars.scan_csv"])
@@ -166,7 +166,7 @@ def test_interrupted_while_polars_calls_python(run, monkeypatch, data, where):
         raise pl.exceptions.PanicException("python function failed: PyErr { type: <class 'KeyboardInterrupt'> }")
 
     monkeypatch.setattr(where, interrupted)
-    assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
+    assert run("audit", data, "--y left --p score") == (130, "", "")
 
 
 def test_interrupted_by_a_signal(folder):
@@ -213,7 +213,7 @@ def test_missing_library_is_named(folder):
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_full_disk_behind_stdout(process, data):
     with FULL.open("w") as full:
-        done = process("audit", data, "--y", "left", "--p", "score", stdout=full)
+        done = process("audit", data, "--y left --p score", stdout=full)
     assert done.code == 2
     assert done.err == (
         "calibrant: the results could not be written to standard output: No space left on device. Send them elsewhere\n"
@@ -230,8 +230,8 @@ def test_reader_that_goes_away(data):
 def test_terminal_without_emoji(process, folder):
     (folder / "data.csv").write_text("😀,p\n1,0.7\n0,0.4\n", "utf-8")
     latin = {**os.environ, "PYTHONIOENCODING": "iso-8859-1"}
-    done = process("audit", "data.csv", "--y", "x", "--p", "p", env=latin)
+    done = process("audit", "data.csv", "--y x --p p", env=latin)
     assert done == (2, "", "calibrant: data.csv has no column 'x' (--y). Its columns are '\\U0001f600', 'p'\n")
-    done = process("audit", "data.csv", "--y", "😀", "--p", "p", "--by", "😀", env=latin, encoding="iso-8859-1")
+    done = process("audit", "data.csv", "--y '😀' --p p --by '😀'", env=latin, encoding="iso-8859-1")
     assert (done.code, done.err) == (0, "")
     assert "\\U0001f600 = 1" in done.out

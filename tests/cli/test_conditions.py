@@ -135,12 +135,7 @@ def test_verdicts(text, kind, status, line):
 @pytest.mark.parametrize(
     ("text", "kind", "status", "why"),
     [
-        (
-            "different",
-            "binary",
-            "within",
-            "cannot be 'different'; it is one of miscalibrated, within, cannot tell",
-        ),
+        ("different", "binary", "within", "cannot be 'different'; it is one of miscalibrated, within, cannot tell"),
         ("verdict != calibrated", "binary", "within", "cannot be 'calibrated'; it is one of miscalibrated, within, c"),
         ("no evidence", "binary", "within", "cannot be 'no evidence'; it is one of miscalibrated, within, cannot t"),
         ("within", "binary", "no evidence", "'no evidence', is one of an older calibrant; make them again"),

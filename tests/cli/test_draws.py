@@ -155,7 +155,7 @@ def test_lists_that_are_none(refused, made, column, sentence):
     ],
 )
 def test_vectors_that_are_none(refused, made, column, sentence):
-    assert sentence in refused("audit", made, "--y", "yz", "--draws", column)
+    assert sentence in refused("audit", made, "--y yz", "--draws", column)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +179,13 @@ def test_rows_are_counted_among_those_that_are_kept(refused, made):
 
 
 def test_missing_lists_can_be_left_out(run, made):
-    assert run("audit", made, *Y, "--draws", "null", "--where", "null is not null").code == 0
+    assert run("audit", made, *Y, "--draws null --where 'null is not null'").code == 0
 
 
 def test_lists_of_outcomes_are_checked_too(refused, folder, require):
     columns = {"y": [[1.0, 2.0], [1.0]], "draws": [[[1.0, 2.0]] * 3] * 2}
     require("polars").DataFrame(columns).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.parquet", *Y, "--draws draws") == (
         "column 'y' of a.parquet must contain lists of one length; row 0 has 2 coordinates and row 1 has 1 "
         "(counted from 0)"
     )
@@ -195,7 +195,7 @@ def test_names_that_contradict_the_order(refused, folder, require):
     lists = [[1.0, 2.0, 3.0]] * 4
     columns = {"t_a": np.arange(4.0), "t_b": np.arange(4.0), "d_b": lists, "d_a": lists}
     require("polars").DataFrame(columns).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", "--y", "t_*", "--draws", "d_*") == (
+    assert refused("audit", "a.parquet", "--y 't_*' --draws 'd_*'") == (
         "the columns are paired in their order, t_a is 'd_b', t_b is 'd_a', and their names say otherwise; "
         "give --y and --draws in the same order, with commas between"
     )
@@ -203,26 +203,26 @@ def test_names_that_contradict_the_order(refused, folder, require):
 
 def test_lists_in_a_csv_are_texts(refused, folder):
     (folder / "a.csv").write_text('y,draws\n1.0,"[1, 2]"\n2.0,"[2, 3]"\n')
-    assert "(--draws) contains no lists" in refused("audit", "a.csv", *Y, "--draws", "draws")
-    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", *Y, "--draws", "draws")
+    assert "(--draws) contains no lists" in refused("audit", "a.csv", *Y, "--draws draws")
+    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", *Y, "--draws draws")
 
 
 def test_arrays_of_different_lengths(refused, folder):
     np.savez(folder / "a.npz", y=np.arange(5.0), draws=np.zeros((4, 9)))
-    assert refused("audit", "a.npz", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.npz", *Y, "--draws draws") == (
         "a.npz has 4 rows of 'draws' and 5 of 'y'; save arrays of one length, rows first"
     )
 
 
 def test_turned_array(refused, folder):
     np.savez(folder / "a.npz", y=np.zeros((5, 2)), draws=np.zeros((9, 5, 2)))
-    assert refused("audit", "a.npz", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.npz", *Y, "--draws draws") == (
         "a.npz has 5 rows of 'y' and 9 of 'draws'; save arrays of one length, rows first"
     )
 
 
 def test_coordinates_with_different_numbers_of_draws(refused, made):
-    told, sentence = refused("audit", made, "--y", "y,z", "--draws", "good,short", lines=2).split("\n")
+    told, sentence = refused("audit", made, "--y y,z --draws good,short", lines=2).split("\n")
     assert told == "draws: good are of y, short are of z"
     assert sentence == (
         "calibrant: all coordinates must have the same number of draws; 'good' has 3 and 'short' 2 "
@@ -231,7 +231,7 @@ def test_coordinates_with_different_numbers_of_draws(refused, made):
 
 
 def test_given_twice(refused):
-    assert refused("audit", "a.npz", "--draws", "a", "--draws", "b").startswith(
+    assert refused("audit", "a.npz", "--draws a --draws b").startswith(
         "--draws is given twice; for vectors write --draws a,b, one for each column of --y. See calibrant audit --help"
     )
 
@@ -239,4 +239,4 @@ def test_given_twice(refused):
 def test_patterns_of_other_kinds_do_not_stand_for_whole_arrays(run, folder):
     P = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
     np.savez(folder / "a.npz", y=np.arange(50) % 3, P=P)
-    assert run("audit", "a.npz", "--y", "y", "--p-cols", "P*").code == 0
+    assert run("audit", "a.npz", "--y y --p-cols 'P*'").code == 0

@@ -6,7 +6,7 @@ import pytest
 from calibrant.cli.kinds import level_in, levels_in, typed_levels
 
 BOUNDS = ("--lower", "lo", "--upper", "hi")
-Y = ("--y", "price")
+Y = "--y price"
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def prices(folder, require):
     ],
 )
 def test_what_does_not_fit(refused, prices, options, sentence):
-    assert sentence in refused("audit", prices, *Y, *options)
+    assert sentence in refused("audit", prices, Y, *options)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_sets_that_are_none(refused, prices, columns, sentence):
 
 
 def test_outcomes_of_intervals_are_numbers(refused, prices):
-    sentence = refused("audit", prices, "--y", "size", *BOUNDS, "--level", "0.9")
+    sentence = refused("audit", prices, "--y size", *BOUNDS, "--level 0.9")
     assert sentence.startswith("column 'size' of prices.csv must contain numbers; row 0 (counted from 0) is the text")
 
 
@@ -234,21 +234,21 @@ def bounds(*pairs):
 
 
 def test_pairs_are_said_aloud_unless_their_names_say_them(run, table):
-    done = run("audit", table, "--y", "y", *bounds(("lo80", "hi80", "0.8"), ("lo95", "hi95", "0.95")))
+    done = run("audit", table, "--y y", *bounds(("lo80", "hi80", "0.8"), ("lo95", "hi95", "0.95")))
     assert done.code == 0
     assert done.err == ""
-    done = run("audit", table, "--y", "y", *bounds(("lo80", "hi80", "0.5"), ("lo95", "hi95", "0.6")))
+    done = run("audit", table, "--y y", *bounds(("lo80", "hi80", "0.5"), ("lo95", "hi95", "0.6")))
     assert done.code == 0
     assert "intervals: lo80 to hi80 is 0.5, lo95 to hi95 is 0.6" in done.err
 
 
 def test_a_pattern_that_pairs_the_wrong_columns_is_refused(run, table):
-    done = run("audit", table, "--y", "y", "--lower", "lo*", "--upper", "hi*", "--level", "0.8", "--level", "0.95")
+    done = run("audit", table, "--y y --lower 'lo*' --upper 'hi*' --level 0.8 --level 0.95")
     assert done.code != 0
     assert "their names say otherwise" in done.err
 
 
 def test_levels_in_another_order_than_the_columns_are_refused(run, table):
-    done = run("audit", table, "--y", "y", *bounds(("lo80", "hi80", "0.95"), ("lo95", "hi95", "0.8")))
+    done = run("audit", table, "--y y", *bounds(("lo80", "hi80", "0.95"), ("lo95", "hi95", "0.8")))
     assert done.code != 0
     assert "give --level in the order of --lower and --upper" in done.err
