@@ -106,28 +106,28 @@ def test_intervals_of_one_level(run, prices, houses):
 
 def test_swapped_bounds(run, prices, houses):
     y, bounds, _ = houses
-    options = ("--lower", "hi90", "--upper", "lo90", "--level", "0.9", "--crossed", "swap", "--json")
-    assert same(found(run("audit", prices, "--y price", *options)), cb.audit(y, bounds.at(0.9)))
+    options = "--lower hi90 --upper lo90 --level 0.9 --crossed swap --json"
+    assert same(found(run("audit", prices, "--y price", options)), cb.audit(y, bounds.at(0.9)))
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--quantile-cols", "q*"), "levels are taken from the names of the columns: q50 is 0.5, q05 is 0.05, q95 is"),
-        (("--quantile-cols", "q*", "--levels", "0.5,0.05,0.95,0.25,0.75"), ""),
-        (("--quantile-cols", "q05,q25,q50,q75,q95", "--levels", "0.05,0.25,0.5,0.75,0.95"), ""),
+        ("--quantile-cols 'q*'", "levels are taken from the names of the columns: q50 is 0.5, q05 is 0.05, q95 is"),
+        ("--quantile-cols 'q*' --levels 0.5,0.05,0.95,0.25,0.75", ""),
+        ("--quantile-cols q05,q25,q50,q75,q95 --levels 0.05,0.25,0.5,0.75,0.95", ""),
     ],
 )
 def test_quantiles(run, demand, days, options, told):
-    done = run("audit", demand, "--y sold", *options, "--json")
+    done = run("audit", demand, "--y sold", options, "--json")
     assert told in done.err
     assert bool(done.err) == bool(told)
     assert same(found(done), cb.audit(*days))
 
 
 def test_sorted_quantiles(run, demand, days):
-    options = ("--quantile-cols", "q05,q50,q25,q75,q95", "--levels", "0.05,0.25,0.5,0.75,0.95", "--crossed", "sort")
-    assert same(found(run("audit", demand, "--y sold", *options, "--json")), cb.audit(*days))
+    options = "--quantile-cols q05,q50,q25,q75,q95 --levels 0.05,0.25,0.5,0.75,0.95 --crossed sort"
+    assert same(found(run("audit", demand, "--y sold", options, "--json")), cb.audit(*days))
 
 
 @pytest.mark.parametrize("dtype", [bool, int, float])

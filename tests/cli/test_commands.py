@@ -77,14 +77,8 @@ def test_version(run):
         (["audit"], "missing argument 'FILE'. See calibrant audit --help"),
         (["demo", "churn", "b.csv"], "got unexpected extra argument (b.csv). See calibrant demo --help"),
         (["audit", "a.csv", "--y"], "option '--y' requires an argument. See calibrant audit --help"),
-        (
-            ["audit", "a.csv", "--y", "a", "--y", "b"],
-            "--y is given twice; for outcomes that are vectors write --y a,b. See",
-        ),
-        (
-            ["audit", "a.csv", "--p", "a", "--p", "b"],
-            "--p is given twice; for several columns of probabilities use --p-cols. See calibrant audit --help",
-        ),
+        (["audit", "a.csv", "--y", "a", "--y", "b"], "--y is given twice; for outcomes that are vectors write --y"),
+        (["audit", "a.csv", "--p", "a", "--p", "b"], "--p is given twice; for several columns of probabilities use"),
         (["audit", "a.csv", "-o", "a.html", "-o", "b.html"], "-o is given twice; give it once. See calibrant audit"),
         (["audit", "a.csv", "--level", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
         (["audit", "a.csv", "--level", "nan"], "nan does not lie between 0 and 1. See"),
@@ -98,10 +92,7 @@ def test_version(run):
         (["audit", "a.csv", "--delimiter", "::"], "delimiter must be one character, such as ';'"),
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
-        (
-            ["demo", "frob"],
-            "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior', 'ensemble', ",
-        ),
+        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior',"),
         (
             ["samples", "a.npy", "b.npy", "--columns", "a", "--columns", "b"],
             "--columns is given twice; for several write",

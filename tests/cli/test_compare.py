@@ -72,10 +72,7 @@ def test_long_labels_leave_room_for_the_numbers(run, write):
     ("options", "remark"),
     [
         ({"n": 1000}, "A has 100 rows and B 1,000: with fewer rows an error looks larger by chance alone"),
-        (
-            {"kind": "classes"},
-            "A is about probabilities of an event and B about class probabilities: equal names mean different things",
-        ),
+        ({"kind": "classes"}, "A is about probabilities of an event and B about class probabilities: equal names"),
         ({"level": 0.9}, "A was made with level 0.95 and B with 0.9"),
         ({"version": "2"}, "A was made by calibrant 1 and B by 2"),
     ],

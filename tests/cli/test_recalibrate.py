@@ -79,19 +79,19 @@ class TestRecalibrate:
 
     def test_options_reach_the_library(self, run, files, table):
         y, p = table["label"].to_numpy(), table["score"].to_numpy()
-        arguments = ("--y", "label", "--p", "score", "--weights", "w", "--seed", "3", "-o", "map.json")
-        done = run("recalibrate", "calib.parquet", *arguments, "--method logistic --smoothing platt --no-gain")
+        arguments = "--y label --p score --weights w --seed 3 -o map.json"
+        done = run("recalibrate", "calib.parquet", arguments, "--method logistic --smoothing platt --no-gain")
         assert (done.code, len(done.out.splitlines())) == (0, 2)
         expected = recalibrate(y, p, method="logistic", smoothing="platt", weights=table["w"].to_numpy())
         assert dict(Recalibration.from_json(files / "map.json").parameters) == dict(expected.parameters)
         for option, values in (("clusters", "person"), ("time", "day")):
-            done = run("recalibrate", "calib.parquet", *arguments, "--method beta", f"--{option}", values, "--folds 4")
+            done = run("recalibrate", "calib.parquet", arguments, "--method beta", f"--{option}", values, "--folds 4")
             gain = recalibration_gain(
                 y, p, method="beta", weights=table["w"].to_numpy(), folds=4, rng=3, **{option: table[values].to_numpy()}
             )
             assert done.code == 0
             assert f"{abs(gain.estimate):#.2g}" in done.out
-        done = run("recalibrate", "calib.parquet", *arguments, "--score brier --clip 1e-3 --confidence 0.9")
+        done = run("recalibrate", "calib.parquet", arguments, "--score brier --clip 1e-3 --confidence 0.9")
         assert "Brier score" in done.out
         assert "(90 %: " in done.out
 
@@ -159,21 +159,8 @@ class TestRecalibrate:
         assert "matrix (2 x 2 numbers)" in done.out
 
     def test_groups_of_intervals(self, run, files, table):
-        arguments = (
-            "--y",
-            "z",
-            "--lower",
-            "lo",
-            "--upper",
-            "hi",
-            "--level",
-            "0.8",
-            "--by",
-            "region",
-            "--method",
-            "shift",
-        )
-        done = run("recalibrate", "calib.parquet", *arguments, "-o map.json")
+        arguments = "--y z --lower lo --upper hi --level 0.8 --by region --method shift"
+        done = run("recalibrate", "calib.parquet", arguments, "-o map.json")
         assert done.code == 0
         lines = done.out.splitlines()
         assert lines[0] == "shift, fitted on 600 rows of intervals, one map for each of 2 groups:"
@@ -198,22 +185,19 @@ class TestRecalibrate:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("--y", "label", "--p", "score", "--by", "region"), "--by gives each group of intervals"),
-            (("--y", "label", "--p", "score", "--method", "shift"), "can be recalibrated by identity, temperature"),
-            (("--y", "label", "--p", "scroe"), "no column 'scroe' (--p). Did you mean 'score'?"),
-            (("--y", "label", "--p-cols", "P_*", "--method", "matrix", "--ridge", "x"), "--ridge must be a number"),
-            (("--y", "label"), "which column is the prediction (--p-cols)?"),
-            (("--y", "label", "--p", "score", "-o", "calib.csv"), "must end in .json"),
-            (("--y", "label", "--p", "score", "--clip", "0.7"), "clip must be a number above 0 and at most 0.1"),
-            (("--y", "label", "--p", "score", "--time", "dya"), "no column 'dya'"),
-            (
-                ("--y", "label", "--p", "score", "--clip", "1e-3", "--method", "isotonic", "--ridge", "1"),
-                "--method isotonic does not use --ridge",
-            ),
+            ("--y label --p score --by region", "--by gives each group of intervals"),
+            ("--y label --p score --method shift", "can be recalibrated by identity, temperature"),
+            ("--y label --p scroe", "no column 'scroe' (--p). Did you mean 'score'?"),
+            ("--y label --p-cols 'P_*' --method matrix --ridge x", "--ridge must be a number"),
+            ("--y label", "which column is the prediction (--p-cols)?"),
+            ("--y label --p score -o calib.csv", "must end in .json"),
+            ("--y label --p score --clip 0.7", "clip must be a number above 0 and at most 0.1"),
+            ("--y label --p score --time dya", "no column 'dya'"),
+            ("--y label --p score --clip 1e-3 --method isotonic --ridge 1", "--method isotonic does not use --ridge"),
         ],
     )
     def test_refusals(self, run, files, arguments, words):
-        done = run("recalibrate", "calib.parquet", *arguments)
+        done = run("recalibrate", "calib.parquet", arguments)
         assert done.code == 2
         assert words in done.err
 
@@ -442,18 +426,15 @@ class TestApply:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (
-                ("--lower", "lo", "--upper", "hi"),
-                "the map was fitted on binary, and the options name intervals; use --p",
-            ),
-            (("--by", "region"), "--by names groups, and the map has none"),
-            (("--p", "nothing"), "has no column 'nothing' (--p)"),
-            (("--p", "id"), "must contain numbers"),
+            ("--lower lo --upper hi", "the map was fitted on binary, and the options name intervals; use --p"),
+            ("--by region", "--by names groups, and the map has none"),
+            ("--p nothing", "has no column 'nothing' (--p)"),
+            ("--p id", "must contain numbers"),
         ],
     )
     def test_refusals(self, run, files, arguments, words):
         run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
-        done = run("apply", "map.json", "calib.parquet", *arguments, "-o out.parquet")
+        done = run("apply", "map.json", "calib.parquet", arguments, "-o out.parquet")
         assert done.code == 2
         assert words in done.err
 

@@ -160,10 +160,7 @@ def test_seed_repeats_itself(run, arrays):
         (["real.npy"], "there is nothing to compare real.npy with; name a file of generated points too, or add --no-"),
         (["real.npy", "none.csv"], "there is no file none.csv. Check the path"),
         (["real.npy", "fke.npy"], "there is no file fke.npy. Did you mean 'fake.npy'?"),
-        (
-            ["real.npy", "flat.npy"],
-            "flat.npy must contain points (n, d), one row each; its shape is (9,). For points on a",
-        ),
+        (["real.npy", "flat.npy"], "flat.npy must contain points (n, d), one row each; its shape is (9,). For"),
         (["real.npy", "fake.npy", "-o", "report.pdf"], "the file of -o must end in .html or .htm; got report.pdf"),
         (["real.npy", "fake.npy", "-o", "none/a.html"], "there is no folder none to write a.html to; make it first"),
         (["real.npy", "--json", "fake.npy"], "the file of --json must end in .json; got fake.npy"),
