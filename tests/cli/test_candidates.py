@@ -195,14 +195,14 @@ def test_several_or_none_are_asked(asked, write, case):
 
 
 def test_question(asked, data, run):
-    question, _, command = asked("audit", data, "--by", "segment", "--confidence", "0.9")
+    question, _, command = asked("audit", data, "--by segment --confidence 0.9")
     assert question == (
         "which column is the outcome (--y) and which the prediction (--p)? data.csv has 'id', 'left', 'churned', "
         "'score', 'segment', 'age', 'w'"
     )
     assert command == shlex.split("calibrant audit data.csv --by segment --confidence 0.9 --y left --p score")
     assert run(*command[1:]).code == 0
-    question, candidates, _ = asked("audit", data, "--p", "score", lines=4)
+    question, candidates, _ = asked("audit", data, "--p score", lines=4)
     assert question.startswith("which column is the outcome (--y)? ")
     assert len(candidates) == 1
 
