@@ -172,17 +172,13 @@ class Reading:
 
         What else is wrong with a file is said when it is its turn.
         """
-        import polars as pl
-
         known: Mapping[str, ColumnType] = self.known
         for found in self.files[position.file :]:
             if (self.format or format_of(found.path)) not in ("parquet", "arrow"):
                 continue
             try:
-                schema = open_table(found.path, format=self.format).schema()
-                needed = {name: schema[name] for name in self.columns.needed if name in schema}
-                held = column_types(pl.DataFrame(schema=needed), needed, found.path)
-            except ValueError:
+                held = open_table(found.path, format=self.format).column_types(self.columns.needed)
+            except InputError:
                 continue
             known = merged_types(known, held, self.scores, self.labels)
 

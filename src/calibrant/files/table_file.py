@@ -159,7 +159,7 @@ class TableFile:
 
     def _check_types_last(self, columns: Sequence[str]) -> None:
         """Refuse a text file whose columns have other types in later rows than in the first ones."""
-        first, all_rows = (self._types(rows, columns) for rows in self._rows_for_types)
+        first, all_rows = (self.column_types(columns, rows) for rows in self._rows_for_types)
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
                 raise InputError(
@@ -167,8 +167,8 @@ class TableFile:
                     f"rows and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 
-    def _types(self, decided_by: int | None, columns: Sequence[str]) -> dict[str, ColumnType]:
-        """Return the types of columns, decided by the first rows."""
+    def column_types(self, columns: Sequence[str], decided_by: int | None = None) -> dict[str, ColumnType]:
+        """Return what those columns contain that the file has; so many first rows decide the types of a text file."""
         empty = self._attempt(lambda rows: rows.head(0).collect(), None, (decided_by,))
         return column_types(empty, [name for name in columns if name in empty.columns], self.path)
 
