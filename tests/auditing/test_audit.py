@@ -128,7 +128,11 @@ def test_expected_values_are_those_of_the_consistency_test():
 def test_the_verdict_says_which_way(y, shape, sides):
     verdict = cb.audit(y, P, resamples=99).verdict
     first, *others = verdict.claims
-    assert (verdict.status, first.kind, first.subject, first.quantity) == (*["miscalibrated"] * 2, ALL_ROWS, "cutoff_error")
+    assert (verdict.status, first.kind, first.subject, first.quantity) == (
+        *["miscalibrated"] * 2,
+        ALL_ROWS,
+        "cutoff_error",
+    )
     assert verdict.notes[0].key == shape
     ranges = [claim for claim in others if claim.subject.kind == "scores"]
     assert {claim.kind for claim in ranges} == sides

@@ -8,6 +8,7 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.auditing.distributions import distribution_table, levels_of
+from calibrant.core.evidence import note
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
@@ -95,26 +96,26 @@ def test_a_right_discrete_distribution_is_not_accused():
 
 
 @pytest.mark.parametrize(
-    ("distribution", "words"),
+    ("distribution", "kind", "quantity"),
     [
-        (cb.Normal(MEAN, 0.7 * STD), "they are too narrow"),
-        (cb.Normal(MEAN, 1.4 * STD), "they are wider than they need to be"),
-        (cb.Normal(MEAN - 0.6, STD), "it is too low"),
-        (cb.Normal(MEAN + 0.6, STD), "it is too high"),
-        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "Too narrow"),
+        (cb.Normal(MEAN, 0.7 * STD), "below", "coverage"),
+        (cb.Normal(MEAN, 1.4 * STD), "above", "coverage"),
+        (cb.Normal(MEAN - 0.6, STD), "below", "share_below"),
+        (cb.Normal(MEAN + 0.6, STD), "above", "share_below"),
+        (cb.Samples(MEAN[:, None] + 0.7 * (DRAWS - MEAN[:, None])), "below", "coverage"),
     ],
 )
-def test_the_verdict_says_which_way(distribution, words):
+def test_the_verdict_says_which_way(distribution, kind, quantity):
     verdict = cb.audit(Y, distribution, resamples=19).verdict
     assert verdict.status == "miscalibrated"
-    assert any(words in sentence for sentence in (verdict.headline, *verdict.sentences)), verdict
+    assert (verdict.claims[0].kind, verdict.claims[0].quantity) == (kind, quantity)
 
 
 def test_right_distributions():
     for distribution in (RIGHT, cb.Samples(DRAWS)):
         verdict = cb.audit(Y, distribution, groups=np.arange(N) % 3, resamples=19).verdict
         assert verdict.status != "miscalibrated"
-        assert "None of 3 groups" in verdict.sentences[-1]
+        assert note("calm", tested=3, things="groups") in verdict.notes
     verdict = cb.audit(Y, RIGHT, resamples=19).verdict
     assert (verdict.status, verdict.tolerance) == ("within", 0.05)
 
@@ -192,7 +193,7 @@ class TestVectors:
         cov[:, 0, 1] = cov[:, 1, 0] = 0.3
         audit = cb.audit(self.y, cb.MvNormal(self.mean, cov), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert "intervals of coordinate 1 cover" in audit.verdict.headline
+        assert (audit.verdict.claims[0].subject.name, audit.verdict.claims[0].kind) == ("coordinate 1", "below")
 
     def test_dependence_alone(self):
         wrong = self.cov.copy()

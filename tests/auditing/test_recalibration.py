@@ -202,7 +202,12 @@ def test_what_a_map_does(numbers, kind, key):
     found = measured(*numbers)
     claim, *_ = gain_claims(found, CalibrationRows(None, "classes"))
     said = gain_note(claim, found)
-    assert (claim.kind, said.key, said.values["map"], said.values["limits"]) == (kind, key, "temperature 2.00", numbers[1:])
+    assert (claim.kind, said.key, said.values["map"], said.values["limits"]) == (
+        kind,
+        key,
+        "temperature 2.00",
+        numbers[1:],
+    )
 
 
 def test_probabilities_of_the_other_outcome_are_not_recalibrated():

@@ -200,8 +200,12 @@ class TestVerdict:
     def test_of_several_levels_the_worst_is_named(self):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        levels = [claim for claim in audit.verdict.claims if claim.subject.kind == "intervals" and not claim.subject.part]
-        assert [(claim.kind, claim.subject.level) for claim in levels] == [("below", level) for level in (0.8, 0.5, 0.9)]
+        levels = [
+            claim for claim in audit.verdict.claims if claim.subject.kind == "intervals" and not claim.subject.part
+        ]
+        assert [(claim.kind, claim.subject.level) for claim in levels] == [
+            ("below", level) for level in (0.8, 0.5, 0.9)
+        ]
         assert audit.verdict.claims[0] == levels[0] == min(levels, key=lambda claim: claim.pvalue)
 
     def test_widths_that_do_not_follow_the_difficulty(self):
@@ -233,7 +237,9 @@ class TestVerdict:
         assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
         assert audit.verdict.status == "miscalibrated"
         assert audit.verdict.claims[0].subject == Subject("group", "part = bad")
-        assert {subject.name: kind for (subject, _), kind in claimed(audit.verdict).items() if subject.kind == "group"} == {
+        assert {
+            subject.name: kind for (subject, _), kind in claimed(audit.verdict).items() if subject.kind == "group"
+        } == {
             "part = bad": "below",
             "part = good": "above",
         }
@@ -634,7 +640,11 @@ def test_sets_without_a_level():
     assert audit.verdict.status == "cannot tell"
     assert "no level" in notes(audit.verdict)
     (claim,) = audit.verdict.claims
-    assert (claim.kind, claim.subject, claim.estimate) == ("description", Subject("sets"), cb.coverage(Y_SETS, cb.Sets(MASK)))
+    assert (claim.kind, claim.subject, claim.estimate) == (
+        "description",
+        Subject("sets"),
+        cb.coverage(Y_SETS, cb.Sets(MASK)),
+    )
     assert values(audit)["coverage"].pvalue is None
     assert "skce_test" not in values(audit)
     assert all(len(line) <= 88 for line in str(audit).splitlines())

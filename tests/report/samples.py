@@ -5,7 +5,7 @@ import numpy as np
 import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
-from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
+from calibrant.core.findings import Figure, Findings, Line, Measurement, Section, Table, Verdict
 
 READINGS = {
     "reliability": "Each dot is a bin. A dot below the dashed line happens less often than predicted; a dot outside "
@@ -84,11 +84,6 @@ def churn():
             "miscalibrated",
             "Probabilities are off by 4.0 percentage points (95 % limits: 2.4 to 5.5): miscalibrated.",
             (
-                "Over-confident above 0.7, and under-confident below 0.2.",
-                "Calibrated predictions on as many rows would be off by 1.6 points on average; these are off by 5.5.",
-                "Recalibrate on held-out rows before acting on single probabilities; the ranking is not affected.",
-            ),
-            (
                 error_claim("miscalibrated", 0.0401, 0.0243, 0.0549),
                 Claim(
                     "above",
@@ -104,6 +99,10 @@ def churn():
                     pvalue=0.0,
                 ),
                 Claim("description", Subject("scores", low=0.8, high=0.9), "frequency", 0.61, rows=400, expected=0.84),
+            ),
+            (
+                Line("shape", "over-confident above 0.7, and under-confident below 0.2"),
+                Line("", "Recalibrate before acting on single probabilities; the ranking is not affected."),
             ),
         ),
         sections=(
@@ -152,8 +151,8 @@ def digits():
             "cannot tell",
             "Probabilities are off by 1.1 percentage points (95 % limits: 0 to 3.1): 3,000 rows cannot tell whether "
             "that is within the tolerance of 2 points.",
-            ("About 9,000 rows would tell.",),
             (error_claim("cannot tell", 0.011, 0.0, 0.0307, 0.02),),
+            (Line("rows", "about 9,000 rows would tell"),),
             0.02,
         ),
         sections=(
@@ -198,8 +197,8 @@ def calm():
         verdict=Verdict(
             "within",
             "Probabilities are off by 0.8 percentage points (95 % limits: 0 to 1.9): calibrated within 2 points.",
-            ("Use them as they are.",),
             (error_claim("within", 0.008, 0.0, 0.0187, 0.02),),
+            (Line("", "Use them as they are."),),
             0.02,
         ),
         sections=(Section("probabilities", "Probabilities", "", measurements(y, p), figures(y, p)),),
@@ -234,7 +233,12 @@ def hostile(total=100_000):
         kind=HOSTILE[0],
         n=10**9,
         level=0.95,
-        verdict=Verdict(HOSTILE[0], *[(HOSTILE[1]), HOSTILE]),
+        verdict=Verdict(
+            HOSTILE[0],
+            HOSTILE[1],
+            tuple(Claim("below", Subject("group", name), "bias", 0.5, 0.1, 0.9, 0.95, total) for name in HOSTILE),
+            tuple(Line("", name) for name in HOSTILE),
+        ),
         sections=(
             Section(
                 HOSTILE[1],
