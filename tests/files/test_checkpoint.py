@@ -120,7 +120,7 @@ def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, refusal, 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(run_job, "_rows", meanwhile)
         assert run(parts, kept, verbs=[kuiper_test], exact=exact) == whole
-    assert messages == [f"another run is using the checkpoint {kept}; wait until it ends, or name another checkpoint"]
+    assert messages == [f"another run is using the checkpoint {kept}; wait until it ends, or name another file"]
     assert not list(kept.parent.glob("run.checkpoint*"))
     assert run(parts, kept, verbs=[kuiper_test], exact=exact) == whole  # the lock is free again
 
