@@ -174,10 +174,11 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'Probabilities are off by 4.2 percentage points (95 % limits: 2.4 to 5.5): not calibrated (p < 0.001).'
-    >>> result.verdict.sentences[2]
-    'Predictions are too extreme (over-confident): too low up to 0.29 and too high above 0.66.'
+    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    >>> result.verdict.lines[0].text
+    'over-confident: too low up to 0.29, too high above 0.66'
     """
+    _refuse_dask(y=y, prediction=prediction)
     level, generated = check_level(level), generator(rng)
     B = check_count("resamples", resamples, least=19)
     check_choice("intersections", intersections, 1, 2)
@@ -235,6 +236,16 @@ def audit(
     found = how.sections(rows, setting)
     grouped = None if groupings is None else how.groups(rows, groupings, setting)
     return audit_of(found, grouped, setting, families, kind=kind, n=rows.n, names=called)
+
+
+def _refuse_dask(**given: Any) -> None:
+    """Refuse Dask collections, which would be loaded slowly and in silence."""
+    for name, values in given.items():
+        if hasattr(values, "__dask_graph__"):
+            raise InputError(
+                f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
+                f"calibrant.dask.audit, or load it first with {name}.compute()"
+            )
 
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:
