@@ -8,7 +8,6 @@ distribution: the first term is a mean of absolute values of linear functions of
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -40,38 +39,28 @@ class Part(NamedTuple):
     spread: FloatArray  # (n,)
 
 
-def _located(distribution: LocationScale) -> tuple[FloatArray, FloatArray]:
-    location, spread = (getattr(distribution, field.name) for field in fields(distribution))  # type: ignore[arg-type]
-    return location, spread
-
-
 def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
     """Return the mean of each row and the components; refuse distributions that are not made of known families."""
-    components = distribution.components if isinstance(distribution, Mixture) else (distribution,)
+    components, weights = distribution.as_mixture()
     known = [one for one in components if isinstance(one, (Normal, Laplace))]
     if len(known) < len(components):
-        which = "a Mixture of " if isinstance(distribution, Mixture) else ""
-        other = next(one for one in components if not isinstance(one, (Normal, Laplace)))
         remedy = (
             "Describe it by draws, Samples(distribution.sample(1000, rng=0)): coordinates are recalibrated one by one"
             if distribution.shape
             else ELSEWHERE
         )
         raise NotApplicableError(
-            f"location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
-            f"{which}{type(other).__name__}. {remedy}"
+            "location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
+            f"{distribution.words}. {remedy}"
         )
-    if isinstance(distribution, Mixture):
-        weights = list((distribution.weights / distribution.weights.sum(axis=1, keepdims=True)).T)
-    else:
-        weights = [np.ones(distribution.n)]
-    located = [_located(one) for one in known]
-    mean = np.asarray(sum(p * location for p, (location, _) in zip(weights, located, strict=True)))
+    shares = list((weights / weights.sum(axis=1, keepdims=True)).T)
+    located = [one.parameters for one in known]
+    mean = np.asarray(sum(p * location for p, (location, _) in zip(shares, located, strict=True)))
     if len(known) == 1:
         mean = located[0][0]
     return mean, [
         Part(type(one), p, location - mean, spread)
-        for one, p, (location, spread) in zip(known, weights, located, strict=True)
+        for one, p, (location, spread) in zip(known, shares, located, strict=True)
     ]
 
 
