@@ -7,7 +7,7 @@ import pytest
 from calibrant.engines.totals import Running
 
 from calibrant import Intervals, audit
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core.evidence import Subject
 from calibrant.errors import InputError
 from calibrant.inputs.columns import Batch

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant import Intervals, from_columns
-from calibrant.auditing import batches as of_batches
+from calibrant.auditing import job as of_batches
 from calibrant.inputs.columns import Batch
 
 

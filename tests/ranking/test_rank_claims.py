@@ -22,7 +22,7 @@ from calibrant.summaries import Ranks
 def checks_of(ranks, *joint, families=1, level=0.95):
     setting = Setting(level, 19, np.random.default_rng(0), families=families)
     found = [RankCheck("joint", "joint", part, math.nan, float(band_test(part).pvalue[0]), "exact") for part in joint]
-    return Checks(marginal_check(ranks), found, [], setting)
+    return Checks(marginal_check(ranks), found, [], setting, ranks.n)
 
 
 def columns_of(checks):

@@ -129,7 +129,7 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
 
 def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path | None) -> Audit:
     """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
     from calibrant.files.checkpoint import Checkpoint
 
     for option, value in (("--clusters", request.clusters), ("--normalise", request.normalise)):

@@ -76,7 +76,7 @@ class KeptRows(Summary):
     @property
     def kind(self) -> str:
         """The kind of prediction, a name of `kinds.KINDS`."""
-        return kind_of(_prediction_of(self.rows)) or ("binary" if isinstance(self.rows, Binary) else "classes")
+        return kind_of_rows(self.rows)
 
     @property
     def n(self) -> int:
@@ -146,6 +146,11 @@ class KeptRows(Summary):
         if found.dtype != values["dtype"]:
             raise SummaryError(f"{broken}: its predictions are not of type {values['dtype']!r}")
         return found
+
+
+def kind_of_rows(rows: AnyRows) -> str:
+    """Return the kind of their prediction, a name of `kinds.KINDS`."""
+    return kind_of(_prediction_of(rows)) or ("binary" if isinstance(rows, Binary) else "classes")
 
 
 def table_of(rows: AnyRows) -> tuple[list[Any], FloatArray]:
