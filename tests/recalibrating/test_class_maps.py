@@ -130,21 +130,6 @@ class TestProperties:
         assert q.shape == P.shape
         np.testing.assert_array_equal(P, before)
 
-    @pytest.mark.parametrize("method", [*SOFTMAX, "one-vs-rest"])
-    def test_order_weights_and_a_common_factor(self, method):
-        y, P = simulated(120, 3, seed=1)
-        rng = np.random.default_rng(2)
-        w = rng.integers(1, 4, 120)
-        order = rng.permutation(120)
-        given = fitted(y, P, method, weights=w).apply(P)
-        np.testing.assert_allclose(fitted(y[order], P[order], method, weights=w[order]).apply(P), given, rtol=1e-9)
-        np.testing.assert_allclose(fitted(y, P, method, weights=7.5 * w).apply(P), given, rtol=1e-9)
-        repeated = fitted(np.repeat(y, w), np.repeat(P, w, axis=0), method).apply(P)
-        if method == "matrix":  # its ridge is divided by the number of rows
-            assert np.abs(repeated - given).max() > 1e-6
-        else:
-            np.testing.assert_allclose(repeated, given, rtol=1e-9)
-
     @pytest.mark.parametrize("method", SOFTMAX)
     @pytest.mark.parametrize("slope", [0.3, 1.0, 2.5])
     def test_the_mean_log_score_of_the_rows_never_rises(self, method, slope):

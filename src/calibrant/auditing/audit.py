@@ -150,10 +150,11 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'Probabilities are off by 4.2 percentage points (95 % limits: 2.4 to 5.5): not calibrated (p < 0.001).'
-    >>> result.verdict.sentences[2]
-    'Predictions are too extreme (over-confident): too low up to 0.29 and too high above 0.66.'
+    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    >>> result.verdict.lines[0].text
+    'over-confident: too low up to 0.29, too high above 0.66'
     """
+    _refuse_dask(y=y, prediction=prediction)
     job = AuditJob(
         level=level,
         tolerance=tolerance,
@@ -183,6 +184,16 @@ def audit(
         quantity=by,
     )
     return job.audit_of(Facts(rows, rows.n), groupings, setting)
+
+
+def _refuse_dask(**given: Any) -> None:
+    """Refuse Dask collections, which would be loaded slowly and in silence."""
+    for name, values in given.items():
+        if hasattr(values, "__dask_graph__"):
+            raise InputError(
+                f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
+                f"calibrant.dask.audit, or load it first with {name}.compute()"
+            )
 
 
 def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:

@@ -420,7 +420,7 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{_counted(ranks.n, "row")} of {_counted(distribution.M, 'draw')} each {'is' if rows.n == 1 else 'are'} "
+        f"{_counted(ranks.n, 'row')} of {_counted(distribution.M, 'draw')} each {'is' if ranks.n == 1 else 'are'} "
         "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
         "rows dependent: no test here allows for either."
     ]

@@ -138,7 +138,7 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path
     job = AuditJob(exact=request.exact, names=names, **request.measured, **request.judged, **scan.labels)
     kept = checkpoint_of(output) if request.resume else None
     if kept is not None and kept.exists():
-        start = Checkpoint.read(kept, scan.asked(job), scan.files)
+        start = Checkpoint.read(kept, scan.files).fitting(kept, scan.asked(job), scan.files)
         tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
     found: Audit = scan.found(job, kept)
     return found

@@ -289,7 +289,8 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
             if name not in known and (not passes_on or LOOKALIKES.get(name) in known or _pointer(verb, name)):
                 raise unknown_option(verb, name)
         _check_arguments(verb, len(args), given, positional, needed)
-        return verb(*args, **given)
+        with np.errstate(under="ignore"):  # what is too small for float64 is 0, also where the caller asks for errors
+            return verb(*args, **given)
 
     return checked
 

@@ -23,6 +23,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
+SMALLEST_SCORE, LARGEST_SCORE = 1e-140, 1e140
 MIN_ROWS = 100
 """Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
 
@@ -59,6 +60,11 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
         raise NotApplicableError(
             f"an interval for {entry.name} needs {MIN_ROWS} rows (with weights, effective rows); got {m:.4g}. "
             "With fewer, the spread of the scores is not known well enough for the interval to cover"
+        )
+    if ((np.abs(summary.mean) > LARGEST_SCORE) | ((summary.mean != 0) & (np.abs(summary.mean) < SMALLEST_SCORE))).any():
+        raise NotApplicableError(
+            f"the mean of {entry.name} is {summary.mean.flat[0]:.3g}, and squares of such scores leave the range of float64. "
+            "Give outcomes and predictions in other units"
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w

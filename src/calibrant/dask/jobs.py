@@ -8,9 +8,10 @@ from typing import Any
 
 from calibrant.auditing.job import AuditJob
 from calibrant.core.summary import Summary
-from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows
+from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
 from calibrant.engines.merging import Merging
+from calibrant.errors import InputError
 from calibrant.report.audit import Audit
 
 
@@ -194,7 +195,10 @@ def run(job: Job, partitions: Partitions) -> Any:
     parts = partitions.each(job.part, "part")
     (total,) = dask_library().compute(merged(parts))
     if total is None:
-        raise no_rows(len(parts))
+        raise InputError(
+            f"there are no rows: each of the {len(parts)} partitions is empty, or has no row of a weight above 0; "
+            "at least one row is needed"
+        )
     return job.finish(total)
 
 

@@ -69,32 +69,8 @@ class Checkpoint:
         replace_bytes(path, codec.encode(NAME, values))
 
     @classmethod
-    def read(cls, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Self:
-        """Return the checkpoint to resume from, if the same is asked of the same files.
-
-        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
-        """
-        found = cls._decoded(path, files)
-        for name in dict.fromkeys((*asked, *found.asked)):
-            then, now = found.asked.get(name, "nothing"), asked.get(name, "nothing")
-            if then != now:
-                raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        stamps, whole = found.stamps, found.whole.position.file
-        if len(files) < whole:
-            raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
-        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
-        for number in range(whole):
-            if there[number] != stamps[number]:
-                place = f"file {number + 1:,} of the run, {files[number].path},"
-                raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
-        if there == stamps:
-            return found
-        before = {str(each.path) for each in files[:whole]}
-        known = {column: holds for column, holds in found.known.items() if holds.file in before}
-        return replace(found, stamps=stamps[:whole], known=known, now=found.whole)
-
-    @classmethod
-    def _decoded(cls, path: Path, files: Sequence[FoundFile]) -> Self:
+    def read(cls, path: Path, files: Sequence[FoundFile]) -> Self:
+        """Read what `write` wrote; what was changed since is refused."""
         refuse_special_file(path)
         try:
             name, values = codec.decode(path.read_bytes())
@@ -122,6 +98,29 @@ class Checkpoint:
                 f"{path} cannot be read as a checkpoint: {why}. If it is one, delete it to start again; else name "
                 "another file"
             ) from problem
+
+    def fitting(self, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Checkpoint:
+        """Return the checkpoint to resume from, if the same is asked of the same files.
+
+        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
+        """
+        for name in dict.fromkeys((*asked, *self.asked)):
+            then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
+            if then != now:
+                raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
+        stamps, whole = self.stamps, self.whole.position.file
+        if len(files) < whole:
+            raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
+        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
+        for number in range(whole):
+            if there[number] != stamps[number]:
+                place = f"file {number + 1:,} of the run, {files[number].path},"
+                raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
+        if there == stamps:
+            return self
+        before = {str(each.path) for each in files[:whole]}
+        known = {column: holds for column, holds in self.known.items() if holds.file in before}
+        return replace(self, stamps=stamps[:whole], known=known, now=self.whole)
 
     def check_data(self, path: Path, piece: Piece | None) -> None:
         """Refuse data whose batch before the position is not the one that was read."""

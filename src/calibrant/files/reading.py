@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
+READERS: dict[str, int] = {}  # the number of the process that read files first, which a fork inherits
 ROWS_CHECKED = 100  # at the end of a batch, by which a resumed run recognises it
 
 
@@ -79,6 +81,14 @@ class Reading:
     known: dict[str, ColumnType] = field(default_factory=dict)
     stamps: dict[int, str | None] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
+
+    def __post_init__(self) -> None:
+        """Refuse to read in a process made by fork: polars would wait there for threads that only its parent has."""
+        if READERS.setdefault("first", os.getpid()) != os.getpid():
+            raise InputError(
+                "files cannot be read in a process made by fork after its parent has read files: the threads of the "
+                'reader are missing there. Start it with multiprocessing.get_context("spawn"), or read files in it only'
+            )
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""

@@ -34,7 +34,7 @@ CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
 MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MIN_SHARE_DIFFERENT = 0.99  # of scores in the first batch, from which most scores of all rows differ
-ENTRY_BYTES = 100  # of memory for each different score, at the peak of the last merge
+ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last merge
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -110,10 +110,9 @@ def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
     needed = share * rows * ENTRY_BYTES
     if needed > memory:
         raise NotApplicableError(
-            f"{{exact=}} keeps every different score: about {rows:,} rows take {needed / 1e9:,.0f} GB, and this machine "
-            f"has {memory / 1e9:,.0f} GB. Leave it out, and rows are counted in cells, each result with a bound of its "
-            "rounding; or measure on a cluster with calibrant.dask or calibrant.spark",
-            exact=True,
+            f"exact=True keeps every different score: about {rows:,} rows need {needed / 1e9:,.1f} GB of memory, and "
+            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a "
+            "bound of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
         )
 
 
@@ -162,7 +161,7 @@ class _Checkpointing:
         self.path, self.asked, self.reading = path, asked, reading
         self.now, self.whole = Total(), Total()
         self.saved = 0  # rows in the checkpoint on disk
-        self.found: Checkpoint | None = None  # from which the run resumes
+        self.found: Checkpoint | None = None  # whose last batch is still to be compared
         self.known: Mapping[str, ColumnType] = {}
         self.written, self.since = _Clock(), 0
         self.warned = False
@@ -175,18 +174,20 @@ class _Checkpointing:
         remove_temporary_files(self.path)
         if not self.path.exists():
             return START
-        found = Checkpoint.read(self.path, self.asked, self.reading.files)
+        files = self.reading.files
+        found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
         self.now, self.whole, self.saved = found.now, found.whole, found.now.done
         self.known = self.reading.known = dict(found.known)
         self.reading.stamps = dict(enumerate(found.stamps))
         merging.stack = list(found.now.stack)
-        self.found = found
+        self.found = found if found.now.position.rows else None
         return found.now.position.batch_before
 
     def check_data(self, pieces: Iterator[Piece]) -> None:
         """Compare the batch that was read last with the data."""
-        if self.found is not None and self.found.now.position.rows:
+        if self.found is not None:
             self.found.check_data(self.path, next(pieces, None))
+            self.found = None
 
     def after(self, merging: Merging[Summary], piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint regularly."""
@@ -209,6 +210,8 @@ class _Checkpointing:
 
     def leave(self) -> bool:
         """Write a last checkpoint, and tell whether it contains everything so far."""
+        if self.found is not None:
+            return False
         try:
             if self.now.done != self.saved or (self.now.done and not self.path.exists()):
                 self.write()

@@ -156,6 +156,8 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             # NumPy would turn a mixed list such as [1, "yes"] into text; keep the values as they came.
             array = np.asarray(values, dtype=object)
+        elif array.dtype.kind != "b" and _has_booleans(values):
+            array = np.asarray(values, dtype=object)  # NumPy would turn True among numbers into 1
     except (RuntimeError, TypeError, ValueError) as problem:  # torch raises a RuntimeError
         raise InputError(f"{name} is not a regular array: {problem}") from None
     if array.ndim == 0:
@@ -164,6 +166,16 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
             f"got the single value {shown(values)} ({type(values).__name__})"
         )
     return array
+
+
+def _has_booleans(values: Any) -> bool:
+    """Tell whether True or False is among the values of a list, or of lists in it."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    types = set(map(type, values))
+    return not types.isdisjoint((bool, np.bool_)) or (
+        not types.isdisjoint((list, tuple)) and any(map(_has_booleans, values))
+    )
 
 
 def unit_weights(n: int) -> FloatArray:

@@ -264,7 +264,7 @@ def normal_mean(m: FloatArray, s: FloatArray) -> FloatArray:
 def _laplace_laplace(m: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
     b, c = np.maximum(b, c), np.minimum(b, c)
     close = b - c <= NEARLY_EQUAL * (b + c)
-    middle = b / 2 + c / 2
+    middle = np.maximum(b / 2 + c / 2, c)  # halves of the smallest numbers are 0
     limit = _decay(m, middle) * (3 * middle + m) / 2
     r = np.where(close, 0.5, c / b)  # in units of b: no cube leaves the range of float64
     quotient = b * (_decay(m, b) - r**3 * _decay(m, c)) / ((1 - r) * (1 + r))

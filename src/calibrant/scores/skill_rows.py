@@ -167,8 +167,9 @@ class Compared(NamedTuple):
     @property
     def standard_error(self) -> FloatArray:
         """The standard error of S."""
-        n, w = len(self.w), self.w[:, None]
-        return np.asarray(np.sqrt(n / (n - 1) * ((w * self.influence) ** 2).sum(axis=0)) / self.w.sum())
+        n, e = len(self.w), self.w[:, None] * self.influence
+        unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(e).max(axis=0))[1] - 1, -1022))  # whose squares stay in float64
+        return np.asarray(np.sqrt(n / (n - 1) * ((e / unit) ** 2).sum(axis=0)) * unit / self.w.sum())
 
     @property
     def bias(self) -> FloatArray:
