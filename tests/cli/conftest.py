@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from calibrant import examples
 from calibrant.auditing import compare_points
 from calibrant.auditing.audit import audit
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 
 REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
 DIVISIONS = 399  # of pooled points; with fewer no p-value is significant

@@ -163,7 +163,7 @@ def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypat
 
 
 def test_audits_go_on_too(parts, kept, monkeypatch):
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
 
     def audited(place=None):
         return scan(parts, y="y", prediction="p", groups="segment").audit(checkpoint=place).findings.to_dict()

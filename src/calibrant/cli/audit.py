@@ -164,7 +164,7 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
 
 def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
     from calibrant.files.checkpoint import Checkpoint
 
     for option in ("--clusters", "--percent", "--normalise"):
