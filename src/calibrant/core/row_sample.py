@@ -78,5 +78,5 @@ class RowSample(Summary):
 
 def most_kept(rows: AnyRows) -> int:
     """Return how many rows of this kind a sample keeps."""
-    _, columns = table_of(rows.take(np.zeros(1, np.intp)))
+    _, columns = table_of(rows.take(np.zeros(1, np.intp)).prediction)
     return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // columns.shape[1]))
