@@ -256,7 +256,11 @@ def test_rows_that_a_filter_leaves_out_are_counted(run, folder, frame):
 
     frame.with_columns(score=pl.when(pl.col("id") < 40).then(None).otherwise("score")).write_csv(folder / "a.csv")
     words = f"{NAMED} --where 'score is not null'"
-    for command, *more in (("audit",), ("check", "--fail-if ece>0.999"), ("recalibrate", "--no-gain --method isotonic")):
+    for command, *more in (
+        ("audit",),
+        ("check", "--fail-if ece>0.999"),
+        ("recalibrate", "--no-gain --method isotonic"),
+    ):
         done = run(command, "a.csv", words, *more)
         assert (done.code, done.err) == (0, "calibrant: --where keeps 260 of 300 rows\n")
 
