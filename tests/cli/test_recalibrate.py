@@ -210,26 +210,11 @@ class TestRecalibrate:
 
 
 KINDS = {
-    "binary": ("--y", "label", "--p", "score"),
-    "classes": ("--y", "label", "--p-cols", "P_*"),
-    "intervals": (
-        "--y",
-        "z",
-        "--lower",
-        "low50",
-        "--upper",
-        "high50",
-        "--lower",
-        "lo",
-        "--upper",
-        "hi",
-        "--level",
-        "0.5",
-        "--level",
-        "0.8",
-    ),
-    "quantiles": ("--y", "z", "--quantile-cols", "q90,q10,q50"),
-    "draw-cols": ("--y", "z", "--draw-cols", "m?", "--method", "location-scale"),
+    "binary": "--y label --p score",
+    "classes": "--y label --p-cols 'P_*'",
+    "intervals": "--y z --lower low50 --upper high50 --lower lo --upper hi --level 0.5 --level 0.8",
+    "quantiles": "--y z --quantile-cols q90,q10,q50",
+    "draw-cols": "--y z --draw-cols 'm?' --method location-scale",
 }
 
 
@@ -249,7 +234,7 @@ class TestApply:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
     def test_every_kind_as_in_the_library(self, run, files, table, kind, ending):
-        assert run("recalibrate", f"calib.{ending}", *KINDS[kind], "--no-gain -o map.json").code == 0
+        assert run("recalibrate", f"calib.{ending}", KINDS[kind], "--no-gain -o map.json").code == 0
         done = run("apply", "map.json", f"calib.{ending}", "-o", f"out.{ending}")
         assert (done.code, done.err) == (0, "")
         found = Recalibration.from_json(files / "map.json")
@@ -293,13 +278,13 @@ class TestApply:
         ],
     )
     def test_columns_that_would_be_left_out_or_used_twice(self, run, files, kind, option, names, words):
-        run("recalibrate", "calib.parquet", *KINDS[kind], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS[kind], "--no-gain -o map.json")
         done = run("apply", "map.json", "calib.parquet", option, names, "-o out.parquet")
         assert done.code == 2
         assert words in done.err
 
     def test_swapped_files(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         done = run("apply", "calib.parquet", "map.json", "-o out.parquet")
         assert done.code == 2
         assert "map.json is the map, which comes first: calibrant apply map.json calib.parquet" in done.err
@@ -369,7 +354,7 @@ class TestApply:
         np.testing.assert_array_equal(column("out.parquet", "P_1_2"), found.apply(table["P_1"].to_numpy()))
 
     def test_existing_columns(self, run, files, table):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         assert run("apply", "map.json", "calib.parquet", "-o a.parquet").code == 0
         done = run("apply", "map.json", "a.parquet", "-o b.parquet")
         assert done.code == 2
@@ -384,7 +369,7 @@ class TestApply:
         np.testing.assert_array_equal(after["score"].to_numpy(), column("a.parquet", "score_recalibrated"))
 
     def test_inputs_are_never_overwritten(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         (files / "link.parquet").symlink_to("calib.parquet")
         (files / "hard.parquet").hardlink_to("calib.parquet")
         (files / "map.parquet").symlink_to("map.json")
@@ -400,7 +385,7 @@ class TestApply:
 
     @pytest.mark.parametrize("target", ["out.csv.gz", "out.TSV", "out.feather", "out.jsonl"])
     def test_endings(self, run, files, table, target):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         assert run("apply", "map.json", "calib.csv", "-o", target).code == 0
         assert run("apply", "map.json", target, "--suffix _2 -o again.parquet").code == 0
         again = pl.read_parquet("again.parquet")["score_recalibrated"].cast(pl.Float64).to_numpy()
@@ -412,7 +397,7 @@ class TestApply:
     @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson"])
     def test_bad_values_are_named_with_their_row(self, run, files, value, ending, monkeypatch):
         monkeypatch.setattr("calibrant.cli.apply.BATCH", 70)  # the row lies in a later batch
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         frame = pl.DataFrame({"score": [0.5] * 300 + [value] + [0.5]})
         if ending == "ndjson" and value is not None and np.isnan(value):
             return  # JSON has no NaN
@@ -433,13 +418,13 @@ class TestApply:
         ],
     )
     def test_refusals(self, run, files, arguments, words):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         done = run("apply", "map.json", "calib.parquet", arguments, "-o out.parquet")
         assert done.code == 2
         assert words in done.err
 
     def test_another_number_of_levels(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["quantiles"], "--no-gain -o map.json")
+        run("recalibrate", "calib.parquet", KINDS["quantiles"], "--no-gain -o map.json")
         done = run("apply", "map.json", "calib.parquet", "--quantile-cols q10,q90 -o out.parquet")
         assert done.code == 2
         assert "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols names 2 columns" in done.err
