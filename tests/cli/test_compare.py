@@ -172,10 +172,8 @@ class TestPredictions:
         ],
     )
     @pytest.mark.usefixtures("table")
-    def test_refusals(self, run, given, words):
-        done = run("compare", *given)
-        assert done.code == 2
-        assert words in done.err
+    def test_refusals(self, refused, given, words):
+        assert words in refused("compare", *given)
 
 
 def test_clusters(run, folder):
