@@ -148,14 +148,16 @@ def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeyp
     assert run(*intervals, "--where 'age < 40'").code == 0
 
 
-def test_a_run_goes_on(refused, run, parts, folder, monkeypatch):
+def test_a_run_goes_on(run, parts, folder, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
     monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 1)
     monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
     command = ("audit", parts, *NAMED, "--resume", "-o", "report.html", "--json", "found.json")
     good = (folder / parts / "part-2.csv").read_text()
     (folder / parts / "part-2.csv").write_text("left,score\n0,0.5\n1,7.5\n")
-    assert "The 200 rows before are kept in report.html.checkpoint: fix the file" in refused(*command)
+    done = run(*command)
+    assert done.code == 2
+    assert "The 200 rows before are kept in report.html.checkpoint: fix the file" in done.err
     assert Checkpoint.read(folder / "report.html.checkpoint").now.done == 200
     (folder / parts / "part-2.csv").write_text(good)
     done = run(*command)
