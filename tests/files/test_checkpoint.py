@@ -72,15 +72,24 @@ def stop_after(monkeypatch):
     monkeypatch.setattr(Measuring, "part", part)
 
 
-@pytest.mark.parametrize("batches", [0, 1, 2, 5, 8, 19])
-@pytest.mark.parametrize("problem", [KeyboardInterrupt(), MemoryError()], ids=["interrupt", "crash"])
-def test_it_goes_on_with_the_same_bits(parts, kept, stop_after, monkeypatch, batches, problem):
-    whole = run(parts)
-    with monkeypatch.context():
+@pytest.fixture
+def interrupt(stop_after):
+    """Return a function that runs until a problem stops it after so many batches."""
+
+    def interrupted(folder, kept, batches=9, problem=KeyboardInterrupt(), **options):  # noqa: B008
         stop_after(batches, problem)
         with pytest.raises(type(problem)):
-            run(parts, kept)
-    stop_after(-1, None)
+            run(folder, kept, **options)
+        stop_after(-1, None)
+
+    return interrupted
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2, 5, 8, 19])
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), MemoryError()], ids=["interrupt", "crash"])
+def test_it_goes_on_with_the_same_bits(parts, kept, interrupt, monkeypatch, batches, problem):
+    whole = run(parts)
+    interrupt(parts, kept, batches, problem)
     assert kept.exists() == (batches >= (1 if isinstance(problem, KeyboardInterrupt) else 2))
     read = []
     monkeypatch.setattr(run_job, "_rows", lambda piece: read.append(piece) or piece.rows)
@@ -90,12 +99,9 @@ def test_it_goes_on_with_the_same_bits(parts, kept, stop_after, monkeypatch, bat
 
 
 @pytest.mark.parametrize("options", [{"exact": True}, {"weights": "w", "where": "age > 30"}])
-def test_other_runs_go_on_too(parts, kept, stop_after, options):
+def test_other_runs_go_on_too(parts, kept, interrupt, options):
     whole = run(parts, verbs=[kuiper_test], **options)
-    stop_after(9, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        run(parts, kept, verbs=[kuiper_test], **options)
-    stop_after(-1, None)
+    interrupt(parts, kept, verbs=[kuiper_test], **options)
     assert kept.exists()
     assert run(parts, kept, verbs=[kuiper_test], **options) == whole
 
@@ -119,7 +125,7 @@ def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, refusal, 
 
 
 @pytest.mark.parametrize("what", ["rewritten", "removed"])
-def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns, write, refusal, what):
+def test_a_file_that_changes_after_it_was_read(parts, kept, interrupt, columns, write, refusal, what):
     """It is known by what it was when it was opened."""
     file, seen = sorted(parts.glob("*.parquet"))[0], []
 
@@ -131,12 +137,9 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, stop_after, columns,
                 write(file, {**columns, "p": 1 - columns["p"]}, slice(0, 100))
         return piece.rows
 
-    stop_after(9, MemoryError())
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(run_job, "_rows", change)
-        with pytest.raises(MemoryError):
-            run(parts, kept)
-    stop_after(-1, None)
+        interrupt(parts, kept, problem=MemoryError())
     words = refusal(run, parts, kept)
     assert f"file 1 of the run, {file if what == 'rewritten' else parts / 'part-1.parquet'}, is another one" in words
 
@@ -223,12 +226,9 @@ def test_a_file_that_cannot_be_read_may_be_taken_away(parts, kept, refusal):
 
 
 @pytest.fixture
-def broken_off(parts, kept, stop_after):
+def broken_off(parts, kept, interrupt):
     """Return the checkpoint of a run that was broken off in its fifth file."""
-    stop_after(9, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        run(parts, kept)
-    stop_after(-1, None)
+    interrupt(parts, kept)
     return kept
 
 
@@ -267,14 +267,11 @@ def test_a_file_that_was_read_has_changed(parts, broken_off, refusal):
     assert "it has read 5 files, and there are 2 now" in refusal(run, parts, broken_off)
 
 
-def test_the_batch_that_was_read_last_is_compared(parts, kept, stop_after, columns, write, monkeypatch, refusal):
+def test_the_batch_that_was_read_last_is_compared(parts, kept, interrupt, columns, write, monkeypatch, refusal):
     """A file can be rewritten with the same size, within the grain of its time."""
     for name in ("checkpoint", "reading", "run_job"):
         monkeypatch.setattr(f"calibrant.files.{name}.stamp_of", lambda path: "the same")
-    stop_after(9, KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        run(parts, kept)
-    stop_after(-1, None)
+    interrupt(parts, kept)
     for changed, rows in (({**columns, "p": 1 - columns["p"]}, slice(400, 500)), (columns, slice(400, 450))):
         write(parts / "part-5.parquet", changed, rows)
         assert refusal(run, parts, kept).endswith(
@@ -343,7 +340,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(parts, broken_off, req
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["before its first checkpoint", "after a checkpoint"])
-def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, stop_after, monkeypatch, first):
+def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, interrupt, monkeypatch, first):
     """Those of other files stay: another process may be writing them."""
     with monkeypatch.context() as patched:  # as if the process ended there
         patched.setattr(Path, "replace", lambda path, target: None)
@@ -352,10 +349,7 @@ def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, stop_af
     temporary = {path.read_bytes(): path for path in kept.parent.iterdir() if path != parts}
     stale, other = temporary[b"half a checkpoint"], temporary[b"half a report"]
     if not first:
-        stop_after(9, KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt):
-            run(parts, kept)
-        stop_after(-1, None)
+        interrupt(parts, kept)
         stale.write_bytes(b"half a checkpoint")
     assert run(parts, kept) == run(parts)
     assert set(kept.parent.iterdir()) == {parts, other}
@@ -464,13 +458,10 @@ def test_options_as_text():
     assert described(np.arange(2)) == "array [0, 1]"
 
 
-def test_a_checkpoint_of_another_format(parts, kept, stop_after, monkeypatch, refusal):
+def test_a_checkpoint_of_another_format(parts, kept, interrupt, monkeypatch, refusal):
     with monkeypatch.context() as patched:
         patched.setattr(module, "FORMAT", 99)
-        stop_after(9, KeyboardInterrupt())
-        with pytest.raises(KeyboardInterrupt):
-            run(parts, kept)
-    stop_after(-1, None)
+        interrupt(parts, kept)
     assert "it was written by another calibrant" in refusal(run, parts, kept)
 
 
