@@ -64,9 +64,10 @@ def interrupt(monkeypatch):
                 raise problem
             return part(self, batch)
 
-        with monkeypatch.context() as patched, pytest.raises(problem):
+        with monkeypatch.context() as patched:
             patched.setattr(Measuring, "part", counted)
-            run(folder, kept, **options)
+            with pytest.raises(problem):
+                run(folder, kept, **options)
 
     return interrupted
 
