@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from calibrant import Intervals, audit
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core import dispatch
 from calibrant.core.evidence import Subject
 from calibrant.engines.merging import Merging

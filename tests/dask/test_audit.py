@@ -5,7 +5,7 @@ import pytest
 
 import calibrant
 from calibrant import Intervals, from_columns
-from calibrant.auditing import batches as of_batches
+from calibrant.auditing import job as of_batches
 from calibrant.inputs.columns import Batch
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing

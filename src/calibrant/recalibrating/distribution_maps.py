@@ -11,7 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, refuse_not_finite
@@ -24,7 +23,6 @@ from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
 from calibrant.scores.crps import between
 
 EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
-MEDIAN_SAMPLE = 20_000  # values from which the place of a median is guessed
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 ELSEWHERE = (
     "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
@@ -152,26 +150,11 @@ def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]
     """
     total = float(weights.sum())
     half, rounding = total / 2, 1e-13 * total
-    below = 0.0
-    if values.size > MEDIAN_SAMPLE:  # sort only values near the middle, if these are enough
-        near, lighter = _near_middle(values, weights)
-        if lighter < half - rounding and half + rounding < lighter + float(weights[near].sum()):
-            values, weights, below = values[near], weights[near], lighter
     order = np.argsort(values, kind="stable")
-    reached = below + np.cumsum(weights[order])
+    reached = np.cumsum(weights[order])
     low = int(np.searchsorted(reached, half - rounding))
     high = int(np.searchsorted(reached, half + rounding, side="right"))
     return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
-
-
-def _near_middle(values: FloatArray, weights: FloatArray) -> tuple[NDArray[np.bool_], float]:
-    """Return which values lie where the median of a sample says that it could be, and the weight of those below."""
-    step = values.size // MEDIAN_SAMPLE
-    order = np.argsort(values[::step], kind="stable")
-    reached = np.cumsum(weights[::step][order])
-    ends = order[np.searchsorted(reached, reached[-1] * np.array([0.45, 0.55]))]
-    low, high = values[::step][ends]
-    return (values >= low) & (values <= high), float(weights[values < low].sum())
 
 
 def _by_crps(

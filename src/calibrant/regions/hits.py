@@ -166,6 +166,11 @@ class HitTable(Summary):
         return self.rows
 
     @property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return self.count[self.level == 0]
+
+    @property
     def has_equal_weights(self) -> bool:
         """Whether all rows have one weight, up to rounding."""
         return bool(np.isclose(self.weight, self.weight_max * self.rows, rtol=1e-12, atol=0))
