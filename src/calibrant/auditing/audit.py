@@ -13,7 +13,7 @@ from calibrant.auditing.distributions import audit_distributions, distribution_g
 from calibrant.auditing.probabilities import audit_binary, audit_classes, binary_groups
 from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.catalogue import POINTERS, public
+from calibrant.core.catalogue import public
 from calibrant.core.evidence import note
 from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting
 from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
@@ -57,7 +57,6 @@ CONFORMAL = ("intervals", "sets")
 SMALLEST_TOLERANCE = 1e-6
 
 
-POINTERS["audit", "bins"] = "It chooses its bins itself; ece and reliability_curve take bins="
 
 
 @public

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.auditing.no_interval import no_interval, own_limits
 from calibrant.core.annotations import Labels, Outcomes
-from calibrant.core.catalogue import CALLS, Entry, find, public
+from calibrant.core.catalogue import Entry, find, public
 from calibrant.core.kinds import part_of
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
@@ -59,7 +59,6 @@ Prediction = ArrayLike | Intervals | Sets | Quantiles | Distribution
 Method = Literal["clopper-pearson", "wilson", "t", "block"]
 
 
-CALLS["interval"] = "interval(ece, y, prediction)"
 
 
 @public

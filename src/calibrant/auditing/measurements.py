@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.auditing.interval import interval
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, entries, find
+from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.findings import Measurement, Setting
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows
@@ -27,15 +27,17 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.mmce import mmce_of_events
-from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks, kernel_options
-from calibrant.probabilities.cumulative import CUTOFF_ERROR
+from calibrant.kernel_errors.mmce import MMCE, mmce_of_events
+from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, SKCE_TEST, in_blocks, kernel_options
+from calibrant.probabilities.binned_errors import DIRECTION, ECE
+from calibrant.probabilities.cumulative import CUTOFF_ERROR, KOLMOGOROV_SMIRNOV_TEST, KUIPER_TEST
+from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
-from calibrant.scores.decompose import mcb_of_events
+from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
+from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
 CELLS, SORTED = "cells", "sorted"
-MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
-KERNEL = "skce_test"
+MEANS = (BRIER_SCORE, LOG_SCORE)  # of row scores, kept beside the cells
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Collected = tuple[tuple[Measurement, ...], tuple[str, ...]]
@@ -76,8 +78,7 @@ class CountedPairs:
     def summary(cls, rows: Binary, *, exact: bool) -> Several:
         """Return the summary of a batch."""
         first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
-        means = (find(name) for name in MEANS)
-        return Several.of(first | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
+        return Several.of(first | {entry.name: entry.summarise(rows, entry.usual) for entry in MEANS})
 
     @property
     def pooled(self) -> bool:
@@ -93,7 +94,7 @@ class CountedPairs:
         """Return the result of a verb; refuse verbs that need more than the summary."""
         if entry.name in self.parts:
             return entry.finish(self.parts[entry.name], entry.usual)
-        if entry.name == KERNEL and self.ordered.n > REDRAWN_BINARY_ROWS:
+        if entry is SKCE_TEST and self.ordered.n > REDRAWN_BINARY_ROWS:
             raise NotApplicableError(
                 f"above {REDRAWN_BINARY_ROWS:,} rows it needs rows in random order, and the order of these is unknown"
             )
@@ -117,20 +118,20 @@ Pairs = RowPairs | CountedPairs
 `result` gives the result of a verb with the options of an audit.
 """
 
-FIRST = (
-    "cutoff_error",
-    "ece",
-    "direction",
-    "kuiper_test",
-    "kolmogorov_smirnov_test",
-    "spiegelhalter_test",
-    "skce_test",
-    "mmce",
-    "brier_score",
-    "decompose",
-    "log_score",
+FIRST: tuple[Entry[Any, Any], ...] = (
+    CUTOFF_ERROR,
+    ECE,
+    DIRECTION,
+    KUIPER_TEST,
+    KOLMOGOROV_SMIRNOV_TEST,
+    SPIEGELHALTER_TEST,
+    SKCE_TEST,
+    MMCE,
+    BRIER_SCORE,
+    DECOMPOSE,
+    LOG_SCORE,
 )
-"""The order of the measurements; others follow in the order of the catalogue."""
+"""The measurements of one probability per row; those that were entered from elsewhere follow."""
 
 
 def cutoff_limits(pairs: Pairs) -> Limits:
@@ -146,7 +147,8 @@ def cutoff_limits(pairs: Pairs) -> Limits:
 
 def measure(pairs: Pairs, setting: Setting) -> Collected:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
-    entries = _entries("binary")
+    marked = [entry for entry in ENTRIES.values() if entry.audit and "binary" in entry.predictions]
+    entries = [*FIRST, *(entry for entry in marked if entry not in FIRST)]
     redrawn, how = redrawn_metrics(
         pairs.ordered,
         [entry for entry in entries if Ordered in entry.reads],
@@ -176,11 +178,6 @@ def collected(
     return tuple(found), tuple(missing)
 
 
-def _entries(prediction: str) -> list[Entry[Any, Any]]:
-    shown = [entry for entry in entries().values() if entry.audit and prediction in entry.predictions]
-    return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
-
-
 @dataclass(frozen=True)
 class Redrawn:
     """The mean of a metric over the redraws, and the p-value of its observed value."""
@@ -197,7 +194,7 @@ def redrawn_metrics(
     More than 1,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
     leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
-    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
+    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=ECE.defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
     pieces = [
@@ -235,7 +232,7 @@ def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray
 
 def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
     """Return f (ȳ - p̄) of each bin of `ece` for each replicate: the parts of the error and of the bias."""
-    starts = cells.bin_starts(width_edges(find("ece").defaults["bins"]))
+    starts = cells.bin_starts(width_edges(ECE.defaults["bins"]))
     filled = starts[:-1][np.diff(starts) > 0]
     residuals = cells.weight * (events - cells.count * cells.score)
     return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
@@ -244,7 +241,7 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
 def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
-    if verb in MEANS and isinstance(pairs, RowPairs):
+    if find(verb) in MEANS and isinstance(pairs, RowPairs):
         return _with_mean_limits(line, pairs.rows, level), ""
     entry, summary = find(verb), _best_summary(pairs)
     if field or entry.limits is None or not isinstance(summary, entry.reads):
@@ -322,7 +319,7 @@ def _field(result: Any, name: str) -> Any:
 
 def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
     """Return the options of a verb in an audit, where they differ from the usual ones."""
-    return kernel_options(rows) if entry.name == KERNEL else {}
+    return kernel_options(rows) if entry is SKCE_TEST else {}
 
 
 def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
@@ -378,5 +375,5 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
         return (), ()
     is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED
     chosen = {**(in_blocks(rows.n) if is_slow else kernel_options(rows)), "resamples": setting.resamples}
-    found, missing = collected([find(KERNEL)], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
+    found, missing = collected([SKCE_TEST], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing

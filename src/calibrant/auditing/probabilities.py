@@ -23,7 +23,7 @@ from calibrant.auditing.measurements import (
 )
 from calibrant.auditing.recalibration import rows_of, with_recalibration, without_rows
 from calibrant.core import words
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
 from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
@@ -38,10 +38,12 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.judging.judge import is_rare
+from calibrant.kernel_errors.skce_test import SKCE_TEST
+from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
 from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_evidence
 from calibrant.probabilities.consistency_band import fewest_refits
-from calibrant.probabilities.cumulative import KUIPER
+from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES, KUIPER
 from calibrant.probabilities.evidence import (
     advice,
     bin_evidence,
@@ -54,6 +56,7 @@ from calibrant.probabilities.evidence import (
 )
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000
 TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
@@ -176,10 +179,8 @@ def _decisive(
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
-    entry = find("reliability_curve")
     given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
-    curve: Curve = entry.finish(summary, entry.parse(given))
-    return curve
+    return RELIABILITY_CURVE.finish(summary, RELIABILITY_CURVE.parse(given))
 
 
 def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figure, ...]:
@@ -213,7 +214,7 @@ def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figur
             "Cumulative differences",
             "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
             "falls too high, and the steeper the more. No bins are needed.",
-            find("cumulative_differences").finish(cells, find("cumulative_differences").usual),
+            CUMULATIVE_DIFFERENCES.finish(cells, CUMULATIVE_DIFFERENCES.usual),
         ),
     )
 
@@ -246,8 +247,7 @@ class RowClasses:
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
-        entry = find("ece")
-        return float(entry.of_rows(self.rows, entry.parse({"notion": notion})))
+        return float(ECE.of_rows(self.rows, ECE.parse({"notion": notion})))
 
 
 class CountedClasses:
@@ -262,8 +262,7 @@ class CountedClasses:
         counted: type[Grid] | type[Ordered] = Ordered if exact else Grid
         parts: dict[str, Summary] = {TOP: CountedPairs.summary(rows.top_label(), exact=exact)}
         parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTION_OF.items()}
-        means = (find(name) for name in MEANS)
-        return Several.of(parts | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
+        return Several.of(parts | {entry.name: entry.summarise(rows, entry.usual) for entry in MEANS})
 
     @property
     def K(self) -> int:
@@ -299,9 +298,8 @@ class CountedClasses:
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
-        entry = find("ece")
         part = next(self.parts[name] for name, other in NOTION_OF.items() if other == notion)
-        return float(entry.finish(part, entry.parse({"notion": notion})))
+        return float(ECE.finish(part, ECE.parse({"notion": notion})))
 
 
 ClassFacts = RowClasses | CountedClasses
@@ -313,7 +311,7 @@ def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindi
     facts = RowClasses(rows) if isinstance(rows, Classes) else rows
     top = audit_pairs(facts.top, setting, TOP_CLASS)
     parts = _class_parts(facts, setting)
-    whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
+    whole, missing = collected([SKCE_TEST, *MEANS], facts.result)
     section = Section(
         "classes",
         "All classes",
@@ -339,12 +337,11 @@ def _notions(facts: ClassFacts) -> list[Measurement]:
 
 def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
     """Test each class against the rest."""
-    ece = find("ece")
     summaries = [facts.against_the_rest(k) for k in range(facts.K)]
     found = part_test(
         summaries, setting.class_names, level=setting.family_level, exceeded=facts.exceeded, rng=setting.rng
     )
-    errors = np.array([ece.finish(summary, ece.usual) for summary in summaries])
+    errors = np.array([ECE.finish(summary, ECE.usual) for summary in summaries])
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 

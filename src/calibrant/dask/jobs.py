@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from calibrant.auditing.batches import AuditJob
+from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
@@ -14,6 +15,7 @@ from calibrant.engines.merging import Merging
 from calibrant.report.audit import Audit
 
 
+@public
 def measure(
     verbs: Any,
     data: Any,
@@ -88,6 +90,7 @@ def measure(
     return found
 
 
+@public
 def audit(
     data: Any,
     *,
@@ -144,6 +147,7 @@ def audit(
     return found
 
 
+@public
 def summarize(
     metric: Any,
     data: Any,

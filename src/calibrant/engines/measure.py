@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from calibrant.core.catalogue import find
+from calibrant.core.catalogue import find, public
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import NamedArrays, is_empty
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
@@ -19,6 +19,7 @@ from calibrant.progress import counted
 MIN_ENTRIES, MAX_ENTRIES = 2, 3  # entries of a batch
 
 
+@public
 def fold(
     metric: Any,
     batches: Iterable[Any],
@@ -76,6 +77,7 @@ def fold(
     return job.checked(total_of(batches, job.part)).parts[0]
 
 
+@public
 def measure(
     verbs: Any,
     data: Iterable[Any],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.core.catalogue import public
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import RunDescription, described
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.report.audit import Audit
 
 
+@public
 def scan(
     path: Any,
     *,

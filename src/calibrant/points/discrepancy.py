@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
@@ -20,6 +21,7 @@ from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.points.sums import pair_sums
 
 
+@public
 def mmd(
     y: ArrayLike | PointBlocks,
     points: ArrayLike | None = None,
@@ -119,6 +121,7 @@ def mmd(
     return mmd_of_sums(pair_sums(Z, found, (sets.n, sets.m)), sets.n, sets.m, diagonal)
 
 
+@public
 def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
     r"""Kernel distance, known as KID: the unbiased MMD² with a polynomial kernel, over all points.
 

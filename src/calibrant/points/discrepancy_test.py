@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.null import TIE, reaches, resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
@@ -31,6 +32,7 @@ METHODS = ("permutation", "block")
 MIN_BLOCKS = 10
 
 
+@public
 def mmd_test(
     y: ArrayLike | PointBlocks,
     points: ArrayLike | None = None,

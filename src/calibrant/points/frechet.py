@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -27,6 +28,7 @@ MIN_SUBSET_POINTS = 10
 EIGENVALUES_TOGETHER = 1024  # paired with all others at once
 
 
+@public
 def frechet_distance(
     y: ArrayLike | PointMoments,
     points: ArrayLike | PointMoments,

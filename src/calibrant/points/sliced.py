@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import TestResult
@@ -26,6 +27,7 @@ MAX_NUMBERS = 10**10  # projections that are compared in one call
 NUMBERS_PER_SECOND = 3 * 10**7  # measured on one core
 
 
+@public
 def sliced_wasserstein(
     y: ArrayLike, points: ArrayLike, *, power: Literal[1, 2] = 2, directions: int = 200, rng: Rng = 0
 ) -> float:
@@ -91,6 +93,7 @@ def sliced_wasserstein(
     return total / L
 
 
+@public
 def sliced_wasserstein_test(
     y: ArrayLike,
     points: ArrayLike,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import takes_fast_double_sum
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -20,7 +21,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, counts_among
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
-from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks
 
 Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
 METHODS = {
@@ -34,7 +35,7 @@ OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
 
 
-@public_ranks
+@public
 def joint_ranks(
     y: Outcomes,
     prediction: Samples | None = None,

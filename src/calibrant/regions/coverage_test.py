@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Rng
-from calibrant.core.catalogue import POINTERS, Entry, enter, public
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferroni, two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
@@ -182,13 +182,6 @@ def conformal_beta(m: int, level: float) -> tuple[int, int]:
 COVERAGE_TEST = enter(
     Entry(coverage_test, CoverageTestOptions, hits_of, _exact, reads=(HitTable,), kind="test", predictions=REGIONS)
 )
-POINTERS["coverage_test", "method"] = (
-    "Each test has its own verb: coverage_test is the exact binomial test, with groups= the test of groups; "
-    "in regions: kupiec_test; christoffersen_test (independence, conditional coverage); multinomial_coverage_test "
-    "(several levels at once); coverage_hsic_test (dependence on size)"
-)
-
-
 @public
 def kupiec_test(
     y: Outcomes,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import CALLS, public
+from calibrant.core.catalogue import public
 from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.files.checkpoint import file_lock
 from calibrant.inputs.arrays import Rng
@@ -39,7 +39,6 @@ class Interrupted(KeyboardInterrupt):
     calibration: Calibration | None = None
 
 
-CALLS["simulate_calibration"] = "simulate_calibration(prior, simulator, sampler, n=200, draws=99)"
 
 
 @public
