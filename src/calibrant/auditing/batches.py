@@ -31,7 +31,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.groups import check_group_sizes, read_groups
-from calibrant.inputs.options import check_choice, check_count, check_level, generator
+from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
@@ -59,7 +59,6 @@ class AuditJob:
 
     def __post_init__(self) -> None:
         """Check the options before rows are read."""
-        check_choice("exact", self.exact, False, True)
         check_level(self.level)
         check_tolerance(self.tolerance, self.relative)
         check_count("resamples", self.resamples, least=19)

@@ -50,8 +50,6 @@ DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that 
 Metric = Callable[..., Any] | str
 
 
-
-
 @public
 def compare_predictions(
     y: ArrayLike,

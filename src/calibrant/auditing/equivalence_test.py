@@ -19,7 +19,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_share
+from calibrant.inputs.options import check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
 from calibrant.probabilities.cumulative import CUTOFF_ERROR
@@ -31,8 +31,6 @@ from calibrant.regions.coverage import COVERAGE
 SHOWN_RATE = 0.05  # error rate of the one-sided limits in `details`
 REGIONS = ("intervals", "sets", "quantiles")
 RANKED = ("samples", "distributions", "cdf")
-
-
 
 
 @public
@@ -103,7 +101,6 @@ def equivalence_test(
     (0.01, 0.02275)
     """
     tau = check_share("tolerance", tolerance)
-    check_choice("relative", relative, False, True)
     kind = kind_of(prediction)
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:

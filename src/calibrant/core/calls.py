@@ -83,7 +83,7 @@ EXAMPLES = {
 
 
 class Known(NamedTuple):
-    """What a function takes: its name, the names of its parameters, those given by position, and those that it needs."""
+    """What a function takes: names of all parameters, of those that can be given by position, of those it needs."""
 
     verb: str
     names: tuple[str, ...]
@@ -117,14 +117,15 @@ class Known(NamedTuple):
         found: dict[str, str] = {}
         for name, value in given.items():
             ours = self.meant(name)
-            if name == ours or (ours in self.names and ours not in given):
+            if ours in self.names and (name == ours or ours not in given):
                 found[ours] = _shown_value(name, value)
         return found
 
     def call(self, given: Mapping[str, Any] = MappingProxyType({}), count: int = 0) -> str:
         """Return a call with what the function needs, and with these arguments, `count` of them by position."""
         options = self.corrected(given)
-        first = [name for name in self.positional if name in (*self.positional[:count], *self.needed, "prediction", *options)]
+        in_call = {*self.positional[:count], *self.needed, *options, "prediction"}
+        first = [name for name in self.positional if name in in_call]
         lacking = {name: EXAMPLES.get(name, "...") for name in self.needed if name not in first}
         named = [f"{name}={value}" for name, value in (lacking | options).items() if name not in first]
         return f"{self.verb}({', '.join([*(EXAMPLES.get(name, name) for name in first), *named])})"
@@ -193,7 +194,7 @@ def check_options(verb: Callable[..., Any], names: Collection[str], given: Mappi
 
 def check_choices(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
     """Refuse values that the annotations of a function do not list."""
-    for name, choices in _choices(verb).items():
+    for name, choices in choices_of(verb).items():
         if name not in given:
             continue
         value = given[name]
@@ -204,7 +205,7 @@ def check_choices(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
 
 
 @functools.cache
-def _choices(verb: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+def choices_of(verb: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     """Return the choices of the options that take nothing else."""
     parameters = inspect.signature(verb, eval_str=True).parameters
     found = {name: _constants(each.annotation) for name, each in parameters.items()}

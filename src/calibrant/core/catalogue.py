@@ -50,6 +50,7 @@ __all__ = [
     "summarize",
 ]
 
+
 @dataclass(frozen=True)
 class Shown:
     """How an audit shows a number: its name in words, and whether it grows with miscalibration.

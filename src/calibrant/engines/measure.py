@@ -13,7 +13,6 @@ from calibrant.engines.jobs import Measured, Measuring, Summarizing
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.columns import Batch, NamedColumns
-from calibrant.inputs.options import check_choice
 from calibrant.progress import counted
 
 MIN_ENTRIES, MAX_ENTRIES = 2, 3  # entries of a batch
@@ -68,7 +67,6 @@ def fold(
     >>> round(ece(total, bins=2), 3)
     0.25
     """
-    check_choice("exact", exact, False, True)
     if find(metric, ranks=True).kind == "ranks":
         ranking = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
         return ranking.finish(total_of(batches, ranking.part))

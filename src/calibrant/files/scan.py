@@ -135,6 +135,7 @@ class Scan:
             reading.check_numbers(piece)
             yield self.columns.batch(piece.frame, number)
 
+    @public
     def measure(
         self, verbs: Any, *, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
     ) -> dict[str, Measured]:
@@ -159,6 +160,7 @@ class Scan:
         job = Measuring.of(verbs, self.columns.groups, exact=exact, **self.labels)
         return dict(self.found(job, checkpoint))
 
+    @public
     def audit(
         self,
         *,

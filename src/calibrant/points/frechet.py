@@ -14,7 +14,7 @@ from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.kernels.median import point_order
 from calibrant.points.inputs import check_names, read_points
 from calibrant.points.moments import PointMoments
@@ -115,7 +115,6 @@ def frechet_distance(
     >>> round(frechet_distance(y, [[1.0], [4.0], [7.0]]), 12)
     13.0
     """
-    check_choice("extrapolate", extrapolate, False, True)
     first, second = _read(y, "y"), _read(points, "points")
     check_names(y, points)
     if _columns(first) != _columns(second):

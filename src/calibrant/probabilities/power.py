@@ -34,8 +34,6 @@ SIGNS = (1, -1)  # predictions that are too low, and too high
 MAX_ROWS_NEEDED = 10**9
 
 
-
-
 @public
 def power(
     prediction: ArrayLike,

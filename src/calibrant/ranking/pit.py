@@ -92,8 +92,6 @@ def pit(
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
 
-
-
 def _bounds(rows: DistributionRows | QuantileRows | CdfRows, y_weight: Any) -> Bounds:
     samples = rows.distribution if isinstance(rows, DistributionRows) else None
     if not isinstance(rows, DistributionRows) or not isinstance(samples, Samples) or samples.draw_weights is None:

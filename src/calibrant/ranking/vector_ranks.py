@@ -15,7 +15,6 @@ from calibrant.core.catalogue import public
 from calibrant.core.dispatch import takes_fast_double_sum
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, counts_among
@@ -119,7 +118,6 @@ class JointOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, *METHODS)
         check_scale(self.scale)
         check_rng(self.rng)
 

@@ -16,7 +16,6 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
@@ -108,9 +107,6 @@ class CrpsOptions:
     """The options of `crps`."""
 
     fair: bool
-
-    def __post_init__(self) -> None:
-        check_choice("fair", self.fair, False, True)
 
 
 def _row_scores(rows: DistributionRows, options: CrpsOptions) -> FloatArray:

@@ -20,7 +20,7 @@ from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.files.checkpoint import file_lock
 from calibrant.inputs.arrays import Rng
 from calibrant.inputs.named import element_names
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.progress import rows_counted
 from calibrant.ranking.quantities import Quantities, quantities_by_name
 from calibrant.simulating.calibration import MAPPED_BYTES, MIN_FITS, Calibration, calibration_of
@@ -37,8 +37,6 @@ class Interrupted(KeyboardInterrupt):
     """The run was interrupted; `calibration` has the fits that were finished, None if they are fewer than 20."""
 
     calibration: Calibration | None = None
-
-
 
 
 @public
@@ -177,7 +175,6 @@ class Run:
         if self.checkpoint is not None and not named:
             got = f"{shown(self.checkpoint)} ({type(self.checkpoint).__name__})"
             raise InputError(f'checkpoint must be the path of a folder of its own, such as "run1"; got {got}')
-        check_choice("progress", self.progress, None, False, True)
         if self.quantity is not None:
             quantities_by_name(self.quantity)
         source = generator(self.rng)
