@@ -137,12 +137,12 @@ def peak_memory(work: str, files: list[Path]) -> int:
 
 
 def exact(files: list[Path]) -> dict[str, cb.results.Measured]:
-    """Measure what needs all rows, which are sorted on disk."""
+    """Measure what needs all rows, which are sorted in memory."""
     return cb.scan(files, y="y", prediction="p").measure([cb.kuiper_test, cb.mmce], exact=True)
 
 
 def time_exact(report: Report, files: list[Path]) -> None:
-    report.section("Exact: kuiper_test and mmce of rows sorted on disk, against sorting them in memory")
+    report.section("Exact: kuiper_test and mmce of files, against sorting their scores")
     p = np.concatenate([pl.read_parquet(file)["p"].to_numpy() for file in files])
     work = {"sort": functools.partial(np.sort, p), "exact": functools.partial(exact, files)}
     found = best_seconds(work, rounds=1)

@@ -29,7 +29,6 @@ FEWER = 20_000_000  # so few rows in as many files that Dask itself takes a shar
 FASTER = 1.6
 AGREE = 1e-12
 VERBS = ["ece", "mce", "brier_score", "log_score", "spiegelhalter_test"]
-PAIR_ROWS, PAIR_BLOCKS, CLASSES = 20_000, 8, 10
 BUSY = 0.5  # processes that run per core when the report begins
 ONE, TWO = "1 worker", "2 workers"
 
@@ -98,22 +97,6 @@ def frames(report: Report, clients: dict[str, Any], n: int, rounds: int) -> None
     report.target("the same bits from 1 and 2 workers", "the same" if same else "others", same)
 
 
-def pairs(report: Report, clients: dict[str, Any], n: int, rounds: int) -> None:
-    import dask.array as da
-
-    report.section(f"skce of {n:,} rows, {CLASSES} classes, in {PAIR_BLOCKS} blocks: all pairs, best of {rounds}")
-    rng = np.random.default_rng(0)
-    P, y = rng.dirichlet(np.ones(CLASSES), n), rng.integers(0, CLASSES, n)
-    size = -(-n // PAIR_BLOCKS)
-    given = da.from_array(y, chunks=size), da.from_array(P, chunks=(size, CLASSES))
-    kernel = calibrant.kernels.Exponential(0.3)
-    best, found = raced(clients, lambda: on_dask.skce(*given, kernel=kernel), rounds)
-    report.table(("", "seconds"), [(name, f"{seconds:.2f}") for name, seconds in best.items()])
-    report.say(f"2 workers are {best[ONE] / best[TWO]:.2f} times as fast as 1")
-    off = abs(found[TWO] - calibrant.skce(y, P, kernel=kernel)) / abs(found[TWO])
-    report.say(f"relative difference to calibrant.skce in memory: {off:.1e}")
-
-
 def _number(value: Any) -> float:
     return float(getattr(value, "statistic", value))
 
@@ -128,14 +111,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    n, of_pairs = (20_000, 2_000) if options.quick else (options.rows, PAIR_ROWS)
+    n = 20_000 if options.quick else options.rows
     report = Report("Dask: two workers against one", packages=["numpy", "dask", "distributed", "pyarrow"])
     if os.getloadavg()[0] > BUSY * (os.cpu_count() or 1):
         report.say("the machine is busy: two workers have less of it to share")
     with workers() as clients:
         for rows in dict.fromkeys((n, min(n, FEWER))):
             frames(report, clients, rows, options.rounds)
-        pairs(report, clients, of_pairs, options.rounds)
     report.say(f"\n{report.failures} targets missed")
     if not options.quick and options.rows == ROWS:
         report.save("scale_dask")

@@ -4,6 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calibrant as cal
@@ -76,3 +77,53 @@ def test_clusters_of_extreme_rows(p, weights):
 def test_an_event_that_was_all_but_impossible():
     p = np.r_[np.full(20, 1e-310), np.full(20, 0.5)]
     assert cal.calibration_test(np.arange(40) % 2, p, resamples=19).pvalue <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: cal.ece([0, 1, 1], [0.2, True, 0.3]), r"row 1 is True \(bool\)"),
+        (lambda: cal.ece([0, 1], [[0.2, 0.8], [True, 0.0]]), r"row 1 is True \(bool\)"),
+        (lambda: cal.crps([1.0, np.False_], cal.Normal([0.0, 0.0], 1.0)), r"row 1 is .*False"),
+        (lambda: cal.ece([0, 1], [0.2, 0.7], pos_label=pd.NA), "pos_label must be one label"),
+        (lambda: cal.ece([0, 1], [0.2, 0.7], classes=[pd.NA, 1]), "classes must be a list of single labels"),
+        (lambda: cal.points.compare(DRAWS, DRAWS, columns=np.array(0.5)), "columns must be a list of 9 names"),
+        (lambda: cal.measure(cal.ece, [(np.array(1), [0.5])]), "batch 0: y must be 1-D"),
+        (lambda: cal.measure("ece", [{"a": np.array(1), "b": [0.5]}], y="a", prediction="b"), "one value per row"),
+    ],
+)
+def test_values_that_are_no_columns_and_no_labels(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: cal.audit(Y > 0, np.full(40, 0.3) + 0.01 * Y),
+        lambda: cal.audit(Y, cal.Samples(DRAWS), resamples=19),
+        lambda: cal.explain(Y, cal.Samples(DRAWS)),
+        lambda: cal.points.compare(DRAWS, DRAWS + 3.0),
+    ],
+)
+def test_a_caller_who_asks_for_floating_point_errors_gets_the_same_page(call):
+    expected = str(call())
+    with np.errstate(all="raise"):
+        assert str(call()) == expected
+
+
+@pytest.mark.parametrize("unit", [1e-163, 1e160])
+def test_scores_whose_squares_leave_float64_have_no_interval(unit):
+    y, normal = unit * np.linspace(-2, 2, 400), cal.Normal(np.zeros(400), np.full(400, unit))
+    with pytest.raises(NotApplicableError, match="Give outcomes and predictions in other units"):
+        cal.interval("crps", y, normal)
+
+
+def test_the_smallest_scale_of_a_laplace():
+    assert cal.crps([0.0, 1.0], cal.Laplace([0.0, 0.0], [5e-324, 5e-324])) == 0.5
+
+
+def test_a_grid_of_scores_next_to_one_half_says_what_it_cannot_tell():
+    grid = cal.summarize("ece", [0, 1, 1], [0.5 - 1e-9, 0.5 + 1e-9, 0.5 + 2e-9])
+    with pytest.raises(NotApplicableError, match="so near that the sums of a Grid cannot tell"):
+        cal.spiegelhalter_test(grid, null="asymptotic")

@@ -4,11 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from calibrant.engines.totals import Running
 
 from calibrant import Intervals, audit
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
+from calibrant.core import dispatch
 from calibrant.core.evidence import Subject
+from calibrant.engines.merging import Merging
 from calibrant.errors import InputError
 from calibrant.inputs.columns import Batch
 
@@ -24,12 +25,12 @@ KINDS = np.array([RNG.choice(3, p=row) for row in CLASSES])
 
 
 def audited(job, y, prediction, weights=None, groups=None, size=700):
-    running = Running()
+    merging = Merging()
     for k in range(0, len(y), size):
         part = slice(k, k + size)
         cut = None if groups is None else {name: labels[part] for name, labels in groups.items()}
-        running.add(job.part(Batch(y[part], prediction[part], None if weights is None else weights[part], cut)))
-    return job.finish(running.total())
+        merging.add(job.part(Batch(y[part], prediction[part], None if weights is None else weights[part], cut)))
+    return job.finish(merging.total())
 
 
 NEEDS_ROWS = {
@@ -90,6 +91,16 @@ def test_classes(exact):
         if name == "calibration_test" and not exact:  # a p-value of other redraws
             off = 3 * np.sqrt(whole[name].value * (1 - whole[name].value) / B)
         assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=off), name
+
+
+def test_a_class_that_is_never_predicted(require, monkeypatch):
+    """Its cells are counted by the compiled loop too, where many rows are expected."""
+    require("numba")
+    P = np.tile([0.5, 0.3, 0.2], (400, 1))
+    y = np.arange(400) % 10 // 5
+    plain = AuditJob(resamples=19).part(Batch(y, P))
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 1)
+    assert AuditJob(resamples=19).part(Batch(y, P)).n == plain.n
 
 
 def test_a_column_of_numbers_is_not_one_of_groups(refusal):

@@ -143,6 +143,15 @@ def test_fast_body_takes_arrays_that_are_not_contiguous(require):
     np.testing.assert_allclose(module._fast(y, p, p + 1), module._reference(y, p, p + 1), rtol=1e-12)
 
 
+@pytest.mark.parametrize("weights", [unit_weights(0), np.zeros(0)], ids=["unit", "weighted"])
+def test_no_rows(require, weights):
+    """Rows that predict a class which is never predicted."""
+    require("numba")
+    for body in (module._fast, module._reference):
+        with mock.patch.object(module, "takes_fast_body", return_value=body is module._fast):
+            assert not cell_sums(np.zeros(0, np.uint8), np.zeros(0), weights).any()
+
+
 @pytest.mark.parametrize(("enough", "body"), [(True, "_fast"), (False, "_reference")])
 def test_dispatch_decides_which_body_runs(enough, body):
     ran = np.zeros((8, 2 * (grid_edges().size - 1)))

@@ -107,7 +107,7 @@ def test_means_of_bins_are_all_different(scores):
 
 
 def test_an_audit_where_the_means_of_two_cells_round_to_one_number():
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
     from calibrant.inputs.columns import Batch
 
     edge = 1 / 7

@@ -399,7 +399,7 @@ class TestRefused:
         assert "do not contain a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
 
     def test_type_no_summary_has(self, refusal):
-        data = packed(described(arrays=["sums"]), _sums=np.ones(3, np.float32))
+        data = packed(described(arrays=["sums"]), sums=np.ones(3, np.float32))
         assert "an array of type <f4, which no summary has" in refusal(Summary.from_bytes, data, error=SummaryError)
 
     @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ class TestRefused:
             packed({"name": "Grid"}),
             packed(described(arrays=["sums"])),
             packed({**described(), "arrays": 7}),
-            packed(described(parts={"parts": 2}), **{"_parts.0": np.zeros(3, np.uint8)}),
+            packed(described(parts={"parts": 2}), **{"parts.0": np.zeros(3, np.uint8)}),
             sealed(b"PK"),
             sealed(b"PK" + DATA[2:60]),
             sealed(DATA[:99] + b"\xff" * 8 + DATA[107 : -codec.TRAILER.size]),
@@ -426,6 +426,11 @@ class TestRefused:
         with pytest.raises(SummaryError):
             Summary.from_bytes(data)
 
+    def test_a_name_for_each_part(self, refusal):
+        name, values = codec.decode(example(several).to_bytes())
+        data = codec.encode(name, {**values, "names": ()})
+        assert "2 summaries cannot have 0 names" in refusal(Summary.from_bytes, data, error=SummaryError)
+
     def test_no_object_is_loaded(self, refusal):
-        data = packed(described(arrays=["sums"]), _sums=np.array([None]))
+        data = packed(described(arrays=["sums"]), sums=np.array([None]))
         assert "cannot be loaded when allow_pickle=False" in refusal(Summary.from_bytes, data, error=SummaryError)

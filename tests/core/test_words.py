@@ -78,7 +78,8 @@ def test_every_number_of_a_text_has_them():
     std = rng.uniform(1, 3, 500)
     y = rng.normal(0, std)
     text = str(cb.audit(y, cb.Normal(np.zeros(500), std).interval([0.5, 0.9]), groups=np.arange(500) % 2, resamples=19))
-    tables = [line for line in text.splitlines() if re.search(r"\d\.\d{2}", line) and "%:" not in line]
+    measured = text[text.index("measurement") :]
+    tables = [line for line in measured.splitlines() if re.search(r"\d\.\d{2}", line)]
     numbers = [found for line in tables for found in re.findall(r"(?<![\d.])\d*\.\d+(?:e−\d+)?", line)]
     digits = {len(re.sub(r"e.*|\.", "", found).lstrip("0")) for found in numbers if found not in ("0.5", "0.9")}
     assert digits <= {1, 2, 3, 4}  # those of p-values have three decimals

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import calibrant
 from calibrant import Intervals, from_columns
-from calibrant.auditing import batches as of_batches
+from calibrant.auditing import job as of_batches
 from calibrant.inputs.columns import Batch
 
 
@@ -97,3 +98,9 @@ def test_refusals(columns, framed, cut, threads, refusal):
     frame = framed({"y": [1.0, 2.0], "low": [0.0, 0.0], "high": [3.0, 3.0]}, 1)
     message = refusal(audit, frame, y="y", prediction=from_columns(Intervals, "low", "high", level=0.9))
     assert ": an audit of batches takes probabilities; got Intervals" in message
+
+
+def test_the_audit_of_arrays_points_here(cut, refusal):
+    y, p = cut([0, 1, 1], 2), cut([0.2, 0.6, 0.7], 2)
+    assert "calibrant.dask.audit" in refusal(calibrant.audit, [0, 1, 1], p)
+    assert "y is a Dask Array" in refusal(calibrant.audit, y, [0.2, 0.6, 0.7])

@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import Intervals
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.engines.jobs import GRID, ORDERED, Measuring
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, NotApplicableError, SummaryError

@@ -1,9 +1,13 @@
 """A file that lacks a column or a value is named, and so is the row."""
 
+import multiprocessing
+
 import numpy as np
 import pytest
 
+from calibrant.errors import InputError
 from calibrant.files.scan import scan
+from calibrant.files.table_file import TableFile
 
 
 def test_a_column_that_one_file_lacks(three, refusal, measure):
@@ -19,6 +23,13 @@ def test_a_column_of_the_filter(three, refusal, measure):
     assert message.startswith("f/1.parquet (where=) has no column 'age'.")
     assert refusal(measure, folder, where="age >").startswith("where='age >' is not a filter: ")
     assert "'x' (where=) is not a value of column 'age', which contains num" in refusal(measure, folder, where="age=x")
+
+
+def test_types_are_compared_before_rows_are_read(three, refusal, measure, monkeypatch):
+    folder = three(lambda rows: rows.update(p=rows["p"].astype(np.float32)))
+    monkeypatch.setattr(TableFile, "frames", None)
+    words = "column 'p' of f/1.parquet contains numbers of 32 bits, but of 64 bits in f/0.parquet: "
+    assert refusal(measure, folder).startswith(words)
 
 
 def test_nan(three, refusal, measure):
@@ -47,3 +58,26 @@ def test_missing(three, refusal, suffix, column, measure):
     assert message.endswith(
         f"the first of them row 70 (counted from 0). Repair them, or leave them out with where='{column} is not null'"
     )
+
+
+def _measured_in_a_child(path, queue):
+    try:
+        queue.put(scan(path, y="y", prediction="p").measure("brier_score"))
+    except InputError as problem:
+        queue.put(str(problem))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
+def test_a_fork_is_refused_and_does_not_hang(parts):
+    """The threads of polars stay with the parent."""
+    scan(parts, y="y", prediction="p").measure("brier_score")
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_measured_in_a_child, args=(parts, queue))
+    child.start()
+    try:
+        assert 'multiprocessing.get_context("spawn")' in queue.get(timeout=30)
+    finally:
+        child.kill()
+        child.join()

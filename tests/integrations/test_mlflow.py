@@ -69,7 +69,7 @@ def test_report_and_json_are_artifacts(mlflow, churn, tmp_path):
     page = (tmp_path / "reports/march/churn.html").read_text(encoding="utf-8")
     assert folder
     assert page.lower().startswith("<!doctype html>")
-    assert churn.verdict.sentences[0] in page
+    assert churn.verdict.lines[0].text in page
     results = json.loads((tmp_path / "reports/march/churn.json").read_text(encoding="utf-8"))
     assert results["verdict"]["status"] == "miscalibrated"
     assert results["n"] == 4000

@@ -76,8 +76,8 @@ def test_the_failure_says_what_was_found(run):
     lines = [
         ">       assert_calibrated(timid, p)",
         "E       AssertionError: These predictions are not calibrated (p < 0.001).",
-        "E       When it says * %, it happens * % of the time (200 rows, 99 % limits * % to * %).",
-        "E       Predictions are too timid (under-confident): *",
+        "E       scores * to *: stated * %, found * % (99 % limits * to * %), 200 rows: stated too high",
+        "E       scores * to *: stated * %, found * % (99 % limits * to * %), 200 rows: stated too low",
         "E       kuiper_test: estimate 0.0*, p-value *e-*",
         "E       spiegelhalter_test: estimate -0.0*, p-value *e-*",
         "E       rejected by a p-value below 0.005 (level 0.99, number of tests 2)",

@@ -20,7 +20,7 @@ from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, uni
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
 X = np.load(REFERENCES / "samples.npz")["X"]
-ORDERS = (0, 0.5, 1, 1.001, 1.5, 2, 3, 7.25, 100, math.inf)
+ORDERS = (0, 0.5, 1, 1.001, 1.5, 2, 3, 7.25, 100, 1e308, math.inf)
 KERNELS = ("gaussian", "laplace", "cosine", Matern32(0.01), Exponential(0.01), RationalQuadratic(2.0, 1e-4))
 
 
@@ -100,6 +100,7 @@ class TestOrders:
             expected = {
                 0: 3.0,
                 1: math.exp(-sum(float(s) * math.log(s) for s in shares)),
+                1e308: 2.0,
                 math.inf: 2.0,
             }.get(order) or sum(float(s) ** order for s in shares) ** (1 / (1 - order))
             found = vendi_score(points, order=order, **options(kernel))

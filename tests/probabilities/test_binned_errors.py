@@ -359,5 +359,3 @@ class TestDirection:
 
     def test_refuses_a_matrix(self, refusal, D2):
         assert "top_label(y, P)" in refusal(direction, *D2)
-
-    def test_options_are_checked(self, refusal):

@@ -1,33 +1,52 @@
-"""The claims on draws: sizes with limits, and how checks share the error rate."""
+"""The claims and the verdict on draws: sizes with limits, and how checks share the error rate."""
 
 import math
 
 import numpy as np
 import pytest
-from calibrant.ranking.explain import found_columns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant.core.claims import Outcome
-from calibrant.core.evidence import ALL_ROWS
+from calibrant.core.evidence import ALL_ROWS, Case
 from calibrant.core.findings import Setting
-from calibrant.ranking.column_claims import column_claims
+from calibrant.judging.judge import claim_of, judge, side
+from calibrant.judging.voice import verdict_of
+from calibrant.ranking.column_claims import column_claims, found_columns
 from calibrant.ranking.effects import band_test
-from calibrant.ranking.rank_checks import RankCheck, marginal_check
-from calibrant.ranking.rank_claims import Checks, coverage_claim, draw_error, main_claim
+from calibrant.ranking.rank_checks import FITTED, RankCheck, marginal_check
+from calibrant.ranking.rank_claims import Checks, coverage_evidence, draw_error, draws_whole
 from calibrant.summaries import Ranks
 
+EVEN = np.full(20, 500)  # 10,000 rows
+NARROW = np.array([900, *[455] * 17, 455 + 910 - 900, 900])
 
-def checks_of(ranks, *joint, families=1, level=0.95):
-    setting = Setting(level, 19, np.random.default_rng(0), families=families)
+
+def checks_of(ranks, *joint, families=1, tolerance=None):
+    setting = Setting(0.95, 19, np.random.default_rng(0), families=families, tolerance=tolerance)
     found = [RankCheck("joint", "joint", part, math.nan, float(band_test(part).pvalue[0]), "exact") for part in joint]
-    return Checks(marginal_check(ranks), found, [], setting)
+    return Checks(marginal_check(ranks), found, [], setting, ranks.n)
 
 
 def columns_of(checks):
     pvalue = np.minimum(1, checks.tests * np.atleast_1d(checks.marginal.pvalue))
     return found_columns(checks.ranks, pvalue, checks.rates)
+
+
+def case_of(checks):
+    return Case(draws_whole(draw_error(checks), columns_of(checks), checks, None))
+
+
+def coverage_claims(column, checks):
+    found = coverage_evidence(column, ALL_ROWS, checks)
+    return [claim_of(each, side(each, checks.setting), checks.setting) for each in found]
+
+
+def judged(counts, tolerance=None):
+    """Return the claim on the error of all rows and the verdict."""
+    checks = checks_of(Ranks.of(np.repeat(np.arange(len(counts)), counts), len(counts) - 1), tolerance=tolerance)
+    verdict = judge(case_of(checks), checks.setting)
+    return next(claim for claim in verdict.claims if claim.quantity == "coverage_error"), verdict
 
 
 class TestShares:
@@ -59,16 +78,55 @@ class TestSize:
         middle[30:50] += 1  # of 600 rows these are 3.3 % too many between two quantiles, which chance explains
         middle[50:70] -= 1
         end[0], end[1:14] = 19, 5  # 2.2 %, which it does not
-        wide, surely = (Ranks.of(np.repeat(np.arange(100), c), 99, names=("x",)) for c in (middle, end))
+        wide, surely = (Ranks.of(np.repeat(np.arange(100), c), 99, names=(FITTED,)) for c in (middle, end))
         checks = checks_of(Ranks.of(np.repeat(np.arange(100), even), 99), wide, surely)
         error = draw_error(checks)
         assert error.check is checks.joint[1]
         assert error.estimate == pytest.approx(13 / 600)
         assert error.low > 0
-        claim = main_claim(error, Outcome("miscalibrated"), checks)
-        assert (claim.estimate, claim.low) == (error.estimate, error.low)
-        assert claim.pvalue == checks.joint[1].adjusted(3) < 0.05
+        verdict = judge(case_of(checks), checks.setting)
+        first, *_ = verdict.claims
+        assert (verdict.status, first.estimate, first.low) == ("miscalibrated", error.estimate, error.low)
+        assert first.pvalue == checks.joint[1].adjusted(3) < 0.05
         assert checks.joint[0].adjusted(3) > 0.05
+
+
+class TestVerdict:
+    def test_within(self):
+        error, verdict = judged(EVEN)
+        assert (verdict.status, verdict.tolerance) == ("within", 0.01)
+        # the upper limit is 1.96/(2·100) and a little, at the middle
+        assert error.high == pytest.approx(0.0098, abs=0.0002)
+        assert verdict.claims[0].estimate == 0.9
+
+    def test_tolerances(self):
+        error, verdict = judged(NARROW)
+        assert verdict.status == "miscalibrated"
+        assert (verdict.claims[0].kind, verdict.claims[0].estimate) == ("below", 0.82)
+        found = [judged(NARROW, tolerance)[1].status for tolerance in (0.01, error.estimate + 0.001, 0.2)]
+        assert found == ["miscalibrated", "cannot tell", "within"]
+
+    def test_cannot_tell_says_how_many_rows_it_takes(self):
+        _, verdict = judged(EVEN // 100)
+        # (Kuiper's 1.473 - 1.1/√20 + 1.96/2)² / 0.05² = 1,946
+        assert (verdict.status, verdict.needed) == ("cannot tell", (0.05, (2000, "rows")))
+
+    def test_so_many_rows_do(self):
+        rng = np.random.default_rng(2)
+        statuses = [judged(rng.multinomial(2000, np.full(20, 0.05)))[1].status for _ in range(200)]
+        assert np.mean([status == "within" for status in statuses]) == pytest.approx(0.84, abs=0.08)
+
+    @given(st.lists(st.integers(0, 60), min_size=2, max_size=12).filter(any), st.sampled_from([None, 0.02, 0.2]))
+    def test_every_verdict_has_words(self, counts, tolerance):
+        ranks = Ranks.of(np.repeat(np.arange(len(counts)), counts), len(counts) - 1)
+        checks = checks_of(ranks, tolerance=tolerance)
+        verdict = verdict_of(case_of(checks), checks.setting)
+        words = " ".join([verdict.headline, *(line.text for line in verdict.lines)])
+        assert "nan" not in words
+        assert "inf" not in words
+        assert " 1 rows" not in words
+        error = next(claim for claim in verdict.claims if claim.quantity == "coverage_error")
+        assert error.kind == verdict.status
 
 
 class TestClaims:
@@ -79,7 +137,7 @@ class TestClaims:
         checks = checks_of(ranks, *[ranks] * 9)  # ten checks leave little to each
         (column,) = columns_of(checks)
         assert column.failures == ("none",)
-        (claim,) = coverage_claim(column, ALL_ROWS, checks)
+        (claim,) = coverage_claims(column, checks)
         assert claim.kind == "limits"
         assert claim.estimate == 0.97
         assert claim.low <= 0.9
@@ -91,7 +149,7 @@ class TestClaims:
         u = stats.norm.cdf(rng.choice([0.6, 1, 1.6]) * rng.normal(size=n) - rng.choice([0.0, 0.5]))
         checks = checks_of(Ranks.of(rng.binomial(M, u), M))
         columns = columns_of(checks)
-        for claim in [*column_claims(columns[0], ALL_ROWS), *coverage_claim(columns[0], ALL_ROWS, checks)]:
+        for claim in [*column_claims(columns[0], ALL_ROWS), *coverage_claims(columns[0], checks)]:
             if claim.kind in ("above", "below"):
                 assert claim.pvalue is None or claim.pvalue <= 0.05
                 assert not claim.low <= claim.expected <= claim.high

@@ -47,6 +47,25 @@ def test_limits_scale_with_gains_of_any_size(factor: float) -> None:
     assert scaled.deciding == pytest.approx(plain.deciding)
 
 
+@pytest.mark.parametrize("factor", [2.0**600, 2.0**-600])
+def test_a_choice_does_not_depend_on_the_unit(factor: float) -> None:
+    rng = np.random.default_rng(0)
+    y, mean = rng.normal(size=300), rng.normal(size=300)
+    found = [cb.recalibrate(f * y, cb.Normal(f * mean, np.full(300, f)), score="crps") for f in (1.0, factor)]
+    assert found[0].method == found[1].method == "location-scale"
+    assert found[1].compared[1].se / factor == pytest.approx(found[0].compared[1].se)
+
+
+def test_weights_over_thirty_decades_raise_no_floating_point_error() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 300)
+    y, w = rng.uniform(size=300) < p, 10.0 ** rng.uniform(-30, 0, 300)
+    for method in ("auto", "logistic", "beta", "venn-abers"):
+        expected = cb.recalibrate(y, p, method=method, weights=w).apply(p)
+        with np.errstate(all="raise"):
+            np.testing.assert_array_equal(cb.recalibrate(y, p, method=method, weights=w).apply(p), expected)
+
+
 def test_a_group_that_a_fold_lacks_has_infinite_intervals_there() -> None:
     rng = np.random.default_rng(0)
     y, group = rng.normal(size=40), np.repeat([0, 1], [1, 39])

@@ -1,6 +1,5 @@
 """What all maps of one probability per row have in common: order, weights, precision, and what they do to scores."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -12,7 +11,6 @@ from scipy.special import expit, logit
 import calibrant as cb
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
-from calibrant.recalibrating.recalibration import Recalibration
 
 METHODS_OF_BINARY = [method for method in METHODS["binary"] if method != "identity"]
 MONOTONE = [method for method in METHODS_OF_BINARY if method != "quadratic"]
@@ -55,30 +53,13 @@ def test_monotone(method, found):
     assert (step >= 0).all() or (method == "logistic" and (step <= 0).all())
 
 
-@pytest.mark.parametrize("method", METHODS_OF_BINARY)
-@few
-@given(data(), st.integers(0, 100))
-def test_row_order_does_not_matter(method, found, seed):
-    y, p, w = found
-    order = np.random.default_rng(seed).permutation(len(y))
-    same(fitted(y, p, method, weights=w), fitted(y[order], p[order], method, weights=w[order]))
-
-
-@pytest.mark.parametrize("method", METHODS_OF_BINARY)
-@few
-@given(data(), st.sampled_from([1e-30, 0.3, 7.0, 1e30]))
-def test_a_common_factor_of_the_weights_does_not_matter(method, found, factor):
-    y, p, w = found
-    same(fitted(y, p, method, weights=w), fitted(y, p, method, weights=factor * w))
-
-
 @pytest.mark.parametrize("method", [method for method in METHODS_OF_BINARY if method != "venn-abers"])
 @few
 @given(data())
-def test_whole_weights_are_repeated_rows(method, found):
+def test_whole_weights_are_repeated_rows_in_any_order(method, found):
     y, p, w = found
-    times = w.astype(int)
-    one, other = fitted(y, p, method, weights=w), fitted(np.repeat(y, times), np.repeat(p, times), method)
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), w.astype(int)))
+    one, other = fitted(y, p, method, weights=w), fitted(y[rows], p[rows], method)
     same(one, other)
     if one.objective is not None:
         assert one.objective == pytest.approx(other.objective, rel=1e-12)
@@ -140,29 +121,6 @@ class TestInputs:
         found = recalibrate(self.Y, p, method=method)
         same(found, recalibrate(self.Y, p.astype(float), method=method))
         assert found.apply(p).dtype == np.float64
-
-    def test_inputs_are_not_changed(self, method):
-        y, p, w = self.Y.copy(), self.P.copy(), np.ones(200)
-        for array in (y, p, w):
-            array.flags.writeable = False
-        found = recalibrate(y, p, method=method, weights=w)
-        q = found.apply(p)
-        assert not np.shares_memory(p, q)
-        assert not any(values.flags.writeable for values in found.parameters.values() if isinstance(values, np.ndarray))
-        np.testing.assert_array_equal(p, self.P)
-
-    def test_maps_can_be_pickled(self, method):
-        found = recalibrate(self.Y, self.P, method=method)
-        again = pickle.loads(pickle.dumps(found))
-        np.testing.assert_array_equal(again.apply(self.P), found.apply(self.P))
-        assert repr(again) == repr(found)
-
-    def test_a_map_read_back_gives_the_same_bits(self, method):
-        found = recalibrate(self.Y, self.P, method=method, clip=0.001)
-        again = Recalibration.from_json(found.to_json())
-        np.testing.assert_array_equal(again.apply(GRID), found.apply(GRID))
-        assert repr(again) == repr(found)
-        assert "clip=0.001; n=200)" in repr(found)
 
     def test_labels(self, method):
         found = recalibrate(np.where(self.Y, "yes", "no"), self.P, method=method, pos_label="yes")

@@ -1,6 +1,7 @@
 """The verb: what it takes, what it refuses, and maps from summaries."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calibrant as cb
@@ -27,12 +28,27 @@ def test_unknown_methods_are_refused_with_those_that_exist():
         ("logistic", {"time": range(8)}, "time= deals rows to the folds"),
         ("logistic", {"clip": 0.5}, "clip must be a number above 0 and at most 0.1"),
         ("logistic", {"score": "crps"}, "score must be one of"),
+        ("logistic", {"inner": np.array(["beta", "logistic"])}, "inner must be the name of a binary method"),
+        ("auto", {"inner": 1.0}, "inner must be the name of a binary method"),
     ],
 )
 def test_options_that_a_method_does_not_use_are_refused(method, option, words):
     with pytest.raises(InputError, match=words) as refused:
         cb.recalibrate(Y, P, method=method, **option)
     assert refused.value.option == next(iter(option))
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"folds": np.nan}, "folds must be a whole number"),
+        ({"rng": "anything"}, "rng must be a numpy Generator"),
+        ({"pos_label": pd.NA}, "pos_label must be one label"),
+    ],
+)
+def test_options_are_checked_where_nothing_is_chosen(option, words):
+    with pytest.raises(InputError, match=words):
+        cb.recalibrate(Y, P, method="temperature", **option)
 
 
 def test_another_kind_and_another_number_of_classes_are_refused():

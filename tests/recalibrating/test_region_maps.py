@@ -4,7 +4,6 @@ import json
 import math
 import warnings
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,18 +15,7 @@ from calibrant.errors import InputError
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.region_maps import conformal_quantile, rows_needed
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
 INTERVAL_METHODS = ("shift", "shift-each-end", "scale")
-
-
-def cases(kinds):
-    found = [case for case in BOOK["cases"] if case["data"][0] in kinds]
-    assert found
-    return pytest.mark.parametrize("case", found, ids=lambda case: case["id"])
-
-
-def numbers(values):
-    return np.array(values, dtype=np.float64)
 
 
 def fitted(y, prediction, **options):
@@ -35,47 +23,6 @@ def fitted(y, prediction, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return recalibrate(y, prediction, **options)
-
-
-@cases("I")
-def test_intervals_of_the_reference(case):
-    data, value, options = BOOK["data"][case["data"]], case["value"], dict(case["options"])
-    prediction = Intervals(data["lower"], data["upper"], data["level"])
-    given = {name: data[name] for name in ("weights", "groups") if options.pop(name, False)}
-    found = fitted(data["y"], prediction, **options, **given)
-    if "shift_by_group" in value:
-        assert found.groups == (0, 1, 2)
-        shifts = [part["shift"] for part in found.parameters["groups"]]
-        np.testing.assert_allclose(shifts, numbers(list(value["shift_by_group"].values())), rtol=case["rtol"])
-    else:
-        assert set(found.parameters) == set(value["parameters"])
-        for name, expected in value["parameters"].items():
-            np.testing.assert_allclose(found.parameters[name], float(expected), rtol=case["rtol"])
-    after = found.apply(prediction, groups=given.get("groups"))
-    np.testing.assert_allclose(after.lower[:, 0], numbers(value["lower"]), rtol=case["rtol"])
-    np.testing.assert_allclose(after.upper[:, 0], numbers(value["upper"]), rtol=case["rtol"])
-    assert after.single
-    assert (found.objective, found.gradient, found.boundary) == (None, None, ())
-
-
-@cases("S")
-def test_sets_of_the_reference(case):
-    data, value = BOOK["data"][case["data"]], case["value"]
-    prediction = Sets(data["mask"], data["level"])
-    found = fitted(data["y"], prediction, method="relevel")
-    np.testing.assert_array_equal(found.parameters["column"], value["parameters"]["column"])
-    after = found.apply(prediction)
-    np.testing.assert_array_equal(after.mask, value["mask"])
-    np.testing.assert_array_equal(after.sizes, value["size"])
-
-
-@cases("Q")
-def test_quantiles_of_the_reference(case):
-    data, value = BOOK["data"][case["data"]], case["value"]
-    prediction = Quantiles(data["values"], data["levels"])
-    found = recalibrate(data["y"], prediction, method="shift")
-    np.testing.assert_allclose(found.parameters["shift"], value["parameters"]["shift"], rtol=case["rtol"])
-    np.testing.assert_allclose(found.apply(prediction).values, value["values"], rtol=case["rtol"])
 
 
 class TestConformalQuantile:
@@ -231,24 +178,6 @@ class TestGroups:
         after = found.apply(ivs, groups=["a"] * 4 + ["b"] * 2)
         assert np.isinf(after.upper[:, 0]).tolist() == [False] * 4 + [True] * 2
 
-    def test_unknown_and_missing_groups(self):
-        ivs = Intervals(np.zeros(6), np.zeros(6), 0.5)
-        found = recalibrate(self.y, ivs, method="shift", groups=self.groups)
-        with pytest.raises(InputError, match="no group 'c'; it was fitted on \\['a', 'b'\\]"):
-            found.apply(ivs, groups=["a"] * 5 + ["c"])
-        with pytest.raises(InputError, match="fitted with groups"):
-            found.apply(ivs)
-        plain = recalibrate(self.y, ivs, method="shift")
-        with pytest.raises(InputError, match="this one was not"):
-            plain.apply(ivs, groups=self.groups)
-
-    def test_rows_are_named_by_the_number_of_the_caller(self):
-        lower = [0.0, 0.0, 0.0, 0.0, -math.inf, 0.0]
-        with pytest.raises(InputError, match="lower must be finite for scale; row 4 is -inf"):
-            recalibrate(self.y, Intervals(lower, [9.0] * 6, 0.5), method="scale", groups=["a", "b"] * 3)
-        with pytest.raises(InputError, match="row 4 is -inf"):
-            recalibrate(self.y, Intervals(lower, [9.0] * 6, 0.5), method="scale", weights=[0, 1, 0, 1, 1, 1])
-
 
 @st.composite
 def interval_rows(draw, levels=1, least=2):
@@ -298,20 +227,6 @@ class TestIntervalProperties:
         assert not np.isnan(after.lower).any()
         assert not np.isnan(after.upper).any()
 
-    @given(interval_rows(levels=2), st.sampled_from(INTERVAL_METHODS))
-    @settings(max_examples=60)
-    def test_row_order_and_a_common_weight_do_not_matter(self, rows, method):
-        y, ivs, rng = rows
-        w = rng.uniform(0.5, 2, y.size).round(2)
-        order = rng.permutation(y.size)
-        first = fitted(y, ivs, method=method, weights=w)
-        for other in (
-            fitted(y[order], ivs.take(order), method=method, weights=w[order]),
-            fitted(y, ivs, method=method, weights=8 * w),
-        ):
-            for name, value in first.parameters.items():
-                np.testing.assert_array_equal(other.parameters[name], value)
-
     def test_coverage_of_new_rows(self):
         """Mean coverage over calibration sets lies in [level, level + 1/(n + 1)] within four standard errors."""
         rng = np.random.default_rng(5)
@@ -359,17 +274,6 @@ class TestSets:
             found = recalibrate(self.y, Sets(self.mask[:, :, 1], 0.7), method="relevel")
         assert found.parameters["column"] == 1
         assert found.apply(Sets(self.mask[:, :, 1], 0.7)).mask.all()
-
-    def test_sets_that_are_not_nested_are_refused_with_the_row(self):
-        broken = self.mask.copy()
-        broken[1, 1] = [True, False]
-        message = "row 1 has a label in its set of level 0.25 that is not in its set of level 0.5"
-        with pytest.raises(InputError, match=message):
-            recalibrate(self.y, Sets(broken, [0.25, 0.5]), method="relevel")
-
-    def test_sets_without_level_are_refused(self):
-        with pytest.raises(InputError, match="needs the nominal level"):
-            recalibrate(self.y, Sets(self.mask[:, :, 0]), method="relevel")
 
     def test_too_few_rows(self):
         with pytest.warns(UserWarning, match="level 0.9 takes at least 9 rows"):
@@ -454,60 +358,6 @@ class TestBadInput:
             recalibrate(self.y, Intervals(self.y + 1, self.y + 2, 0.1), method="shift")  # covers nothing
             recalibrate(self.y, self.ivs, method="shift")
 
-    def test_nan_and_shapes(self):
-        with pytest.raises(InputError, match="y must be finite; row 3 is nan"):
-            recalibrate(np.where(self.y == 3, np.nan, self.y), self.ivs, method="shift")
-        with pytest.raises(InputError, match="lower must not be missing; row 2"):
-            Intervals([0.0, 0.0, np.nan], [1.0, 1.0, 1.0], 0.9)
-        with pytest.raises(InputError, match="same number of rows"):
-            recalibrate(self.y[:9], self.ivs, method="shift")
-
-    def test_unknown_methods_and_options(self):
-        with pytest.raises(InputError, match="recalibrated by identity, shift, shift-each-end, scale or auto"):
-            recalibrate(self.y, self.ivs, method="temperature")
-        with pytest.raises(InputError, match="does not use clip="):
-            recalibrate(self.y, self.ivs, method="shift", clip=1e-3)
-        with pytest.raises(InputError, match="does not use groups="):
-            recalibrate([0, 1], Sets([[True, True], [True, True]], 0.5), method="relevel", groups=[1, 2])
-        with pytest.raises(InputError, match="not fitted by a score"):
-            recalibrate([0, 1], Sets([[True, True], [True, True]], 0.5), method="relevel", score="interval")
-        with pytest.raises(InputError, match="score must be one of 'interval'"):
-            recalibrate(self.y, self.ivs, method="shift", score="log")
-
-    def test_other_kinds_and_levels_at_apply(self):
-        found = recalibrate(self.y, self.ivs, method="shift")
-        with pytest.raises(InputError, match="fitted on Intervals; got Quantiles"):
-            found.apply(Quantiles([1.0], 0.5))
-        with pytest.raises(InputError, match=r"fitted on the levels \[0.9\]; got \[0.8\]"):
-            found.apply(Intervals([0.0], [1.0], 0.8))
-
-    def test_scale_refuses_infinite_bounds_and_shift_refuses_what_is_not_determined(self):
-        endless = Intervals(np.full(10, -np.inf), np.full(10, np.inf), 0.9)
-        with pytest.raises(InputError, match="lower must be finite for scale; row 0 is -inf"):
-            recalibrate(self.y, endless, method="scale")
-        with pytest.raises(InputError, match="do not determine a shift"):
-            recalibrate(self.y, endless, method="shift")
-        with pytest.raises(InputError, match="the method shift takes one-sided ones"):
-            recalibrate(self.y, Intervals(np.full(10, -np.inf), self.y, 0.7), method="shift-each-end")
-        with pytest.raises(InputError, match=r"quantiles are infinite at level 0.5"):
-            recalibrate(self.y, Quantiles(np.full(10, np.inf), 0.5), method="shift")
-        found = recalibrate(self.y, self.ivs, method="scale")
-        with pytest.raises(InputError, match="upper must be finite"):
-            found.apply(Intervals([0.0], [np.inf], 0.9))
-
-    @pytest.mark.parametrize("method", INTERVAL_METHODS)
-    @pytest.mark.parametrize("factor", [1e300, 1e-300])
-    def test_extreme_values(self, method, factor):
-        rng = np.random.default_rng(1)
-        y, lower = rng.normal(size=50), rng.normal(size=50) - 1
-        small = recalibrate(y, Intervals(lower, lower + 2, 0.8), method=method)
-        large = recalibrate(y * factor, Intervals(lower * factor, (lower + 2) * factor, 0.8), method=method)
-        for name, value in small.parameters.items():
-            assert large.parameters[name] == pytest.approx(value * (1 if method == "scale" else factor), rel=1e-9)
-        after = large.apply(Intervals(lower * factor, (lower + 2) * factor, 0.8))
-        assert np.isfinite(after.lower).all()
-        assert np.isfinite(after.upper).all()
-
     def test_narrowing_beyond_the_largest_number_stays_an_interval(self):
         top = 1.7e308
         found = recalibrate([0.0, 0.0, 0.0], Intervals([-top] * 3, [top] * 3, 0.5), method="shift")
@@ -532,48 +382,9 @@ class TestBadInput:
         )
         assert single.parameters["shift"] == double.parameters["shift"]
 
-    def test_inputs_are_not_modified(self):
-        y, lower, upper = np.arange(10.0), np.arange(10.0) - 1, np.arange(10.0) + 1
-        ivs = Intervals(lower, upper, 0.8)
-        before = ivs.lower.copy(), ivs.upper.copy()
-        recalibrate(y, ivs, method="shift").apply(ivs)
-        np.testing.assert_array_equal(ivs.lower, before[0])
-        np.testing.assert_array_equal(ivs.upper, before[1])
-        np.testing.assert_array_equal(y, np.arange(10.0))
-
 
 class TestAsJson:
     """A map read back gives the same bits, with numbers, arrays, groups and infinities."""
-
-    @pytest.mark.parametrize("method", INTERVAL_METHODS)
-    @pytest.mark.parametrize("several", [False, True])
-    @pytest.mark.parametrize("groups", [None, ["a", "b"] * 10])
-    def test_intervals(self, method, several, groups):
-        y = np.random.default_rng(0).normal(size=20)
-        ivs = (
-            Intervals([[-1.0, -2.0]] * 20, [[1.0, 3.0]] * 20, [0.5, 0.95])
-            if several
-            else Intervals([-1.0] * 20, [1.0] * 20, 0.8)
-        )
-        found = fitted(y, ivs, method=method, groups=groups)
-        again = type(found).from_json(found.to_json())
-        for side in ("lower", "upper"):
-            before, after = (getattr(one.apply(ivs, groups=groups), side) for one in (found, again))
-            np.testing.assert_array_equal(before, after)
-
-    def test_sets_and_quantiles(self):
-        one = Sets(TestSets.mask[:, :, 1], 0.5)
-        for y, prediction in (
-            (TestSets.y, Sets(TestSets.mask, [0.5, 0.7])),
-            (TestSets.y, one),
-        ):
-            found = fitted(y, prediction, method="relevel")
-            again = type(found).from_json(found.to_json())
-            np.testing.assert_array_equal(again.apply(prediction).mask, found.apply(prediction).mask)
-        values = Quantiles(np.zeros((3, 3)), [0.1, 0.5, 0.9])
-        found = fitted([1.0, 2.0, 3.0], values, method="shift")
-        again = type(found).from_json(found.to_json())
-        np.testing.assert_array_equal(again.apply(values).values, found.apply(values).values)
 
     @pytest.mark.parametrize(
         ("parameters", "words"),

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calibrant.ranking.explain import explain
 from scipy import stats
 
 from calibrant import Normal, Samples, crps, energy_score, log_score, sharpness, skill_test
+from calibrant.auditing.explain import explain
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.spread import contraction, z_scores
 

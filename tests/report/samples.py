@@ -5,7 +5,7 @@ import numpy as np
 import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
-from calibrant.core.findings import Figure, Findings, Line, Measurement, Section, Table, Verdict, plain_lines
+from calibrant.core.findings import Figure, Findings, Line, Measurement, Section, Table, Verdict
 
 READINGS = {
     "reliability": "Each dot is a bin. A dot below the dashed line happens less often than predicted; a dot outside "
@@ -100,11 +100,9 @@ def churn():
                 ),
                 Claim("description", Subject("scores", low=0.8, high=0.9), "frequency", 0.61, rows=400, expected=0.84),
             ),
-            plain_lines(
-                (
-                    "Over-confident above 0.7, and under-confident below 0.2.",
-                    "Recalibrate on held-out rows before acting on single probabilities; the ranking is not affected.",
-                )
+            (
+                Line("shape", "over-confident above 0.7, and under-confident below 0.2"),
+                Line("", "Recalibrate before acting on single probabilities; the ranking is not affected."),
             ),
         ),
         sections=(
@@ -200,7 +198,7 @@ def calm():
             "within",
             "Probabilities are off by 0.8 percentage points (95 % limits: 0 to 1.9): calibrated within 2 points.",
             (error_claim("within", 0.008, 0.0, 0.0187, 0.02),),
-            plain_lines(["Use them as they are."]),
+            (Line("", "Use them as they are."),),
             0.02,
         ),
         sections=(Section("probabilities", "Probabilities", "", measurements(y, p), figures(y, p)),),
@@ -239,7 +237,7 @@ def hostile(total=100_000):
             HOSTILE[0],
             HOSTILE[1],
             tuple(Claim("below", Subject("group", name), "bias", 0.5, 0.1, 0.9, 0.95, total) for name in HOSTILE),
-            plain_lines(HOSTILE),
+            tuple(Line("", name) for name in HOSTILE),
         ),
         sections=(
             Section(

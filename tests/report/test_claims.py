@@ -80,7 +80,7 @@ class TestRows:
 
     def test_long_tables_are_cut(self):
         found = findings(*(replace(ERROR, subject=group(f"g{k}")) for k in range(300)))
-        assert "(200 of 300 claims)" in render(found)
+        assert "(100 of 300 claims)" in render(found)
         assert "292 more" in as_text(found)
 
 

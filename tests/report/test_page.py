@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict, plain_lines
+from calibrant.core.findings import Findings, Line, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
 from calibrant.report import page as page_module
 from calibrant.report.page import AUDIT, COMPARISON, KIND_TITLES, MARKS, MODELS, frame_of, render, tone_of
@@ -289,7 +289,7 @@ def test_kinds_the_page_does_not_know():
 def findings_frame(kind, status=None):
     status = status or ("no evidence" if kind == "points" else "within")
     measured = (Measurement("mmd", "distance", 0.25, expected=0.125, pvalue=0.5, method="permutations"),)
-    verdict = Verdict(status, "A headline.", lines=plain_lines(["A sentence."]))
+    verdict = Verdict(status, "A headline.", lines=(Line("", "A sentence."),))
     return Findings(kind=kind, n=1234, level=0.95, verdict=verdict, sections=(Section("s", "S", "", measured),))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
+from calibrant.core import summary as codec
 from calibrant.errors import CalibrantError, InputError
 from calibrant.results import Calibration, Interrupted
 from calibrant.simulating import simulate_calibration as module
@@ -90,6 +91,13 @@ class TestContract:
         assert sorted(set(found.prediction.counts)) == [7, 8, 9]
         assert found.ranks().max() <= 7
         assert found.audit(resamples=19).findings.n == 30
+
+    @pytest.mark.parametrize("value", [-1, 0.5, np.nan, np.inf, [1, -1]])
+    def test_divergences_that_are_no_number_of_them(self, refusal, value):
+        def sampler(x, M, rng):
+            return {"draws": rng.normal(size=(M, 2)), "divergences": value}
+
+        assert "must be whole numbers, 0 or more" in refusal(with_sampler, sampler, error=CalibrantError)
 
     def test_densities_and_divergences(self):
         def sampler(x, M, rng):
@@ -248,10 +256,14 @@ class TestCheckpoint:
         assert set(before) <= {path.name for path in tmp_path.iterdir()}
         same(run(n=30, checkpoint=tmp_path), run())
 
-    def test_nothing_is_made_again(self, tmp_path):
+    def test_nothing_is_made_again(self, tmp_path, monkeypatch):
+        right = run(checkpoint=tmp_path)
+        monkeypatch.setattr(Task, "run", lambda task, indices: 1 / 0)
+        same(run(checkpoint=tmp_path), right)
+
+    def test_another_sampler_is_refused(self, tmp_path, refusal):
         run(checkpoint=tmp_path)
-        with pytest.warns(UserWarning, match="functions are"):
-            same(with_sampler(lambda x, M, rng: 1 / 0, checkpoint=tmp_path), run())
+        assert "callables was " in refusal(with_sampler, models.failing_sampler, checkpoint=tmp_path)
 
     def test_failures_are_kept(self, tmp_path):
         found = with_sampler(models.failing_sampler, n=60, checkpoint=tmp_path)
@@ -283,7 +295,7 @@ class TestCheckpoint:
         run(checkpoint=tmp_path)
         assert "names was None" in refusal(run, *NAMED, checkpoint=tmp_path)
 
-    @pytest.mark.parametrize("damage", ["cut", "empty", "text", "missing", "values"])
+    @pytest.mark.parametrize("damage", ["cut", "empty", "text", "missing", "values", "another"])
     def test_damaged_parts_are_made_again(self, tmp_path, monkeypatch, damage):
         monkeypatch.setattr(module, "FITS_PER_PART", 10)
         run(checkpoint=tmp_path)
@@ -292,9 +304,10 @@ class TestCheckpoint:
         if damage == "missing":
             part.unlink()
         elif damage == "values":
-            with np.load(part) as stored:
-                columns = {**stored, "draws": stored["draws"] * np.nan}
-            np.savez(part, **columns)
+            name, columns = codec.decode(content)
+            part.write_bytes(codec.encode(name, {**columns, "draws": columns["draws"] * np.nan}))
+        elif damage == "another":
+            part.write_bytes(cb.summarize("ece", [0, 1], [0.2, 0.7]).to_bytes())
         else:
             part.write_bytes({"cut": content[:-100], "empty": b"", "text": b"no archive"}[damage])
         if damage == "missing":
@@ -302,6 +315,17 @@ class TestCheckpoint:
         else:
             with pytest.warns(UserWarning, match=r"npz cannot be read \((?!.*unsafely).*its fits are made again"):
                 same(run(checkpoint=tmp_path), run())
+
+    def test_a_flipped_byte(self, tmp_path):
+        right = run(checkpoint=tmp_path)
+        part = tmp_path / "part-000000.npz"
+        content = part.read_bytes()
+        for place in range(0, len(content), len(content) // 20):
+            damaged = bytearray(content)
+            damaged[place] ^= 255
+            part.write_bytes(damaged)
+            with pytest.warns(UserWarning, match="its fits are made again"):
+                same(run(checkpoint=tmp_path), right)
 
     def test_no_pickle(self, tmp_path, monkeypatch):
         monkeypatch.setattr(module, "FITS_PER_PART", 100)
@@ -321,7 +345,7 @@ class TestCheckpoint:
 
     def test_one_runner_at_a_time(self, tmp_path, refusal):
         pytest.importorskip("fcntl")
-        with module.file_lock(tmp_path / "run.json"):
+        with module.sole_writer(tmp_path / "run.json", what="the checkpoint"):
             assert "another run is using the checkpoint" in refusal(run, checkpoint=tmp_path)
         run(checkpoint=tmp_path)
 

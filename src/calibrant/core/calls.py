@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args, get_origin
 
+import numpy as np
+
 from calibrant.core.words import listed
 from calibrant.errors import CallError, InputError, closest, refuse_choice, shown
 from calibrant.inputs.options import check_choice
@@ -178,7 +180,8 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
         if lacking:
             raise CallError(f"{known.verb} needs {' and '.join(lacking)}. Call it as {known.call()}")
         check_choices(verb, given)
-        return verb(*args, **given)
+        with np.errstate(under="ignore"):  # what is too small for float64 is 0, also where the caller asks for errors
+            return verb(*args, **given)
 
     return checked
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import AnyRows, part_of
+from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import NotApplicableError, SummaryError
@@ -23,6 +23,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
+SMALLEST_SCORE, LARGEST_SCORE = 1e-140, 1e140
 MIN_ROWS = 100
 """Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
 
@@ -59,6 +60,11 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
         raise NotApplicableError(
             f"an interval for {entry.name} needs {MIN_ROWS} rows (with weights, effective rows); got {m:.4g}. "
             "With fewer, the spread of the scores is not known well enough for the interval to cover"
+        )
+    if ((np.abs(summary.mean) > LARGEST_SCORE) | ((summary.mean != 0) & (np.abs(summary.mean) < SMALLEST_SCORE))).any():
+        raise NotApplicableError(
+            f"the mean of {entry.name} is {summary.mean.flat[0]:.3g}, and squares of such scores leave the range of float64. "
+            "Give outcomes and predictions in other units"
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2
     error = np.sqrt(spread * m / (m - 1)) / summary.w
@@ -98,7 +104,7 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
     """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
-    pieces = [(rows.w[part, None], _columns(entry.row_scores(part_of(rows, part), options))) for part in chunks(rows.n)]
+    pieces = [(rows.w[part, None], _columns(entry.row_scores(rows.part(part), options))) for part in chunks(rows.n)]
     heaviest = float(rows.w.max())
     total_weight, square = (_total(lambda w, s: (w / heaviest) ** k, pieces) for k in (1, 2))  # noqa: B023
     if total_weight**2 < MIN_ROWS * square or not all(np.isfinite(s).all() for _, s in pieces):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined_edges, mass_edges, rounded, width_edges
-from calibrant.core.pool import CountArray, Pool, WalkRange, pool_entries, pool_rows, tie_ends, walk
+from calibrant.core.pool import CountArray, Pool, WalkRange, merge_pools, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit, take_weights, unit_weights
@@ -83,11 +83,7 @@ class Ordered(Summary):
 
     def merged(self, other: Self) -> Self:
         """Merge two sorted runs."""
-        dtype = one_precision(self.dtype, other.dtype)
-        joined = [np.concatenate(pair) for pair in zip(self.pool, other.pool, strict=True)]
-        if is_unit(self.weight) and is_unit(other.weight):
-            joined[1] = unit_weights(joined[0].size)
-        return type(self)(*pool_entries(Pool(*joined)), dtype)
+        return type(self)(*merge_pools(self.pool, other.pool), one_precision(self.dtype, other.dtype))
 
     @property
     def n(self) -> int:

@@ -30,19 +30,20 @@ def encode(name: str, values: Mapping[str, Any]) -> bytes:
     They are those of an .npz file with a version and a checksum after its end, so ``numpy.load`` opens them too.
     """
     about: dict[str, Any] = {"name": name, "plain": {}, "arrays": [], "parts": {}}
-    entries: dict[str, NDArray[Any]] = {}
+    entries: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, np.ndarray):
             about["arrays"].append(key)
-            entries[f"_{key}"] = value
+            entries[key] = value
         elif isinstance(value, tuple) and value and isinstance(value[0], (Summary, bytes)):
             about["parts"][key] = len(value)
             for k, part in enumerate(value):
-                entries[f"_{key}.{k}"] = _bytes(part if isinstance(part, bytes) else part.to_bytes())
+                entries[f"{key}.{k}"] = _bytes(part if isinstance(part, bytes) else part.to_bytes())
         else:
             about["plain"][key] = value
     stream = io.BytesIO()
-    np.savez(stream, **{ABOUT: _bytes(json.dumps(about).encode())}, **entries)
+    entries[ABOUT] = _bytes(json.dumps(about).encode())
+    np.savez(stream, **entries)
     content = stream.getvalue()
     return content + TRAILER.pack(MARK, VERSION, zlib.crc32(content))
 
@@ -67,9 +68,9 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             about = json.loads(stored[ABOUT].tobytes())
             values = {key: tuple(each) if isinstance(each, list) else each for key, each in about["plain"].items()}
-            values |= {key: _native(stored[f"_{key}"]) for key in about["arrays"]}
+            values |= {key: _native(stored[key]) for key in about["arrays"]}
             for key, many in about["parts"].items():
-                values[key] = tuple(stored[f"_{key}.{k}"].tobytes() for k in range(many))
+                values[key] = tuple(stored[f"{key}.{k}"].tobytes() for k in range(many))
             return str(about["name"]), values
     except Exception as problem:  # zipfile and numpy raise many kinds
         raise SummaryError(f"these bytes are damaged: they cannot be read ({problem})") from problem
@@ -155,7 +156,7 @@ class Summary:
         return f"{type(self).__name__}(n={self.n})"
 
     def to_bytes(self) -> bytes:
-        """Return bytes that `from_bytes` reads back on any machine; they contain no pickle."""
+        """Return the bytes of an .npz file without pickle, with a checksum, which `from_bytes` reads on any machine."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         return encode(type(self).__name__, values)
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calibrant.core.claims import Claim
 from calibrant.core.evidence import SMALL_GROUP
 from calibrant.core.formulas import readable
 from calibrant.errors import without_control
@@ -20,7 +19,6 @@ DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069]")  # marks that change the 
 _UNIT = re.compile(r"(?<=\d) %")
 _PVALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 NAMED = 4  # classes or groups that a sentence names
-SIZE = "off by"  # with which words begin that state a size
 MAX_DIGITS = 6  # decimals of a percentage
 
 
@@ -230,33 +228,6 @@ def outward(
     return down, up, nearest
 
 
-def error_numbers(claim: Claim) -> tuple[str, str, str]:
-    """Write the limits and the estimate of an error in percent of the unit of its claim.
-
-    >>> from calibrant.core.claims import ALL_ROWS
-    >>> error_numbers(Claim("within", ALL_ROWS, "cutoff_error", 0.0001, 0, 0.0003, unit=0.002, share_of="the events"))
-    ('0.0', '15.0', '5.0')
-    """
-    tolerance = None if claim.tolerance is None else claim.tolerance / claim.unit
-    return outward(claim.low / claim.unit, claim.high / claim.unit, claim.estimate / claim.unit, tolerance)
-
-
-def accepted_words(tolerance: float, claim: Claim) -> str:
-    """Write a tolerance in the unit of a claim.
-
-    >>> from calibrant.core.claims import ALL_ROWS
-    >>> rare = Claim("within", ALL_ROWS, "cutoff_error", 0.0001, unit=0.002, share_of="the predicted events")
-    >>> accepted_words(0.0002, rare)
-    '10 % of the predicted events'
-    """
-    return share_of_words(tolerance, claim.unit, claim.share_of)
-
-
-def share_of_words(tolerance: float, unit: float, share_of: str) -> str:
-    """Write a tolerance as a share of a unit, or in percentage points."""
-    return f"{100 * tolerance / unit:.10g} % of {share_of}" if share_of else tolerance_words(tolerance)
-
-
 def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
     """Tell whether a number and what is shown of it are both below, in or above a range, or it is a single value."""
     slack = 1e-10
@@ -264,29 +235,6 @@ def _same_side(exact: float, shown: float, least: float, most: float) -> bool:
         return True
     of_exact, of_shown = ((value > most + slack, value < least - slack) for value in (exact, shown))
     return of_exact == of_shown
-
-
-def limits_words(low: float, high: float, expected: float, *, digits: int = 2) -> str:
-    """Write limits, rounded outwards.
-
-    A limit that rounding would bring to the other side of `expected` has one more digit; if that is not enough, only
-    its side is said.
-
-    >>> limits_words(1.0042, 1.0371, 1.0), limits_words(0.31, 0.4949, 0.0)
-    ('1.004 to 1.04', '0.31 to 0.50')
-    >>> limits_words(1.0005, 1.2735, 1.0), limits_words(0.801, 0.99993, 1.0)
-    ('above 1 to 1.28', '0.80 to below 1')
-    """
-    sides = ((low, round_down, "above"), (high, round_up, "below"))
-    return " to ".join(_limit_words(value, rounded, side, expected, digits) for value, rounded, side in sides)
-
-
-def _limit_words(value: float, rounded: Callable[[float, int], float], side: str, expected: float, digits: int) -> str:
-    for decimals in (digits, digits + 1):
-        shown = rounded(value, decimals)
-        if _same_side(value, shown, expected, expected):
-            return minus(f"{shown + 0.0:.{decimals}f}")
-    return f"{side} {expected:g}"
 
 
 def short_limits(low: float, high: float, tolerance: float | None = None) -> str:

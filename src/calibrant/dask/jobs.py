@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
-from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name, no_rows
+from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
 from calibrant.engines.merging import Merging
+from calibrant.errors import InputError
 from calibrant.report.audit import Audit
 
 
@@ -198,7 +199,10 @@ def run(job: Job, partitions: Partitions) -> Any:
     parts = partitions.each(job.part, "part")
     (total,) = dask_library().compute(merged(parts))
     if total is None:
-        raise no_rows(len(parts))
+        raise InputError(
+            f"there are no rows: each of the {len(parts)} partitions is empty, or has no row of a weight above 0; "
+            "at least one row is needed"
+        )
     return job.finish(total)
 
 

@@ -121,14 +121,6 @@ def errors_name(where: str) -> Iterator[None]:
         raise problem.within("{where}: ", where=where) from problem
 
 
-def no_rows(many: int) -> InputError:
-    """Return the error of partitions without rows."""
-    return InputError(
-        f"there are no rows: each of the {many} partitions is empty, or has no row of a weight above 0; "
-        "at least one row is needed"
-    )
-
-
 def dask_library() -> Any:
     """Return Dask, or say how it is installed."""
     try:

@@ -33,6 +33,9 @@ class NamedArrays(dict[str, Any]):
     @property
     def rows(self) -> int:
         """Number of rows; columns of different lengths are refused."""
+        for name, column in self.items():
+            if getattr(column, "ndim", 1) == 0:
+                raise InputError(f"{name} must have one value per row; got the single value {shown(column)}")
         (first, values), *others = self.items()
         for name, other in others:
             if len(other) != len(values):
@@ -45,7 +48,7 @@ class NamedArrays(dict[str, Any]):
 def is_empty(batch: Batch) -> bool:
     """Tell whether a batch has no rows."""
     given = [values for values in (batch.y, batch.prediction) if values is not None]
-    return all(hasattr(values, "__len__") and len(values) == 0 for values in given)
+    return all(getattr(values, "ndim", 1) > 0 and hasattr(values, "__len__") and len(values) == 0 for values in given)
 
 
 def with_batch_rng(options: Mapping[str, Any], batch: Batch) -> Mapping[str, Any]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -69,33 +66,8 @@ class Checkpoint:
         replace_bytes(path, codec.encode(NAME, values))
 
     @classmethod
-    def read(cls, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Self:
-        """Return the checkpoint to resume from, if the same is asked of the same files.
-
-        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
-        """
-        found = cls._decoded(path, files)
-        for name in dict.fromkeys((*asked, *found.asked)):
-            then, now = found.asked.get(name, "nothing"), asked.get(name, "nothing")
-            if then != now:
-                raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        stamps, whole = found.stamps, found.whole.position.file
-        if len(files) < whole:
-            raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
-        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
-        for number in range(whole):
-            if there[number] != stamps[number]:
-                place = f"file {number + 1:,} of the run, {files[number].path},"
-                raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
-        if there == stamps:
-            return found
-        before = {str(each.path) for each in files[:whole]}
-        known = {column: holds for column, holds in found.known.items() if holds.file in before}
-        return replace(found, stamps=stamps[:whole], known=known, now=found.whole)
-
-    @classmethod
-    def _decoded(cls, path: Path, files: Sequence[FoundFile]) -> Self:
-        refuse_special_file(path)
+    def read(cls, path: Path, files: Sequence[FoundFile]) -> Self:
+        """Read what `write` wrote; what was changed since is refused."""
         try:
             name, values = codec.decode(path.read_bytes())
             if name != NAME:
@@ -122,6 +94,29 @@ class Checkpoint:
                 f"{path} cannot be read as a checkpoint: {why}. If it is one, delete it to start again; else name "
                 "another file"
             ) from problem
+
+    def fitting(self, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Checkpoint:
+        """Return the checkpoint to resume from, if the same is asked of the same files.
+
+        Files that were not read may have changed. If the one that was being read has, the total of whole files counts.
+        """
+        for name in dict.fromkeys((*asked, *self.asked)):
+            then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
+            if then != now:
+                raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
+        stamps, whole = self.stamps, self.whole.position.file
+        if len(files) < whole:
+            raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
+        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
+        for number in range(whole):
+            if there[number] != stamps[number]:
+                place = f"file {number + 1:,} of the run, {files[number].path},"
+                raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
+        if there == stamps:
+            return self
+        before = {str(each.path) for each in files[:whole]}
+        known = {column: holds for column, holds in self.known.items() if holds.file in before}
+        return replace(self, stamps=stamps[:whole], known=known, now=self.whole)
 
     def check_data(self, path: Path, piece: Piece | None) -> None:
         """Refuse data whose batch before the position is not the one that was read."""
@@ -157,53 +152,6 @@ def described(value: Any) -> str:
     if callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     return repr(value)
-
-
-def refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a pipe or a device, which would be read for ever or cannot be replaced."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"the checkpoint {path} is not a regular file; name another file")
-
-
-@contextmanager
-def file_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a checkpoint, which the operating system releases with the process; refuse a second run.
-
-    Systems without `fcntl` (Windows), and file systems without locks, have none.
-    """
-    lock = path.with_name(f"{path.name}.lock")
-    stream = _locked_file(lock, path)
-    try:
-        yield
-    finally:
-        if stream is not None:
-            with suppress(OSError):
-                lock.unlink()
-            stream.close()
-
-
-def _locked_file(lock: Path, path: Path) -> IO[bytes] | None:
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    while True:
-        try:
-            stream = lock.open("ab")
-        except OSError as problem:
-            raise InputError(f"cannot write beside the checkpoint {path}: {problem.strerror}; name another") from None
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.exists() and os.path.samestat(os.fstat(stream.fileno()), lock.stat()):
-                return stream
-            stream.close()  # the run before this one has just removed it
-        except OSError as problem:
-            stream.close()
-            if problem.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise InputError(
-                    f"another run is using the checkpoint {path}; wait until it ends, or name another checkpoint"
-                ) from None
-            return None
 
 
 def _does_not_fit(path: Path, why: str) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
+READERS: dict[str, int] = {}  # the number of the process that read files first, which a fork inherits
 ROWS_CHECKED = 100  # at the end of a batch, by which a resumed run recognises it
 
 
@@ -80,8 +82,17 @@ class Reading:
     stamps: dict[int, str | None] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
 
+    def __post_init__(self) -> None:
+        """Refuse to read in a process made by fork: polars would wait there for threads that only its parent has."""
+        if READERS.setdefault("first", os.getpid()) != os.getpid():
+            raise InputError(
+                "files cannot be read in a process made by fork after its parent has read files: the threads of the "
+                'reader are missing there. Start it with multiprocessing.get_context("spawn"), or read files in it only'
+            )
+
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
+        self.check_types_first(position)
         for number, found in enumerate(self.files):
             if number < position.file:
                 continue
@@ -165,6 +176,21 @@ class Reading:
                 raise InputError(f"{table.path} has two columns named {shown(name)}; rename one of them")
         if self.where is not None:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
+
+    def check_types_first(self, position: Position) -> None:
+        """Refuse files whose columns differ in type before any row is read, where a file tells its types.
+
+        What else is wrong with a file is said when it is its turn.
+        """
+        known: Mapping[str, ColumnType] = self.known
+        for found in self.files[position.file :]:
+            if (self.format or format_of(found.path)) not in ("parquet", "arrow"):
+                continue
+            try:
+                held = open_table(found.path, format=self.format).column_types(self.columns.needed)
+            except ValueError:  # of polars too, of decimal numbers with too many digits
+                continue
+            known = merged_types(known, held, self.scores, self.labels)
 
     def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
         """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows.

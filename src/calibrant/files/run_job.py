@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -21,20 +19,20 @@ from calibrant.engines.jobs import Job, Measuring
 from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
-from calibrant.files.checkpoint import Checkpoint, RunDescription, Total, file_lock, refuse_special_file
+from calibrant.files.checkpoint import Checkpoint, RunDescription, Total
 from calibrant.files.found import stamp_of
 from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
 from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
-from calibrant.report.files import remove_temporary_files
+from calibrant.report.files import sigterm_as_exit, sole_writer
 
 CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
 MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MIN_SHARE_DIFFERENT = 0.99  # of scores in the first batch, from which most scores of all rows differ
-ENTRY_BYTES = 100  # of memory for each different score, at the peak of the last merge
+ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last merge
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -45,14 +43,12 @@ def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Pa
     the same was `asked`, in words. It is removed at the end, and stays after an error, an interrupt (SIGINT) or a
     request to terminate (SIGTERM).
     """
-    with _sigterm_as_exit():
-        if checkpoint is None:
-            return _run(job, reading, None)
-        refuse_special_file(checkpoint)
-        if not checkpoint.parent.is_dir():
-            raise InputError(f"there is no folder {checkpoint.parent} to keep the checkpoint {checkpoint.name} in")
-        with file_lock(checkpoint):
-            return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
+    if checkpoint is None:
+        return _run(job, reading, None)
+    if not checkpoint.parent.is_dir():
+        raise InputError(f"there is no folder {checkpoint.parent} to keep the checkpoint {checkpoint.name} in")
+    with sigterm_as_exit(), sole_writer(checkpoint, what="the checkpoint"):
+        return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
 
 
 def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
@@ -110,10 +106,9 @@ def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
     needed = share * rows * ENTRY_BYTES
     if needed > memory:
         raise NotApplicableError(
-            f"{{exact=}} keeps every different score: about {rows:,} rows take {needed / 1e9:,.0f} GB, and this machine "
-            f"has {memory / 1e9:,.0f} GB. Leave it out, and rows are counted in cells, each result with a bound of its "
-            "rounding; or measure on a cluster with calibrant.dask or calibrant.spark",
-            exact=True,
+            f"exact=True keeps every different score: about {rows:,} rows need {needed / 1e9:,.1f} GB of memory, and "
+            f"this machine has {memory / 1e9:,.1f} GB. Without it rows are counted in cells, and each result has a "
+            "bound of its rounding. Or measure on a cluster with calibrant.dask or calibrant.spark"
         )
 
 
@@ -122,24 +117,6 @@ def _entries(summary: Summary) -> int:
     if isinstance(summary, (Several, PerLabel)):
         return sum(map(_entries, summary.parts))
     return summary.score.size if isinstance(summary, Ordered) else 0
-
-
-@contextmanager
-def _sigterm_as_exit() -> Iterator[None]:
-    """Let SIGTERM end the process as an exception does: a last checkpoint is written, temporary files are removed."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def leave(number: int, frame: object) -> None:
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
@@ -162,31 +139,29 @@ class _Checkpointing:
         self.path, self.asked, self.reading = path, asked, reading
         self.now, self.whole = Total(), Total()
         self.saved = 0  # rows in the checkpoint on disk
-        self.found: Checkpoint | None = None  # from which the run resumes
+        self.found: Checkpoint | None = None  # whose last batch is still to be compared
         self.known: Mapping[str, ColumnType] = {}
         self.written, self.since = _Clock(), 0
         self.warned = False
 
     def resume(self, merging: Merging[Summary]) -> Position:
-        """Take over the total of an existing checkpoint, and return where to read from: the batch that was read last.
-
-        Temporary files that a killed run left are removed.
-        """
-        remove_temporary_files(self.path)
+        """Take over the total of an existing checkpoint, and return the batch that was read last."""
         if not self.path.exists():
             return START
-        found = Checkpoint.read(self.path, self.asked, self.reading.files)
+        files = self.reading.files
+        found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
         self.now, self.whole, self.saved = found.now, found.whole, found.now.done
         self.known = self.reading.known = dict(found.known)
         self.reading.stamps = dict(enumerate(found.stamps))
         merging.stack = list(found.now.stack)
-        self.found = found
+        self.found = found if found.now.position.rows else None
         return found.now.position.batch_before
 
     def check_data(self, pieces: Iterator[Piece]) -> None:
         """Compare the batch that was read last with the data."""
-        if self.found is not None and self.found.now.position.rows:
+        if self.found is not None:
             self.found.check_data(self.path, next(pieces, None))
+            self.found = None
 
     def after(self, merging: Merging[Summary], piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint regularly."""
@@ -209,6 +184,8 @@ class _Checkpointing:
 
     def leave(self) -> bool:
         """Write a last checkpoint, and tell whether it contains everything so far."""
+        if self.found is not None:
+            return False
         try:
             if self.now.done != self.saved or (self.now.done and not self.path.exists()):
                 self.write()

@@ -182,7 +182,7 @@ class Scan:
         level, tolerance, relative, resamples, rng, names
             As for `calibrant.audit`.
         """
-        from calibrant.auditing.batches import AuditJob
+        from calibrant.auditing.job import AuditJob
 
         job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **self.labels)
         found: Audit = self.found(job, checkpoint)

@@ -134,6 +134,8 @@ def _from_frame(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
     if isinstance(native, nw.Series) and native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
         return np.array(native.to_list(), dtype=object)
+    if isinstance(native, nw.Series) and native.dtype == nw.Categorical and hasattr(values, "combine_chunks"):
+        return np.array(native.to_list(), dtype=object)  # pyarrow would give missing values another label
     if isinstance(native, (nw.Series, nw.DataFrame)):
         return np.asarray(native.to_numpy())
     # Arrow arrays that are not chunked, and pandas extension arrays, have no narwhals wrapper.
@@ -156,6 +158,8 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
             # NumPy would turn a mixed list such as [1, "yes"] into text; keep the values as they came.
             array = np.asarray(values, dtype=object)
+        elif array.dtype.kind != "b" and _has_booleans(values):
+            array = np.asarray(values, dtype=object)  # NumPy would turn True among numbers into 1
     except (RuntimeError, TypeError, ValueError) as problem:  # torch raises a RuntimeError
         raise InputError(f"{name} is not a regular array: {problem}") from None
     if array.ndim == 0:
@@ -164,6 +168,16 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
             f"got the single value {shown(values)} ({type(values).__name__})"
         )
     return array
+
+
+def _has_booleans(values: Any) -> bool:
+    """Tell whether True or False is among the values of a list, or of lists in it."""
+    if not isinstance(values, (list, tuple)):
+        return False
+    types = set(map(type, values))
+    return not types.isdisjoint((bool, np.bool_)) or (
+        not types.isdisjoint((list, tuple)) and any(map(_has_booleans, values))
+    )
 
 
 def unit_weights(n: int) -> FloatArray:

@@ -68,7 +68,7 @@ def read_classes(classes: Any, *, expected: int, given_by: str) -> list[Any]:
     names = (
         list(classes) if isinstance(classes, Sequence) else np.atleast_1d(as_array(classes, name="classes")).tolist()
     )
-    if any(np.ndim(name) != 0 for name in names):
+    if any(np.ndim(name) != 0 or is_missing(name) for name in names):
         raise InputError(f"classes must be a list of single labels; got {shown(names)}")
     if len(names) != expected:
         raise InputError(f"classes must name {expected} labels for {given_by}; got {len(names)}: {shown(names)}")
@@ -119,7 +119,7 @@ def _event_remedy(value: Any) -> str:
 
 def events_of_label(y: NDArray[Any], pos_label: Any, rows: Rows | None = None) -> NDArray[np.uint8]:
     """Return 1 where the outcome is the label and 0 elsewhere; refuse missing outcomes and labels that look like it."""
-    if np.ndim(pos_label) != 0:
+    if np.ndim(pos_label) != 0 or is_missing(pos_label):
         raise InputError(f"pos_label must be one label; got {shown(pos_label)}")
     _refuse_missing(y, rows)
     events = np.asarray(_equal(y, pos_label)).astype(np.uint8)

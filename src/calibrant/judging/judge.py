@@ -130,7 +130,7 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     if is_off and low == 0 and whole.instead is not None:
         main = claim_of(whole.instead, found.status, setting, scale)
     else:
-        stated = math.nan if is_off and math.isnan(size.low) else low
+        stated = math.nan if math.isnan(size.low) else low
         sized = replace(total, low=stated, high=size.high if is_off else size.most)
         main = claim_of(sized, found.status, setting, scale, found.tolerance)
     lines = [claim_of(line, side(line, setting), setting, scale) for line in whole.lines]

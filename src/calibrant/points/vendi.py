@@ -30,6 +30,7 @@ Similarity: TypeAlias = Kernel | Literal["cosine"]
 NAMES = ("gaussian", "laplace", "cosine")
 ZERO_EIGENVALUE = 1e-16  # times n: rounding of an eigenvalue 0
 NEGATIVE_EIGENVALUE = 1e-6  # more than rounding
+INFINITE_ORDER = 1e300  # of which no digit differs from that of order infinity
 NEAR_ONE = 0.01  # orders this close to 1: sums of powers are close to 1 and lose digits
 MAX_MATRIX_ROWS = 5000  # whose eigenvalues are computed
 CHUNK_NUMBERS = 1 << 20  # coordinates that are summed together
@@ -190,7 +191,7 @@ def hill_number(share: FloatArray, q: float) -> float:
     share = share / share.sum()
     if q == 0:
         return float(share.size)
-    if q == math.inf:
+    if q >= INFINITE_ORDER:
         return float(1 / share.max())
     log = np.log(share)
     if q == 1:

@@ -140,7 +140,7 @@ def row_terms(y: Any, p: Any) -> tuple[Any, Any, Any, Any]:
 def _tested(summary: Moments | Ordered | Grid, options: SpiegelhalterOptions) -> TestResult:
     side, sums = SIDES[options.alternative], _sums(summary)
     if sums.variance == 0:
-        z, pvalue, how = _without_variance(sums, options.alternative)
+        z, pvalue, how = _without_variance(sums, options.alternative, in_cells=isinstance(summary, Grid))
     else:
         z = sums.excess / math.sqrt(sums.variance)
         if options.resolved(sums.information) == "asymptotic":
@@ -246,12 +246,16 @@ def _redrawn(source: RedrawnRows, sums: _Sums, options: SpiegelhalterOptions) ->
     return source.pvalue(side(sums.excess), of_events, of_flips, options, scale=math.sqrt(sums.variance))
 
 
-def _without_variance(sums: _Sums, alternative: str) -> tuple[float, float, str]:
-    """Return statistic, p-value and words where all scores are 0, 0.5 or 1."""
+def _without_variance(sums: _Sums, alternative: str, *, in_cells: bool) -> tuple[float, float, str]:
+    """Return statistic, p-value and words where all scores are 0, 0.5 or 1, or too near for sums of cells to tell."""
     if sums.excess != 0:  # an outcome happened that was ruled out; it only ever raises the Brier score
         return math.inf, 1.0 if alternative == "less" else 0.0, "an outcome happened that was ruled out"
     if sums.certain:
         return 0.0, 1.0, "all scores are 0 or 1, and right"
+    if in_cells:
+        raise NotApplicableError(
+            "every score is 0, 0.5 or 1, or so near that the sums of a Grid cannot tell. Pass the rows, or use kuiper_test"
+        )
     raise NotApplicableError(
         "every score is 0, 0.5 or 1, where the Brier score cannot vary; expected other scores too. "
         "Use kuiper_test or kolmogorov_smirnov_test"

@@ -71,7 +71,7 @@ def fit_chosen(data: CalibrationRows, options: FitOptions, dealing: Dealing, rng
             continue
         gain = cross_fitted.gain[predicted]
         with np.errstate(invalid="ignore"):  # infinite scores after a map make it not eligible
-            gains[name] = CandidateGain(gain, units.mean(gain), math.sqrt(units.variance(gain)))
+            gains[name] = CandidateGain(gain, units.mean(gain), units.standard_error(gain))
     return _best(data, options, gains, refused, units, units.mean(before[predicted]))
 
 
@@ -122,7 +122,7 @@ def _simplest(eligible: dict[str, CandidateGain], units: Units) -> str:
     best = max(eligible.values(), key=lambda one: one.mean)
     for name, one in eligible.items():
         behind = best.gain - one.gain
-        if units.mean(behind) <= math.sqrt(units.variance(behind)):
+        if units.mean(behind) <= units.standard_error(behind):
             return name
     raise AssertionError("the best candidate is within one standard error of itself")
 

@@ -52,6 +52,7 @@ from calibrant.recalibrating.recalibration import Recalibration
 
 MAX_ROWS_REPEATED = 20_000  # up to which several partitions are tried
 REPEATS = 4
+MAX_REPEATS, MAX_GAINS = 1000, 10**8  # gains of rows, one for each repeat, that are held
 MIN_PARTS = 5
 MAX_ROWS_NAMED = 5
 
@@ -473,7 +474,9 @@ def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> No
 def _repeats(repeats: int | None, dealing: Dealing, n: int) -> int:
     if repeats is None:
         return REPEATS if dealing.is_random and n <= MAX_ROWS_REPEATED else 1
-    number = check_count("repeats", repeats)
+    number, most = check_count("repeats", repeats), max(1, min(MAX_REPEATS, MAX_GAINS // n))
+    if number > most:
+        raise InputError(f"repeats must be at most {most:,} with {n:,} rows; got {number:,}", option="repeats")
     if number > 1 and not dealing.is_random:
         given = "time" if dealing.time is not None else "given folds" if dealing.labels is not None else "folds of one"
         raise InputError(f"repeats must be 1 with {given}: chance does not deal the rows", option="repeats")

@@ -31,7 +31,6 @@ from calibrant.inputs.arrays import FloatArray
 MIN_UNITS = 30  # clusters, or different times, below which no limits are given
 LAG_FACTOR = 1.3  # of the square root of the number of times: the lags of the long-run variance
 MISS_LEVEL = 0.95  # two-sided, of the exact limits of the number of misses
-MAX_POWER = 300  # binary exponent of gains beyond which they are rescaled
 
 
 class GainLimits(NamedTuple):
@@ -89,6 +88,11 @@ class Units:
             square = _long_run(sums) if self.ordered else float((sums**2).sum())
         return square / float(self._total.sum()) ** 2 * m / (m - 1)
 
+    def standard_error(self, d: FloatArray) -> float:
+        """Return the standard error of the mean, also where the squares of gains leave the range of float64."""
+        unit = power_of_two(float(np.abs(d).max()))
+        return math.sqrt(self.variance(d / unit)) * unit
+
     def deciding(self, d: FloatArray) -> float:
         """Return the effective number of units that carry the mean, (Σe²)²/Σe⁴; 0 if all gains are equal."""
         e, count = self._deviations(d)
@@ -138,6 +142,15 @@ def _long_run(e: FloatArray) -> float:
     return float((windows**2).sum()) / (lags + 1)
 
 
+def power_of_two(size: float) -> float:
+    """Return the largest power of 2 up to a size: a unit in which squares are finite, and which rounds nothing.
+
+    >>> power_of_two(1e300) ** 0.5 == 2.0**498
+    True
+    """
+    return math.ldexp(1.0, max(math.frexp(size)[1] - 1, -1022)) if math.isfinite(size) and size > 0 else 1.0
+
+
 def gain_limits(d: FloatArray, in_sample: float, units: Units, level: float, *, chosen: bool) -> GainLimits:
     """Return the limits of the gain on new rows.
 
@@ -156,26 +169,22 @@ def gain_limits(d: FloatArray, in_sample: float, units: Units, level: float, *, 
     """
     from scipy.special import stdtrit
 
-    size = max(float(np.abs(d).max()), abs(in_sample))
-    power = math.frexp(size)[1]
-    if abs(power) > MAX_POWER:  # squares must neither overflow nor vanish; a power of 2 rounds nothing
-        found = gain_limits(np.ldexp(d, -power), math.ldexp(in_sample, -power), units, level, chosen=chosen)
-        mean, low, high = np.ldexp(np.array(found[:3]), power).tolist()
-        return GainLimits(mean, low, high, found.deciding)
+    unit = power_of_two(max(float(np.abs(d).max()), abs(in_sample)))
+    d, in_sample = d / unit, in_sample / unit
     average: FloatArray = d.mean(axis=0)
     mean, number = units.mean(average), units.number
     if number < 2:
-        return GainLimits(mean, -math.inf, math.inf, 0.0)
+        return GainLimits(mean * unit, -math.inf, math.inf, 0.0)
     t = float(stdtrit(number - 1, (1 + level) / 2))
     variance = float(np.mean([units.variance(one) for one in d]))
     scale = math.sqrt(variance)
     if scale == 0:
-        return GainLimits(mean, mean, max(mean, in_sample), 0.0)
+        return GainLimits(mean * unit, mean * unit, max(mean, in_sample) * unit, 0.0)
     skew = units.skew_term(average, t)
     low = mean - t * scale + min(skew, 0.0)
     widening = min(t * t * variance / (2 * max(in_sample, scale)), t * scale / (2 if chosen else 4))
     high = mean + t * math.sqrt(variance + ((in_sample - mean) / 2) ** 2) + max(skew, 0.0) + widening
-    return GainLimits(mean, low, max(high, in_sample), units.deciding(average))
+    return GainLimits(mean * unit, low * unit, max(high, in_sample) * unit, units.deciding(average))
 
 
 def unseen_misses(x: FloatArray, missed: NDArray[np.bool_], if_missed: FloatArray, count: FloatArray) -> float:

@@ -1,4 +1,7 @@
-"""Maps as JSON: what is written, and what is refused on reading; nothing is evaluated, imported or unpickled."""
+"""Maps as JSON: a versioned dictionary that is checked against the declared parameters of its method.
+
+Nothing in a file is evaluated, imported or unpickled.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.arrays import EXACT, FloatArray
-from calibrant.inputs.groups import Label
 from calibrant.inputs.options import read_levels
 from calibrant.recalibrating.method import FitOptions, Method, Parameter
 from calibrant.recalibrating.methods import METHODS, SCORES
@@ -23,72 +25,66 @@ from calibrant.version import __version__
 
 FORMAT = "calibrant-recalibration"
 VERSION = 1
-MAX_BYTES = 64_000_000
-MAX_DEPTH = 8
-MAX_DIGITS = 400  # of a whole number; float64 has at most 309
-KEYS = (
-    "format",
-    "version",
-    "kind",
-    "method",
-    "parameters",
-    "options",
-    "classes",
-    "levels",
-    "groups",
-    "n",
-    "score",
-    "objective",
-    "gradient",
-    "boundary",
-    "library",
-)
+NAMES = ("format", "version", "kind", "method", "parameters", "options", "classes", "levels", "groups", "n", "score")
+KEYS = (*NAMES, "objective", "gradient", "boundary", "library")
 COLUMNS = ("p", "p_cols", "lower", "upper", "set_cols", "quantile_cols", "draws", "draw_cols", "by")
 OPTIONS = ("clip", "smoothing", "ridge", "inner")
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+
+
+class LabelRule(NamedTuple):
+    """Which labels a file can keep, in words."""
+
+    words: str
+    is_legal: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether a value is a text that UTF-8 can encode."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _is_group(value: Any) -> bool:
+    return _is_text(value) or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
+
+
+TEXTS = LabelRule("a text", _is_text)
+CLASSES = LabelRule("text or whole numbers", lambda label: _is_text(label) or type(label) is int)
+GROUPS = LabelRule("text, finite numbers or booleans", _is_group)
 
 
 # Writing
 
 
 def map_text(found: Recalibration) -> str:
-    """Return a map as JSON text; refuse a map that could not be read again."""
-    text = json.dumps(_tree_of_map(found), ensure_ascii=False, allow_nan=False)
-    size = len(text.encode())
-    if size > MAX_BYTES:
-        raise InputError(
-            f"this map takes {size / 1e6:.0f} MB as JSON, and maps of more than {MAX_BYTES // 10**6} MB are not read. "
-            "Round the scores before fitting, or choose a method with fewer parameters, such as logistic or beta"
-        )
-    return text
+    """Return a map as JSON text; refuse labels that a file cannot keep."""
+    return json.dumps(_tree_of_map(found), ensure_ascii=False, allow_nan=False)
 
 
 def _tree_of_map(found: Recalibration) -> dict[str, Any]:
-    options = found.options
-    groups = None if found.groups is None else [_group_label(label) for label in found.groups]
+    groups = _kept_labels(found.groups, GROUPS, "groups")
     parameters = _tree(found.parameters)
     if groups is not None:
         parts = zip(groups, parameters["groups"], strict=True)
         parameters = {"groups": [{"group": label, **part} for label, part in parts]}
-    values = (
-        FORMAT,
-        VERSION,
-        found.kind,
-        found.method,
-        parameters,
-        {name: _tree(getattr(options, name)) for name in OPTIONS if name in found.rule.uses},
-        None if found.classes is None else [_class_label(label) for label in found.classes],
-        _tree(found.levels),
-        groups,
-        found.n,
-        options.score,
-        found.objective,
-        found.gradient,
-        list(found.boundary),
-        f"calibrant {__version__}",
-    )
-    columns = {} if found.columns is None else {"columns": _tree(found.columns)}
-    return dict(zip(KEYS, values, strict=True)) | columns
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": found.kind,
+        "method": found.method,
+        "parameters": parameters,
+        "options": {name: _tree(getattr(found.options, name)) for name in OPTIONS if name in found.rule.uses},
+        "classes": _kept_labels(found.classes, CLASSES, "classes"),
+        "levels": _tree(found.levels),
+        "groups": groups,
+        "n": found.n,
+        "score": found.options.score,
+        "objective": found.objective,
+        "gradient": found.gradient,
+        "boundary": list(found.boundary),
+        "library": f"calibrant {__version__}",
+        **({} if found.columns is None else {"columns": _tree(found.columns)}),
+    }
 
 
 def _tree(value: Any) -> Any:
@@ -105,32 +101,20 @@ def _tree(value: Any) -> Any:
     return ("inf" if plain > 0 else "-inf") if isinstance(plain, float) and math.isinf(plain) else plain
 
 
-def _class_label(label: Any) -> str | int:
-    plain = label.item() if isinstance(label, np.generic) else label
-    if isinstance(plain, float) and plain.is_integer():
-        plain = int(plain)
-    if not _is_text(plain) and (isinstance(plain, bool) or not isinstance(plain, int)):
-        raise InputError(
-            f"a JSON map keeps the labels of classes as text or whole numbers; got {shown(label)}. Fit the map with "
-            "such labels in {classes=}",
-            option="classes",
-        )
-    return plain  # type: ignore[no-any-return]
-
-
-def _group_label(label: Label) -> Label:
-    if not (_is_text(label) or isinstance(label, (bool, int)) or (isinstance(label, float) and math.isfinite(label))):
-        raise InputError(
-            f"a JSON map keeps the labels of groups as text, finite numbers or booleans; got {shown(label)}. Fit the "
-            "map with such labels in {groups=}",
-            option="groups",
-        )
-    return label
-
-
-def _is_text(value: Any) -> bool:
-    """Tell whether a value is a text that UTF-8 can encode."""
-    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+def _kept_labels(labels: tuple[Any, ...] | None, rule: LabelRule, option: str) -> list[Any] | None:
+    if labels is None:
+        return None
+    plain = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if rule is CLASSES:
+        plain = [int(label) if isinstance(label, float) and label.is_integer() else label for label in plain]
+    for label in plain:
+        if not rule.is_legal(label):
+            raise InputError(
+                f"a JSON map keeps the labels of {option} as {rule.words}; got {shown(label)}. Fit the map with such "
+                f"labels in {{{option}=}}",
+                option=option,
+            )
+    return plain
 
 
 # Reading
@@ -148,18 +132,12 @@ def read_map(path_or_text: str | os.PathLike[str]) -> Recalibration:
 
 
 def _content(path: Any) -> str:
-    """Return the text of a file of at most 64 MB."""
     if not isinstance(path, (str, os.PathLike)):
         raise InputError(f"expected the path of a JSON map, or its text; got {shown(path)} ({type(path).__name__})")
     try:
-        with Path(path).open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-        _refuse_size(len(content))
-        return content.decode()
+        return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{os.fspath(path)}: this map cannot be read: it is not UTF-8 (byte {error.start})") from None
-    except InputError:
-        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         if isinstance(path, os.PathLike):
@@ -168,33 +146,15 @@ def _content(path: Any) -> str:
 
 
 def _read_text(text: str) -> Recalibration:
-    _refuse_size(len(text) if len(text) > MAX_BYTES else len(text.encode(errors="replace")))
     try:
-        tree = json.loads(
-            text.lstrip("\ufeff"), object_pairs_hook=_once, parse_int=_whole_number, parse_constant=Unreadable
-        )
+        tree = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_once)
     except InputError:
         raise
     except RecursionError:
-        raise _refused("the file", f"is nested deeper than {MAX_DEPTH} levels") from None
+        raise _refused("the file", "is nested too deep") from None
     except ValueError as error:
         raise _refused("the file", f"is not JSON: {error}") from None
-    if _is_deeper(tree, MAX_DEPTH):
-        raise _refused("the file", f"is nested deeper than {MAX_DEPTH} levels")
     return _map(tree, "")
-
-
-class Unreadable(NamedTuple):
-    """What stands in the file where a number belongs, such as NaN; it is refused at its key."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text if len(self.text) < 40 else f"a number of {len(self.text)} digits"
-
-
-def _whole_number(text: str) -> int | Unreadable:
-    return int(text) if len(text) <= MAX_DIGITS else Unreadable(text)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -210,28 +170,14 @@ def _refused(key: str, problem: str) -> InputError:
     return InputError(f"this map cannot be read: {key} {problem}")
 
 
-def _refuse_size(size: int) -> None:
-    if size > MAX_BYTES:
-        raise _refused("the file", f"is larger than {MAX_BYTES // 10**6} MB")
-
-
-def _is_deeper(tree: Any, most: int) -> bool:
-    level = [tree]
-    for _ in range(most):
-        parts = (part for node in level for part in (node.values() if isinstance(node, dict) else node))
-        level = [part for part in parts if isinstance(part, (dict, list))]
-        if not level:
-            return False
-    return True
-
-
 def _map(tree: Any, at: str) -> Recalibration:
     """Return the map that a tree describes; `at` is the key of the tree itself, with its full stop."""
-    tree = _object(tree, at.rstrip(".") or "the file")
-    _check_format(tree, at)
+    _check_format(_object(tree, at.rstrip(".") or "the file"), at)
     _check_keys(tree, (*KEYS, "columns") if "columns" in tree else KEYS, at)
     if not _is_text(tree["library"]):
         raise _refused(f"{at}library", f"must be a text; got {shown(tree['library'])}")
+    if type(tree["n"]) is not int or tree["n"] < 1:
+        raise _refused(f"{at}n", f"must be a whole number of at least 1; got {shown(tree['n'])}")
     kind = _choice(tree["kind"], METHODS, f"{at}kind")
     method = _choice(tree["method"], METHODS[kind], f"{at}method")
     rule = METHODS[kind][method]
@@ -241,34 +187,24 @@ def _map(tree: Any, at: str) -> Recalibration:
     levels = _levels(tree["levels"], kind, rule, f"{at}levels")
     groups = _groups(tree["groups"], rule, f"{at}groups")
     sizes = {"K": len(classes or ()), "L": 0 if levels is None else levels.size}
+    read = ParameterReader(rule, options, sizes)
     at_parameters = f"{at}parameters"
-    parameters = (
-        _parameters(tree["parameters"], rule, options, sizes, at_parameters)
-        if groups is None
-        else _parameters_of_groups(tree["parameters"], groups, rule, options, sizes, at_parameters)
-    )
     return Recalibration(
         kind,
         method,
-        parameters,
-        _count(tree["n"], f"{at}n"),
+        read.of_map(tree["parameters"], at_parameters)
+        if groups is None
+        else read.of_groups(tree["parameters"], groups, at_parameters),
+        tree["n"],
         options,
         classes,
         levels,
         groups,
-        _information(tree["objective"], f"{at}objective"),
-        _information(tree["gradient"], f"{at}gradient"),
+        _certificate(tree["objective"], f"{at}objective"),
+        _certificate(tree["gradient"], f"{at}gradient"),
         _boundary(tree["boundary"], rule, f"{at}boundary"),
         columns=_columns(tree["columns"], f"{at}columns") if "columns" in tree else None,
     )
-
-
-def _columns(tree: Any, key: str) -> dict[str, tuple[str, ...]]:
-    """Return the columns that the command line named, a list of texts for each option."""
-    found = _object(tree, key)
-    for name in found:
-        _choice(name, COLUMNS, key)
-    return {name: _labels(value, f"{key}.{name}", "a text", _is_text) for name, value in found.items()}
 
 
 def _check_format(tree: Mapping[str, Any], at: str) -> None:
@@ -296,6 +232,11 @@ def _list(value: Any, key: str) -> list[Any]:
     return value
 
 
+def _null(value: Any, why: str, key: str) -> None:
+    if value is not None:
+        raise _refused(key, f"must be null: {why}; got {shown(value)}")
+
+
 def _check_keys(tree: Mapping[str, Any], expected: Collection[str], at: str) -> None:
     """Refuse missing and unknown keys; `at` is what stands before a key."""
     for key in expected:
@@ -311,6 +252,25 @@ def _choice(value: Any, known: Collection[str], key: str) -> str:
     if not isinstance(value, str) or value not in known:
         raise _refused(key, f"must be one of {listing(list(known), most=len(known))}; got {shown(value)}")
     return value
+
+
+def _labels(value: Any, rule: LabelRule, key: str) -> tuple[Any, ...]:
+    """Return labels that are all different."""
+    seen: set[Any] = set()
+    for i, label in enumerate(_list(value, key)):
+        if not rule.is_legal(label):
+            raise _refused(f"{key}[{i}]", f"must be {rule.words}; got {shown(label)}")
+        if label in seen:
+            raise _refused(f"{key}[{i}]", f"repeats a label: {shown(label)}")
+        seen.add(label)
+    return tuple(value)
+
+
+def _columns(tree: Any, key: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns that the command line named, a list of texts for each option."""
+    for name in _object(tree, key):
+        _choice(name, COLUMNS, key)
+    return {name: _labels(value, TEXTS, f"{key}.{name}") for name, value in tree.items()}
 
 
 def _options(tree: Any, score: str | None, rule: Method, key: str) -> FitOptions:
@@ -330,33 +290,20 @@ def _classes(value: Any, kind: str, key: str) -> tuple[str | int, ...] | None:
     if kind != "classes":
         _null(value, f"only maps of class probabilities have classes, and this one is of kind {kind!r}", key)
         return None
-    labels = _labels(value, key, "text or whole numbers", lambda one: _is_text(one) or type(one) is int)
+    labels = _labels(value, CLASSES, key)
     if len(labels) < 2:
         raise _refused(key, f"must name at least 2 classes; got {shown(value)}")
     return labels
 
 
-def _groups(value: Any, rule: Method, key: str) -> tuple[Label, ...] | None:
+def _groups(value: Any, rule: Method, key: str) -> tuple[Any, ...] | None:
     if value is None or "groups" not in rule.uses:
         _null(value, "this method has no groups", key)
         return None
-    words = "text, finite numbers or booleans"
-    labels = _labels(value, key, words, lambda one: _is_text(one) or isinstance(one, (bool, int)) or _is_finite(one))
+    labels = _labels(value, GROUPS, key)
     if not labels:
         raise _refused(key, "must name at least one group, or be null")
     return labels
-
-
-def _labels(value: Any, key: str, words: str, is_legal: Callable[[Any], bool]) -> tuple[Any, ...]:
-    """Return labels that are all different."""
-    seen: set[Any] = set()
-    for i, label in enumerate(_list(value, key)):
-        if not is_legal(label):
-            raise _refused(f"{key}[{i}]", f"must be {words}; got {shown(label)}")
-        if label in seen:
-            raise _refused(f"{key}[{i}]", f"repeats a label: {shown(label)}")
-        seen.add(label)
-    return tuple(value)
 
 
 def _levels(value: Any, kind: str, rule: Method, key: str) -> FloatArray | None:
@@ -365,101 +312,80 @@ def _levels(value: Any, kind: str, rule: Method, key: str) -> FloatArray | None:
         return None
     if value is None and kind == "sets" and not any("L" in spec.axes for spec in rule.parameters.values()):
         return None  # sets without a nominal level
-    given = _array(value, "L", Parameter(), {}, key)
+    given = np.array([_number(level, Parameter(), f"{key}[{i}]") for i, level in enumerate(_list(value, key))])
     try:
         return read_levels(given)[0]
     except InputError as error:
         raise _refused(key, f"are illegal: {error}") from None
 
 
-def _null(value: Any, why: str, key: str) -> None:
-    if value is not None:
-        raise _refused(key, f"must be null: {why}; got {shown(value)}")
-
-
-def _count(value: Any, key: str) -> int:
-    if type(value) is not int or value < 1:
-        raise _refused(key, f"must be a whole number of at least 1; got {shown(value)}")
-    return value
-
-
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
-
-
-def _information(value: Any, key: str) -> float | None:
+def _certificate(value: Any, key: str) -> float | None:
     """Return a number of the certificate, which is shown and not used."""
     return None if value is None else _number(value, Parameter(), key)
 
 
 def _boundary(value: Any, rule: Method, key: str) -> tuple[str, ...]:
-    names = _labels(value, key, "a text", _is_text)
+    names = _labels(value, TEXTS, key)
     for i, name in enumerate(names):
         _choice(name, rule.parameters, f"{key}[{i}]")
     return names
 
 
-def _parameters(
-    tree: Any, rule: Method, options: FitOptions, sizes: Mapping[str, int], key: str, *, beside: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Return the parameters of one map, of the shape and range that its method has; `beside` names keys of groups."""
-    tree = _object(tree, key)
-    _check_keys(tree, [*beside, *rule.parameters], f"{key}.")
-    lengths = dict(sizes)
-    found: dict[str, Any] = {}
-    for name, spec in rule.parameters.items():
-        at = f"{key}.{name}"
+class ParameterReader(NamedTuple):
+    """Reads the parameters that a method declares: their axes, ranges and order.
+
+    `sizes` are the known lengths of axes: of classes "K" and of levels "L".
+    """
+
+    rule: Method
+    options: FitOptions
+    sizes: Mapping[str, int]
+
+    def of_map(self, tree: Any, key: str, *beside: str) -> dict[str, Any]:
+        """Return the parameters of one map; `beside` names keys of another kind."""
+        _check_keys(_object(tree, key), [*beside, *self.rule.parameters], f"{key}.")
+        sizes = dict(self.sizes)
+        declared = self.rule.parameters.items()
+        found = {name: self._value(tree[name], spec, sizes, f"{key}.{name}") for name, spec in declared}
+        if self.rule.check is not None:
+            try:
+                self.rule.check(found)
+            except InputError as error:
+                raise _refused(key, f"do not belong together: {error}") from None
+        return found
+
+    def of_groups(self, tree: Any, groups: tuple[Any, ...], key: str) -> dict[str, Any]:
+        """Return the parameters of the map of each group."""
+        _check_keys(_object(tree, key), ["groups"], f"{key}.")
+        parts = _list(tree["groups"], f"{key}.groups")
+        if len(parts) != len(groups):
+            raise _refused(f"{key}.groups", f"has {len(parts)} entries, and groups names {len(groups)}")
+        found = []
+        for i, (part, label) in enumerate(zip(parts, groups, strict=True)):
+            at = f"{key}.groups[{i}]"
+            found.append(self.of_map(part, at, "group"))
+            if type(part["group"]) is not type(label) or part["group"] != label:
+                raise _refused(f"{at}.group", f"must be {shown(label)}, as in groups; got {shown(part['group'])}")
+        return {"groups": tuple(found)}
+
+    def _value(self, value: Any, spec: Parameter, sizes: dict[str, int], key: str) -> Any:
+        """Return what one parameter is: maps, a number, or an array."""
         if spec.maps:
-            found[name] = _maps(tree[name], spec, options, lengths, at)
-        elif spec.axes and not (spec.single and lengths.get(spec.axes, 1) == 1 and not isinstance(tree[name], list)):
-            found[name] = _array(tree[name], spec.axes, spec, lengths, at)
-        else:
-            found[name] = _number(tree[name], spec, at)
-    if rule.check is not None:
-        try:
-            rule.check(found)
-        except InputError as error:
-            raise _refused(key, f"do not belong together: {error}") from None
-    return found
+            _check_length(_list(value, key), spec.axes, sizes, key)
+            return tuple(self._inner_map(tree, spec.maps, f"{key}[{i}]") for i, tree in enumerate(value))
+        stands_alone = spec.single and sizes.get(spec.axes, 1) == 1 and not isinstance(value, list)
+        return _number(value, spec, key) if not spec.axes or stands_alone else _array(value, spec, sizes, key)
 
-
-def _parameters_of_groups(
-    tree: Any,
-    groups: tuple[Label, ...],
-    rule: Method,
-    options: FitOptions,
-    sizes: Mapping[str, int],
-    key: str,
-) -> dict[str, Any]:
-    _check_keys(_object(tree, key), ["groups"], f"{key}.")
-    parts = _list(tree["groups"], f"{key}.groups")
-    if len(parts) != len(groups):
-        raise _refused(f"{key}.groups", f"has {len(parts)} entries, and groups names {len(groups)}")
-    found = []
-    for i, (part, label) in enumerate(zip(parts, groups, strict=True)):
-        at = f"{key}.groups[{i}]"
-        found.append(_parameters(part, rule, options, sizes, at, beside=("group",)))
-        if type(part["group"]) is not type(label) or part["group"] != label:
-            raise _refused(f"{at}.group", f"must be {shown(label)}, as in groups; got {shown(part['group'])}")
-    return {"groups": tuple(found)}
-
-
-def _maps(
-    value: Any, spec: Parameter, options: FitOptions, sizes: dict[str, int], key: str
-) -> tuple[Recalibration, ...]:
-    """Return the maps that a map is made of."""
-    _check_length(_list(value, key), spec.axes, sizes, key)
-    found = []
-    for i, tree in enumerate(value):
-        at = f"{key}[{i}]"
+    def _inner_map(self, tree: Any, expected: str, key: str) -> Recalibration:
+        """Return one of the maps that a map is made of."""
         kind = tree.get("kind") if isinstance(tree, dict) else None
-        if kind != spec.maps:
-            raise _refused(f"{at}.kind", f"must be {spec.maps!r}; got {shown(kind)}")
-        one = _map(tree, f"{at}.")
-        if one.method != options.inner:
-            raise _refused(f"{at}.method", f"must be {options.inner!r}, as in options.inner; got {one.method!r}")
-        found.append(one)
-    return tuple(found)
+        if kind != expected:
+            raise _refused(f"{key}.kind", f"must be {expected!r}; got {shown(kind)}")
+        found = _map(tree, f"{key}.")
+        if found.method != self.options.inner:
+            inner = self.options.inner
+            raise _refused(f"{key}.method", f"must be {inner!r}, as in options.inner; got {found.method!r}")
+        return found
 
 
 def _check_length(value: list[Any], axis: str, sizes: dict[str, int], key: str) -> None:
@@ -470,40 +396,35 @@ def _check_length(value: list[Any], axis: str, sizes: dict[str, int], key: str) 
         raise _refused(key, f"must have {max(expected, 1)} entries, {words}; got {len(value)}")
 
 
-def _array(value: Any, axes: str, spec: Parameter, sizes: dict[str, int], key: str) -> NDArray[Any]:
-    """Return an array of numbers with these axes."""
+def _array(value: Any, spec: Parameter, sizes: dict[str, int], key: str, axis: int = 0) -> NDArray[Any]:
+    """Return an array of numbers with the axes of a parameter from this one on."""
     entries = _list(value, key)
-    _check_length(entries, axes[0], sizes, key)
-    if len(axes) > 1:
-        return np.stack([_array(one, axes[1:], spec, sizes, f"{key}[{i}]") for i, one in enumerate(entries)])
-    found = _plain_numbers(entries, spec)
-    if found is None:
-        found = np.array([_number(one, spec, f"{key}[{i}]") for i, one in enumerate(entries)])
-    _check_order(found, spec, key)
+    _check_length(entries, spec.axes[axis], sizes, key)
+    if axis + 1 < len(spec.axes):
+        return np.stack([_array(one, spec, sizes, f"{key}[{i}]", axis + 1) for i, one in enumerate(entries)])
+    found = np.array([_number(one, spec, f"{key}[{i}]") for i, one in enumerate(entries)])
+    broken = {
+        "": np.zeros(0, bool),
+        "rising": found[1:] <= found[:-1],
+        "not falling": found[1:] < found[:-1],
+    }[spec.order]
+    if broken.any():
+        i = int(np.argmax(broken)) + 1
+        words = "must be strictly increasing" if spec.order == "rising" else "must not fall"
+        raise _refused(key, f"{words}; entry {i} is {shown(found[i])} after {shown(found[i - 1])}")
     return found
-
-
-def _plain_numbers(entries: list[Any], spec: Parameter) -> NDArray[Any] | None:
-    """Return legal finite numbers at once; None if they must be looked at one by one."""
-    if spec.whole or not set(map(type, entries)) <= {float, int}:
-        return None
-    try:
-        found = np.array(entries, dtype=np.float64)
-    except OverflowError:
-        return None
-    legal = np.isfinite(found) & (found >= spec.low) & (found <= spec.high)
-    return found if legal.all() else None
 
 
 def _number(value: Any, spec: Parameter, key: str) -> float:
     """Return a number in the range of its parameter; infinities are the texts "inf" and "-inf"."""
-    if isinstance(value, str) and value in INFINITIES and spec.infinite:
-        found = INFINITIES[value]
-    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+    found = math.nan
+    if isinstance(value, str) and spec.infinite:
+        found = INFINITIES.get(value, math.nan)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and _is_double(value):
+        found = float(value)
+    if math.isnan(found):
         legal = 'a number, "inf" or "-inf"' if spec.infinite else "a finite number"
-        raise _refused(key, f"must be {legal}; got {shown(value)}")
-    else:
-        found = _double(value, key)
+        raise _refused(key, f"must be {legal}, in the range of float64; got {shown(value)}")
     if not spec.low <= found <= spec.high:
         raise _refused(key, f"must lie in [{spec.low:g}, {spec.high:g}]; got {shown(value)}")
     if spec.whole and math.isfinite(found):
@@ -513,21 +434,9 @@ def _number(value: Any, spec: Parameter, key: str) -> float:
     return found
 
 
-def _double(value: int | float, key: str) -> float:
+def _is_double(value: int | float) -> bool:
+    """Tell whether a number is finite in float64."""
     try:
-        found = float(value)
+        return math.isfinite(value)
     except OverflowError:
-        found = math.inf
-    if math.isinf(found):  # 1e999 is infinite once it is parsed
-        raise _refused(key, "is a number beyond the range of float64")
-    return found
-
-
-def _check_order(values: NDArray[Any], spec: Parameter, key: str) -> None:
-    if not spec.order:
-        return
-    broken = values[1:] <= values[:-1] if spec.order == "rising" else values[1:] < values[:-1]
-    if broken.any():
-        i = int(np.argmax(broken)) + 1
-        words = "must be strictly increasing" if spec.order == "rising" else "must not fall"
-        raise _refused(key, f"{words}; entry {i} is {shown(values[i])} after {shown(values[i - 1])}")
+        return False

@@ -31,6 +31,12 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_choice("smoothing", self.smoothing, None, "platt")
+        if not isinstance(self.inner, str):
+            raise InputError(
+                "inner must be the name of a binary method, such as 'logistic'; got {value}",
+                option="inner",
+                value=self.inner,
+            )
         if self.clip is not None and not 0 < as_number(self.clip) <= MAX_CLIP:
             raise InputError(
                 f"clip must be a number above 0 and at most {MAX_CLIP}, such as 1e-6; got {{value}}",

@@ -16,7 +16,7 @@ from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
@@ -204,12 +204,13 @@ def recalibrate(
     else:
         data = read_calibration(y, prediction, **given)
     options = check_method(data, method, options)
-    keep = kept_mask(weights)
+    keep, chance = kept_mask(weights), generator(rng)
     try:
         if method == "auto":
             dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
-            found = fit_chosen(data, options, dealing, generator(rng))
+            found = fit_chosen(data, options, dealing, chance)
         else:
+            check_count("folds", folds, least=2)
             _refuse_dealing(method, clusters=clusters, time=time)
             found = fit(data, method, options)
     except InputError as problem:

@@ -50,9 +50,12 @@ def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, .
         return displayed(found)
     if isinstance(columns, (set, frozenset)):
         raise InputError(f"columns must have an order, such as a list of {d} names; got the set {shown(columns)}")
-    if isinstance(columns, (str, bytes, bytearray)) or not hasattr(columns, "__iter__"):
+    try:
+        found = () if isinstance(columns, (str, bytes, bytearray)) else tuple(map(str, columns))
+    except TypeError:  # not iterable, such as an array of no dimension
+        found = ()
+    if not found:
         raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
-    found = tuple(map(str, columns))
     if len(found) != d:
         raise InputError(f"columns must have one name for each of the {d} coordinates; got {len(found)}")
     if len(set(found)) < d:

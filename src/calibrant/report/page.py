@@ -105,6 +105,7 @@ def count_words(n: int, word: str) -> str:
 MAX_WORD = 24  # characters of a word in a table; longer ones may be broken
 TITLE = "title"  # the name that replaces the heading of the page
 MAX_PAGE_BYTES = 500_000
+MAX_CLAIMS = 100  # rows of the table of claims
 ROOM_USED = 0.9  # of the bytes that are left, as detail and size are not quite proportional
 KIND_TITLES = {
     "binary": "Probabilities of an event",
@@ -203,7 +204,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         total=count_words(findings.n, frame.rows),
         tone=tone,
         word=word,
-        claims=(rows := rows_of(claims))[: detail.rows],
+        claims=(rows := rows_of(claims))[:MAX_CLAIMS],
         claims_found=len(rows),
         headings=HEADINGS,
         marks=MARKS,

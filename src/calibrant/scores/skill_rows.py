@@ -166,8 +166,9 @@ class Compared(NamedTuple):
     @property
     def standard_error(self) -> FloatArray:
         """The standard error of S."""
-        n, w = len(self.w), self.w[:, None]
-        return np.asarray(np.sqrt(n / (n - 1) * ((w * self.influence) ** 2).sum(axis=0)) / self.w.sum())
+        n, e = len(self.w), self.w[:, None] * self.influence
+        unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(e).max(axis=0))[1] - 1, -1022))  # whose squares stay in float64
+        return np.asarray(np.sqrt(n / (n - 1) * ((e / unit) ** 2).sum(axis=0)) * unit / self.w.sum())
 
     @property
     def bias(self) -> FloatArray:
@@ -229,7 +230,7 @@ def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
 
 
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
-    if not summary.density.size and isinstance(rows.distribution, Samples):
+    if not summary.density.size and rows.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density, and none is fitted to them; pass log_density_y=, the log density of the "
             "prediction at each outcome, or a distribution such as Normal"
@@ -239,7 +240,7 @@ def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArra
             'score="log" needs climatology=: a distribution with as many rows, such as the prior, or its log densities '
             "at the outcomes. No density is fitted to outcomes"
         )
-    if other is not None and isinstance(other.distribution, Samples):
+    if other is not None and other.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density; pass climatology= as a distribution or as log densities of the outcomes"
         )
@@ -262,7 +263,7 @@ def _log_scores(rows: DistributionRows, name: str) -> FloatArray:
 
 
 def _check_energy(rows: DistributionRows) -> None:
-    if not isinstance(rows.distribution, Samples):
+    if rows.kind != "samples":
         raise NotApplicableError('score="energy" is for draws; pass Samples(distribution.sample(1000, rng))')
 
 
@@ -284,14 +285,14 @@ def _scaled(rows: Any, scale: FloatArray) -> DistributionRows:
 
 def _scores(rows: Any, score: str) -> tuple[FloatArray, str]:
     """Return the scores (n, D) of a prediction, and what they are."""
-    distribution = rows.distribution
+    samples = rows.samples
     name = "energy score" if score == "energy" else "CRPS"
     plain = ""
-    if isinstance(distribution, Samples):
-        if distribution.M < 2:
+    if samples is not None:
+        if samples.M < 2:
             raise NotApplicableError("one draw per row has no fair score; skill needs two or more")
-        plain = _why_plain(distribution)
-    fair = isinstance(distribution, Samples) and not plain
+        plain = _why_plain(samples)
+    fair = samples is not None and not plain
     options: Any = EnergyScoreOptions(fair, 1.0) if score == "energy" else CrpsOptions(fair)
     row_scores: Any = (ENERGY_SCORE if score == "energy" else CRPS).row_scores
     scores = np.asarray(row_scores(rows, options))

@@ -205,7 +205,10 @@ def _finite(numbers: NDArray[Any], whose: str) -> FloatArray:
 def _extra(name: str, value: Any, M: int) -> Any:
     """Return a density, or the number of divergences."""
     if name == "divergences":
-        return int(np.sum(value))
+        count = np.asarray(value, dtype=np.float64)
+        if not (np.isfinite(count) & (count >= 0) & (count == np.floor(count))).all():
+            raise InputError(f"divergences of the sampler must be whole numbers, 0 or more; got {shown(value)}")
+        return int(count.sum())
     array = np.array(value, dtype=np.float64)
     wanted = (M,) if name == "log_density" else ()
     if array.size != int(np.prod(wanted)) or np.isnan(array).any() or (array == np.inf).any():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import warnings
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple
 from pathlib import Path
@@ -13,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.errors import InputError, shown
+from calibrant.core import summary as codec
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.report.files import remove_temporary_files, replace_bytes
 from calibrant.simulating.fits import Failure, Fit
 
-FORMAT = 1
+FORMAT = 2
+NAME = "Fits"
 RUN = "run.json"
-MUST_AGREE = ("entropy", "draws", "names", "batch")
+MUST_AGREE = ("entropy", "draws", "names", "batch", "callables")
 
 
 class Parts:
@@ -31,7 +31,6 @@ class Parts:
     def open(self) -> list[int]:
         """Begin or resume the run; return the numbers of the fits that are there, parts that cannot be read removed."""
         path = self.folder / RUN
-        remove_temporary_files(path)
         if path.exists():
             self._compare(path)
         replace_bytes(path, (json.dumps({"format": FORMAT, **self.about}, indent=1) + "\n").encode())
@@ -40,7 +39,7 @@ class Parts:
             remove_temporary_files(part)
             try:
                 found += [fit.index for fit in read_part(part, self.about)]
-            except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as problem:
+            except (OSError, ValueError, KeyError, TypeError) as problem:
                 warnings.warn(f"{part} cannot be read ({problem}); its fits are made again", stacklevel=4)
                 part.unlink(missing_ok=True)
         return sorted(set(found))
@@ -88,16 +87,10 @@ class Parts:
                 f"the checkpoint {self.folder} belongs to another run: {key} was {shown(before[key])}, and is "
                 f"{shown(self.about[key])} now. Name another folder, or repeat that run"
             )
-        if before.get("callables") != self.about["callables"]:
-            warnings.warn(
-                f"the checkpoint {self.folder} was made with {before.get('callables')}, and the functions are "
-                f"{self.about['callables']} now; finished fits are kept as they are",
-                stacklevel=5,
-            )
 
 
 def part_bytes(fits: list[Fit]) -> bytes:
-    """Return fits as the bytes of an .npz file without pickled objects."""
+    """Return fits as the bytes of an .npz file without pickled objects, with a checksum."""
     done = [fit for fit in fits if fit.draws is not None]
     columns: dict[str, Any] = {
         "index": np.array([fit.index for fit in fits], np.int64),
@@ -121,17 +114,14 @@ def part_bytes(fits: list[Fit]) -> bytes:
         for name in ("log_density_y", "divergences"):
             if all(value is not None for value in each(name)):
                 columns[name] = np.array(each(name))
-    stream = io.BytesIO()
-    np.savez(stream, **columns)
-    return stream.getvalue()
+    return codec.encode(NAME, columns)
 
 
 def read_part(path: Path, about: Mapping[str, Any]) -> list[Fit]:
     """Read what `part_bytes` wrote; refuse what does not fit together."""
-    if not zipfile.is_zipfile(path):  # numpy would take it for a pickle, and advise to load it as one
-        raise ValueError("it is not a complete npz file")
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-        columns = {name: stored[name] for name in stored.files}
+    name, columns = codec.decode(path.read_bytes())
+    if name != NAME:
+        raise SummaryError(f"it is a {name}")
     index, ok, counts = columns["index"], columns["ok"], columns["counts"]
     failures = [Failure(*_row(entry)) for entry in json.loads(columns["failures"].tobytes())]
     k, D = int(ok.sum()), int(about["D"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
