@@ -7,8 +7,7 @@ import pytest
 from scipy.special import expit, logit, softmax
 
 import calibrant as cb
-from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_note, rows_of
-from calibrant.core.ordered import Ordered
+from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_note
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import CrossFitted
 from calibrant.recalibrating.fitting import CalibrationRows
@@ -158,15 +157,6 @@ def test_order_of_rows_does_not_matter():
     assert (first.estimate, first.low, first.high) == pytest.approx(
         (second.estimate, second.low, second.high), rel=1e-9
     )
-
-
-def test_rows_of_a_summary_are_those_it_was_made_of():
-    w = RNG.integers(1, 3, N).astype(float)
-    rows = Binary(OVERCONFIDENT.astype(np.uint8), P.round(2), w)
-    kept, given = rows_of(Ordered.of(rows)), calibration_sample(rows, None)[0].rows
-    back = calibration_sample(kept, None)[0].rows
-    for name in ("y", "p", "w"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(given, name))
 
 
 def test_many_rows_are_sampled(monkeypatch):
