@@ -83,19 +83,11 @@ def results(*measurements, kind="binary", status="cannot tell"):
         ("worst_group.low > 0.02", True, "FAILED  worst_group.low = 0.03404, plan = b  (fails if > 0.02)"),
         ("worst_group.n > 400", False, "passed  worst_group.n = 400, plan = b  (fails if > 400)"),
         ("worst_group.bias < 0", False, "passed  worst_group.bias = 0.1, plan = b  (fails if < 0)"),
-        (
-            '"groups.plan = a.estimate" > 0.15',
-            True,
-            "FAILED  groups.plan = a.estimate = 0.2, plan = a  (fails if > 0.15)",
-        ),
+        ('"groups.plan = a.estimate" > 0.15', True, "FAILED  groups.plan = a.estimate = 0.2, plan = a  (fails if >"),
         ('"groups.plan = c.pvalue" < 0.01', False, "passed  groups.plan = c.pvalue = 1, plan = c  (fails if < 0.01)"),
         ("groups.plan.a.estimate > 0.15", True, "FAILED  groups.plan.a.estimate = 0.2, plan = a  (fails if > 0.15)"),
         ("groups.plan=a.bias>.15", True, "FAILED  groups.plan=a.bias = 0.2, plan = a  (fails if > 0.15)"),
-        (
-            "max(groups.plan.estimate) > 0.3",
-            False,
-            "passed  max(groups.plan.estimate) = 0.2, plan = a  (fails if > 0.3)",
-        ),
+        ("max(groups.plan.estimate) > 0.3", False, "passed  max(groups.plan.estimate) = 0.2, plan = a  (fails if >"),
         ("min(groups.plan.n) < 100", True, "FAILED  min(groups.plan.n) = 20, plan = a  (fails if < 100)"),
         ("kuiper_test[pvalue] < 0.01", True, "FAILED  kuiper_test[pvalue] = 1e-09  (fails if < 0.01)"),
         ("log_score > 1e300", True, "FAILED  log_score = inf  (fails if > 1e+300)"),
@@ -114,12 +106,7 @@ def test_judged(measured, text, failed, line):
         (" cannot  tell ", "points", "cannot tell", "FAILED  verdict = cannot tell  (fails if = cannot tell)"),
         ("miscalibrated", "binary", "within", "passed  verdict = within  (fails if = miscalibrated)"),
         ("within", "sets", "within", "FAILED  verdict = within  (fails if = within)"),
-        (
-            "verdict = miscalibrated",
-            "binary",
-            "miscalibrated",
-            "FAILED  verdict = miscalibrated  (fails if = miscalibrated)",
-        ),
+        ("verdict = miscalibrated", "binary", "miscalibrated", "FAILED  verdict = miscalibrated  (fails if ="),
         ("different", "comparison", "within", "passed  verdict = within  (fails if = different)"),
         ("verdict != within", "binary", "cannot tell", "FAILED  verdict = cannot tell  (fails if != within)"),
         ("verdict!='within'", "binary", "within", "passed  verdict = within  (fails if != within)"),
@@ -135,27 +122,12 @@ def test_verdicts(text, kind, status, line):
 @pytest.mark.parametrize(
     ("text", "kind", "status", "why"),
     [
-        (
-            "different",
-            "binary",
-            "within",
-            "cannot be 'different'; it is one of miscalibrated, within, cannot tell",
-        ),
+        ("different", "binary", "within", "cannot be 'different'; it is one of miscalibrated, within, cannot tell"),
         ("verdict != calibrated", "binary", "within", "cannot be 'calibrated'; it is one of miscalibrated, within, c"),
         ("no evidence", "binary", "within", "cannot be 'no evidence'; it is one of miscalibrated, within, cannot t"),
         ("within", "binary", "no evidence", "'no evidence', is one of an older calibrant; make them again"),
-        (
-            "miscalibrated",
-            "points",
-            "different",
-            "cannot be 'miscalibrated'; it is one of different, copies, no evidence, cann",
-        ),
-        (
-            "different",
-            "points",
-            "no truth",
-            "there is no verdict that could be 'different', as there are no real point",
-        ),
+        ("miscalibrated", "points", "different", "cannot be 'miscalibrated'; it is one of different, copies, no"),
+        ("different", "points", "no truth", "there is no verdict that could be 'different', as there are no real"),
     ],
 )
 def test_verdicts_that_cannot_be(text, kind, status, why, refusal):
@@ -178,10 +150,7 @@ def test_what_is_no_condition(refusal, text):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (
-            "ecce > 1",
-            "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, cutoff_error, kuiper_test, ",
-        ),
+        ("ecce > 1", "nothing called 'ecce' was measured. Did you mean 'ece'? There are ece, cutoff_error,"),
         ("kuiper_tst.pvalue > 1", "Did you mean 'kuiper_test.pvalue'?"),
         ("frob > 1", "nothing called 'frob' was measured. There are ece, "),
         ("ece.statistic > 1", "ece has no field 'statistic' here; it has 'value', 'expected', 'pvalue'"),
@@ -199,10 +168,7 @@ def test_what_is_no_condition(refusal, text):
         ("groups.plan.a > 0.05", "Write 'groups.plan.a.estimate > 0.05'"),
         ("max(groups.plan.ece) > 0.05", "Write 'max(groups.plan.estimate) > 0.05'"),
         ("worst_group.frob > 1", "worst_group has no field 'frob' here; it has 'n', 'predicted', 'bias', 'bias_low', "),
-        (
-            '"groups.plan = d.estimate" > 1',
-            "nothing called 'groups.plan.d.estimate' was measured. Did you mean 'groups.plan.",
-        ),
+        ('"groups.plan = d.estimate" > 1', "nothing called 'groups.plan.d.estimate' was measured. Did you mean"),
     ],
 )
 def test_what_was_not_measured(measured, refusal, text, why):

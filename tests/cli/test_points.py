@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.points import proposed, read_point_files
 from calibrant.errors import InputError
 
@@ -28,7 +28,7 @@ def tables(folder, require):
 
 
 def read(folder, *files, **options):
-    return read_point_files([folder / name for name in files], PointRequest(**options))
+    return read_point_files([folder / name for name in files], Request(**options))
 
 
 def as_written(array):
@@ -196,10 +196,7 @@ def test_columns_that_one_file_lacks(folder, tables):
     ("changed", "sentence"),
     [
         (None, "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair"),
-        (
-            np.nan,
-            "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair",
-        ),
+        (np.nan, "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0)."),
         (np.inf, "column 'x_1' of b.csv must contain finite numbers; row 7 (counted from 0) is inf. Repair or leave"),
     ],
 )
@@ -243,10 +240,7 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
 @pytest.mark.parametrize(
     ("array", "sentence"),
     [
-        (
-            np.zeros(9),
-            "a.npy must contain points (n, d), one row each; its shape is (9,). For points on a line save array",
-        ),
+        (np.zeros(9), "a.npy must contain points (n, d), one row each; its shape is (9,). For points on a line save"),
         (np.float64(3), "its shape is (). Save one row for each point"),
         (np.zeros((5, 4, 3)), "its shape is (5, 4, 3). For pictures save features of them, or array.reshape(len"),
         (np.zeros((0, 3)), "a.npy has nothing to measure: its shape is (0, 3)"),
@@ -254,14 +248,8 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
         (np.array([["a", "b"]]), "a.npy must contain numbers; it contains values of type <U1"),
         (np.zeros((3, 2), complex), "a.npy must contain numbers; it contains values of type complex128"),
         (np.zeros((3, 2), bool), "a.npy must contain numbers; it contains values of type bool"),
-        (
-            np.array([[{}, 1]], dtype=object),
-            "a.npy cannot be read as NPY: it contains Python objects, which are not loaded",
-        ),
-        (
-            np.array([[1, 2], [3, np.nan], [np.inf, 3]]),
-            "row 1, column 1 (counted from 0) is nan, and 1 more are not finite. Repair or leave out such rows",
-        ),
+        (np.array([[{}, 1]], dtype=object), "a.npy cannot be read as NPY: it contains Python objects, which are not"),
+        (np.array([[1, 2], [3, np.nan], [np.inf, 3]]), "row 1, column 1 (counted from 0) is nan, and 1 more are not"),
     ],
 )
 def test_arrays_that_are_no_points(folder, array, sentence):

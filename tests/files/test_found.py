@@ -153,6 +153,17 @@ def test_tables_with_removed_rows(folder, refusal, mark, words):
     assert names("b/x.csv") == ["b/x.csv"]
 
 
+@pytest.mark.parametrize("given", ["t/data", "t/data/day=1", "t/data/*.csv", "t/data/*/*.csv", "t/data/**/*.csv", "t/*"])
+def test_the_data_of_an_iceberg_table(folder, refusal, given):
+    for name in ("t/data/x.csv", "t/data/day=1/x.csv", "t/metadata/v1.metadata.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("y,p\n0,0.5\n")
+    assert refusal(find_files, given).startswith("t is a table of Iceberg, whose files contain removed rows too. ")
+    assert names("t/data/x.csv") == ["t/data/x.csv"]
+    (folder / "t/metadata/v1.metadata.json").unlink()
+    assert names("t/data/*.csv") == ["t/data/x.csv"]
+
+
 def test_a_delta_table_is_read_by_the_call_that_is_told(folder, refusal):
     (folder / "b" / "_delta_log").mkdir()
     assert refusal(find_files, "b").endswith("reader: pl.scan_delta('b').sink_parquet('rows.parquet')")

@@ -7,6 +7,7 @@ import pytest
 
 from calibrant.errors import InputError
 from calibrant.files.scan import scan
+from calibrant.files.table_file import TableFile
 
 
 def test_a_column_that_one_file_lacks(three, refusal, measure):
@@ -22,6 +23,13 @@ def test_a_column_of_the_filter(three, refusal, measure):
     assert message.startswith("f/1.parquet (where=) has no column 'age'.")
     assert refusal(measure, folder, where="age >").startswith("where='age >' is not a filter: ")
     assert "'x' (where=) is not a value of column 'age', which contains num" in refusal(measure, folder, where="age=x")
+
+
+def test_types_are_compared_before_rows_are_read(three, refusal, measure, monkeypatch):
+    folder = three(lambda rows: rows.update(p=rows["p"].astype(np.float32)))
+    monkeypatch.setattr(TableFile, "frames", None)
+    words = "column 'p' of f/1.parquet contains numbers of 32 bits, but of 64 bits in f/0.parquet: "
+    assert refusal(measure, folder).startswith(words)
 
 
 def test_nan(three, refusal, measure):

@@ -1,6 +1,10 @@
 """Copies of files with further columns: nothing else changes, and the copy is whole or not there."""
 
 import datetime as dt
+import os
+import subprocess
+import sys
+import textwrap
 from decimal import Decimal
 
 import numpy as np
@@ -37,13 +41,59 @@ def copied(source, target, change=DOUBLED, dialect=USUAL):
     return rewrite(open_table(source, dialect=dialect), change, target, dialect)
 
 
-def test_what_a_killed_process_left_is_removed(tmp_path):
-    source, target = write(pl.DataFrame({"x": [1.0, 2.0]}), tmp_path / "in.parquet"), tmp_path / "out.parquet"
-    with temporary_file(target) as left:
-        left.with_name(left.name.replace(".tmp", "0.tmp")).touch()  # as of a process that did not come to its end
-    assert len(list(tmp_path.glob(".*"))) == 1
-    copied(source, target)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
+class TestOneWriter:
+    """Two copies to one target would mix; what a process leaves that was ended is removed."""
+
+    def test_what_a_killed_process_left_is_removed(self, tmp_path):
+        source, target = write(pl.DataFrame({"x": [1.0, 2.0]}), tmp_path / "in.parquet"), tmp_path / "out.parquet"
+        with temporary_file(target) as left:
+            left.with_name(left.name.replace(".tmp", "0.tmp")).touch()  # as of a process that did not come to its end
+        assert len(list(tmp_path.glob(".*"))) == 1
+        copied(source, target)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
+
+    def test_a_second_copy_is_refused(self, tmp_path, refusal):
+        source, target = write(pl.DataFrame({"x": [1.0]}), tmp_path / "in.parquet"), tmp_path / "out.parquet"
+        said = []
+
+        def make(frame):
+            said.append(refusal(copied, source, target))
+            return doubled(frame)
+
+        assert copied(source, target, Change(("x",), {"twice": pl.Float64()}, make)) == 1
+        assert said == [f"another run is using the output {target}; wait until it ends, or name another file"]
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out.parquet"]
+
+    def test_a_pipe_stays(self, tmp_path, refusal):
+        os.mkfifo(tmp_path / "out.csv")
+        source = write(pl.DataFrame({"x": [1.0]}), tmp_path / "in.csv")
+        assert refusal(copied, source, tmp_path / "out.csv").endswith("is not a regular file; name another file")
+        assert (tmp_path / "out.csv").is_fifo()
+
+    def test_a_terminated_process_leaves_nothing(self, tmp_path):
+        source = write(pl.DataFrame({"x": [1.0]}), tmp_path / "in.csv")
+        command = [sys.executable, "-c", textwrap.dedent(TERMINATED), str(source), str(tmp_path / "out.csv")]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            process.terminate()
+            assert process.wait(60) == 143
+        finally:
+            process.kill()
+            process.communicate()
+        assert [path.name for path in tmp_path.iterdir()] == ["in.csv"]
+
+
+TERMINATED = """
+    import sys, time
+    from pathlib import Path
+    import polars as pl
+    from calibrant.files.csv_file import USUAL
+    from calibrant.files.rewriting import Change, rewrite
+    from calibrant.files.table_file import open_table
+    wait = lambda frame: (print("ready", flush=True), time.sleep(60))
+    rewrite(open_table(Path(sys.argv[1])), Change(("x",), {"y": pl.Float64()}, wait), Path(sys.argv[2]), USUAL)
+"""
 
 
 @pytest.mark.parametrize("source", ENDINGS)
@@ -83,6 +133,63 @@ def test_types_and_order_stay(tmp_path, ending):
     assert found.columns == [*rows.columns, "twice"]
     assert found.schema == pl.Schema({**rows.schema, "twice": pl.Float64()})
     assert found.drop("twice").equals(rows)
+
+
+@pytest.fixture
+def unusual(require):
+    """Return a table of pyarrow with types that polars does not have, and with metadata."""
+    pa, pd = require("pyarrow"), require("pandas")
+    grades = pd.Categorical(["low", "high"], categories=["none", "low", "high"], ordered=True)
+    frame = pd.DataFrame({"x": [1.5, 2.5], "grade": grades}, index=[7, 5])
+    day = dt.datetime(2024, 1, 1)
+    columns = {
+        "day": pa.array([day.date()] * 2, pa.date64()),
+        "price": pa.array([Decimal("1.5")] * 2, pa.decimal256(50, 6)),
+        "india": pa.array([day] * 2, pa.timestamp("us", tz="+05:30")),
+        "": [1, 2],
+    }
+    table = pa.Table.from_pandas(frame)
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values) if name == "" else values)
+    return table
+
+
+@pytest.mark.parametrize("source", [".parquet", ".arrow"])
+@pytest.mark.parametrize("target", [".parquet", ".arrow"])
+def test_what_only_pyarrow_has_stays(tmp_path, unusual, require, source, target):
+    pq, feather = require("pyarrow.parquet"), require("pyarrow.feather")
+    tools = {".parquet": (pq.write_table, pq.read_table), ".arrow": (feather.write_feather, feather.read_table)}
+
+    def kept(table, path):
+        tools[path.suffix][0](table, path)
+        return tools[path.suffix][1](path)
+
+    expected = kept(kept(unusual, tmp_path / f"in{source}"), tmp_path / f"expected{target}")
+    copied(tmp_path / f"in{source}", tmp_path / f"out{target}")
+    found = tools[target][1](tmp_path / f"out{target}")
+    assert found.drop_columns("twice").equals(expected, check_metadata=True)
+    assert found["twice"].to_pylist() == [3.0, 5.0]
+    back = found.select(["x", "grade", "__index_level_0__"]).to_pandas()
+    assert back.index.tolist() == [7, 5]
+    assert list(back["grade"].cat.categories) == ["none", "low", "high"]
+    assert back["grade"].cat.ordered
+
+
+def test_values_that_a_format_does_not_have(tmp_path, require, refusal):
+    pq, pa = require("pyarrow.parquet"), require("pyarrow")
+    pq.write_table(pa.table({"x": [1.0], "span": pa.array([1], pa.duration("us"))}), tmp_path / "in.parquet")
+    message = refusal(copied, tmp_path / "in.parquet", tmp_path / "out.csv")
+    assert message.startswith(f"cannot write {tmp_path / 'out.csv'}: ")
+    assert message.endswith(". Parquet takes most types")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_column_without_a_name(tmp_path, ending):
+    """As `DataFrame.to_csv` of pandas writes an index."""
+    given = write(pl.DataFrame({"": [0, 1], "x": [1.5, 2.5]}), tmp_path / f"in{ending}")
+    copied(given, tmp_path / f"out{ending}")
+    found = open_table(tmp_path / f"out{ending}").head(2)
+    assert (found.columns, found.rows()) == (["", "x", "twice"], [(0, 1.5, 3.0), (1, 2.5, 5.0)])
 
 
 def test_texts_of_a_csv_stay(tmp_path):

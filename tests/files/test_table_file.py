@@ -297,6 +297,15 @@ def test_decimals_of_more_than_38_digits(tmp_path, refusal, require):
     assert message.endswith("Save decimal numbers with at most 38 digits, or as floating point numbers")
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_time_zone_that_nobody_needs(tmp_path, write, measure, columns, suffix, require):
+    """Polars does not know an offset as a time zone."""
+    pa = require("pyarrow")
+    when = pa.array([0] * 1000, pa.timestamp("us", tz="+05:30"))
+    path = write(tmp_path / f"a.{suffix}", {"y": columns["y"], "p": columns["p"], "when": when})
+    assert measure(path) == measure(write(tmp_path / f"b.{suffix}", columns))
+
+
 def test_a_key_that_comes_twice(tmp_path, refusal):
     (tmp_path / "a.ndjson").write_text('{"y": 1, "p": 0.5}\n{"y": 1, "p": 0.5, "y": 0}\n')
     message = refusal(lambda: scan(tmp_path / "a.ndjson", y="y", prediction="p").measure("brier_score"))

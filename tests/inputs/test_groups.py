@@ -140,13 +140,55 @@ def test_missing_ones_are_named_with_their_row(missing, refusal):
     assert "series must not be missing; row 2 is" in refusal(read_row_labels, labels, 2, name="series", keep=keep)
 
 
-def test_missing_groups_are_a_group(refusal):
-    """As in an audit; a series without a name is refused, because its rows may not belong together."""
-    assert read_row_labels(np.array([1.0, np.nan]), 2).values == (1.0, "(missing)")
-    assert read_row_labels(["b", None, float("nan")], 3).values == ("(missing)", "b")
-    assert read_row_labels(np.array(["NaT", "2024"], "datetime64[Y]"), 2).values == ("(missing)", "2024")
-    assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2, name="series")
-    assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2, name="series")
+def test_missing_groups_are_refused(refusal):
+    """An audit shows them in a row of their own; a verb would count them as one more group in silence."""
+    for name in ("groups", "series"):
+        assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2, name=name)
+        assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2, name=name)
+
+
+NOON = pa.array([datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC), None], pa.timestamp("us", tz="UTC"))
+
+
+@pytest.mark.parametrize("make", [lambda column: column, lambda column: column.to_pandas(), pl.from_arrow])
+def test_moments_are_shown_in_their_zone(make):
+    for zone, text in (("Asia/Kolkata", "17:30:00+05:30"), ("America/New_York", "07:00:00-05:00")):
+        column = make(pa.chunked_array([NOON.cast(pa.timestamp("us", tz=zone))]))
+        (found,) = read_groups({"at": column}, 2, intersections=1, keep=None)
+        assert found.names == ["at = (missing)", f"at = 2024-01-01 {text}"]
+        assert found.code.tolist() == [1, 0]
+
+
+def test_an_offset_is_a_zone():
+    column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz="-03:00"))])
+    for given in (column, column.to_pandas()):
+        (found,) = read_groups({"at": given}, 2, intersections=1, keep=None)
+        assert found.names[1] == "at = 2024-01-01 09:00:00-03:00"
+
+
+def test_an_hour_that_comes_twice_is_two_groups():
+    """Of one wall time, at the end of summer time."""
+    moments = pd.to_datetime(["2024-10-27T00:30Z", "2024-10-27T01:30Z"]).tz_convert("Europe/Berlin")
+    (found,) = read_groups({"at": moments.to_series()}, 2, intersections=1, keep=None)
+    assert found.names == ["at = 2024-10-27 02:30:00+01:00", "at = 2024-10-27 02:30:00+02:00"]
+
+
+def test_ordered_categories_keep_their_order():
+    values, order = ["mid", "low", None, "high"], ["low", "mid", "high", "never"]
+    ordered = pd.Series(pd.Categorical(values, categories=order, ordered=True))
+    for labels in (ordered, pl.Series(values, dtype=pl.Enum(order))):
+        (found,) = read_groups({"g": labels}, 4, intersections=1, keep=None)
+        assert found.names == ["g = (missing)", "g = low", "g = mid", "g = high"]
+        assert found.code.tolist() == [2, 1, 0, 3]
+    (found,) = read_groups({"g": ordered.cat.as_unordered()}, 4, intersections=1, keep=None)
+    assert found.names == ["g = (missing)", "g = high", "g = low", "g = mid"]
+
+
+def test_a_missing_label_of_a_dictionary():
+    """Of pyarrow, whose arrays would have another label there."""
+    column = pa.chunked_array([pa.array(["b", "a", None]).dictionary_encode()])
+    (found,) = read_groups({"g": column}, 3, intersections=1, keep=None)
+    assert [found.names[k] for k in found.code] == ["g = b", "g = a", "g = (missing)"]
 
 
 def test_shapes(refusal):

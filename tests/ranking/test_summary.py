@@ -208,9 +208,8 @@ class TestGroupRefusals:
     def test_groups_that_do_not_fit(self, refusal):
         assert "one label per row" in refusal(Ranks.of, [0, 1], M, groups=["a"])
 
-    def test_rows_without_a_group_are_one(self):
-        found = Ranks.of([0, 1], M, groups=["a", None])
-        assert found.to_bytes() == Ranks.of([0, 1], M, groups=["a", "(missing)"]).to_bytes()
+    def test_a_row_without_a_group(self, refusal):
+        assert "groups must not be missing; row 1" in refusal(Ranks.of, [0, 1], M, groups=["a", None])
 
     def test_illegal_ranks(self, refusal):
         assert "row 1 is 5" in refusal(Ranks.of, [0, 5], M, groups=["a", "b"])

@@ -346,7 +346,7 @@ class TestCheckpoint:
 
     def test_one_runner_at_a_time(self, tmp_path, refusal):
         pytest.importorskip("fcntl")
-        with module.file_lock(tmp_path / "run.json"):
+        with module.sole_writer(tmp_path / "run.json", what="the checkpoint"):
             assert "another run is using the checkpoint" in refusal(run, checkpoint=tmp_path)
         run(checkpoint=tmp_path)
 

@@ -22,7 +22,7 @@ from calibrant.auditing.paired_differences import (
 )
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import CALLS, Entry, find, public
-from calibrant.core.kinds import kind_of, kinds_words, part_of
+from calibrant.core.kinds import kind_of, kinds_words
 from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
@@ -419,7 +419,7 @@ def _times(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:
     """Return the score of each row, (n,)."""
     assert entry.row_scores is not None
-    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
+    scores = np.asarray(entry.row_scores(rows.part(slice(None)), options), dtype=np.float64)
     scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
     if scores.ndim == 2:
         raise InputError(f"{entry.name} has {scores.shape[1]} levels here; compare one, such as intervals.at(0.9)")

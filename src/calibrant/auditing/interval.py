@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from calibrant.auditing.no_interval import no_interval, own_limits
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import CALLS, Entry, find, public
-from calibrant.core.kinds import part_of
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
@@ -356,6 +355,6 @@ def per_row(
     if "weights" in options:
         raise InputError("per_row takes no weights: they belong to the mean, not to the score of a row")
     rows = entry.read(y, prediction, classes=classes, pos_label=pos_label)
-    scores = np.array(entry.row_scores(part_of(rows, slice(None)), entry.parse(options)), dtype=np.float64)
+    scores = np.array(entry.row_scores(rows.part(slice(None)), entry.parse(options)), dtype=np.float64)
     single = isinstance(rows, RegionRows) and getattr(rows.prediction, "single", False)
     return scores[:, 0] if scores.ndim == 2 and single else scores

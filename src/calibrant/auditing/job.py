@@ -34,7 +34,7 @@ from calibrant.auditing.regions import (
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
-from calibrant.core.kept_rows import kind_of_rows, table_of
+from calibrant.core.kept_rows import table_of
 from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
@@ -150,7 +150,7 @@ class AuditJob:
     def read(self, y: Any, prediction: Any, weights: Any, labels: Mapping[str, Any], **given: Any) -> AnyRows:
         """Return checked rows; refuse options that are not for this kind of prediction."""
         rows = read("audit", KINDS_AUDITED, y, prediction, weights=weights, instead=INSTEAD, **labels, **given)
-        kind = kind_of_rows(rows)
+        kind = rows.kind
         for option in ("calibration_size", "alternative"):
             if getattr(self, option) is not None and kind not in CONFORMAL:
                 raise InputError(
@@ -181,7 +181,7 @@ class AuditJob:
         shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
         return Audit(
             Findings(
-                kind=kind_of_rows(facts.rows),
+                kind=facts.rows.kind,
                 n=facts.n,
                 level=setting.level,
                 verdict=verdict_of(case, setting, further=found.further),
@@ -250,5 +250,5 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
     """Return the random generator of a batch, from its number and its first rows."""
     first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
-    rng: np.random.Generator = with_batch_rng({"rng": SEED}, Batch(first.y, table_of(first)[1], number=number))["rng"]
+    rng: np.random.Generator = with_batch_rng({"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number))["rng"]
     return rng

@@ -26,7 +26,6 @@ from calibrant.errors import CallError, InputError, SummaryError, did_you_mean, 
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 
@@ -375,7 +374,7 @@ def ordered(rows: Any, options: object) -> Ordered:
     It is the `summarise` of verbs of one probability per row that need them all. Which kinds a verb takes, its
     `predictions` say.
     """
-    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows)
+    return Ordered.of(rows.pairs())
 
 
 OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import AnyRows, part_of
+from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import NotApplicableError, SummaryError
@@ -104,7 +104,7 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
     """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
-    pieces = [(rows.w[part, None], _columns(entry.row_scores(part_of(rows, part), options))) for part in chunks(rows.n)]
+    pieces = [(rows.w[part, None], _columns(entry.row_scores(rows.part(part), options))) for part in chunks(rows.n)]
     heaviest = float(rows.w.max())
     total_weight, square = (_total(lambda w, s: (w / heaviest) ** k, pieces) for k in (1, 2))  # noqa: B023
     if total_weight**2 < MIN_ROWS * square or not all(np.isfinite(s).all() for _, s in pieces):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import errno
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -71,7 +68,6 @@ class Checkpoint:
     @classmethod
     def read(cls, path: Path, files: Sequence[FoundFile]) -> Self:
         """Read what `write` wrote; what was changed since is refused."""
-        refuse_special_file(path)
         try:
             name, values = codec.decode(path.read_bytes())
             if name != NAME:
@@ -156,53 +152,6 @@ def described(value: Any) -> str:
     if callable(value):
         return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__name__)}"
     return repr(value)
-
-
-def refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a pipe or a device, which would be read for ever or cannot be replaced."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"the checkpoint {path} is not a regular file; name another file")
-
-
-@contextmanager
-def file_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a checkpoint, which the operating system releases with the process; refuse a second run.
-
-    Systems without `fcntl` (Windows), and file systems without locks, have none.
-    """
-    lock = path.with_name(f"{path.name}.lock")
-    stream = _locked_file(lock, path)
-    try:
-        yield
-    finally:
-        if stream is not None:
-            with suppress(OSError):
-                lock.unlink()
-            stream.close()
-
-
-def _locked_file(lock: Path, path: Path) -> IO[bytes] | None:
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    while True:
-        try:
-            stream = lock.open("ab")
-        except OSError as problem:
-            raise InputError(f"cannot write beside the checkpoint {path}: {problem.strerror}; name another") from None
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.exists() and os.path.samestat(os.fstat(stream.fileno()), lock.stat()):
-                return stream
-            stream.close()  # the run before this one has just removed it
-        except OSError as problem:
-            stream.close()
-            if problem.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise InputError(
-                    f"another run is using the checkpoint {path}; wait until it ends, or name another checkpoint"
-                ) from None
-            return None
 
 
 def _does_not_fit(path: Path, why: str) -> InputError:

@@ -92,6 +92,7 @@ class Reading:
 
     def pieces(self, position: Position = START) -> Iterator[Piece]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
+        self.check_types_first(position)
         for number, found in enumerate(self.files):
             if number < position.file:
                 continue
@@ -175,6 +176,21 @@ class Reading:
                 raise InputError(f"{table.path} has two columns named {shown(name)}; rename one of them")
         if self.where is not None:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
+
+    def check_types_first(self, position: Position) -> None:
+        """Refuse files whose columns differ in type before any row is read, where a file tells its types.
+
+        What else is wrong with a file is said when it is its turn.
+        """
+        known: Mapping[str, ColumnType] = self.known
+        for found in self.files[position.file :]:
+            if (self.format or format_of(found.path)) not in ("parquet", "arrow"):
+                continue
+            try:
+                held = open_table(found.path, format=self.format).column_types(self.columns.needed)
+            except ValueError:  # of polars too, of decimal numbers with too many digits
+                continue
+            known = merged_types(known, held, self.scores, self.labels)
 
     def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
         """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows.

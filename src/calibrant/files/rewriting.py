@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from calibrant.errors import CalibrantError, InputError, listing, shown
+from calibrant.errors import CalibrantError, InputError, MissingExtraError, listing, shown
 from calibrant.files.csv_file import Dialect
-from calibrant.files.table_file import SUFFIXES, TableFile, format_of
+from calibrant.files.table_file import SUFFIXES, TableFile, format_of, is_arrow_stream, sunk_batches
 from calibrant.progress import row_counter
-from calibrant.report.files import remove_temporary_files, temporary_file
+from calibrant.report.files import sigterm_as_exit, sole_writer, temporary_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 WRITTEN = tuple(suffix for suffix, format in SUFFIXES.items() if format != "npz")
 """The endings of files that can be written."""
 
+BATCH = 1 << 17  # rows, which are also those of a row group
 FULL = {
     ENOSPC: "no space is left on the disk",
     EDQUOT: "your quota of the disk is used up",
@@ -54,72 +56,102 @@ class Change:
 def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) -> int:
     """Write all rows with the change to another file, in their order, and return their number.
 
-    From CSV to CSV columns are copied as texts: 007 stays 007. The target appears once it is complete. Memory does
-    not grow with the number of rows, but for Arrow's streaming format and CSV that is not in UTF-8.
+    From CSV to CSV columns are copied as texts: 007 stays 007. Between Parquet and Arrow they keep their types, and
+    the file its metadata. The target appears once it is complete. Memory does not grow with the number of rows, but for
+    CSV that is not in UTF-8.
     """
-    import polars as pl
-
-    rows = table.as_written(texts=format_of(target) == "csv")
-    schema = _checked_schema(table, rows, change, target)
-    types = table.schema() if table.format == "csv" else schema
-    problems: list[BaseException] = []
-    written = 0
-    remove_temporary_files(target)  # of a process that was killed
-
-    with temporary_file(target) as temporary, row_counter(label=f"writing {target.name}", total=table.rows()) as count:
-
-        def changed(frame: pl.DataFrame) -> pl.DataFrame:
-            nonlocal written
-            try:
-                found = change.make(_typed(frame, change, types, table)) if frame.height else {}
-            except BaseException as problem:  # polars would put it into words of its own
-                problems.append(problem)
-                raise
-            new = [
-                found[name].alias(name) if found else pl.Series(name, [], dtype=dtype)
-                for name, dtype in change.added.items()
-            ]
-            written += frame.height
-            count(frame.height)
-            return _with_columns(frame, new)
-
-        streamed = rows.map_batches(changed, schema={**schema, **change.added}, streamable=True)
-        try:
-            _sink(streamed, temporary, target, dialect)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-            if problems:
-                raise problems[0] from None
-            for number, words in FULL.items():  # polars has the words of the system inside its own
-                if getattr(problem, "errno", None) == number or os.strerror(number) in str(problem):
-                    raise CalibrantError(f"cannot write {target}: {words}") from problem
-            raise table.refusal(problem) from problem
-    return written
-
-
-def _with_columns(frame: pl.DataFrame, new: list[pl.Series]) -> pl.DataFrame:
-    """Return the frame with columns replaced or added at the end.
-
-    `with_columns` of polars would wait for its threads, which read and write meanwhile.
-    """
-    import polars as pl
-
-    columns = {column.name: column for column in (*frame.get_columns(), *new)}
-    return pl.DataFrame(list(columns.values()))
-
-
-def _checked_schema(table: TableFile, rows: pl.LazyFrame, change: Change, target: Path) -> dict[str, pl.DataType]:
-    """Return the types of all columns; refuse columns that could not be written as they are."""
     import polars as pl
 
     try:
-        schema = dict(rows.collect_schema())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
-        raise table.refusal(problem) from problem
-    twice = [name for name in schema if f"{name}_duplicated_0" in schema]  # as polars calls the second one
+        import pyarrow as pa
+    except ImportError:
+        raise MissingExtraError("writing files", extra="cli") from None
+
+    refusals = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+    with sigterm_as_exit(), sole_writer(target, what="the output"):
+        try:
+            return _rewritten(table, change, target, dialect, refusals)
+        except (*refusals, OSError) as problem:
+            for number, words in FULL.items():
+                if getattr(problem, "errno", None) == number or os.strerror(number) in str(problem):
+                    raise CalibrantError(f"cannot write {target}: {words}") from problem
+            raise table.refusal(problem) from problem
+
+
+def _rewritten(
+    table: TableFile, change: Change, target: Path, dialect: Dialect, refusals: tuple[type[BaseException], ...]
+) -> int:
+    schema, batches = _arrow_rows(table) if table.format in ("parquet", "arrow") else _text_rows(table, target)
+    after = _changed_schema(table, schema, change, target)
+    types = table.schema() if table.format == "csv" else {}
+    written = 0
+    with (
+        closing(batches),
+        temporary_file(target) as temporary,
+        row_counter(label=f"writing {target.name}", total=table.rows()) as count,
+        _writer(temporary, target, after, dialect) as write,
+    ):
+        for rows in batches:
+            found = change.make(_typed(_frame(rows.select(change.needed)), change, types, table))
+            changed = _with_columns(rows, found, after)
+            try:
+                write(changed)
+            except refusals as problem:
+                first_line = str(problem).splitlines()[0].rstrip(".")
+                raise InputError(f"cannot write {target}: {first_line}. Parquet takes most types") from problem
+            written += rows.num_rows
+            count(rows.num_rows)
+    return written
+
+
+def _arrow_rows(table: TableFile) -> tuple[Any, Generator[Any, None, None]]:
+    """Return the schema of a Parquet or Arrow file, and its rows."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetFile
+
+    if table.format == "parquet":
+        parquet = ParquetFile(table.path)
+        return parquet.schema_arrow, _tables(parquet.iter_batches(batch_size=BATCH))
+    source = pa.memory_map(str(table.path))
+    if is_arrow_stream(table.path):
+        stream = pa.ipc.open_stream(source)
+        return stream.schema, _tables(stream)
+    file = pa.ipc.open_file(source)
+    return file.schema, _tables(map(file.get_batch, range(file.num_record_batches)))
+
+
+def _tables(batches: Iterable[Any]) -> Generator[Any, None, None]:
+    """Yield the rows of record batches as tables of at most `BATCH` rows."""
+    import pyarrow as pa
+
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH):
+            yield pa.Table.from_batches([batch.slice(start, BATCH)])
+
+
+def _text_rows(table: TableFile, target: Path) -> tuple[Any, Generator[Any, None, None]]:
+    """Return the schema of a CSV or NDJSON, and its rows; those of a CSV as texts if they become a CSV again."""
+    import polars as pl
+
+    oldest = pl.CompatLevel.oldest()
+    rows = table.as_written(texts=format_of(target) == "csv")
+    empty = pl.DataFrame(schema=rows.collect_schema()).to_arrow(compat_level=oldest)
+    return empty.schema, (frame.to_arrow(compat_level=oldest) for frame in sunk_batches(rows, BATCH))
+
+
+def _changed_schema(table: TableFile, schema: Any, change: Change, target: Path) -> Any:
+    """Return the schema of the copy; refuse columns that could not be written as they are."""
+    import polars as pl
+    import pyarrow as pa
+
+    names = schema.names  # polars calls the second one x_duplicated_0
+    twice = [name for name in names if names.count(name) > 1 or f"{name}_duplicated_0" in names]
     if twice:
         raise InputError(f"{table.path} has two columns named {shown(twice[0])}; rename one of them")
-    after = {**schema, **change.added}
-    nested = [name for name, dtype in after.items() if dtype.is_nested()]
+    for field in pl.DataFrame(schema=change.added).to_arrow(compat_level=pl.CompatLevel.oldest()).schema:
+        place = schema.get_field_index(field.name)
+        schema = schema.append(field) if place < 0 else schema.set(place, field)
+    nested = [field.name for field in schema if pa.types.is_nested(field.type)]
     if nested and format_of(target) == "csv":
         raise InputError(
             f"a CSV cannot contain lists, and {table.path} has columns of lists ({listing(nested, most=3)}); write "
@@ -128,13 +160,35 @@ def _checked_schema(table: TableFile, rows: pl.LazyFrame, change: Change, target
     return schema
 
 
+def _with_columns(rows: Any, found: Mapping[str, pl.Series], schema: Any) -> Any:
+    """Return the rows with columns replaced or added at the end."""
+    import pyarrow as pa
+
+    new = {name: column.to_arrow() for name, column in found.items()}
+    columns = [
+        pa.chunked_array([new[field.name].cast(field.type)]) if field.name in new else rows.column(field.name)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _frame(rows: Any) -> pl.DataFrame:
+    """Return rows as polars has them, a column without a name too."""
+    import polars as pl
+
+    frame = pl.DataFrame(rows)
+    frame.columns = rows.column_names
+    return frame
+
+
 def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType], table: TableFile) -> pl.DataFrame:
     """Return the needed columns with their types, which those of a CSV do not have yet."""
     import polars as pl
 
     found = []
     for name in change.needed:
-        column, dtype = frame.get_column(name), types[name]
+        column = frame.get_column(name)
+        dtype = types.get(name, column.dtype)
         if column.dtype == pl.String and dtype.is_numeric():
             plain = column.str.replace(",", ".", literal=True) if table.csv.decimal_comma else column
             wanted = dtype if name in change.labels else pl.Float64()
@@ -161,26 +215,28 @@ def _as_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     return texts.str.strip_chars(" ").cast(dtype, strict=False)
 
 
-def _sink(rows: pl.LazyFrame, temporary: Path, target: Path, dialect: Dialect) -> None:
-    """Write rows in the format that the name of the target stands for."""
-    import polars as pl
+@contextmanager
+def _writer(temporary: Path, target: Path, schema: Any, dialect: Dialect) -> Iterator[Callable[[Any], object]]:
+    """Give a function that writes rows in the format that the name of the target stands for."""
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
 
     format, ending = format_of(target), target.suffix.lower()
     if format == "parquet":
-        rows.sink_parquet(temporary, engine="streaming")
+        with ParquetWriter(temporary, schema, compression="zstd") as parquet:
+            yield parquet.write_table
     elif format == "arrow":
-        rows.sink_ipc(temporary, compat_level=pl.CompatLevel.oldest(), engine="streaming")
+        with pa.ipc.new_file(str(temporary), schema) as arrow:
+            yield arrow.write_table
     elif format == "ndjson":
-        rows.sink_ndjson(temporary, engine="streaming")
+        with temporary.open("wb") as lines:
+            yield lambda rows: _frame(rows).write_ndjson(lines)
     else:
-        compression: Literal["uncompressed", "gzip", "zstd"] = (
-            "gzip" if ending == ".gz" else "zstd" if ending == ".zst" else "uncompressed"
-        )
-        rows.sink_csv(
-            temporary,
-            separator="\t" if ".tsv" in target.suffixes[-2:] else dialect.delimiter or ",",
-            decimal_comma=dialect.decimal_comma,
-            compression=compression,
-            check_extension=False,
-            engine="streaming",
-        )
+        packing = {".gz": "gzip", ".zst": "zstd"}.get(ending)
+        form: dict[str, Any] = {
+            "separator": "\t" if ".tsv" in target.suffixes[-2:] else dialect.delimiter or ",",
+            "decimal_comma": dialect.decimal_comma,
+        }
+        with pa.CompressedOutputStream(str(temporary), packing) if packing else temporary.open("wb") as text:
+            _frame(schema.empty_table()).write_csv(text, **form)
+            yield lambda rows: _frame(rows).write_csv(text, include_header=False, **form)

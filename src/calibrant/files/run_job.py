@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -21,14 +19,14 @@ from calibrant.engines.jobs import Job, Measuring
 from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.ahead import ahead
-from calibrant.files.checkpoint import Checkpoint, RunDescription, Total, file_lock, refuse_special_file
+from calibrant.files.checkpoint import Checkpoint, RunDescription, Total
 from calibrant.files.found import stamp_of
 from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
 from calibrant.files.values import ColumnType, counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
-from calibrant.report.files import remove_temporary_files
+from calibrant.report.files import sigterm_as_exit, sole_writer
 
 CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
@@ -45,14 +43,12 @@ def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Pa
     the same was `asked`, in words. It is removed at the end, and stays after an error, an interrupt (SIGINT) or a
     request to terminate (SIGTERM).
     """
-    with _sigterm_as_exit():
-        if checkpoint is None:
-            return _run(job, reading, None)
-        refuse_special_file(checkpoint)
-        if not checkpoint.parent.is_dir():
-            raise InputError(f"there is no folder {checkpoint.parent} to keep the checkpoint {checkpoint.name} in")
-        with file_lock(checkpoint):
-            return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
+    if checkpoint is None:
+        return _run(job, reading, None)
+    if not checkpoint.parent.is_dir():
+        raise InputError(f"there is no folder {checkpoint.parent} to keep the checkpoint {checkpoint.name} in")
+    with sigterm_as_exit(), sole_writer(checkpoint, what="the checkpoint"):
+        return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
 
 
 def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
@@ -123,24 +119,6 @@ def _entries(summary: Summary) -> int:
     return summary.score.size if isinstance(summary, Ordered) else 0
 
 
-@contextmanager
-def _sigterm_as_exit() -> Iterator[None]:
-    """Let SIGTERM end the process as an exception does: a last checkpoint is written, temporary files are removed."""
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-
-    def leave(number: int, frame: object) -> None:
-        sys.exit(128 + number)
-
-    signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
     """Return the summary of a piece, in the chunks it was decoded in if possible; None if no row counts."""
     if isinstance(job, Measuring) and (chunks := columns.pieces(piece.frame)):
@@ -167,11 +145,7 @@ class _Checkpointing:
         self.warned = False
 
     def resume(self, merging: Merging[Summary]) -> Position:
-        """Take over the total of an existing checkpoint, and return where to read from: the batch that was read last.
-
-        Temporary files that a killed run left are removed.
-        """
-        remove_temporary_files(self.path)
+        """Take over the total of an existing checkpoint, and return the batch that was read last."""
         if not self.path.exists():
             return START
         files = self.reading.files

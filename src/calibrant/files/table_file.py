@@ -108,7 +108,7 @@ class TableFile:
             try:
                 rows = self._scan(decided_by, needed)
                 chosen = _chosen(rows, columns, where, constants, labels, whole_lines).slice(skip)
-                with closing(_batches(chosen, size)) as frames:
+                with closing(sunk_batches(chosen, size)) as frames:
                     for frame in frames:
                         skip += frame.height
                         yield _named(frame, columns)
@@ -159,7 +159,7 @@ class TableFile:
 
     def _check_types_last(self, columns: Sequence[str]) -> None:
         """Refuse a text file whose columns have other types in later rows than in the first ones."""
-        first, all_rows = (self._types(rows, columns) for rows in self._rows_for_types)
+        first, all_rows = (self.column_types(columns, rows) for rows in self._rows_for_types)
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
                 raise InputError(
@@ -167,8 +167,8 @@ class TableFile:
                     f"rows and {holds.what} later; fix it, or save the file as Parquet, where a column has one type"
                 )
 
-    def _types(self, decided_by: int | None, columns: Sequence[str]) -> dict[str, ColumnType]:
-        """Return the types of columns, decided by the first rows."""
+    def column_types(self, columns: Sequence[str], decided_by: int | None = None) -> dict[str, ColumnType]:
+        """Return what those columns contain that the file has; so many first rows decide the types of a text file."""
         empty = self._attempt(lambda rows: rows.head(0).collect(), None, (decided_by,))
         return column_types(empty, [name for name in columns if name in empty.columns], self.path)
 
@@ -199,7 +199,7 @@ class TableFile:
             return npz_file.scan(self.path, columns)
         if self.format == "parquet":
             return pl.scan_parquet(self.path, glob=False, hive_partitioning=False)
-        if _is_stream(self.path):
+        if is_arrow_stream(self.path):
             return pl.read_ipc_stream(self.path).lazy()
         return pl.scan_ipc(_literal_path(self.path))
 
@@ -257,6 +257,7 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
 
 
 def _require_polars() -> None:
+    os.environ.setdefault("POLARS_IGNORE_TIMEZONE_PARSE_ERROR", "1")  # a zone such as +05:30 in a column nobody needs
     try:
         import polars  # noqa: F401
     except ImportError:
@@ -361,7 +362,7 @@ def _named(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return frame
 
 
-def _batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None, None]:
+def sunk_batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None, None]:
     """Yield rows as they are decoded.
 
     `collect_batches` of polars does the same, but ends without a word where a damaged file makes a thread panic.
@@ -382,7 +383,7 @@ def _literal_path(path: Path) -> str:
     return glob.escape(str(path))
 
 
-def _is_stream(path: Path) -> bool:
+def is_arrow_stream(path: Path) -> bool:
     """Tell Arrow's streaming format, which begins with a message, from its file format, which begins with a name."""
     return _start(path, 4) == b"\xff\xff\xff\xff"
 

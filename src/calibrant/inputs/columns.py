@@ -15,7 +15,7 @@ from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.arrays import as_array
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.groups import as_labels
+from calibrant.inputs.groups import batch_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
@@ -203,7 +203,7 @@ class NamedColumns:
             None if self.y is None else values_of(self.y, column),
             p.of(column) if isinstance(p, FromColumns) else values_of(p, column),
             None if self.weights is None else column(self.weights),
-            {name: as_labels(_native(frame, name), name=name) for name in self.groups} or None,
+            {name: batch_labels(_native(frame, name), name=name) for name in self.groups} or None,
             number,
         )
 

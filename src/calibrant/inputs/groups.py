@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,16 +86,30 @@ def as_labels(column: Any, *, name: str) -> NDArray[Any]:
 
     NumPy has no missing integers, and floats would round integers beyond 2^53.
     """
-    package = type(column).__module__.partition(".")[0]
-    if package in FRAMES and not hasattr(column, "columns"):
-        import narwhals as nw
-
-        arrow = sys.modules["pyarrow"] if package == "pyarrow" else None
-        wrapped = arrow.chunked_array([column]) if arrow and isinstance(column, arrow.Array) else column
-        series: Any = nw.from_native(wrapped, allow_series=True, pass_through=True)
-        if isinstance(series, nw.Series) and series.dtype.is_integer() and series.null_count():
-            return np.array(series.to_list(), dtype=object)
+    series = _series(column)
+    if series is not None and series.dtype.is_integer() and series.null_count():
+        return np.array(series.to_list(), dtype=object)
     return as_array(column, name=name)
+
+
+def batch_labels(column: Any, *, name: str) -> Any:
+    """Return a column of labels as an array, or as it is where its type tells a time zone or the order of labels."""
+    dtype = getattr(_series(column), "dtype", None)
+    says_more = getattr(dtype, "time_zone", None) or getattr(dtype, "categories", None)
+    return column if says_more else as_labels(column, name=name)
+
+
+def _series(column: Any) -> Any:
+    """Return a column of a data frame library as a series of narwhals, None for anything else."""
+    package = type(column).__module__.partition(".")[0]
+    if package not in FRAMES or hasattr(column, "columns"):
+        return None
+    import narwhals as nw
+
+    arrow = sys.modules["pyarrow"] if package == "pyarrow" else None
+    wrapped = arrow.chunked_array([column]) if arrow and isinstance(column, arrow.Array) else column
+    series = nw.from_native(wrapped, allow_series=True, pass_through=True)
+    return series if isinstance(series, nw.Series) else None
 
 
 def _coded(name: str, column: Any, n: int, keep: NDArray[np.bool_] | None) -> Grouping:
@@ -103,12 +118,24 @@ def _coded(name: str, column: Any, n: int, keep: NDArray[np.bool_] | None) -> Gr
         raise InputError(f"groups must have one label per row: expected {n} rows, got shape {labels.shape} for {name}")
     labels = labels if keep is None else labels[keep]
     if labels.dtype.kind in "OUSfmM":
+        dtype = getattr(_series(column), "dtype", None)
         different, place = _different(labels)
-        values, code = np.unique(np.array(_texts(different), dtype=object), return_inverse=True)
+        texts = np.array(_texts(different, getattr(dtype, "time_zone", None)), dtype=object)
+        values, code = _in_order(texts, getattr(dtype, "categories", None))
         code = code[place]
     else:
         values, code = np.unique(labels, return_inverse=True)
     return Grouping(code.astype(np.intp), [f"{name} = {value}" for value in values.tolist()])
+
+
+def _in_order(texts: NDArray[Any], categories: Sequence[Any] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the different texts, sorted or in the order of the categories, and the index of each text among them."""
+    values, code = np.unique(texts, return_inverse=True)
+    if not categories:
+        return values, code
+    rank = {str(plain_label(category)): k for k, category in enumerate(categories)}
+    order = np.argsort([rank.get(value, -1) for value in values], kind="stable")
+    return values[order], np.argsort(order)[code]
 
 
 def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -129,16 +156,34 @@ def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return first, place
 
 
-def _texts(labels: NDArray[Any]) -> list[str]:
-    """Return labels as texts, such that different labels have different texts."""
+def _texts(labels: NDArray[Any], zone: str | None = None) -> list[str]:
+    """Return labels as texts, such that different labels have different texts; moments in UTC are put into a zone."""
     if labels.dtype.kind in "mM":
-        return [MISSING if text == "NaT" else text for text in moment_texts(labels)]
+        texts = moment_texts(labels) if zone is None else _zoned_texts(labels, zone)
+        return [MISSING if text == "NaT" else text for text in texts]
     values = [_number(value) for value in labels.tolist()]
     texts = [MISSING if is_missing(value) else str(value) for value in values]
     kinds = {(text, isinstance(value, str)) for text, value in zip(texts, values, strict=True)}
     if len(kinds) == len(set(texts)):
         return texts
     return [MISSING if is_missing(value) else repr(value) for value in values]  # 1 and "1" are two labels
+
+
+def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
+    """Return moments in UTC as texts with the time of a zone and its distance from UTC.
+
+    >>> _zoned_texts(np.array(["2024-01-01T12:00", "NaT"], "M8[us]"), "+05:30")
+    ['2024-01-01 17:30:00+05:30', 'NaT']
+    """
+    offset = zone.removeprefix("UTC")  # as pandas calls +05:30
+    try:
+        place = datetime.fromisoformat(f"2000-01-01T00:00{offset}").tzinfo or ZoneInfo(zone)
+    except ValueError:
+        place = ZoneInfo(zone)
+    whole = moments.astype("M8[us]")
+    if not np.array_equal(whole.astype(moments.dtype), moments, equal_nan=True):  # Python has no nanoseconds
+        return [text if text == "NaT" else f"{text}+00:00" for text in moment_texts(moments)]
+    return ["NaT" if at is None else str(at.replace(tzinfo=UTC).astimezone(place)) for at in whole.tolist()]
 
 
 def _number(value: Any) -> Any:
@@ -164,8 +209,7 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
     """Return hashable labels as numbers 0, 1, ... in ascending order of the labels, whatever the order of the rows.
 
     `n` is the number of rows that are left and `keep` their mask among the caller's. Texts, numbers and booleans are
-    kept, other labels become texts. Rows without a label are the group "(missing)", as in an audit; for any other
-    `name` a missing label is refused.
+    kept, other labels become texts. A missing label is refused.
 
     >>> read_row_labels(["b", "a", "b"], 3)
     RowLabels(code=array([1, 0, 1]), values=('a', 'b'))
@@ -176,13 +220,8 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
         raise InputError(f"{name} must have one label per row: expected {expected} rows, got shape {column.shape}")
     rows = np.arange(expected) if keep is None else np.flatnonzero(keep)
     column = column[rows]
-    missing = missing_mask(column)
-    if name != "groups":
-        remedy = "Give such rows their own label, or drop them"
-        refuse_where(missing, column, f"{name} must not be missing", remedy, rows=rows)
-    if missing.any():
-        labels = moment_texts(column) if column.dtype.kind in "mM" else column.tolist()
-        column = _column([MISSING if gone else label for label, gone in zip(labels, missing, strict=True)], name)
+    remedy = "Give such rows their own label, or drop them"
+    refuse_where(missing_mask(column), column, f"{name} must not be missing", remedy, rows=rows)
     if column.dtype.kind in "OmMV":
         return _of_objects(column, rows, name)
     values, code = np.unique(column + 0.0 if column.dtype.kind == "f" else column, return_inverse=True)  # -0.0 is 0.0
@@ -229,7 +268,7 @@ def _column(labels: Any, name: str) -> NDArray[Any]:
         column = np.empty(len(labels), dtype=object)
         column[:] = labels
         return column
-    return as_array(labels, name=name)
+    return as_labels(labels, name=name)
 
 
 def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowLabels:

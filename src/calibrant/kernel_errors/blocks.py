@@ -210,7 +210,7 @@ def outcome_variance(rows: KernelRows) -> FloatArray:
         p = rows.p.astype(np.float64)
         return np.asarray(p * (1 - p))
     if isinstance(rows, Classes):
-        return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
+        return np.asarray(0.5 * (1 - np.square(rows.simplex).sum(axis=1)))
     if isinstance(rows, RegionRows):
         levels = rows.prediction.levels
         return np.full(rows.n, float((levels * (1 - levels)).mean()))

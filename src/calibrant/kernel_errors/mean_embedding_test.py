@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, redraw_rows, resampled_pvalue
+from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError
@@ -21,7 +21,6 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_choice, check_count
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, DrawnRows
-from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, has_median_target, resolved
 from calibrant.kernel_errors.mean_embedding import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernel_errors.skce import check_distance
@@ -173,11 +172,10 @@ def _redraws(
     random: Randomness,
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; all is recomputed where draws or the target's length scale change with them."""
-    new_draws = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
     centre = redraw_centre(rows, random.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
-        redrawn = redraw_rows(centre, random.rng)
-        if new_draws or rescaled:
+        redrawn = centre.redrawn(random.rng)
+        if rows.kind == "samples" or rescaled:
             found = product
             if rescaled:
                 fitted = resolved(

@@ -17,8 +17,6 @@ from calibrant.core.null import (
     redraw_centre,
     redraw_events,
     redraw_labels,
-    redraw_outcomes,
-    redraw_rows,
 )
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -87,7 +85,7 @@ def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random:
         return T, int(np.count_nonzero(reaches(redrawn, T, size)))
     extreme = 0
     for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES):
-        redrawn_rows = redraw_rows(rows, random.rng)
+        redrawn_rows = rows.redrawn(random.rng)
         if has_median_target(rows, kernel):
             product = resolved(redrawn_rows, kernel, random)
         form = form_of(redrawn_rows, product, random)
@@ -107,7 +105,7 @@ def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random:
     centre = redraw_centre(rows, random.rng)
     assert isinstance(centre, DistributionRows)
     extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, random.rng))), T, size))
+        bool(reaches(np.asarray(pairs(centre.redrawn(random.rng))), T, size))
         for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES)
     )
     return T, extreme

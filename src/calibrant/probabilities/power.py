@@ -151,7 +151,8 @@ def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
 
     if excess(1.0) < 0:
         return None
-    return np.clip(pool.score + sign * brentq(excess, 0.0, 1.0, xtol=1e-15), 0, 1)
+    shift = float(brentq(excess, 0.0, 1.0, xtol=1e-15))
+    return np.clip(pool.score + sign * shift, 0, 1)
 
 
 class Finding:

@@ -76,7 +76,7 @@ class RankCheck(NamedTuple):
 def judged_by_ranks(rows: DistributionRows) -> bool:
     """Tell whether these are draws of rows of one weight; weighted ranks have no exact distribution."""
     w = rows.w
-    return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
+    return rows.kind == "samples" and (is_unit(w) or bool(w.min() == w.max()))
 
 
 def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranked:

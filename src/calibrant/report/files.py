@@ -6,13 +6,16 @@ import json
 import os
 import re
 import secrets
+import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from errno import EISDIR
+from errno import EACCES, EISDIR, EWOULDBLOCK
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from calibrant.core.findings import Findings, Table
 from calibrant.core.words import LONGEST_SENTENCE, stored_text
@@ -53,11 +56,74 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def remove_temporary_files(path: str | os.PathLike[str]) -> None:
-    """Remove temporary files of `replace_bytes` that a killed process left; no other process may be writing `path`."""
+    """Remove temporary files of `path` that a killed process left; call it as the `sole_writer` of the file."""
     target = Path(os.path.realpath(path))
     for temporary in target.parent.glob(f"{_temporary_prefix(target)}*.tmp"):
         with suppress(OSError):
             temporary.unlink()
+
+
+@contextmanager
+def sole_writer(path: Path, *, what: str) -> Iterator[None]:
+    """Let one process at a time write a file, which messages call `what`; files that a killed one left are removed.
+
+    The operating system releases the lock with the process. Systems without `fcntl` (Windows), and file systems
+    without locks, have none. Folders, pipes and devices are refused: they cannot be replaced.
+    """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{what} {path} is not a regular file; name another file")
+    target = Path(os.path.realpath(path))
+    lock = target.with_name(f"{_temporary_prefix(target)}.lock")
+    stream = _locked_file(lock, path, what)
+    try:
+        remove_temporary_files(path)
+        yield
+    finally:
+        if stream is not None:
+            with suppress(OSError):
+                lock.unlink()
+            stream.close()
+
+
+def _locked_file(lock: Path, path: Path, what: str) -> IO[bytes] | None:
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    while True:
+        try:
+            stream = lock.open("ab")
+        except OSError as problem:
+            raise InputError(f"cannot write beside {what} {path}: {problem.strerror}; name another file") from None
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock.exists() and os.path.samestat(os.fstat(stream.fileno()), lock.stat()):
+                return stream
+            stream.close()  # the run before this one has just removed it
+        except OSError as problem:
+            stream.close()
+            if problem.errno in (EWOULDBLOCK, EACCES):
+                words = f"another run is using {what} {path}; wait until it ends, or name another file"
+                raise InputError(words) from None
+            return None
+
+
+@contextmanager
+def sigterm_as_exit() -> Iterator[None]:
+    """Let SIGTERM end the process as an exception does, so that what was begun is cleaned up."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def leave(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _temporary_prefix(target: Path) -> str:

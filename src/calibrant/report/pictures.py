@@ -203,7 +203,7 @@ def _hover(ax: Any, marks: list[Mark]) -> Element:
     edges = np.concatenate(([left], (at[1:, 0] + at[:-1, 0]) / 2, [right]))
     for mark, (x, y), start, stop in zip(marks, at, edges[:-1], edges[1:], strict=True):
         strip = SubElement(group, "g")
-        SubElement(strip, "title").text = mark.text
+        SubElement(strip, "title").text = without_control(mark.text)
         box = {"x": start, "y": height - top, "width": max(0.0, stop - start), "height": top - bottom}
         SubElement(strip, "rect", {name: _short(value) for name, value in box.items()})
         SubElement(strip, "path", {"d": f"M{_short(x)} {_short(height - top)}V{_short(height - bottom)}"})

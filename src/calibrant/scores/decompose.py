@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -163,14 +163,14 @@ def _finish(
     if isinstance(summary, (Ordered, Grid)):
         return _of_probabilities(summary, options)
     rows = summary.rows
-    assert isinstance(rows, (QuantileRows, DistributionRows))
-    prediction = rows.prediction if isinstance(rows, QuantileRows) else rows.distribution
     for name, default in DEFAULTS_OF_PROBABILITIES.items():
         value = getattr(options, name)
         if value != default:
-            kind = type(prediction).__name__
+            kind = type(rows.prediction).__name__
             raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
-    return _of_quantiles(rows, options) if isinstance(rows, QuantileRows) else _of_distributions(rows, options)
+    if isinstance(rows, DistributionRows):
+        return _of_distributions(rows, options)
+    return _of_quantiles(cast(QuantileRows, rows), options)
 
 
 def _on_grid(options: DecomposeOptions) -> bool:
@@ -331,12 +331,11 @@ def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> Crps
             f"decompose splits the CRPS of numbers; the outcomes are vectors of {distribution.shape[0]} coordinates. "
             "Pass one coordinate, such as Samples(draws[:, :, 0])"
         )
-    if isinstance(distribution, Samples):
+    samples = rows.samples
+    if samples is not None:
         if levels is not None:
             raise InputError("levels= is for distributions; draws are their own quantiles. Leave it out for Samples")
-        return (
-            hersbach(rows, distribution) if method == "hersbach" else _isotonic(rows, _order_statistics(distribution))
-        )
+        return hersbach(rows, samples) if method == "hersbach" else _isotonic(rows, _order_statistics(samples))
     if method == "hersbach":
         raise InputError(f'method="hersbach" is for Samples; got {type(distribution).__name__}. Use method="isotonic"')
     score = distribution_crps(distribution, rows.y)

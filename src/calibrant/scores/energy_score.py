@@ -86,8 +86,8 @@ class EnergyScoreOptions:
 
 
 def _row_scores(rows: DistributionRows, options: EnergyScoreOptions) -> FloatArray:
-    distribution = rows.distribution
-    assert isinstance(distribution, Samples)  # the only kind this verb reads
+    distribution = rows.samples
+    assert distribution is not None  # the only kind this verb reads
     if options.fair and distribution.M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the distance itself")
     size = max(1, MAX_NUMBERS_AT_ONCE // distribution.draws[0].size) if rows.n else 1

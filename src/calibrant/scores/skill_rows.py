@@ -231,7 +231,7 @@ def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
 
 
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
-    if not summary.density.size and isinstance(rows.distribution, Samples):
+    if not summary.density.size and rows.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density, and none is fitted to them; pass log_density_y=, the log density of the "
             "prediction at each outcome, or a distribution such as Normal"
@@ -241,7 +241,7 @@ def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArra
             'score="log" needs climatology=: a distribution with as many rows, such as the prior, or its log densities '
             "at the outcomes. No density is fitted to outcomes"
         )
-    if other is not None and isinstance(other.distribution, Samples):
+    if other is not None and other.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density; pass climatology= as a distribution or as log densities of the outcomes"
         )
@@ -264,7 +264,7 @@ def _log_scores(rows: DistributionRows, name: str) -> FloatArray:
 
 
 def _check_energy(rows: DistributionRows) -> None:
-    if not isinstance(rows.distribution, Samples):
+    if rows.kind != "samples":
         raise NotApplicableError('score="energy" is for draws; pass Samples(distribution.sample(1000, rng))')
 
 
@@ -286,14 +286,14 @@ def _scaled(rows: Any, scale: FloatArray) -> DistributionRows:
 
 def _scores(rows: Any, score: str) -> tuple[FloatArray, str]:
     """Return the scores (n, D) of a prediction, and what they are."""
-    distribution = rows.distribution
+    samples = rows.samples
     name = "energy score" if score == "energy" else "CRPS"
     plain = ""
-    if isinstance(distribution, Samples):
-        if distribution.M < 2:
+    if samples is not None:
+        if samples.M < 2:
             raise NotApplicableError("one draw per row has no fair score; skill needs two or more")
-        plain = _why_plain(distribution)
-    fair = isinstance(distribution, Samples) and not plain
+        plain = _why_plain(samples)
+    fair = samples is not None and not plain
     options: Any = EnergyScoreOptions(fair, 1.0) if score == "energy" else CrpsOptions(fair)
     row_scores: Any = (ENERGY_SCORE if score == "energy" else CRPS).row_scores
     scores = np.asarray(row_scores(rows, options))

@@ -31,7 +31,6 @@ class Parts:
     def open(self) -> list[int]:
         """Begin or resume the run; return the numbers of the fits that are there, parts that cannot be read removed."""
         path = self.folder / RUN
-        remove_temporary_files(path)
         if path.exists():
             self._compare(path)
         replace_bytes(path, (json.dumps({"format": FORMAT, **self.about}, indent=1) + "\n").encode())

@@ -17,12 +17,12 @@ import numpy as np
 
 from calibrant.core.catalogue import CALLS, public
 from calibrant.errors import CalibrantError, InputError, shown
-from calibrant.files.checkpoint import file_lock
 from calibrant.inputs.arrays import Rng
 from calibrant.inputs.named import element_names
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.progress import rows_counted
 from calibrant.ranking.quantities import Quantities, quantities_by_name
+from calibrant.report.files import sole_writer
 from calibrant.simulating.calibration import MAPPED_BYTES, MIN_FITS, Calibration, calibration_of
 from calibrant.simulating.fits import Fit, Task
 from calibrant.simulating.parts import RUN, Parts
@@ -149,7 +149,10 @@ def simulate_calibration(
             hint = " Make one with calibrant.integrations.samplers.as_sampler(...)" if name == "sampler" else ""
             raise InputError(f"{name} must be a function; got {shown(given)} ({type(given).__name__}).{hint}")
     task = _with_names(Task(prior, simulator, sampler, run.entropy, draws, batch is not None))
-    with run.folder(task.D) as folder, file_lock(folder / RUN) if folder is not None else nullcontext():
+    with (
+        run.folder(task.D) as folder,
+        sole_writer(folder / RUN, what="the checkpoint") if folder is not None else nullcontext(),
+    ):
         return _simulated(task, run, folder, workers)
 
 
