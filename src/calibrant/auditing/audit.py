@@ -25,7 +25,6 @@ from calibrant.inputs.options import check_choice, generator
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.density_ranks import read_log_density_y
@@ -215,7 +214,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if not (isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)):
+        if rows.kind != "samples":
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         if not judged_by_ranks(rows):
             raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")

@@ -247,5 +247,7 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
     """Return the random generator of a batch, from its number and its first rows."""
     first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
-    rng: np.random.Generator = with_batch_rng({"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number))["rng"]
+    rng: np.random.Generator = with_batch_rng(
+        {"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number)
+    )["rng"]
     return rng
