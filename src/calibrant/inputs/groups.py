@@ -173,7 +173,7 @@ def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
     """Return moments in UTC as texts with the time of a zone and its distance from UTC.
 
     >>> _zoned_texts(np.array(["2024-01-01T12:00", "NaT"], "M8[us]"), "+05:30")
-    ['2024-01-01 17:30:00+05:30', 'NaT']
+    ['2024-01-01 17:30+05:30', 'NaT']
     """
     offset = zone.removeprefix("UTC")  # as pandas calls +05:30
     try:
@@ -183,11 +183,18 @@ def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
     whole = moments.astype("M8[us]")
     if not np.array_equal(whole.astype(moments.dtype), moments, equal_nan=True):  # Python has no nanoseconds
         return [text if text == "NaT" else f"{text}+00:00" for text in moment_texts(moments)]
-    return ["NaT" if at is None else str(at.replace(tzinfo=UTC).astimezone(place)) for at in whole.tolist()]
+    return ["NaT" if at is None else _zoned_text(at.replace(tzinfo=UTC).astimezone(place)) for at in whole.tolist()]
+
+
+def _zoned_text(at: datetime) -> str:
+    """Return a moment with its distance from UTC, without seconds where there are none."""
+    return at.isoformat(" ", "auto" if at.second or at.microsecond else "minutes")
 
 
 def _number(value: Any) -> Any:
     """Return 2.0 as 2: in a column of integers a missing value turns all of them into floats."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return _zoned_text(value)
     return int(value) if isinstance(value, float) and value.is_integer() else plain_label(value)
 
 
