@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, read_numbers, refuse_where
-from calibrant.inputs.labels import moment_texts, plain_label
+from calibrant.inputs.labels import moment_texts, plain_label, time_zone
 
 MISSING = "(missing)"
 MAX_TINY_GROUPS = 20  # of a column that has no larger group
@@ -175,11 +174,7 @@ def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
     >>> _zoned_texts(np.array(["2024-01-01T12:00", "NaT"], "M8[us]"), "+05:30")
     ['2024-01-01 17:30+05:30', 'NaT']
     """
-    offset = zone.removeprefix("UTC")  # as pandas calls +05:30
-    try:
-        place = datetime.fromisoformat(f"2000-01-01T00:00{offset}").tzinfo or ZoneInfo(zone)
-    except ValueError:
-        place = ZoneInfo(zone)
+    place = time_zone(zone)
     whole = moments.astype("M8[us]")
     if not np.array_equal(whole.astype(moments.dtype), moments, equal_nan=True):  # Python has no nanoseconds
         return [text if text == "NaT" else f"{text}+00:00" for text in moment_texts(moments)]
