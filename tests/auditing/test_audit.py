@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant.auditing.audit import AUDITED
 from calibrant.core.evidence import ALL_ROWS, Subject, note
 from calibrant.core.findings import Findings
 from calibrant.judging.notes import as_text
@@ -390,7 +389,6 @@ def test_same_result_twice_and_in_any_order():
         ({"level": 95}, "strictly between 0 and 1"),
         ({"groups": ["a"]}, "expected 3000 rows"),
         ({"groups": {}}, "no columns"),
-        ({"intersections": 3}, "intersections must be one of 1, 2"),
         ({"resamples": 5}, "at least 19"),
         ({"rng": "x"}, "rng must be"),
     ],
@@ -398,8 +396,3 @@ def test_same_result_twice_and_in_any_order():
 def test_refusals(options, words):
     with pytest.raises(cb.errors.InputError, match=words):
         cb.audit(CALIBRATED, P, **options)
-
-
-def test_every_kind_of_prediction_has_its_sections():
-    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
-    assert {kind.__name__ for kind in AUDITED} == kinds
