@@ -25,7 +25,6 @@ from calibrant.inputs.options import generator
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
@@ -212,7 +211,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if not (isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)):
+        if rows.kind != "samples":
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         from calibrant.ranking.rank_checks import judged_by_ranks
 

@@ -286,6 +286,11 @@ def ordered(rows: Any, options: object) -> Ordered:
     return Ordered.of(rows.pairs())
 
 
+def all_rows(rows: Any, options: object) -> Ordered | KeptRows:
+    """Return all rows: sorted if they have one probability each, else as they are."""
+    return Ordered.of(rows) if rows.kind == "binary" else KeptRows.of(rows)
+
+
 OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import Entry, all_rows, enter, public
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, resampled_pvalue
 from calibrant.core.ordered import Ordered
@@ -19,8 +19,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count
-from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, DrawnRows
+from calibrant.inputs.rows import DrawnRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, has_median_target, resolved
 from calibrant.kernel_errors.mean_embedding import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernel_errors.skce import check_distance
@@ -107,10 +106,6 @@ class CmeTestOptions(UcmeOptions):
         check_count("resamples", self.resamples)
 
 
-def _summarise(rows: DrawnRows, options: CmeTestOptions) -> Ordered | KeptRows:
-    return Ordered.of(rows) if isinstance(rows, Binary) else KeptRows.of(rows)
-
-
 def _finish(summary: Ordered | KeptRows, options: CmeTestOptions) -> TestResult:
     check_distance(summary, options.kernel)
     B, random = options.resamples, options.randomness
@@ -138,7 +133,7 @@ CME_TEST = enter(
     Entry(
         cme_test,
         CmeTestOptions,
-        _summarise,
+        all_rows,
         _finish,
         reads=(Ordered, KeptRows),
         kind="test",
@@ -190,6 +185,5 @@ def _redraws(
 def _rows(summary: Ordered | KeptRows) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
-    rows = summary.rows
-    assert isinstance(rows, (Binary, Classes, DistributionRows))
+    rows: DrawnRows = summary.rows
     return rows.take(canonical_order(rows))

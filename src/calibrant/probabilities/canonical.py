@@ -277,7 +277,6 @@ def _median_variance_cells(summary: Summary, bins: MedianVariance) -> CellSums:
         )
     # Two columns are judged by the second, as one probability per row is: rounding of the first decides nothing.
     rows = summary.rows
-    assert isinstance(rows, (Binary, Classes))
     P = rows.simplex
     if P.shape[1] == 2:
         P = two_columns(P[:, 1])

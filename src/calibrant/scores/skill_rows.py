@@ -203,7 +203,6 @@ def compared(summary: SkillRows, options: SkillOptions) -> Compared:
     if isinstance(options.climatology, Distribution) and not summary.climatology:
         raise InputError("this summary was made without climatology; pass it to summarize")
     rows = summary.kept[0].rows
-    assert isinstance(rows, DistributionRows)  # the only kind this verb reads
     w = np.asarray(rows.w, np.float64) / float(np.max(rows.w))
     other = summary.climatology[0].rows if summary.climatology else None
     if options.score == "log":
