@@ -22,7 +22,7 @@ from calibrant.auditing.regions import (
 from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, crps_parts, scored_vectors
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
-from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -339,3 +339,6 @@ def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...]
     section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
     return KindFindings((section,), _kernel_case(p, setting), missing)
+
+
+DISTRIBUTIONS = Kind(audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions)

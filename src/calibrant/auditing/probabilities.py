@@ -25,7 +25,7 @@ from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
-from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
@@ -386,3 +386,7 @@ def _parts(
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))
+
+
+BINARY = Kind(audit_binary, binary_groups, count_binary, count_groups)
+CLASSES = Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class"))

@@ -36,6 +36,13 @@ KINDS = {
 }
 """The kinds of prediction, by the `prediction_kind` of the typed ones."""
 
+AS_INTERVALS = {
+    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    "distributions": "Call .interval(level) on it",
+    "samples": "Call .interval(level) on it",
+}
+"""What verbs of intervals advise for other kinds of prediction."""
+
 NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -73,7 +80,7 @@ def read(
             f"A plain array is always taken as probabilities{draws}"
         )
     if kind not in accepted:
-        advice = f". {instead[kind]}" if kind in instead else ""
+        advice = _advice(kind, accepted, instead)
         raise InputError(f"{verb} judges {kinds_words(accepted)}; got {type(prediction).__name__}{advice}")
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
@@ -89,13 +96,19 @@ def read_alone(
     """Return checked rows of predictions without outcomes."""
     kind = kind_of(prediction)
     if kind not in accepted:
-        advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
+        advice = _advice(kind, accepted, instead)
         raise InputError(
             f"{verb} takes {kinds_words(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
         )
     if isinstance(prediction, Samples):
         _check_draws(verb, prediction)
     return without_outcome(prediction, weights=weights)
+
+
+def _advice(kind: str | None, accepted: tuple[str, ...], instead: Mapping[str, str]) -> str:
+    """Return what to do instead of passing this kind of prediction, if that is known."""
+    advice = {**AS_INTERVALS, **instead} if "intervals" in accepted else instead
+    return f". {advice[kind]}" if kind in advice else ""
 
 
 def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:
