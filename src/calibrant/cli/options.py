@@ -235,8 +235,8 @@ class Request:
         f"{FITS} samples", MEASURING, "NUMBER", "Seed of random numbers (default 0).", type=click.IntRange(min=0)
     )
 
-    stream: bool = _row(AUDITS, MANY, "", "Read probabilities in batches even if there are few rows.", is_flag=True)
-    exact: bool = _row(AUDITS, MANY, "", "Keep all distinct probabilities, on disk if there are many.", is_flag=True)
+    stream: bool = _row(AUDITS, MANY, "", "Read rows in batches even if there are few.", is_flag=True)
+    exact: bool = _row(AUDITS, MANY, "", "Keep all distinct probabilities.", is_flag=True)
     resume: bool = _row(
         AUDITS, MANY, "", "Keep a checkpoint, from which an interrupted run resumes; implies --stream.", is_flag=True
     )

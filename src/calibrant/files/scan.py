@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.core.annotations import Alternative
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import RunDescription, described
@@ -165,22 +166,35 @@ class Scan:
         level: float = 0.95,
         tolerance: float | None = None,
         relative: bool = False,
+        alternative: Alternative | None = None,
+        calibration_size: int | None = None,
         resamples: int = 999,
         rng: Any = 0,
         names: Mapping[str, str] | None = None,
     ) -> Audit:
-        """Audit probabilities, of one event or of classes, in one pass.
+        """Audit predictions of any kind in one pass.
 
         Parameters
         ----------
         exact, checkpoint
             As for `measure`.
-        level, tolerance, relative, resamples, rng, names
+        level, tolerance, relative, alternative, calibration_size, resamples, rng, names
             As for `calibrant.audit`.
         """
         from calibrant.auditing.job import AuditJob
 
-        job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **self.labels)
+        job = AuditJob(
+            exact,
+            level,
+            tolerance,
+            relative,
+            resamples,
+            rng,
+            names=names or self.names,
+            alternative=alternative,
+            calibration_size=calibration_size,
+            **self.labels,
+        )
         found: Audit = self.found(job, checkpoint)
         return found
 
