@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit, softmax
 
 import calibrant as cb
-from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_note
+from calibrant.auditing.recalibration import calibration_sample, gain_claims, map_note
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import CrossFitted
 from calibrant.recalibrating.fitting import CalibrationRows
@@ -191,7 +191,7 @@ def measured(estimate, low, high):
 def test_what_a_map_does(numbers, kind, key):
     found = measured(*numbers)
     claim, *_ = gain_claims(found, CalibrationRows(None, "classes"))
-    said = gain_note(claim, found)
+    said = map_note(claim, found)
     assert (claim.kind, said.key, said.values["map"], said.values["limits"]) == (
         kind,
         key,

@@ -59,8 +59,8 @@ class KeptRows(Summary):
         return cls(None, "")
 
     @property
-    def rows(self) -> AnyRows:
-        """The rows."""
+    def rows(self) -> Any:
+        """The rows, of the kind of prediction that was kept."""
         if self.held is None:
             raise SummaryError("this KeptRows is empty; at least one row is needed")
         return self.held
@@ -68,7 +68,7 @@ class KeptRows(Summary):
     @property
     def kind(self) -> str:
         """The kind of prediction, a name of `kinds.KINDS`."""
-        return self.rows.kind
+        return str(self.rows.kind)
 
     @property
     def n(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from calibrant.auditing.job import AuditJob
 from calibrant.core.annotations import Alternative
+from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
@@ -16,6 +17,7 @@ from calibrant.errors import InputError
 from calibrant.report.audit import Audit
 
 
+@public
 def measure(
     verbs: Any,
     data: Any,
@@ -90,6 +92,7 @@ def measure(
     return found
 
 
+@public
 def audit(
     data: Any,
     *,
@@ -150,6 +153,7 @@ def audit(
     return found
 
 
+@public
 def summarize(
     metric: Any,
     data: Any,

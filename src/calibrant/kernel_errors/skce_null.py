@@ -23,7 +23,7 @@ from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
-from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
+from calibrant.kernel_errors.skce import line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.forms import Form, LineForm, VectorForm
@@ -53,9 +53,7 @@ def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Ra
     """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
     if isinstance(summary, Ordered):
         return _of_line(summary, kernel, B, random)
-    rows = summary.rows
-    assert isinstance(rows, (Binary, Classes, DistributionRows))  # coverage cannot be redrawn, and is refused before
-    rows = rows.take(canonical_order(rows))
+    rows = summary.rows.take(canonical_order(summary.rows))  # coverage cannot be redrawn, and is refused before
     if isinstance(rows, DistributionRows):
         return _of_distributions(rows, kernel, B, random)
     return _of_probabilities(rows, kernel, B, random)
@@ -249,7 +247,7 @@ def _form(summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness) ->
         rows = summary.rows_at(np.arange(summary.n))
         e = (rows.y - rows.p) * (rows.w / rows.w.mean())
         return LineForm(np.asarray(rows.p, dtype=np.float64), e, fitted, factor)
-    kept = kernel_rows_of(summary)
+    kept = summary.rows
     kept = kept.take(canonical_order(kept, with_outcomes=True))
     form = form_of(kept, resolved(kept, kernel, random), random)
     if is_unit(kept.w):

@@ -264,11 +264,11 @@ class Covered:
         return Plan(levels, self.lines.rule, self.lines.family_rate, calibration_size=setting.calibration_size)
 
 
-def covered(rows: SizedRows, table: HitTable, setting: Setting) -> Covered:
+def covered(rows: Any, table: HitTable, setting: Setting) -> Covered:
     """Judge levels by the hits of all rows, and sizes and places of these rows, by what is promised."""
     rule, sizes = promise(rows, setting), Sizes.of(rows)
     joint = joint_test(table, setting, rule)
-    labels = position_labels(rows) if isinstance(rows, IntervalRows) else None
+    labels = position_labels(rows) if rows.kind == "intervals" else None
     places = 0 if labels is None else table.levels.size * sum(name != "" for name in labels.values)
     tests = filled_sizes(sizes) + places
     return Covered(
@@ -281,10 +281,8 @@ def covered(rows: SizedRows, table: HitTable, setting: Setting) -> Covered:
     )
 
 
-def _by_place(rows: SizedRows, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
-    if labels is None or not isinstance(rows, IntervalRows):
-        return None
-    return position_lines(rows, labels, setting, rule, tests=tests)
+def _by_place(rows: Any, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
+    return None if labels is None else position_lines(rows, labels, setting, rule, tests=tests)
 
 
 def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, further: Any, tables: Any) -> Section:

@@ -7,6 +7,7 @@ from typing import Any
 
 from calibrant.auditing.job import AuditJob
 from calibrant.core.annotations import Alternative
+from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
 from calibrant.errors import InputError, MissingExtraError, shown
@@ -15,6 +16,7 @@ from calibrant.report.audit import Audit
 from calibrant.spark.partitions import run
 
 
+@public
 def measure(
     verbs: Any,
     data: Any,
@@ -72,6 +74,7 @@ def measure(
     return found
 
 
+@public
 def audit(
     data: Any,
     *,
@@ -145,6 +148,7 @@ def audit(
     return found
 
 
+@public
 def summarize(
     metric: Any,
     data: Any,
