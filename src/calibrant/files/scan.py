@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
@@ -20,10 +20,8 @@ from calibrant.files.run_job import run_job
 from calibrant.files.table_file import FORMATS
 from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import Batch, NamedColumns
+from calibrant.report.audit import Audit
 from calibrant.version import __version__
-
-if TYPE_CHECKING:
-    from calibrant.report.audit import Audit
 
 
 @public
