@@ -25,7 +25,6 @@ from calibrant.inputs.options import check_choice, generator
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.density_ranks import read_log_density_y
@@ -189,7 +188,7 @@ def audit(
 def _refuse_dask(**given: Any) -> None:
     """Refuse Dask collections, which would be loaded slowly and in silence."""
     for name, values in given.items():
-        if hasattr(values, "__dask_graph__"):
+        if hasattr(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray has the method always
             raise InputError(
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
                 f"calibrant.dask.audit, or load it first with {name}.compute()"
@@ -217,7 +216,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if not (isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)):
+        if not isinstance(rows, DistributionRows) or rows.samples is None:
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         if not judged_by_ranks(rows):
             raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
@@ -227,7 +226,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
 
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     if columns is None:
-        return (rows.names or ()) if isinstance(rows, DistributionRows) else ()
+        return rows.names or ()
     return read_coordinate_names(columns, rows.distribution.shape[0], "columns")
 
 
