@@ -8,20 +8,7 @@ import pytest
 import calibrant as cb
 from calibrant import report
 
-BOUNDS = (
-    "--lower",
-    "lo80",
-    "--upper",
-    "hi80",
-    "--level",
-    "0.8",
-    "--lower",
-    "lo90",
-    "--upper",
-    "hi90",
-    "--level",
-    "0.9",
-)
+BOUNDS = "--lower lo80 --upper hi80 --level 0.8 --lower lo90 --upper hi90 --level 0.9"
 ONE = "--y price --lower lo90 --upper hi90 --level 0.9"
 
 
@@ -72,26 +59,13 @@ def same(found, expected):
     "options",
     [
         BOUNDS,
-        (
-            "--lower",
-            "lo80",
-            "--lower",
-            "lo90",
-            "--upper",
-            "hi80",
-            "--upper",
-            "hi90",
-            "--level",
-            "0.8",
-            "--level",
-            "0.9",
-        ),
-        ("--lower", "lo*", "--upper", "hi80,hi90", "--level", "0.8", "--level", "0.9"),
+        "--lower lo80 --lower lo90 --upper hi80 --upper hi90 --level 0.8 --level 0.9",
+        "--lower 'lo*' --upper hi80,hi90 --level 0.8 --level 0.9",
     ],
 )
 def test_intervals(run, prices, houses, options):
     y, bounds, size = houses
-    done = run("audit", prices, "--y price", *options, "--by size --calibration-size 4000 --json")
+    done = run("audit", prices, "--y price", options, "--by size --calibration-size 4000 --json")
     expected = cb.audit(y, bounds, groups={"size": size}, calibration_size=4000)
     assert done.err == ""
     assert same(found(done), expected)
@@ -171,7 +145,7 @@ def test_infinite_bounds(run, folder, require):
 
 
 def test_report_check_and_compare(run, prices, demand):
-    assert run("audit", prices, "--y price", *BOUNDS, "-o two.html").code == 0
+    assert run("audit", prices, "--y price", BOUNDS, "-o two.html").code == 0
     assert run("audit", prices, ONE, "--json one.json").code == 0
     assert run("audit", demand, "--y sold --quantile-cols 'q*' -o days.html").code == 0
     done = run("check", "two.html", "--fail-if 'coverage.0.9 < 0.8' --fail-if 'coverage.0.8.low > 0.1'")
@@ -192,7 +166,7 @@ def test_report_check_and_compare(run, prices, demand):
     [("coverage", "coverage.0.8, coverage.0.9"), ("coverage.pvalue", "coverage.0.8.pvalue, coverage.0.9.pvalue")],
 )
 def test_one_of_several_levels_is_named(refused, run, prices, name, several):
-    assert run("audit", prices, "--y price", *BOUNDS, "--json two.json").code == 0
+    assert run("audit", prices, "--y price", BOUNDS, "--json two.json").code == 0
     assert refused("check", "two.json", "--fail-if", f"{name} < 0.9") == (
         f"there are several of {name}; say which one: {several}"
     )

@@ -188,3 +188,11 @@ def test_junit_of_a_verdict(run, folder, data):
     failures = [case[0] for case in ET.parse(folder / "a.xml").getroot()[0] if len(case)]
     assert len(failures) == 1
     assert failures[0].text.splitlines()[1].startswith("Miscalibrated: ")
+
+
+def test_likely_mistakes_are_told(run, folder, columns, require):
+    labels = {"left": columns["left"], "score": [float(p > 0.5) for p in columns["score"]]}
+    require("polars").DataFrame(labels).write_csv(folder / "labels.csv")
+    done = run("check", "labels.csv", *NAMED, "--fail-if", "ece > 0.9")
+    assert done.code == 0
+    assert "Are these predicted labels?" in done.err

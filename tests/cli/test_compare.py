@@ -79,7 +79,8 @@ def test_long_labels_leave_room_for_the_numbers(run, write):
 )
 def test_what_makes_them_hard_to_compare(run, write, options, remark):
     done = run("compare", write("a.json"), write("b.json", **options))
-    assert (done.code, done.err) == (0, f"calibrant: {remark}\n")
+    assert done.code == 0
+    assert done.err.startswith(f"calibrant: {remark}")
 
 
 def test_report_with_json(run, data):
@@ -171,10 +172,8 @@ class TestPredictions:
         ],
     )
     @pytest.mark.usefixtures("table")
-    def test_refusals(self, run, given, words):
-        done = run("compare", *given)
-        assert done.code == 2
-        assert words in done.err
+    def test_refusals(self, refused, given, words):
+        assert words in refused("compare", *given)
 
 
 def test_clusters(run, folder):

@@ -89,7 +89,7 @@ def test_coordinates_that_steer_a_terminal(run, folder, require):
     columns = {"a\x07": rng.normal(size=40), "b": rng.normal(size=40)}
     draws = {"da": rng.normal(size=(40, 9)).tolist(), "db": rng.normal(size=(40, 9)).tolist()}
     require("polars").DataFrame(columns | draws).write_parquet(folder / "a.parquet")
-    done = run("audit", "a.parquet", "--y 'a,b' --draws da,db -o report.html")
+    done = run("audit", "a.parquet", "--y 'a\x07,b' --draws da,db -o report.html")
     assert done.code == 0
     assert "\x07" not in done.out + done.err + (folder / "report.html").read_text()
 

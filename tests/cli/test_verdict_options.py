@@ -212,3 +212,72 @@ class TestTerminal:
         out = run("audit", data, NAMED).out
         assert max(map(len, out.splitlines())) <= 88
         assert "\x1b" not in out
+
+
+class TestPercentages:
+    @pytest.fixture
+    def percentages(self, folder, frame):
+        import polars as pl
+
+        frame.with_columns(pl.col("score") * 100).write_csv(folder / "percent.csv")
+        return "percent.csv"
+
+    def test_audit(self, run, percentages, columns):
+        found = results(run("audit", percentages, NAMED, "--percent", "--json"))
+        expected = cb.audit(columns["left"], np.array(columns["score"]) * 100 / 100).findings.to_dict()
+        assert found["sections"][0] == expected["sections"][0]
+
+    def test_a_map_and_its_copy(self, run, percentages, columns):
+        words = f"{NAMED} --percent --method isotonic --no-gain -o map.json"
+        assert run("recalibrate", percentages, words).code == 0
+        assert run("apply", "map.json", percentages, "--percent -o out.csv").code == 0
+        p = np.array(columns["score"]) * 100 / 100
+        expected = cb.recalibrate(columns["left"], p, method="isotonic").apply(p)
+        import polars as pl
+
+        np.testing.assert_allclose(pl.read_csv("out.csv")["score_recalibrated"], expected, rtol=1e-14)
+
+    def test_the_error_names_the_option(self, refused, percentages):
+        assert "On the command line add --percent (in percent.csv" in refused("audit", percentages, NAMED)
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ("--y age --lower w --upper age --level 0.9 --percent", "--percent divides probabilities (--p, --p-cols)"),
+            (f"{NAMED} --percent --stream", "--percent needs all rows at once; leave out --stream"),
+        ],
+    )
+    def test_where_it_does_not_apply(self, refused, percentages, options, sentence):
+        assert sentence in refused("audit", percentages, options)
+
+
+def test_rows_that_a_filter_leaves_out_are_counted(run, folder, frame):
+    import polars as pl
+
+    frame.with_columns(score=pl.when(pl.col("id") < 40).then(None).otherwise("score")).write_csv(folder / "a.csv")
+    words = f"{NAMED} --where 'score is not null'"
+    for command, *more in (
+        ("audit",),
+        ("check", "--fail-if ece>0.999"),
+        ("recalibrate", "--no-gain --method isotonic"),
+    ):
+        done = run(command, "a.csv", words, *more)
+        assert (done.code, done.err) == (0, "calibrant: --where keeps 260 of 300 rows\n")
+
+
+def test_advice_is_a_command_that_runs(run, folder):
+    """A report of the library has lines of Python there."""
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    q = rng.random(2000)
+    y = np.where(rng.random(2000) < q, "yes", "no")
+    pl.DataFrame({"y": y, "p": 1 / (1 + (1 / q - 1) ** 3)}).write_parquet(folder / "a.parquet")
+    found = results(run("audit", "a.parquet", "--y y --p p --pos-label yes --json"))
+    (code,) = [section["code"] for section in found["sections"] if section["code"]]
+    fit, apply = code.splitlines()
+    fit, remark = fit.split("  # ")
+    assert fit == "calibrant recalibrate a.parquet --y y --p p --pos-label yes --method logistic -o map.json"
+    assert remark == "rows that did not train the model"
+    assert run(*fit.split()[1:]).code == 0
+    assert run(*apply.replace("NEW", "a.parquet").split()[1:]).code == 0

@@ -215,9 +215,7 @@ class TestSharedOptions:
 
     def test_they_are_listed_where_an_option_is_unknown(self, refusal):
         assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
-        message = refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
-        assert "Did you mean weights=?" in message
-        assert "pos_label" not in message
+        assert "pos_label" not in refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
 
 
 n = 6

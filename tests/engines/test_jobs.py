@@ -123,7 +123,7 @@ class TestLabelOfTheEvent:
             job = AuditJob(pos_label="c", resamples=19)
             total = job.part(Batch(*self.batches[0])) + job.part(Batch(*self.batches[1]))
             assert job.finish(total).findings.n == 4
-            found = cb.brier_score(total["rows"]["brier_score"])
+            found = cb.brier_score(total["brier_score"])
         assert found == pytest.approx(cb.brier_score(y, p, pos_label="c"), rel=1e-14)
 
     @pytest.mark.parametrize("label", ["jes", 1])

@@ -73,19 +73,17 @@ def test_advice_that_is_taken(require, tmp_path, refusal, name, content, advice)
     assert measure(**advice) == 0.25
 
 
-def test_the_format_is_one_that_is_listed(require, tmp_path, refusal):
+@pytest.mark.parametrize(
+    ("name", "options", "advice"),
+    [
+        ("rows", {}, "say which (format=): 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
+        ("a.csv", {"encoding": "ascii"}, "Name the encoding it was written in (encoding=)"),
+    ],
+)
+def test_what_must_be_named(require, tmp_path, refusal, name, options, advice):
     require("polars")
-    (tmp_path / "rows").write_text("y,p\n0,0.5\n")
-    message = refusal(lambda: list(scan(tmp_path / "rows", y="y", prediction="p").batches()))
-    assert message.endswith("say which (format=): 'parquet', 'csv', 'arrow', 'ndjson', 'npz'")
-    assert len(list(scan(tmp_path / "rows", y="y", prediction="p", format="csv").batches())) == 1
-
-
-def test_an_encoding_that_it_is_not(require, tmp_path, refusal):
-    require("polars")
-    (tmp_path / "a.csv").write_bytes(b"y,p,\xe9\n0,0.5,1\n")
-    message = refusal(lambda: list(scan(tmp_path / "a.csv", y="y", prediction="p", encoding="ascii").batches()))
-    assert message.endswith("Name the encoding it was written in (encoding=)")
+    (tmp_path / name).write_bytes(b"y,p,\xe9\n0,0.5,1\n")
+    assert refusal(lambda: list(scan(tmp_path / name, y="y", prediction="p", **options).batches())).endswith(advice)
 
 
 @pytest.mark.parametrize("delimiter", ["::", "", "é", '"', "\n", 3])

@@ -11,41 +11,40 @@ def running():
     return [thread for thread in threading.enumerate() if thread.name == "calibrant-ahead"]
 
 
-def test_order():
+def items(problem):
+    yield 1
+    yield 2
+    raise problem
+
+
+def test_items_are_made_in_order_by_another_thread():
     assert list(ahead(iter(range(100)))) == list(range(100))
     assert list(ahead([])) == []
-
-
-def test_items_are_made_by_another_thread():
-    assert set(ahead(threading.get_ident() for _ in range(3))) & {threading.get_ident()} == set()
+    assert threading.get_ident() not in set(ahead(threading.get_ident() for _ in range(3)))
 
 
 def test_an_error_is_raised_after_the_items_before_it():
-    def items():
-        yield 1
-        yield 2
-        raise ValueError("no third")
-
-    seen = []
-    with pytest.raises(ValueError, match="no third"):
-        seen.extend(item for item in ahead(items()))
-    found = ahead(items())
-    assert [next(found), next(found)] == [1, 2]
-    with pytest.raises(ValueError, match="no third"):
-        next(found)
+    for found in (
+        ahead(items(ValueError("no third"))),
+        handed_over(lambda give: [*map(give, items(ValueError("no third")))]),
+    ):
+        assert [next(found), next(found)] == [1, 2]
+        with pytest.raises(ValueError, match="no third"):
+            next(found)
+    assert not running()
 
 
 def test_not_more_than_asked_for_are_made_ahead():
     made, second = [], threading.Event()
 
-    def items():
+    def noted():
         for k in range(10):
             made.append(k)
             if k == 2:
                 second.set()
             yield k
 
-    found = ahead(items())
+    found = ahead(noted())
     assert next(found) == 0
     assert second.wait(10)  # one waits in the queue, another in the hands of the thread
     assert made == [0, 1, 2]
@@ -53,14 +52,6 @@ def test_not_more_than_asked_for_are_made_ahead():
 
 
 def test_a_consumer_that_stops_leaves_no_thread():
-    found = ahead(iter(range(10)))
-    assert next(found) == 0
-    assert running()
-    found.close()
-    assert not running()
-
-
-def test_what_is_handed_over_until_nobody_wants_it():
     wanted = []
 
     def make(give):
@@ -68,18 +59,8 @@ def test_what_is_handed_over_until_nobody_wants_it():
 
     found = handed_over(make)
     assert [next(found), next(found)] == [0, 1]
+    assert running()
     found.close()
     assert not running()
     assert wanted[:2] == [True, True]
     assert wanted[-1] is False
-
-
-def test_an_error_after_what_was_handed_over():
-    def make(give):
-        give(1)
-        raise ValueError("no second")
-
-    found = handed_over(make)
-    assert next(found) == 1
-    with pytest.raises(ValueError, match="no second"):
-        next(found)

@@ -7,6 +7,8 @@ import pytest
 
 from calibrant.files.found import find_files
 
+URL = "s3://bucket/x.parquet"
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -40,12 +42,9 @@ def test_files(folder, path, files):
     assert names(path) == files
 
 
-def test_a_file_whose_name_looks_like_a_pattern(folder):
+def test_a_name_like_a_pattern_and_other_endings_with_a_format(folder):
     (folder / "[1].csv").write_text("y,p\n0,0.5\n")
     assert names("[1].csv") == ["[1].csv"]
-
-
-def test_other_endings_with_a_format(folder):
     (folder / "c").mkdir()
     (folder / "c" / "rows.txt").write_text("y,p\n")
     assert names("c", format="csv") == ["c/rows.txt"]
@@ -63,6 +62,12 @@ def test_other_endings_with_a_format(folder):
         ([3], "path must be that of a file or a folder, a pattern, or a list of these; got [3]"),
         (["a", "a/part-9.csv"], "the file a/part-9.csv is named twice, and its rows would count twice; name it once"),
         ("mixed", "mixed/x.csv is CSV and mixed/y.parquet is Parquet; files that are read together have one format. "),
+        ("dang.csv", "dang.csv is a link to nowhere.csv, which does not exist. Check the link"),
+        (os.fsdecode(b"b/bad\xff.csv"), "the name of 'b/bad\\udcff.csv' is not in UTF-8"),
+        *(
+            (url, f"{URL} is a URL, and calibrant reads local files. Download it first")
+            for url in (URL, Path(URL), [URL])
+        ),
     ],
 )
 def test_refusals(folder, refusal, path, why):
@@ -70,6 +75,7 @@ def test_refusals(folder, refusal, path, why):
     (folder / "mixed").mkdir()
     for name in ("x.csv", "y.parquet"):
         (folder / "mixed" / name).write_text("y,p\n")
+    (folder / "dang.csv").symlink_to("nowhere.csv")
     assert refusal(find_files, path).startswith(why)
 
 
@@ -118,9 +124,9 @@ def test_a_table_that_cannot_be_read(folder, refusal, name):
     assert names("b/*.csv") == ["b/x.csv"]
 
 
-@pytest.mark.parametrize("name", ["_SUCCESS", ".z.csv.bz2", "README.txt", "LICENSE", "model.tar.gz", "schema.json"])
-def test_what_is_no_table_is_left_out(folder, name):
-    (folder / "b" / name).write_text("other things")
+def test_what_is_no_table_is_left_out(folder):
+    for name in ("_SUCCESS", ".z.csv.bz2", "README.txt", "LICENSE", "model.tar.gz", "schema.json"):
+        (folder / "b" / name).write_text("other things")
     assert names("b") == ["b/x.csv"]
 
 
@@ -150,10 +156,13 @@ def test_tables_with_removed_rows(folder, refusal, mark, words):
     for given in ("b", "b/*.csv", "*"):
         message = refusal(find_files, given)
         assert f"b {words}Save the rows that count with its own reader: " in message
+        assert ("_delta_log" not in mark) or message.endswith("pl.scan_delta('b').sink_parquet('rows.parquet')")
     assert names("b/x.csv") == ["b/x.csv"]
 
 
-@pytest.mark.parametrize("given", ["t/data", "t/data/day=1", "t/data/*.csv", "t/data/*/*.csv", "t/data/**/*.csv", "t/*"])
+@pytest.mark.parametrize(
+    "given", ["t/data", "t/data/day=1", "t/data/*.csv", "t/data/*/*.csv", "t/data/**/*.csv", "t/*"]
+)
 def test_the_data_of_an_iceberg_table(folder, refusal, given):
     for name in ("t/data/x.csv", "t/data/day=1/x.csv", "t/metadata/v1.metadata.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -164,34 +173,7 @@ def test_the_data_of_an_iceberg_table(folder, refusal, given):
     assert names("t/data/*.csv") == ["t/data/x.csv"]
 
 
-def test_a_delta_table_is_read_by_the_call_that_is_told(folder, refusal):
-    (folder / "b" / "_delta_log").mkdir()
-    assert refusal(find_files, "b").endswith("reader: pl.scan_delta('b').sink_parquet('rows.parquet')")
-
-
 def test_a_folder_called_metadata(folder):
     (folder / "b" / "metadata").mkdir()
     (folder / "b" / "metadata" / "y.csv").write_text("y,p\n0,0.5\n")
     assert names("b") == ["b/metadata/y.csv", "b/x.csv"]
-
-
-@pytest.mark.parametrize("given", ["s3://bucket/x.parquet", Path("s3://bucket/x.parquet"), ["s3://bucket/x.parquet"]])
-def test_urls(folder, refusal, given):
-    assert refusal(find_files, given) == (
-        "s3://bucket/x.parquet is a URL, and calibrant reads local files. Download it first, or save the rows that are "
-        "needed with polars: pl.scan_parquet('s3://bucket/x.parquet').sink_parquet('rows.parquet')"
-    )
-
-
-def test_a_link_to_nothing(folder, refusal):
-    (folder / "dang.csv").symlink_to("nowhere.csv")
-    assert refusal(find_files, "dang.csv") == "dang.csv is a link to nowhere.csv, which does not exist. Check the link"
-
-
-def test_a_name_that_is_not_in_utf_8(folder, refusal):
-    name = os.fsdecode(b"b/bad\xff.csv")
-    try:
-        Path(name).write_text("y,p\n0,0.5\n")
-    except OSError:
-        pytest.skip("this file system has names in UTF-8 only")
-    assert refusal(find_files, name).startswith("the name of 'b/bad\\udcff.csv' is not in UTF-8")

@@ -20,6 +20,7 @@ from calibrant import (
     spiegelhalter_test,
 )
 from calibrant.engines.jobs import Measured
+from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, MissingExtraError, NotApplicableError
 from calibrant.files import reading
 from calibrant.files.scan import Scan, scan
@@ -29,17 +30,6 @@ from calibrant.summaries import fold
 
 def binary(path, **options):
     return scan(path, y="y", prediction="p", **options)
-
-
-@pytest.fixture
-def without(monkeypatch):
-    """Return a function that hides libraries, as if they were not installed."""
-
-    def hide(*names):
-        for name in names:
-            monkeypatch.setitem(sys.modules, name, None)
-
-    return hide
 
 
 @pytest.fixture
@@ -70,16 +60,10 @@ def test_ndjson_and_npz(small_batches, tmp_path, columns, write):
         assert binary(tmp_path / name).measure(brier_score)["brier_score"].value == pytest.approx(whole)
 
 
-def test_ndjson_needs_polars(without, tmp_path, columns, write):
-    without("polars")
-    with pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[cli\]'"):
-        binary(write(tmp_path / "rows.ndjson", columns)).measure(ece)
-
-
-def test_nothing_to_read_with(without, tmp_path, columns, write):
+def test_nothing_to_read_with(monkeypatch, tmp_path, columns, write):
     path = write(tmp_path / "rows.csv", columns)
-    without("polars", "pyarrow")
-    with pytest.raises(MissingExtraError, match="reading files"):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtraError, match=r"reading files.*pip install 'calibrant\[cli\]'"):
         binary(path).measure(ece)
 
 
@@ -95,18 +79,10 @@ def test_files_are_read_in_their_order_and_batches_never_span_two(small_batches,
 def test_row_groups_of_any_size_give_the_same_bits(small_batches, tmp_path, columns, write, row_group_size):
     path = write(tmp_path / "rows.parquet", columns, row_group_size=row_group_size)
     assert [len(batch.y) for batch in binary(path).batches()] == [64] * 15 + [40]
-    total = fold(ece, binary(path).batches())
-    parts = [fold(ece, [(columns["y"][k : k + 64], columns["p"][k : k + 64])]) for k in range(0, 1000, 64)]
-    assert total == fold_of(parts)
-
-
-def fold_of(parts):
-    from calibrant.engines.merging import Merging
-
     merging = Merging()
-    for part in parts:
-        merging.add(part)
-    return merging.total()
+    for k in range(0, 1000, 64):
+        merging.add(fold(ece, [(columns["y"][k : k + 64], columns["p"][k : k + 64])]))
+    assert fold(ece, binary(path).batches()) == merging.total()
 
 
 def test_the_same_files_give_the_same_bits(small_batches, parts):
@@ -130,26 +106,31 @@ def test_where(small_batches, parts, columns, where, kept):
     assert found == pytest.approx(brier_score(columns["y"][rows], columns["p"][rows], weights=columns["w"][rows]))
 
 
-def test_weights_and_classes(small_batches, parts, columns):
-    P = np.column_stack([columns[name] for name in "abc"])
-    found = scan(parts, y="k", prediction=["a", "b", "c"], weights="w").measure([brier_score, log_score, ece])
-    for verb in (brier_score, log_score, ece):
-        expected = verb(columns["k"], P, weights=columns["w"])
-        assert found[verb.__name__].value == pytest.approx(expected, abs=1e-12)
+BOUNDS = from_columns(Intervals, "low", "high", level=0.9)
+PREDICTIONS = {
+    "classes": (
+        {"y": "k", "prediction": ["a", "b", "c"], "weights": "w"},
+        [brier_score, log_score, ece],
+        lambda verb, c: verb(c["k"], np.column_stack([c[name] for name in "abc"]), weights=c["w"]),
+    ),
+    "labels": (
+        {"y": "segment", "prediction": "p", "pos_label": "student"},
+        [brier_score],
+        lambda verb, c: verb(c["segment"] == "student", c["p"]),
+    ),
+    "intervals": (
+        {"y": "price", "prediction": BOUNDS},
+        [coverage, interval_score],
+        lambda verb, c: verb(c["price"], Intervals(c["low"], c["high"], 0.9)),
+    ),
+}
 
 
-def test_labels(small_batches, parts, columns):
-    found = scan(parts, y="segment", prediction="p", pos_label="student").measure(brier_score)
-    expected = brier_score(columns["segment"] == "student", columns["p"])
-    assert found["brier_score"].value == pytest.approx(expected)
-
-
-def test_intervals(small_batches, parts, columns):
-    prediction = from_columns(Intervals, "low", "high", level=0.9)
-    found = scan(parts, y="price", prediction=prediction).measure([coverage, interval_score])
-    intervals = Intervals(columns["low"], columns["high"], 0.9)
-    assert found["coverage"].value == pytest.approx(coverage(columns["price"], intervals))
-    assert found["interval_score"].value == pytest.approx(interval_score(columns["price"], intervals))
+@pytest.mark.parametrize(("options", "verbs", "expected"), PREDICTIONS.values(), ids=PREDICTIONS)
+def test_predictions(small_batches, parts, columns, options, verbs, expected):
+    found = scan(parts, **options).measure(verbs)
+    for verb in verbs:
+        assert found[verb.__name__].value == pytest.approx(expected(verb, columns), abs=1e-12)
 
 
 def test_one_row(tmp_path, columns, write):
@@ -169,15 +150,11 @@ def test_folders_name_columns(small_batches, tmp_path, columns, write):
     later = list(binary(tmp_path, where="date >= 2024-01-10 and hour < 10").batches())
     assert np.concatenate([batch.prediction for batch in later]).tolist() == columns["p"][300:600].tolist()
     assert list(binary(tmp_path / "date=2024-01-*", where="hour = 9").batches())
-    assert len(list(binary(tmp_path / "date=2024-01-*" / "*" / "*.parquet", where="date = 2024-01-10").batches())) == 5
-
-
-def test_a_folder_that_names_no_value(small_batches, tmp_path, columns, write):
-    for k, day in enumerate(["2024-01-09", "__HIVE_DEFAULT_PARTITION__"]):
-        write(tmp_path / f"date={day}" / "part-0.parquet", columns, slice(300 * k, 300 * k + 300))
-    for where, rows in (("date = 2024-01-09", slice(300)), ("date is null", slice(300, 600))):
+    (tmp_path / "date=2024-02-01").rename(tmp_path / "date=__HIVE_DEFAULT_PARTITION__")
+    for where, rows in (("date = 2024-01-09", slice(300)), ("date is null", slice(600, 900))):
         kept = np.concatenate([batch.prediction for batch in binary(tmp_path, where=where).batches()])
         assert kept.tolist() == columns["p"][rows].tolist()
+    assert len(list(binary(tmp_path / "date=2024-01-*" / "*" / "*.parquet", where="date = 2024-01-10").batches())) == 5
 
 
 @pytest.mark.parametrize("decimal", [False, True])
@@ -190,10 +167,9 @@ def test_long_numbers_as_labels(small_batches, tmp_path, decimal):
     for k in range(2):
         table = pa.table({"y": [0, 1] * 50, "p": [0.25, 0.5] * 50, "g": label[100 * k : 100 * k + 100]})
         pq.write_table(table, tmp_path / f"{k}.parquet")
-    found = str(binary(tmp_path, groups="g").audit(resamples=19))
-    lines = [line[2:] for line in found.splitlines()]  # what stands before is the mark of a line
-    rows = [line.split()[2:4] for line in lines if line.startswith("g = ")]
-    assert sorted(rows) == [["(missing)", "1"], [f"{2**53}", "99"], [f"{2**53 + 1}", "100"]]
+    table = binary(tmp_path, groups="g").audit(resamples=19).findings.groups
+    rows = zip(table.columns["group"], table.columns["n"], strict=True)
+    assert sorted(rows) == [("g = (missing)", 1), (f"g = {2**53}", 99), (f"g = {2**53 + 1}", 100)]
 
 
 def test_names_that_polars_takes_for_patterns(small_batches, tmp_path, columns, write):
@@ -234,10 +210,7 @@ def test_repr(parts):
 def test_nothing_is_read_before_it_is_asked_for(tmp_path):
     (tmp_path / "broken.parquet").write_text("nonsense")
     assert isinstance(binary(tmp_path / "broken.parquet"), Scan)
-
-
-def test_the_size_of_batches_is_a_promise():
-    assert reading.BATCH == 1 << 21
+    assert reading.BATCH == 1 << 21  # the size of batches is a promise
 
 
 def test_audit(small_batches, parts, columns):
@@ -249,19 +222,30 @@ def test_audit(small_batches, parts, columns):
     assert found.findings.verdict.status == whole.findings.verdict.status
 
 
-def test_how_a_csv_is_written(refusal, tmp_path):
-    path = tmp_path / "x.csv"
-    path.write_text("y;p\n0;0,5\n")
-    found = binary(path, delimiter=";", decimal_comma=True).measure(brier_score)
-    assert found["brier_score"].value == brier_score([0], [0.5])
-    assert refusal(binary, path, format="xml").startswith("format must be one of 'parquet', 'csv'")
-
-
-def test_what_needs_all_rows(parts, refusal):
-    found = binary(parts)
-    assert refusal(found.measure, mmce, error=NotApplicableError).startswith("mmce needs all rows")
-    assert refusal(found.measure, []).startswith("there is nothing to measure")
-    assert refusal(found.measure, [ece, ece]).startswith("a verb with the same options is given twice")
+@pytest.mark.parametrize(
+    ("options", "verbs", "error", "words"),
+    [
+        ({"format": "xml"}, ece, InputError, "format must be one of 'parquet', 'csv'"),
+        ({}, mmce, NotApplicableError, "mmce needs all rows"),
+        ({}, [], InputError, "there is nothing to measure"),
+        ({}, [ece, ece], InputError, "a verb with the same options is given twice"),
+        (
+            {"groups": "segment"},
+            ece,
+            InputError,
+            "groups were given, 'segment', but none of the verbs compares groups: 'ece'",
+        ),
+        (
+            {"groups": ["segment", "y"], "prediction": BOUNDS},
+            coverage_gap,
+            InputError,
+            "verbs compare the groups of one column; got",
+        ),
+    ],
+)
+def test_refusals(parts, refusal, options, verbs, error, words):
+    given = {"y": "y", "prediction": "p", **options}
+    assert refusal(lambda: scan(parts, **given).measure(verbs), error=error).startswith(words)
 
 
 class TestPieces:
@@ -311,16 +295,6 @@ class TestPieces:
         file = write(tmp_path / "rows.parquet", {**columns, name: values}, row_group_size=7)
         with pytest.raises(InputError, match=re.escape(words)):
             binary(file).measure(ece)
-
-
-def test_groups_are_for_audits_and_for_verbs_that_compare_them(parts):
-    with pytest.raises(
-        InputError, match=re.escape("groups were given, 'segment', but none of the verbs compares groups: 'ece'")
-    ):
-        binary(parts, groups="segment").measure(ece)
-    bounds = from_columns(Intervals, "low", "high", level=0.9)
-    with pytest.raises(InputError, match=re.escape("the groups of one column; got ['segment', 'y']")):
-        scan(parts, y="y", prediction=bounds, groups=["segment", "y"]).measure(coverage_gap)
 
 
 def test_files_of_weight_0(tmp_path, columns, write):

@@ -43,31 +43,27 @@ def test_clauses_are_joined_by_and():
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "rest"),
     [
-        ("", "expected a column, but it ends there"),
-        ("age", "expected an operator, but it ends there"),
-        ("age >", "expected a value, but it ends there"),
-        ("age > > 3", "expected a value; got '>'"),
-        ("age ~ 3", "expected one of = == != < <= > >= in, is null after 'age'; got '~'"),
-        ("age > 3 or x = 2", "expected 'and'; got 'or'. For one of several values write: column in (a, b)"),
-        ("age > 3 x", "expected 'and'; got 'x'"),
-        ("age in 3", "expected a list such as (a, b) after in"),
-        ("age in (3", "expected a closing parenthesis, but it ends there"),
-        ("age in (3 4)", "expected a comma or a closing parenthesis; got '4'"),
-        ("age in ()", "expected a value; got ')'"),
-        ("age is 3", "expected 'null'; got '3'"),
-        ("age is NOT", "expected null, but it ends there"),
-        ("age is 'not' null", "expected 'null'; got 'not'"),
-        ("age = 'x", "cannot be read; is a quotation mark missing?"),
-        ("__import__('os').system('true')", "expected one of"),
-        ("(age) > 3", "expected a column; got '('"),
+        *(
+            (text, text)
+            for text in ("", "age", "age >", "age > > 3", "age ~ 3", "age in 3", "age in (3", "age in (3 4)")
+        ),
+        *(
+            (text, text)
+            for text in ("age in ()", "age is 3", "age is NOT", "age is 'not' null", "age = 'x", "(age) > 3")
+        ),
+        ("__import__('os').system('true')", "__import__('os').system('true')"),
+        ("age > 3 or x = 2", "or x = 2"),
+        ("age > 3 x", "x"),
+        ("age > 3 and", "and"),
+        ("age > 3 and x", "x"),
     ],
 )
-def test_what_is_no_filter(refusal, text, why):
+def test_what_is_no_filter(refusal, text, rest):
     message = refusal(read_where, text)
-    assert message.startswith(f"where={text!r} is not a filter: ")
-    assert why in message
+    assert message.startswith(f"where={text!r} is not a filter: it cannot be read from {rest!r} on. ")
+    assert ("For one of several values write: column in (a, b)" in message) == rest.startswith("or")
 
 
 @given(st.text(max_size=40))

@@ -161,8 +161,8 @@ def test_moments_are_shown_in_their_zone(make):
 
 def test_an_offset_is_a_zone():
     column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz="-03:00"))])
-    for given in (column, column.to_pandas()):
-        (found,) = read_groups({"at": given}, 2, intersections=1, keep=None)
+    for labels in (column, column.to_pandas()):
+        (found,) = read_groups({"at": labels}, 2, intersections=1, keep=None)
         assert found.names[1] == "at = 2024-01-01 09:00:00-03:00"
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.auditing.job import AuditJob
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.catalogue import POINTERS, public
+from calibrant.core.catalogue import public
 from calibrant.core.findings import Facts
 from calibrant.core.kinds import AnyRows
 from calibrant.errors import InputError
@@ -31,8 +31,6 @@ from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import judged_by_ranks
 from calibrant.report.audit import Audit
-
-POINTERS["audit", "bins"] = "It chooses its bins itself; ece and reliability_curve take bins="
 
 
 @public

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
 from calibrant.inputs.labels import read_classes
-from calibrant.inputs.options import check_choice, check_count, check_level, check_share, generator
+from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 from calibrant.judging.notes import as_text
@@ -103,10 +103,8 @@ class AuditJob:
 
     def __post_init__(self) -> None:
         """Check the options before rows are read."""
-        check_choice("exact", self.exact, False, True)
         self.setting(generator(self.rng))
         check_tolerance(self.tolerance, self.relative)
-        check_choice("alternative", self.alternative, None, *get_args(Alternative))
         self._called()
 
     def part(self, batch: Batch) -> Several:
@@ -223,7 +221,6 @@ class AuditJob:
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:
     """Return the tolerance as a number; refuse one that no audit can show."""
-    check_choice("relative", relative, False, True)
     if tolerance is None and relative:
         raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
     if tolerance is None:
@@ -250,5 +247,7 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
     """Return the random generator of a batch, from its number and its first rows."""
     first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
-    rng: np.random.Generator = with_batch_rng({"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number))["rng"]
+    rng: np.random.Generator = with_batch_rng(
+        {"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number)
+    )["rng"]
     return rng

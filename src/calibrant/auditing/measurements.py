@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.auditing.interval import interval
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, entries, find
+from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Facts, Measurement, Setting
 from calibrant.core.grid import Grid
@@ -26,15 +26,17 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
-from calibrant.kernel_errors.mmce import mmce_of_events
-from calibrant.kernel_errors.skce_test import in_blocks, kernel_options
-from calibrant.probabilities.cumulative import CUTOFF_ERROR
+from calibrant.kernel_errors.mmce import MMCE, mmce_of_events
+from calibrant.kernel_errors.skce_test import SKCE_TEST, in_blocks, kernel_options
+from calibrant.probabilities.binned_errors import DIRECTION, ECE
+from calibrant.probabilities.cumulative import CUTOFF_ERROR, KOLMOGOROV_SMIRNOV_TEST, KUIPER_TEST
+from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
-from calibrant.scores.decompose import mcb_of_events
+from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
+from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
 SCORES = "scores"
-MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
-KERNEL = "skce_test"
+MEANS = (BRIER_SCORE, LOG_SCORE)  # of row scores, kept beside the cells
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Collected = tuple[tuple[Measurement, ...], tuple[str, ...]]
@@ -74,7 +76,7 @@ class Scores:
     def result(self, entry: Entry[Any, Any]) -> Any:
         """Return the result of a verb with the options of an audit; refuse one that needs more than is known."""
         chosen = audit_options(entry, self.rows)
-        needs_rows = entry.name == KERNEL if not self.complete else bool(chosen) or entry.reads[0] is not Ordered
+        needs_rows = entry is SKCE_TEST if not self.complete else bool(chosen) or entry.reads[0] is not Ordered
         if needs_rows:
             return entry.of_rows(self.rows, entry.parse(chosen))
         summary = self.means.get(entry.name, self.summary)
@@ -84,32 +86,31 @@ class Scores:
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
         """Return by how much the result of a verb may differ from that of the rows."""
-        if not self.pooled or entry.name in MEANS or not entry.on_grid(entry.usual):
+        if not self.pooled or entry in MEANS or not entry.on_grid(entry.usual):
             return 0.0
         return entry.rounding(self.summary, entry.usual)
 
 
 def count_scores(rows: Binary, *, exact: bool) -> dict[str, Summary]:
     """Return the summaries of a batch: its scores, in cells unless they are wanted `exact`, and its mean scores."""
-    means = {name: find(name) for name in MEANS}
     scores = Ordered.of(rows) if exact else Grid.of(rows)
-    return {SCORES: scores, **{name: entry.summarise(rows, entry.usual) for name, entry in means.items()}}
+    return {SCORES: scores, **{entry.name: entry.summarise(rows, entry.usual) for entry in MEANS}}
 
 
-FIRST = (
-    "cutoff_error",
-    "ece",
-    "direction",
-    "kuiper_test",
-    "kolmogorov_smirnov_test",
-    "spiegelhalter_test",
-    "skce_test",
-    "mmce",
-    "brier_score",
-    "decompose",
-    "log_score",
+FIRST: tuple[Entry[Any, Any], ...] = (
+    CUTOFF_ERROR,
+    ECE,
+    DIRECTION,
+    KUIPER_TEST,
+    KOLMOGOROV_SMIRNOV_TEST,
+    SPIEGELHALTER_TEST,
+    SKCE_TEST,
+    MMCE,
+    BRIER_SCORE,
+    DECOMPOSE,
+    LOG_SCORE,
 )
-"""The order of the measurements; others follow in the order of the catalogue."""
+"""The measurements of one probability per row; those that were entered from elsewhere follow."""
 
 
 def cutoff_limits(scores: Scores) -> Limits:
@@ -125,7 +126,8 @@ def cutoff_limits(scores: Scores) -> Limits:
 
 def measure(scores: Scores, setting: Setting) -> Collected:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
-    entries = _entries("binary")
+    marked = [entry for entry in ENTRIES.values() if entry.audit and "binary" in entry.predictions]
+    entries = [*FIRST, *(entry for entry in marked if entry not in FIRST)]
     redrawn, how = redrawn_metrics(
         scores.ordered,
         [entry for entry in entries if Ordered in entry.reads],
@@ -155,11 +157,6 @@ def collected(
     return tuple(found), tuple(missing)
 
 
-def _entries(prediction: str) -> list[Entry[Any, Any]]:
-    shown = [entry for entry in entries().values() if entry.audit and prediction in entry.predictions]
-    return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
-
-
 @dataclass(frozen=True)
 class Redrawn:
     """The mean of a metric over the redraws, and the p-value of its observed value."""
@@ -176,7 +173,7 @@ def redrawn_metrics(
     More than 1,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
     leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
-    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
+    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=ECE.defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
     pieces = [
@@ -214,7 +211,7 @@ def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray
 
 def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
     """Return f (ȳ - p̄) of each bin of `ece` for each replicate: the parts of the error and of the bias."""
-    starts = cells.bin_starts(width_edges(find("ece").defaults["bins"]))
+    starts = cells.bin_starts(width_edges(ECE.defaults["bins"]))
     filled = starts[:-1][np.diff(starts) > 0]
     residuals = cells.weight * (events - cells.count * cells.score)
     return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
@@ -223,7 +220,7 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
 def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
-    if verb in MEANS and scores.complete:
+    if find(verb) in MEANS and scores.complete:
         return _with_mean_limits(line, scores.rows, level), ""
     entry, summary = find(verb), scores.summary
     if field or entry.limits is None or not isinstance(summary, entry.reads):
@@ -294,7 +291,7 @@ def _field(result: Any, name: str) -> Any:
 
 def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
     """Return the options of a verb in an audit, where they differ from the usual ones."""
-    return kernel_options(rows) if entry.name == KERNEL else {}
+    return kernel_options(rows) if entry is SKCE_TEST else {}
 
 
 def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
@@ -353,5 +350,5 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
         return (), ()
     is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED
     chosen = {**(in_blocks(rows.n) if is_slow else kernel_options(rows)), "resamples": setting.resamples}
-    found, missing = collected([find(KERNEL)], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
+    found, missing = collected([SKCE_TEST], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing

@@ -23,7 +23,7 @@ from calibrant.auditing.measurements import (
 )
 from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
 from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
@@ -37,10 +37,12 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.judging.judge import is_rare
+from calibrant.kernel_errors.skce_test import SKCE_TEST
+from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
 from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_evidence
 from calibrant.probabilities.consistency_band import fewest_refits
-from calibrant.probabilities.cumulative import KUIPER
+from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES, KUIPER
 from calibrant.probabilities.evidence import (
     advice,
     bin_evidence,
@@ -53,6 +55,7 @@ from calibrant.probabilities.evidence import (
 )
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000
 TOP, EACH = "top", "each"  # in the names of summaries of class probabilities
@@ -174,10 +177,8 @@ def _decisive(
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
-    entry = find("reliability_curve")
     given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
-    curve: Curve = entry.finish(summary, entry.parse(given))
-    return curve
+    return RELIABILITY_CURVE.finish(summary, RELIABILITY_CURVE.parse(given))
 
 
 def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figure, ...]:
@@ -211,7 +212,7 @@ def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figur
             "Cumulative differences",
             "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
             "falls too high, and the steeper the more. No bins are needed.",
-            find("cumulative_differences").finish(cells, find("cumulative_differences").usual),
+            CUMULATIVE_DIFFERENCES.finish(cells, CUMULATIVE_DIFFERENCES.usual),
         ),
     )
 
@@ -234,7 +235,7 @@ class ClassScores:
         rows, counted = self.rows.top_label(), self.facts.counted
         if counted is None:
             return Scores.of(Facts(rows, rows.n))
-        names = (SCORES, *MEANS)
+        names = (SCORES, *(entry.name for entry in MEANS))
         return Scores.of(Facts(rows, self.facts.n, {name: counted[f"{TOP} {name}"] for name in names}))
 
     @cached_property
@@ -267,19 +268,18 @@ class ClassScores:
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
-        entry = find("ece")
-        options = entry.parse({"notion": notion})
-        return float(entry.finish(self.facts.of_all(notion, lambda rows: entry.summarise(rows, options)), options))
+        options = ECE.parse({"notion": notion})
+        return float(ECE.finish(self.facts.of_all(notion, lambda rows: ECE.summarise(rows, options)), options))
 
 
 def count_classes(rows: Classes, setting: Setting, exact: bool) -> dict[str, Summary]:
     """Return the summaries of a batch of class probabilities; memory grows with the number of classes."""
-    ece, of_top = find("ece"), count_scores(rows.top_label(), exact=exact)
+    of_top = count_scores(rows.top_label(), exact=exact)
     return {
         **{f"{TOP} {name}": summary for name, summary in of_top.items()},
         EACH: PerLabel.of(rows, CLASSWISE, Ordered.of if exact else Grid.of),
-        **{notion: ece.summarise(rows, ece.parse({"notion": notion})) for notion in NOTION_LABELS},
-        **{name: find(name).summarise(rows, find(name).usual) for name in MEANS},
+        **{notion: ECE.summarise(rows, ECE.parse({"notion": notion})) for notion in NOTION_LABELS},
+        **{entry.name: entry.summarise(rows, entry.usual) for entry in MEANS},
     }
 
 
@@ -288,7 +288,7 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
     scores = ClassScores(facts)
     top = audit_scores(scores.top, setting, TOP_CLASS)
     parts = _class_parts(scores, setting)
-    whole, missing = collected([find(name) for name in ("skce_test", *MEANS)], scores.result)
+    whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
     section = Section(
         "classes",
         "All classes",
@@ -316,11 +316,10 @@ def _notions(scores: ClassScores) -> list[Measurement]:
 
 def _class_parts(scores: ClassScores, setting: Setting) -> Grouped:
     """Test each class against the rest."""
-    ece = find("ece")
     found = part_test(
         scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
-    errors = np.array([ece.finish(summary, ece.usual) for summary in scores.each])
+    errors = np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.audit import prediction_of
-from calibrant.cli.columns import each_once, find_column, matching, pairs
+from calibrant.cli.columns import Columns, each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
@@ -15,11 +15,7 @@ from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import Values, depth, roles_of
-from calibrant.inputs.columns import FromColumns, NamedColumns, from_columns
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.samples import Samples
-from calibrant.inputs.sets import Sets
+from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.recalibrating.recalibration import Recalibration
 
 if TYPE_CHECKING:
@@ -219,18 +215,9 @@ def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, n
 
 def _prediction(found: Recalibration, chosen: Chosen, request: Request) -> Any:
     """Return the prediction as a table has it."""
-    crossed = request.crossed or "raise"
-    levels: Any = None if found.levels is None else found.levels.tolist()
-    if found.kind == "intervals":
-        return from_columns(Intervals, chosen["lower"], chosen["upper"], level=levels, crossed=crossed)
-    if found.kind == "quantiles":
-        return from_columns(Quantiles, chosen["quantile_cols"], levels=levels, crossed=crossed)
-    if found.kind == "sets":
-        return from_columns(Sets, chosen["set_cols"], level=levels[0])
-    if found.kind == "samples":
-        lists = chosen["draws"]
-        return from_columns(Samples, chosen["draw_cols"] or (lists[0] if len(lists) == 1 else lists))
-    return chosen["p"][0] if found.kind == "binary" else chosen["p_cols"]
+    columns = tuple(name for names in chosen.values() for name in names)
+    named = Columns((), columns, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
+    return named.prediction_columns([] if found.levels is None else found.levels.tolist(), request.crossed or "raise")
 
 
 def _columns_of(named: Any, after: Any) -> list[Any]:

@@ -239,26 +239,26 @@ def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str,
     return found
 
 
-def _names(
-    files: Sequence[Path], scan: Scan, request: Request, columns: Columns, coordinates: Sequence[str]
-) -> dict[str, str]:
-    """Return the names that the report uses."""
-    count = f"{len(scan.files):,} files"
-    source = scan.files[0].path.name
-    if len(scan.files) > 1:
-        source = f"{files[0].name or files[0]} ({count})" if len(files) == 1 else count
-    names = {
-        "source": source,
-        "outcome": columns.outcome,
-        "prediction": columns.prediction,
-        "coordinates": join_labels(coordinates) or None,
-        "covariates": request.covariates,
-        "weights": request.weights,
-        "clusters": request.clusters,
+def report_names(files: Sequence[Path], request: Request, **names: str | None) -> dict[str, str]:
+    """Return what a report calls its rows and columns; `names` are those that the options alone do not say."""
+    options = ("covariates", "weights", "time", "clusters")
+    found = {
+        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
+        "outcome": request.y,
+        **names,
+        **{name: getattr(request, name) for name in options},
         "filter": request.where,
-        "groups": ", ".join(columns.by) or None,
     }
-    return {key: printable(value) for key, value in names.items() if value is not None}
+    return {key: printable(value) for key, value in found.items() if value is not None}
+
+
+def _names(files: Sequence[Path], scan: Scan, request: Request, columns: Columns, y: Sequence[str]) -> dict[str, str]:
+    """Return the names of an audit; `y` are those of the coordinates of a vector."""
+    known = {"outcome": columns.outcome, "prediction": columns.prediction, "coordinates": join_labels(y) or None}
+    names = report_names([found.path for found in scan.files], request, **known, groups=", ".join(columns.by) or None)
+    if len(files) == 1 < len(scan.files):
+        names["source"] = printable(f"{files[0].name or files[0]} ({len(scan.files):,} files)")
+    return names
 
 
 def within_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:

@@ -55,9 +55,9 @@ def completed(table: TableFile, request: Request, kind: str | None) -> Request:
     if outcomes is not None:
         outcomes += _by_name(rows, [*outcomes, *(predictions or ())])
         outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOME_NAMES)
-    found = [each for each in (outcomes, predictions) if each is not None]
-    if all(len(each) == 1 and each[0].sure for each in found):
-        words = [word for each in found for word in each[0].options]
+    lacking = [each for each in (outcomes, predictions) if each is not None]
+    if all(len(each) == 1 and each[0].sure for each in lacking):
+        words = [word for each in lacking for word in each[0].options]
         tell(f"taken from {table.path}, where no other columns fit: {shlex.join(words)}")
         return _with(request, words)
     asked, lines, typed = [], [], list(request.typed)
@@ -80,7 +80,8 @@ def _with(request: Request, words: Sequence[str]) -> Request:
     for option, value in zip(words[::2], words[1::2], strict=True):
         name, before = option.removeprefix("--").replace("-", "_"), request.value(option)
         given = float(value) if name == "level" else value
-        request = replace(request, **{name: (*before, given) if isinstance(before, tuple) else given})
+        changed: dict[str, Any] = {name: (*before, given) if isinstance(before, tuple) else given}
+        request = replace(request, **changed)
     return request
 
 

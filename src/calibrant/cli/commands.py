@@ -126,9 +126,10 @@ def check(file: Path, request: Request) -> None:
 
     It may also be a path into the JSON, one of > >= < <= = != and a number. NAME is the measurement, NAME.pvalue its
     p-value, NAME.expected the value of calibrated predictions, NAME.excess the excess over it, NAME.low and NAME.high
-    are its confidence limits, NAME.LEVEL is the measurement at one of several levels. Groups are groups.plan.student.low
-    or max(groups.plan.low). worst_group.estimate and worst_group.pvalue are those of the group with the smallest
-    p-value; worst_group.low is the largest lower limit of an error, or the lower limit of coverage in that group.
+    are its confidence limits, NAME.LEVEL is the measurement at one of several levels. A group is
+    groups.plan.student.low, the largest of all is max(groups.plan.low). worst_group.estimate and worst_group.pvalue are
+    those of the group with the smallest p-value; worst_group.low is the largest lower limit of an error, or the lower
+    limit of coverage in that group.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.

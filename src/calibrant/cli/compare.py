@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.audit import clusters_of, outcome_labels, scan_of
+from calibrant.cli.audit import clusters_of, outcome_labels, report_names, scan_of
 from calibrant.cli.columns import each_once
 from calibrant.cli.options import Request
 from calibrant.cli.output import (
@@ -76,23 +76,9 @@ def _predictions(files: Sequence[Path], request: Request) -> Comparison:
             time=(first.groups or {})[columns.by[0]] if columns.by else None,
             clusters=clusters_of(rows, first, columns),
             weights=first.weights,
-            names=_names(files, request),
+            names=report_names(files, request, prediction=", ".join(request.models)),
             **outcome_labels(rows[columns.y[0]], columns, asked[request.models[0]]),
         )
-
-
-def _names(files: Sequence[Path], request: Request) -> dict[str, str]:
-    """Return the names that the report uses."""
-    names = {
-        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
-        "outcome": request.y,
-        "prediction": ", ".join(request.models),
-        "weights": request.weights,
-        "time": request.time,
-        "clusters": request.clusters,
-        "filter": request.where,
-    }
-    return {key: printable(value) for key, value in names.items() if value is not None}
 
 
 def _results(first: Path, second: Path) -> None:

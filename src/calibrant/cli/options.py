@@ -31,6 +31,9 @@ NAMING = {
 }
 """The options that name the columns of each kind."""
 
+SIDES, REPAIRS, POSITIVE = get_args(Alternative), ("swap", "sort"), click.IntRange(min=1)
+OPTIONAL: dict[str, Any] = {"is_flag": False, "flag_value": "-"}  # settings of an option whose value may be left out
+
 CONDITIONS, COLUMNS, PREDICTION = "Conditions", "Columns", "Prediction (one kind)"
 ABOUT, ROWS, MAP, MEASURING = "Labels and levels of the prediction", "Rows", "Map", "Measuring"
 MANY, FORMAT, OUTPUT = "More rows than memory", "Format of FILE", "Output"
@@ -89,28 +92,34 @@ def _delimiter(text: str) -> str:
         raise click.BadParameter(str(problem)) from problem
 
 
-def _row(commands: str, section: str, metavar: str, help: str, *, flag: str = "", **settings: Any) -> Any:
+def _row(commands: str, section: str, metavar: str | None, help: str, *, flag: str = "", **settings: Any) -> Any:
     """Return a row of the table; without a `flag` the option is called like its field."""
-    default = () if settings.get("multiple") else False if settings.get("is_flag") else None
-    settings |= {"section": section, "metavar": metavar or None, "help": help}
+    default = settings.pop("default", None)
+    settings |= {"section": section, "metavar": metavar, "help": help}
     return field(default=default, metadata={"commands": commands.split(), "flag": flag, "settings": settings})
+
+
+def _many(commands: str, section: str, metavar: str, help: str, **settings: Any) -> Any:
+    """Return a row of an option that may be repeated."""
+    return _row(commands, section, metavar, help, multiple=True, default=(), **settings)
+
+
+def _flag(commands: str, section: str, help: str) -> Any:
+    """Return a row of an option without a value."""
+    return _row(commands, section, None, help, is_flag=True, default=False)
 
 
 @dataclass(frozen=True)
 class Request:
     """What was typed: a field for each option of all commands; those that a command does not have keep the default."""
 
-    fail_if: tuple[str, ...] = _row(
-        "check samples",
-        CONDITIONS,
-        "CONDITION",
-        "Fail when this holds: miscalibrated, 'ece.low > 0.05'. Repeatable.",
-        multiple=True,
+    fail_if: tuple[str, ...] = _many(
+        "check samples", CONDITIONS, "CONDITION", "Fail when this holds: miscalibrated, 'ece.low > 0.05'. Repeatable."
     )
     y: str | None = _row(
         MODELS, COLUMNS, "COLUMN", "Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
     )
-    by: tuple[str, ...] = _row(NAMED, COLUMNS, "COLUMN", "Labels of groups. May be repeated.", multiple=True)
+    by: tuple[str, ...] = _many(NAMED, COLUMNS, "COLUMN", "Labels of groups. May be repeated.")
     weights: str | None = _row(MODELS, COLUMNS, "COLUMN", "Importance weights of the rows.")
     clusters: str | None = _row(MODELS, COLUMNS, "COLUMN", "Labels of rows that may depend on each other, such as ids.")
     time: str | None = _row("recalibrate compare", COLUMNS, "COLUMN", "Numbers that put the rows of a series in order.")
@@ -120,25 +129,19 @@ class Request:
     columns: str | None = _row(
         "samples", COLUMNS, "COLUMNS", "Coordinates, such as 'x_*' or a,b,c (default: all columns)."
     )
-    array: tuple[str, ...] = _row(
-        "samples",
-        COLUMNS,
-        "NAME",
-        "Array of an NPZ file with the points. Repeat it if each file has another.",
-        multiple=True,
+    array: tuple[str, ...] = _many(
+        "samples", COLUMNS, "NAME", "Array of an NPZ file with the points. Repeat it if each file has another."
     )
-    no_real: bool = _row("samples", COLUMNS, "", "All files contain generated points; there is no REAL.", is_flag=True)
+    no_real: bool = _flag("samples", COLUMNS, "All files contain generated points; there is no REAL.")
 
     p: str | None = _row(NAMED, PREDICTION, "COLUMN", "Probability of the event.")
-    models: tuple[str, ...] = _row(
-        "compare", PREDICTION, "COLUMN", "Probability of the event. Give it twice or more.", flag="--p", multiple=True
+    models: tuple[str, ...] = _many(
+        "compare", PREDICTION, "COLUMN", "Probability of the event. Give it twice or more.", flag="--p"
     )
     p_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Class probabilities, such as 'p_*' or a,b,c.")
-    percent: bool = _row(NAMED, PREDICTION, "", "--p or --p-cols are percentages, from 0 to 100.", is_flag=True)
-    lower: tuple[str, ...] = _row(
-        NAMED, PREDICTION, "COLUMN", "Lower bounds of intervals. May be repeated.", multiple=True
-    )
-    upper: tuple[str, ...] = _row(NAMED, PREDICTION, "COLUMN", "Their upper bounds, in the same order.", multiple=True)
+    percent: bool = _flag(NAMED, PREDICTION, "--p or --p-cols are percentages, from 0 to 100.")
+    lower: tuple[str, ...] = _many(NAMED, PREDICTION, "COLUMN", "Lower bounds of intervals. May be repeated.")
+    upper: tuple[str, ...] = _many(NAMED, PREDICTION, "COLUMN", "Their upper bounds, in the same order.")
     set_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Sets: whether each class is in the set, true or false.")
     quantile_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Quantiles, such as 'q*' or q05,q50,q95.")
     draws: str | None = _row(
@@ -150,31 +153,16 @@ class Request:
     log_density_y: str | None = _row(AUDITS, ABOUT, "COLUMN", "Log density of the prediction at the outcome.")
     pos_label: str | None = _row(MODELS, ABOUT, "LABEL", "Label in --y that marks the event of --p.")
     classes: str | None = _row(FITS, ABOUT, "A,B,...", "Labels of --p-cols or --set-cols, in their order.")
-    level: tuple[float, ...] = _row(
-        FITS,
-        ABOUT,
-        "NUMBER",
-        "Nominal coverage of intervals or sets, such as 0.9: one for each --lower.",
-        type=_level,
-        multiple=True,
+    level: tuple[float, ...] = _many(
+        FITS, ABOUT, "NUMBER", "Nominal coverage of intervals or sets, such as 0.9: one for each --lower.", type=_level
     )
     levels: str | None = _row(FITS, ABOUT, "A,B,...", "Levels of --quantile-cols, in their order.")
     crossed: str | None = _row(
-        NAMED,
-        ABOUT,
-        "HOW",
-        "swap (bounds) or sort (quantiles): what to do with those in the wrong order.",
-        type=click.Choice(["swap", "sort"]),
+        NAMED, ABOUT, "HOW", "swap (bounds) or sort (quantiles) those in the wrong order.", type=click.Choice(REPAIRS)
     )
-    normalise: bool = _row(
-        NAMED, ABOUT, "", "Divide rounded class probabilities by the sum of their row.", is_flag=True
-    )
+    normalise: bool = _flag(NAMED, ABOUT, "Divide rounded class probabilities by the sum of their row.")
     calibration_size: int | None = _row(
-        AUDITS,
-        ABOUT,
-        "NUMBER",
-        "Number of calibration scores behind split conformal intervals or sets.",
-        type=click.IntRange(min=1),
+        AUDITS, ABOUT, "NUMBER", "Number of scores that split conformal predictions were calibrated on.", type=POSITIVE
     )
 
     where: str | None = _row(READS, ROWS, "FILTER", "Rows to keep: 'age >= 65 and region in (north, west)'.")
@@ -196,37 +184,20 @@ class Request:
     folds: int | None = _row(
         "recalibrate", MAP, "NUMBER", "Folds that judge maps (default 5).", type=click.IntRange(min=2)
     )
-    no_gain: bool = _row(
-        "recalibrate", MAP, "", "Fit the map without measuring what it gains on other rows.", is_flag=True
-    )
+    no_gain: bool = _flag("recalibrate", MAP, "Fit the map without measuring what it gains on other rows.")
 
-    metric: tuple[str, ...] = _row(
-        "compare", MEASURING, "NAME", "ece, cutoff_error, log_score ... (default: ece, brier_score).", multiple=True
+    metric: tuple[str, ...] = _many(
+        "compare", MEASURING, "NAME", "ece, cutoff_error, log_score ... (default: ece, brier_score)."
     )
     difference: float | None = _row(
-        "compare",
-        MEASURING,
-        "NUMBER",
-        "Largest difference that does not matter, of one --metric.",
-        flag="--tolerance",
-        type=_number,
+        "compare", MEASURING, "NUMBER", "Largest difference that does not matter.", flag="--tolerance", type=_number
     )
     tolerance: float | None = _row(
-        AUDITS,
-        MEASURING,
-        "NUMBER",
-        "Largest acceptable error, such as 0.02 for two percentage points.",
-        type=_tolerance,
+        AUDITS, MEASURING, "NUMBER", "Largest acceptable error: 0.02 for two percentage points.", type=_tolerance
     )
-    relative: bool = _row(
-        AUDITS, MEASURING, "", "--tolerance is a share of the mean of --p, for rare events.", is_flag=True
-    )
+    relative: bool = _flag(AUDITS, MEASURING, "--tolerance is a share of the mean of --p, for rare events.")
     alternative: str | None = _row(
-        AUDITS,
-        MEASURING,
-        "NAME",
-        "Which errors of coverage count: two-sided, less (coverage too low) or greater (too high).",
-        type=click.Choice(get_args(Alternative)),
+        AUDITS, MEASURING, "NAME", f"Errors of coverage that count: {', '.join(SIDES)}.", type=click.Choice(SIDES)
     )
     confidence: float | None = _row(
         READS, MEASURING, "NUMBER", "Level of tests and bands (default 0.95).", type=_confidence
@@ -235,35 +206,25 @@ class Request:
         f"{FITS} samples", MEASURING, "NUMBER", "Seed of random numbers (default 0).", type=click.IntRange(min=0)
     )
 
-    stream: bool = _row(AUDITS, MANY, "", "Read probabilities in batches even if there are few rows.", is_flag=True)
-    exact: bool = _row(AUDITS, MANY, "", "Keep all distinct probabilities, on disk if there are many.", is_flag=True)
-    resume: bool = _row(
-        AUDITS, MANY, "", "Keep a checkpoint, from which an interrupted run resumes; implies --stream.", is_flag=True
-    )
+    stream: bool = _flag(AUDITS, MANY, "Read probabilities in batches even if there are few rows.")
+    exact: bool = _flag(AUDITS, MANY, "Keep all distinct probabilities, on disk if there are many.")
+    resume: bool = _flag(AUDITS, MANY, "Keep a checkpoint, from which an interrupted run resumes; implies --stream.")
 
     format: str | None = _row(FILES, FORMAT, "NAME", f"{', '.join(FORMATS)}.", type=click.Choice(FORMATS))
     delimiter: str | None = _row(FILES, FORMAT, "CHAR", "Delimiter of a CSV: ';', '|' or tab.", type=_delimiter)
     encoding: str | None = _row(FILES, FORMAT, "NAME", "Encoding of a CSV if not UTF-8, such as utf-16.")
-    decimal_comma: bool = _row(FILES, FORMAT, "", "Numbers in the CSV are written as 0,25.", is_flag=True)
+    decimal_comma: bool = _flag(FILES, FORMAT, "Numbers in the CSV are written as 0,25.")
 
     output: Path | None = _row(  # noqa: RUF009, it is immutable
         f"{REPORTS} recalibrate apply demo", OUTPUT, "HTML", "Write the report to this file.", flag="-o", type=PATH
     )
     json_to: str | None = _row(
-        "audit samples compare",
-        OUTPUT,
-        "[PATH]",
-        "Write JSON to this file, or to stdout.",
-        flag="--json",
-        is_flag=False,
-        flag_value="-",
+        "audit samples compare", OUTPUT, "[PATH]", "Write JSON to this file, or to stdout.", flag="--json", **OPTIONAL
     )
     title: str | None = _row(REPORTS, OUTPUT, "TEXT", "Heading of the report.")
     junit: Path | None = _row("check", OUTPUT, "XML", "Write the outcome as JUnit XML.", type=PATH)  # noqa: RUF009
     suffix: str | None = _row("apply", OUTPUT, "TEXT", "End of the names of new columns (default _recalibrated).")
-    overwrite_column: bool = _row(
-        "apply", OUTPUT, "", "Replace columns that have the names of the new ones.", is_flag=True
-    )
+    overwrite_column: bool = _flag("apply", OUTPUT, "Replace columns that have the names of the new ones.")
 
     command: str = "audit"
     typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks

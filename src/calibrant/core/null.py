@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from calibrant.core.pool import Pool, tie_ends
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.rows import DrawnRows
 from calibrant.progress import steps
@@ -45,7 +45,6 @@ class NullOptions:
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("null", self.null, *get_args(Null))
         object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
         generator(self.rng)  # refuses what is neither a generator nor a seed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
@@ -12,7 +12,6 @@ from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, read_weights
-from calibrant.inputs.probabilities import Binary, Classes
 
 MAX_ROWS_KEPT = 100_000
 MAX_NUMBERS_KEPT = 4_000_000  # in the predictions of the kept rows
@@ -71,12 +70,10 @@ class RowSample(Summary):
         """The kept rows, probabilities in the type in which they came."""
         (kept,) = self.kept
         rows = kept.rows
-        if isinstance(rows, Binary):
-            return replace(rows, p=rows.p.astype(kept.dtype, copy=False))
-        return replace(rows, P=rows.P.astype(kept.dtype, copy=False)) if isinstance(rows, Classes) else rows
+        return type(rows)(rows.y, rows.prediction.astype(kept.dtype), rows.w) if kept.dtype else rows
 
 
 def most_kept(rows: AnyRows) -> int:
     """Return how many rows of this kind a sample keeps."""
-    _, columns = table_of(rows.take(np.zeros(1, np.intp)))
+    _, columns = table_of(rows.take(np.zeros(1, np.intp)).prediction)
     return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // columns.shape[1]))

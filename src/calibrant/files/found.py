@@ -99,13 +99,6 @@ def refuse_table_of_versions(folder: Path, names: Iterable[str]) -> None:
                 )
 
 
-def refuse_data_of_iceberg(folder: Path) -> None:
-    """Refuse a folder below `data` of an Iceberg table, which has another folder beside it: `metadata`."""
-    for place in (folder, *folder.parents):
-        if place.name == "data":
-            refuse_table_of_versions(place.parent, ["metadata"])
-
-
 def natural(path: Path) -> list[list[tuple[int, int, str]]]:
     """Return what paths are sorted by, so that part-2 comes before part-10.
 
@@ -122,7 +115,7 @@ def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
     """Return files, each with the folder below which its own folders may name values."""
     refuse_url(path)
     if path.is_dir():
-        refuse_data_of_iceberg(path)
+        _refuse_below_a_table(path)
         inside = _inside(path, format)
         if not inside:
             raise InputError(f"there are no files of predictions in the folder {path}; calibrant reads {_endings()}")
@@ -134,12 +127,19 @@ def _meant_by(path: Path, format: str | None) -> list[tuple[Path, Path]]:
         if not seen:
             raise InputError(f"no file is like {shown(str(path))}. Check the path")
         for folder in dict.fromkeys(each.parent for each in seen):
-            refuse_data_of_iceberg(folder)
+            _refuse_below_a_table(folder)
             refuse_table_of_versions(folder, (inside.name for inside in folder.iterdir() if inside.is_dir()))
         files = [file for each in seen for file in (_inside(each, format) if each.is_dir() else [each])]
         return [(file, root) for file in dict.fromkeys(files)]
     check_file(path)
     return [(path, path.parent)]
+
+
+def _refuse_below_a_table(folder: Path) -> None:
+    """Refuse a folder in `data` of an Iceberg table, whose `metadata` stands beside it."""
+    for place in (folder, *folder.parents):
+        if place.name == "data":
+            refuse_table_of_versions(place.parent, ["metadata"])
 
 
 def _inside(folder: Path, format: str | None) -> list[Path]:

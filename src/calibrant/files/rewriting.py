@@ -33,24 +33,12 @@ FULL = {
 
 @dataclass(frozen=True)
 class Change:
-    """New columns that are made of others, row by row.
+    """New columns that are made of others, row by row."""
 
-    Attributes
-    ----------
-    needed
-        The columns that the new ones are made of.
-    labels
-        Those of them that are labels of rows, not numbers.
-    added
-        Names and types of the new columns; one that is in the file already is replaced.
-    make
-        From the needed columns of some rows to the new ones, by name.
-    """
-
-    needed: tuple[str, ...]
-    added: Mapping[str, pl.DataType]
-    make: Callable[[pl.DataFrame], Mapping[str, pl.Series]]
-    labels: tuple[str, ...] = ()
+    needed: tuple[str, ...]  # the columns that the new ones are made of
+    added: Mapping[str, pl.DataType]  # the new ones and their types; one that is in the file already is replaced
+    make: Callable[[pl.DataFrame], Mapping[str, pl.Series]]  # from the needed columns of some rows to the new ones
+    labels: tuple[str, ...] = ()  # those of the needed that are labels of rows, not numbers
 
 
 def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) -> int:

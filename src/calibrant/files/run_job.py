@@ -141,7 +141,8 @@ class _Checkpointing:
         self.saved = 0  # rows in the checkpoint on disk
         self.found: Checkpoint | None = None  # whose last batch is still to be compared
         self.known: Mapping[str, ColumnType] = {}
-        self.written, self.since = _Clock(), 0
+        self.since, self.written = 0, time.monotonic()  # batches since the last checkpoint, and when it was written
+        self.cost = 0.0  # seconds that it took
         self.warned = False
 
     def resume(self, merging: Merging[Summary]) -> Position:
@@ -171,10 +172,15 @@ class _Checkpointing:
         self.now = Total(position, self.now.done + piece.rows, piece.checksum(), tuple(merging.stack))
         self.known = piece.known
         self.since += 1
-        if (self.since >= CHECKPOINT_BATCHES or self.written.ago() >= CHECKPOINT_SECONDS) and self.written.is_due():
-            with self.written, self._warned_if_it_fails():
+        begun = time.monotonic()
+        ago = begun - self.written
+        if (self.since >= CHECKPOINT_BATCHES or ago >= CHECKPOINT_SECONDS) and self.cost <= MAX_CHECKPOINT_SHARE * ago:
+            try:
                 self.write()
-            self.since = 0
+            except (CalibrantError, OSError) as problem:
+                self.warn(problem)
+            self.since, self.written = 0, time.monotonic()
+            self.cost = self.written - begun
 
     def write(self) -> None:
         """Write the checkpoint."""
@@ -200,41 +206,13 @@ class _Checkpointing:
             "again to resume from there"
         )
 
-    @contextmanager
-    def _warned_if_it_fails(self) -> Iterator[None]:
-        try:
-            yield
-        except (CalibrantError, OSError) as problem:
-            if not self.warned:
-                self.warned = True
-                warnings.warn(
-                    f"the checkpoint was not written: {problem}. The run continues, and would resume from "
-                    f"{'the checkpoint before' if self.path.exists() else 'the start'}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-
-
-class _Clock:
-    """How long something took the last time, and how long ago that was."""
-
-    def __init__(self) -> None:
-        self.ended, self.cost = time.monotonic(), 0.0
-
-    def ago(self) -> float:
-        """Return the seconds since then."""
-        return time.monotonic() - self.ended
-
-    def is_due(self) -> bool:
-        """Tell whether doing it again takes no more than its share of the time."""
-        return self.cost <= MAX_CHECKPOINT_SHARE * self.ago()
-
-    def __enter__(self) -> None:
-        self.begun = time.monotonic()
-
-    def __exit__(self, *problem: object) -> None:
-        self.ended = time.monotonic()
-        self.cost = self.ended - self.begun
+    def warn(self, problem: Exception) -> None:
+        """Say once that the checkpoint cannot be written."""
+        if not self.warned:
+            before = "the checkpoint before" if self.path.exists() else "the start"
+            words = f"the checkpoint was not written: {problem}. The run continues, and would resume from {before}"
+            warnings.warn(words, RuntimeWarning, stacklevel=2)
+        self.warned = True
 
 
 def _rows(piece: Piece) -> int:

@@ -118,16 +118,16 @@ class TableFile:
         raise self.refusal(problem) from problem
 
     def as_written(self, *, texts: bool) -> pl.LazyFrame:
-        """Return all rows and columns; with `texts` those of a CSV as texts, because 007 as a number loses its zeros.
+        """Return all rows and columns of a text file; with `texts` a CSV as texts: 007 as a number loses its zeros.
 
         All rows of NDJSON decide which columns there are, and all rows of a CSV which types, so they are read twice.
         """
         import polars as pl
 
-        if self.format == "ndjson":
-            schema = self._attempt(pl.LazyFrame.collect_schema, None, (None,))
-            return pl.scan_ndjson(_literal_path(self.path), schema=schema)
-        return self._scan(0 if texts and self.format == "csv" else None, None)
+        if self.format == "csv":
+            return csv_file.scan(self.path, self.csv, 0 if texts else None)
+        schema = self._attempt(pl.LazyFrame.collect_schema, None, (None,))
+        return pl.scan_ndjson(_literal_path(self.path), schema=schema)
 
     def likely_rows(self) -> int:
         """Return the number of rows; an estimate for text files, and 0 for NPZ."""
@@ -225,7 +225,11 @@ class TableFile:
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
     """Open the file at `path` and check that its first bytes fit the format."""
-    _require_polars()
+    os.environ.setdefault("POLARS_IGNORE_TIMEZONE_PARSE_ERROR", "1")  # a zone such as +05:30 in a column nobody needs
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("reading files", extra="cli") from None
     check_file(path)
     chosen = format or format_of(path)
     if chosen is None:
@@ -254,14 +258,6 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     if chosen == "ndjson":
         _check_keys(path)
     return TableFile(path, chosen, dialect)
-
-
-def _require_polars() -> None:
-    os.environ.setdefault("POLARS_IGNORE_TIMEZONE_PARSE_ERROR", "1")  # a zone such as +05:30 in a column nobody needs
-    try:
-        import polars  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("reading files", extra="cli") from None
 
 
 def format_of(path: Path) -> str | None:

@@ -33,16 +33,17 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-WORD = re.compile(r"[^\s'\"`=!<>(),]+")
-TOKEN = re.compile(
-    r"""\s*(?:
-        '(?P<single>(?:[^']|'')*)' | "(?P<double>(?:[^"]|"")*)" | `(?P<back>[^`]+)`
-      | (?P<sign>==|!=|<=|>=|=|<|>|\(|\)|,)
-      | (?P<word>[^\s'"`=!<>(),]+)
-    )""",
-    re.VERBOSE,
+WORD = re.compile(r"[^\s'\"`=!<>(),]++")
+NAME = rf"""(?:'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]+`|{WORD.pattern})"""
+CLAUSE = re.compile(
+    rf"""\s*(?P<column>{NAME})\s*(?:
+        (?P<op>==|!=|<=|>=|=|<|>)\s*(?P<value>{NAME})
+      | in\s*\(\s*(?P<values>{NAME}(?:\s*,\s*{NAME})*)\s*\)
+      | is\s+(?P<null>(?:not\s+)?null)\b
+    )\s*""",
+    re.VERBOSE | re.IGNORECASE,
 )
-
+AND = re.compile(r"and(?=[\s'\"`])", re.IGNORECASE)
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WHOLE = re.compile(r"[-+]?\d+")
 TRUTH = {"true": True, "false": False, "1": True, "0": False}
@@ -111,12 +112,45 @@ def read_where(text: str) -> Where:
     >>> read_where("age >= 65 and region in (north, 'far east')").clauses
     (Clause(column='age', op='>=', values=('65',)), Clause(column='region', op='in', values=('north', 'far east')))
     """
-    reader = _Reader(text)
-    clauses = [reader.clause()]
-    while not reader.at_end:
-        reader.keyword("and")
-        clauses.append(reader.clause())
-    return Where(text, tuple(clauses))
+    clauses: list[Clause] = []
+    rest = text
+    while True:
+        found = CLAUSE.match(rest)
+        if found is None:
+            raise _refusal(text, rest)
+        clauses.append(_clause(found))
+        rest = rest[found.end() :]
+        if not rest:
+            return Where(text, tuple(clauses))
+        joined = AND.match(rest)
+        if joined is None:
+            raise _refusal(text, rest)
+        rest = rest[joined.end() :]
+
+
+def _clause(found: re.Match[str]) -> Clause:
+    column = _unquoted(found["column"])
+    if found["null"]:
+        return Clause(column, " ".join(found["null"].lower().split()), ())
+    if found["op"]:
+        return Clause(column, found["op"], (_unquoted(found["value"]),))
+    return Clause(column, "in", tuple(map(_unquoted, re.findall(NAME, found["values"]))))
+
+
+def _unquoted(name: str) -> str:
+    quote = name[0]
+    return name[1:-1].replace(quote * 2, quote) if quote in "'\"" else name.strip("`")
+
+
+def _refusal(text: str, rest: str) -> InputError:
+    is_or = rest.lower().startswith(("or", "|"))
+    advice = "For one of several values write: column in (a, b)" if is_or else "Write it like: age >= 65 and region = north"
+    return InputError(
+        "{where=text} is not a filter: it cannot be read from {rest} on. " + advice,
+        text=text,
+        rest=shown(rest.strip()),
+        option="where",
+    )
 
 
 def quoted(column: str) -> str:
@@ -124,84 +158,6 @@ def quoted(column: str) -> str:
     if WORD.fullmatch(column) and column.lower() not in ("and", "in", "is"):
         return column
     return '"' + column.replace('"', '""') + '"'
-
-
-class _Reader:
-    """The rest of a text, token by token; a token is (kind, text)."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens: list[tuple[str, str]] = []
-        at = 0
-        while text[at:].strip():
-            found = TOKEN.match(text, at)
-            if found is None:
-                raise self.refusal(f"{shown(text[at:].strip())} cannot be read; is a quotation mark missing?")
-            kind = str(found.lastgroup)
-            self.tokens.append((kind, _unquoted(kind, found[kind])))
-            at = found.end()
-        self.tokens.reverse()
-
-    @property
-    def at_end(self) -> bool:
-        return not self.tokens
-
-    def clause(self) -> Clause:
-        column = self.name("a column")
-        kind, op = self.take("an operator")
-        if kind == "sign" and op in COMPARISONS:
-            return Clause(column, op, (self.name("a value"),))
-        if kind == "word" and op.lower() == "in":
-            return Clause(column, "in", self.values())
-        if kind == "word" and op.lower() == "is":
-            negated = [(kind, word.lower()) for kind, word in self.tokens[-1:]] == [("word", "not")]
-            if negated:
-                self.tokens.pop()
-            self.keyword("null")
-            return Clause(column, "not null" if negated else "null", ())
-        raise self.refusal(
-            f"expected one of {' '.join(COMPARISONS)} in, is null after {shown(column)}; got {shown(op)}"
-        )
-
-    def values(self) -> tuple[str, ...]:
-        if self.take("a list such as (a, b)") != ("sign", "("):
-            raise self.refusal("expected a list such as (a, b) after in")
-        values = [self.name("a value")]
-        while (token := self.take("a closing parenthesis")) == ("sign", ","):
-            values.append(self.name("a value"))
-        if token != ("sign", ")"):
-            raise self.refusal(f"expected a comma or a closing parenthesis; got {shown(token[1])}")
-        return tuple(values)
-
-    def name(self, what: str) -> str:
-        kind, text = self.take(what)
-        if kind == "sign":
-            raise self.refusal(f"expected {what}; got {shown(text)}")
-        return text
-
-    def keyword(self, word: str) -> None:
-        kind, text = self.take(word)
-        if kind != "word" or text.lower() != word:
-            hint = ". For one of several values write: column in (a, b)" if text.lower() in ("or", "|", "||") else ""
-            raise self.refusal(f"expected {shown(word)}; got {shown(text)}{hint}")
-
-    def take(self, what: str) -> tuple[str, str]:
-        if self.at_end:
-            raise self.refusal(f"expected {what}, but it ends there")
-        return self.tokens.pop()
-
-    def refusal(self, problem: str) -> InputError:
-        return InputError(
-            "{where=text} is not a filter: {problem}. Write it like: age >= 65 and region in (north, west)",
-            text=self.text,
-            problem=problem,
-            option="where",
-        )
-
-
-def _unquoted(kind: str, text: str) -> str:
-    quote = {"single": "'", "double": '"'}.get(kind)
-    return text.replace(quote * 2, quote) if quote else text
 
 
 def number(text: str) -> float | int | None:

@@ -21,7 +21,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MAX_COUNT, check_choice, check_count, generator
+from calibrant.inputs.options import MAX_COUNT, check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import RegionRows
@@ -159,8 +159,6 @@ class SkceOptions:
 
     def __post_init__(self) -> None:
         check_kernel_option(self.kernel)
-        check_choice("unbiased", self.unbiased, True, False)
-        check_choice("shuffle", self.shuffle, False, True)
         if self.draws is not None:
             check_count("draws", self.draws, least=2)
         if self.blocksize is not None and not callable(self.blocksize):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.options import check_choice, check_count, check_positive
+from calibrant.inputs.options import check_count, check_positive
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
@@ -143,7 +143,6 @@ class SkceTestOptions(SkceOptions):
     bound: float | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, None, *get_args(Method))
         super().__post_init__()
         check_count("resamples", self.resamples)
         if self.method is not None:

@@ -237,7 +237,7 @@ def check_canonical(bins: Any, distance: Any, **others: Any) -> None:
     if bins is MedianVariance:
         raise InputError("bins is the class MedianVariance itself; write MedianVariance(), with brackets")
     if not isinstance(bins, MedianVariance):
-        check_bins(bins, "width")
+        check_bins(bins)
     if not callable(distance):
         check_choice("distance", distance, *DISTANCES)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_bins, check_choice, check_count, check_level, generator
+from calibrant.inputs.options import check_bins, check_count, check_level, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.probabilities.consistency_band import (
     binned_band,
@@ -151,9 +151,7 @@ class ReliabilityOptions:
         object.__setattr__(self, "level", check_level(self.level))
         object.__setattr__(self, "resamples", check_count("resamples", self.resamples, least=19))
         generator(self.rng)  # refuses what is neither a generator nor a seed
-        check_choice("simultaneous", self.simultaneous, False, True)
-        check_choice("method", self.method, None, *get_args(IntervalMethod))
-        check_bins(self.bins, self.strategy, strategies=get_args(Strategy))
+        check_bins(self.bins)
         if self.strategy == "isotonic" and self.simultaneous and self.resamples < fewest_refits(self.level):
             raise InputError(
                 f"a simultaneous region at level {self.level:g} needs at least {fewest_refits(self.level)} resamples; "

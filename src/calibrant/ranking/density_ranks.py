@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_rounded, refuse_where
@@ -19,13 +20,13 @@ from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, cells, rank_counts
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
-from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks
 
 DEFAULT_DRAWS = 999
 WHAT = "the density"
 
 
-@public_ranks
+@public
 def energy_ranks(
     y: Outcomes,
     prediction: Distribution | None = None,

@@ -15,7 +15,7 @@ from calibrant.core.null import resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count
+from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
@@ -105,7 +105,6 @@ class ExchangeOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, *METHODS)
         check_count("resamples", self.resamples)
         check_rng(self.rng)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import POINTERS, Entry, enter, public
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
 from calibrant.core.kinds import read
 from calibrant.core.moments import Moments
@@ -89,9 +89,6 @@ def pit(
             "Generator or a whole number. pit_histogram needs none"
         )
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
-
-
-POINTERS["pit", "draw_weights"] = "Pass pit(y, Samples(draws, draw_weights=...))"
 
 
 def _bounds(rows: DistributionRows | QuantileRows | CdfRows, y_weight: Any) -> Bounds:

@@ -15,7 +15,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, read_levels
+from calibrant.inputs.options import read_levels
 from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.spread import column_names, named_columns
@@ -81,7 +81,6 @@ class SharpnessOptions:
     level: ArrayLike | None
 
     def __post_init__(self) -> None:
-        check_choice("statistic", self.statistic, "mean", "rms", "width", "log_det")
         if self.statistic == "width":
             if self.level is None:
                 raise InputError('statistic="width" needs level=, the nominal coverage of the intervals, such as 0.9')

@@ -17,7 +17,7 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, check_share
+from calibrant.inputs.options import check_share
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import column_names
@@ -65,7 +65,6 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
     >>> found.coverage
     0.5
     """
-    check_choice("statistic", statistic, "median", "mean")
     level = check_share("level", level, "0.9")
     rows = cast(DistributionRows, read("recovery", ("samples", "distributions"), y, prediction))
     return recovery_of(rows, statistic, level)

@@ -17,7 +17,6 @@ from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
 
@@ -72,9 +71,6 @@ class BrierOptions:
     """The options of `brier_score`."""
 
     half: bool
-
-    def __post_init__(self) -> None:
-        check_choice("half", self.half, False, True)
 
 
 def _squared_distances(rows: Rows, options: BrierOptions) -> FloatArray:

@@ -15,7 +15,6 @@ from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
@@ -106,9 +105,6 @@ class CrpsOptions:
     """The options of `crps`."""
 
     fair: bool
-
-    def __post_init__(self) -> None:
-        check_choice("fair", self.fair, False, True)
 
 
 def _row_scores(rows: DistributionRows, options: CrpsOptions) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,9 +143,7 @@ class DecomposeOptions:
     levels: Any  # array_like or None when given; then a tuple of numbers, or None
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, *get_args(Score))
-        check_choice("method", self.method, *get_args(Method))
-        check_bins(self.bins, self.strategy)
+        check_bins(self.bins)
         if self.method == "bins" and self.score != "brier":
             raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
         if self.levels is not None:

@@ -16,7 +16,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_not_finite
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.inputs.rows import DistributionRows, read_outcomes
 from calibrant.inputs.samples import Samples
 from calibrant.scores.brier_and_log import LOG_SCORE
@@ -40,7 +40,6 @@ class SkillOptions:
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, "crps", "energy", "log")
         generator(self.rng)
         if self.score != "log" and self.log_density_y is not None:
             raise InputError('log_density_y= is for score="log"; leave it out')
