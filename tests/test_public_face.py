@@ -68,7 +68,7 @@ class TestNames:
             AttributeError, match=r"module 'calibrant.points' has no attribute 'ece'; it is calibrant\.ece$"
         ):
             _ = calibrant.points.ece
-        with pytest.raises(AttributeError, match=r"module 'calibrant' has no attribute 'ecce'$"):
+        with pytest.raises(AttributeError, match=r"module 'calibrant' has no attribute 'ecce'. Did you mean ece\?$"):
             _ = calibrant.ecce
 
     def test_names_of_other_packages_are_answered(self, refusal, for_each):

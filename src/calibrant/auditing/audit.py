@@ -183,7 +183,7 @@ def audit(
 def _refuse_dask(**given: Any) -> None:
     """Refuse Dask collections, which would be loaded slowly and in silence."""
     for name, values in given.items():
-        if hasattr(values, "__dask_graph__"):
+        if hasattr(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray has the method always
             raise InputError(
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
                 f"calibrant.dask.audit, or load it first with {name}.compute()"
@@ -211,7 +211,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if rows.kind != "samples":
+        if not isinstance(rows, DistributionRows) or rows.samples is None:
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         from calibrant.ranking.rank_checks import judged_by_ranks
 
@@ -223,7 +223,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
 
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     if columns is None:
-        return (rows.names or ()) if isinstance(rows, DistributionRows) else ()
+        return rows.names or ()
     return read_coordinate_names(columns, rows.distribution.shape[0], "columns")
 
 

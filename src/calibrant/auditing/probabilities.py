@@ -329,7 +329,7 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
     cells = [each for each in groups if isinstance(each, GroupCells)]
     if cells:
         return _parts(counted_groups(cells, level=level, rng=rng), setting)
-    pairs, groupings = event_rows(rows), [each for each in groups if isinstance(each, Grouping)]
+    pairs, groupings = rows.pairs(), [each for each in groups if isinstance(each, Grouping)]
     if setting.clusters is not None:
         return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng), setting)
     return _parts(group_test(pairs, groupings, level=level, rng=rng), setting)
@@ -337,12 +337,7 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
 
 def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:
     """Count the rows of each group in cells."""
-    return GroupCells.of(event_rows(rows), grouping)
-
-
-def event_rows(rows: Binary | Classes) -> Binary:
-    """Return one probability per row: of the event, or of the most probable class."""
-    return rows if isinstance(rows, Binary) else rows.top_label()
+    return GroupCells.of(rows.pairs(), grouping)
 
 
 def _parts(

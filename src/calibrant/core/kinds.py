@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from calibrant.core.words import listed
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.distribution import Stored
+from calibrant.inputs.intervals import call_for_bounds
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.rows import DistributionRows, RegionRows, read_outcomes, read_regions, without_outcome
-from calibrant.inputs.samples import Samples
+from calibrant.inputs.samples import Samples, refuse_labelled
 
 Rows = Binary | Classes
 AnyRows = Rows | DistributionRows | RegionRows
@@ -70,14 +71,17 @@ def read(
     """
     kind = kind_of(prediction)
     if kind is None:
+        refuse_labelled(prediction, "prediction")
         if "classes" in accepted:
             return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
         if "binary" in accepted:
             return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
-        draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        bounds = call_for_bounds(prediction) if "intervals" in accepted else ""
+        draws = "Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        advice = f". {bounds or draws}" if bounds or draws else ""
         raise InputError(
             f"{verb} judges {kinds_words(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
-            f"A plain array is always taken as probabilities{draws}"
+            f"A plain array is always taken as probabilities{advice}"
         )
     if kind not in accepted:
         advice = _advice(kind, accepted, instead)
