@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import numpy as np
 import pytest
 
 import calibrant
+from calibrant.core.calls import choices_of
 from calibrant.core.catalogue import entries, find
 from calibrant.errors import CallError
 
@@ -140,27 +142,43 @@ class TestSignatures:
         for_each(list(ENTRIES), check)
 
     @pytest.mark.parametrize(
-        ("name", "option", "meant"),
+        ("name", "given", "call"),
         [
-            ("audit", "alpha", "level=, which is 1 - alpha"),
-            ("audit", "tol", "tolerance="),
-            ("audit", "random_state", "rng="),
-            ("audit", "sensitive_features", "groups="),
-            ("power", "alpha", "level=, which is 1 - alpha"),
-            ("interval", "confidence_level", "level="),
-            ("compare_predictions", "alpha", "level=, which is 1 - alpha"),
-            ("compare_predictions", "metrics", "metric="),
-            ("equivalence_test", "margin", "tolerance="),
-            ("recalibration_gain", "cv", "folds="),
+            ("audit", {"alpha": 0.05}, "audit(y, prediction, level=0.95), where level is 1 - alpha"),
+            ("audit", {"tol": 0.05}, "audit(y, prediction, tolerance=0.05)"),
+            ("audit", {"sensitive_features": ["a"], "random_state": 3}, "audit(y, prediction, groups=..., rng=3)"),
+            ("power", {"alpha": 0.1, "level": 0.9}, "power(prediction, level=0.9), where level is 1 - alpha"),
+            ("interval", {"confidence_level": 0.9}, "interval(ece, y, prediction, level=0.9)"),
+            ("compare_predictions", {"metrics": "crps"}, "compare_predictions(y, {'a': p, 'b': q}, metric='crps')"),
+            ("equivalence_test", {"margin": 0.05}, "equivalence_test(y, prediction, tolerance=0.05)"),
+            ("recalibration_gain", {"cv": 5}, "recalibration_gain(y, prediction, folds=5)"),
+            (
+                "ece",
+                {"y_true": [1], "y_prob": [0.2], "n_bins": 5, "norms": "l2"},
+                "ece(y, prediction, bins=5, norm='l2')",
+            ),
+            ("ece", {"colour": "red", "n_bins": 5}, "ece(y, prediction, bins=5)"),
+            ("measure", {"metrics": "ece", "p": [0.2]}, "measure([ece, mce], data, prediction=...)"),
+            ("scan", {"p": "p", "by": "g"}, "scan(path, y=..., prediction='p', groups='g')"),
+            ("compare", {"alpha": 0.05}, "compare(y, points, level=0.95), where level is 1 - alpha"),
         ],
     )
-    def test_words_of_other_packages_are_answered(self, refusal, name, option, meant):
-        message = refusal(VERBS[name], **{option: 0.05})
-        assert message.startswith(f"{name} has no option {option}. Did you mean {meant}? Its options are ")
+    def test_words_of_other_packages_are_answered_with_the_call(self, refusal, name, given, call):
+        assert f". Did you mean {call}? Its options are " in refusal((VERBS | OTHERS)[name], **given)
 
-    def test_words_of_other_packages_for_points(self, refusal):
-        message = refusal(calibrant.points.compare, [[0.0]], [[1.0]], alpha=0.05)
-        assert message.startswith("compare has no option alpha. Did you mean level=, which is 1 - alpha?")
+    def test_choices_are_those_of_the_annotations(self, for_each, refusal):
+        def check(verb):
+            needed = [p for p in inspect.signature(verb).parameters.values() if p.default is p.empty]
+            arguments = {p.name: [0.2, 0.7] for p in needed if p.kind is not p.VAR_KEYWORD}
+            for option, choices in choices_of(verb).items():
+                for wrong in ("no such", 1.0, "", np.array(choices)):
+                    message = refusal(verb, **{**arguments, option: wrong})
+                    assert message.startswith(f"{option} must be one of {', '.join(map(repr, choices))}; got ")
+                    if verb.__name__ in ENTRIES:
+                        assert refusal(find(verb).parse, {option: wrong}) == message
+
+        verbs = FUNCTIONS | {name: getattr(calibrant.points, name) for name in calibrant.points.__all__}
+        for_each({name: (verb,) for name, verb in verbs.items() if isinstance(verb, FunctionType)}, check)
 
     @pytest.mark.parametrize(
         ("name", "option", "words"),

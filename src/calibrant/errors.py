@@ -213,9 +213,15 @@ def did_you_mean(word: str, known: Iterable[str], *, spelled: Callable[[str], st
     >>> did_you_mean("SCROE", ["label", "score"])
     "Did you mean 'score'?"
     """
+    close = closest(word, known)
+    return f"Did you mean {spelled(close)}?" if close else ""
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the closest known word, or an empty text."""
     by_folded = {name.casefold(): name for name in known}
     close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.75)
-    return f"Did you mean {spelled(by_folded[close[0]])}?" if close else ""
+    return by_folded[close[0]] if close else ""
 
 
 def listing(names: Sequence[object], *, most: int = 12) -> str:

@@ -2,13 +2,14 @@
 
 The stub beside a module (``__init__.pyi`` of a package) lists what it exports, as ``from module import name as name``.
 Type checkers and editors read it, and so does `lazy`: there is one list. This is the way of Scientific Python's SPEC 1.
-A name that stands in another namespace is refused with a pointer to it.
+A name that stands in another namespace, or is that of another package, is refused with a pointer.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -45,19 +46,62 @@ def exported(stub: str) -> dict[str, tuple[str, str]]:
     return known
 
 
-def pointer(name: str) -> str:
-    """Say in which namespace a public name stands; nothing of other names.
+PEERS = {
+    "brier_score_loss": "brier_score",
+    "log_loss": "log_score",
+    "cross_entropy": "log_score",
+    "calibration_curve": "reliability_curve",
+    "CalibrationDisplay": "reliability_curve",
+    "reliability_diagram": "reliability_curve",
+    "calibration_error": "ece",
+    "expected_calibration_error": "ece",
+    "maximum_calibration_error": "mce",
+    "CalibratedClassifierCV": "recalibrate",
+    "bootstrap": "interval",
+    "hosmer_lemeshow": "calibration_test",
+    "mean_pinball_loss": "quantile_score",
+    "pinball_loss": "quantile_score",
+    "winkler_score": "interval_score",
+    "crps_ensemble": "crps",
+    "regression_coverage_score": "coverage",
+    "classification_coverage_score": "coverage",
+    "regression_mean_width_score": "width",
+    "sbc": "simulate_calibration",
+    "Interval": "Intervals",
+}
+"""What other packages call a verb, and its name here."""
 
-    >>> pointer("tarp_ranks")
-    '; it is calibrant.ranking.tarp_ranks'
-    """
-    if name.startswith("_"):
-        return ""
+
+@cache
+def homes() -> dict[str, str]:
+    """Return the namespace of every public name."""
     from pathlib import Path
 
     root = Path(__file__).parent
-    for stub in [*sorted(root.glob("*.pyi")), *sorted(root.glob("*/__init__.pyi"))]:
-        if name in exported(str(stub)):
-            folders = stub.relative_to(root.parent).with_suffix("").parts
-            return f"; it is {'.'.join(part for part in (*folders, name) if part != '__init__')}"
-    return ""
+    found: dict[str, str] = {}
+    for stub in [*root.glob("*.pyi"), *root.glob("*/__init__.pyi")]:
+        folders = stub.relative_to(root.parent).with_suffix("").parts
+        found |= dict.fromkeys(exported(str(stub)), ".".join(part for part in folders if part != "__init__"))
+    return found
+
+
+def pointer(name: str) -> str:
+    """Say what a name is called here, or where it is; nothing of unknown names.
+
+    >>> pointer("tarp_ranks"), pointer("brier_score_loss"), pointer("elsewhere")
+    ('; it is calibrant.ranking.tarp_ranks', '; it is calibrant.brier_score', '')
+    """
+    name = PEERS.get(name, name)
+    return f"; it is {homes()[name]}.{name}" if name in homes() else ""
+
+
+def import_named(name: str) -> None:
+    """Import what has this public name, and with it its entry in the catalogue or its kind of summary."""
+    if name in homes():
+        getattr(import_module(homes()[name]), name)
+
+
+def import_all() -> None:
+    """Import every public name, and with it every verb and every kind of summary."""
+    for name in homes():
+        import_named(name)

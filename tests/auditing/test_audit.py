@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant.auditing.audit import AUDITED
 from calibrant.core.evidence import ALL_ROWS, Subject, note
 from calibrant.core.findings import Findings
 from calibrant.judging.notes import as_text
@@ -398,8 +397,3 @@ def test_same_result_twice_and_in_any_order():
 def test_refusals(options, words):
     with pytest.raises(cb.errors.InputError, match=words):
         cb.audit(CALIBRATED, P, **options)
-
-
-def test_every_kind_of_prediction_has_its_sections():
-    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
-    assert {kind.__name__ for kind in AUDITED} == kinds

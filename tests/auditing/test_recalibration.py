@@ -7,8 +7,7 @@ import pytest
 from scipy.special import expit, logit, softmax
 
 import calibrant as cb
-from calibrant.auditing.recalibration import calibration_sample, gain_claims, gain_note, rows_of
-from calibrant.core.ordered import Ordered
+from calibrant.auditing.recalibration import calibration_sample, gain_claims, map_note
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.recalibrating.cross_fitting import CrossFitted
 from calibrant.recalibrating.fitting import CalibrationRows
@@ -160,15 +159,6 @@ def test_order_of_rows_does_not_matter():
     )
 
 
-def test_rows_of_a_summary_are_those_it_was_made_of():
-    w = RNG.integers(1, 3, N).astype(float)
-    rows = Binary(OVERCONFIDENT.astype(np.uint8), P.round(2), w)
-    kept, given = rows_of(Ordered.of(rows)), calibration_sample(rows, None)[0].rows
-    back = calibration_sample(kept, None)[0].rows
-    for name in ("y", "p", "w"):
-        np.testing.assert_array_equal(getattr(back, name), getattr(given, name))
-
-
 def test_many_rows_are_sampled(monkeypatch):
     monkeypatch.setattr("calibrant.auditing.recalibration.MAX_NUMBERS", 600)
     result = audited(OVERCONFIDENT, P)
@@ -201,7 +191,7 @@ def measured(estimate, low, high):
 def test_what_a_map_does(numbers, kind, key):
     found = measured(*numbers)
     claim, *_ = gain_claims(found, CalibrationRows(None, "classes"))
-    said = gain_note(claim, found)
+    said = map_note(claim, found)
     assert (claim.kind, said.key, said.values["map"], said.values["limits"]) == (
         kind,
         key,

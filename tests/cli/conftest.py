@@ -1,6 +1,7 @@
 """Running the command as a person or a build server does, on files written for the test."""
 
 import inspect
+import shlex
 import subprocess
 import sys
 from dataclasses import fields, replace
@@ -15,7 +16,7 @@ from click.testing import CliRunner
 from calibrant import examples
 from calibrant.auditing import compare_points
 from calibrant.auditing.audit import audit
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 
 REDRAWS = 99  # an audit of 300 rows then takes a seventh of the time
 DIVISIONS = 399  # of pooled points; with fewer no p-value is significant
@@ -71,13 +72,19 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def as_words(arguments):
+    """Return the words of a command; a text that begins with an option is split as a shell splits it."""
+    for argument in map(str, arguments):
+        yield from shlex.split(argument) if argument.startswith("-") and " " in argument else [argument]
+
+
 @pytest.fixture
 def run(folder):
     """Return a function that runs a command in this process."""
     from calibrant.cli.commands import commands
 
     def done(*arguments):
-        result = CliRunner().invoke(commands, [str(argument) for argument in arguments], prog_name="calibrant")
+        result = CliRunner().invoke(commands, list(as_words(arguments)), prog_name="calibrant")
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Done(result.exit_code, result.stdout, result.stderr)
@@ -110,7 +117,7 @@ def process(folder):
     """Return a function that runs the command as a process of its own."""
 
     def done(*arguments, **settings):
-        command = [sys.executable, "-m", "calibrant", *map(str, arguments)]
+        command = [sys.executable, "-m", "calibrant", *as_words(arguments)]
         settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8", **settings}
         result = subprocess.run(command, check=False, text=True, timeout=120, **settings)
         return Done(result.returncode, result.stdout, result.stderr)

@@ -29,14 +29,14 @@ def results(folder, written):
 
 
 def test_passed(run, data):
-    done = run("check", data, *NAMED, "--fail-if", "ece > 0.9")
+    done = run("check", data, *NAMED, "--fail-if 'ece > 0.9'")
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("passed  ece = 0.")
     assert done.out.endswith("  (fails if > 0.9)\n")
 
 
 def test_failed(run, data):
-    done = run("check", data, *NAMED, "--fail-if", "ece > 0.9", "--fail-if", "kuiper_test.pvalue < 0.01")
+    done = run("check", data, *NAMED, "--fail-if 'ece > 0.9' --fail-if 'kuiper_test.pvalue < 0.01'")
     assert (done.code, done.err) == (1, "")
     first, second = done.out.splitlines()
     assert first.startswith("passed  ece = ")
@@ -45,22 +45,15 @@ def test_failed(run, data):
 
 
 def test_data_report_and_json_agree(run, data, results):
-    conditions = (
-        "--fail-if",
-        "ece > 0.05",
-        "--fail-if",
-        "brier_score > 0.5",
-        "--fail-if",
-        "decompose.mcb.expected > 1",
-    )
-    expected = run("check", data, *NAMED, *conditions)
+    conditions = "--fail-if 'ece > 0.05' --fail-if 'brier_score > 0.5' --fail-if 'decompose.mcb.expected > 1'"
+    expected = run("check", data, *NAMED, conditions)
     assert expected.code == 1
     for file in results:
-        assert run("check", file, *conditions) == expected
+        assert run("check", file, conditions) == expected
 
 
 def test_a_report_on_the_way(run, data):
-    assert run("check", data, *NAMED, "--fail-if", "ece > 0.9", "-o", "new.html").code == 0
+    assert run("check", data, *NAMED, "--fail-if 'ece > 0.9' -o new.html").code == 0
     assert report.read("new.html")["n"] == 300
 
 
@@ -69,16 +62,10 @@ def test_a_report_on_the_way(run, data):
     [
         ([], "there is nothing to check; add conditions such as --fail-if miscalibrated"),
         (["--fail-if", "ece >> 1"], "--fail-if 'ece >> 1' is not a condition"),
-        (
-            ["--fail-if", "ecce > 1"],
-            "nothing called 'ecce' was measured. Did you mean 'ece'? There are cutoff_error, calibration_test, ece, ",
-        ),
+        (["--fail-if", "ecce > 1"], "nothing called 'ecce' was measured. Did you mean 'ece'? There are"),
         (["--fail-if", "ece.pval > 1"], "ece has no field 'pval' here; it has 'value', 'expected', 'pvalue'"),
         (["--fail-if", "ece > 0.9", "--fail-if", "frob > 1"], "nothing called 'frob' was measured"),
-        (
-            ["--fail-if", "ece > 1", "--y", "left", "--by", "a"],
-            "rows were chosen before; leave out --y, --by",
-        ),
+        (["--fail-if", "ece > 1", "--y", "left", "--by", "a"], "rows were chosen before; leave out --y, --by"),
         (["--fail-if", "ece > 1", "--seed", "0", "-o", "b.html"], "leave out --seed, -o"),
         (["--fail-if", "ece > 1", "--junit", "junit.html"], "the file of --junit must end in .xml; got junit.html"),
         (["--fail-if", "ece > 1", "--junit", "none/junit.xml"], "there is no folder none to write junit.xml to"),
@@ -89,7 +76,7 @@ def test_bad_input_is_status_2(refused, results, options, sentence):
 
 
 def test_unnamed_columns_are_asked_for(refused, data):
-    sentence = refused("check", data, "--fail-if", "ece > 0.05", lines=5)
+    sentence = refused("check", data, "--fail-if 'ece > 0.05'", lines=5)
     assert sentence.endswith("\n  calibrant check data.csv --fail-if 'ece > 0.05' --y left --p score")
 
 
@@ -119,12 +106,12 @@ def test_unnamed_columns_are_asked_for(refused, data):
 @pytest.mark.parametrize("name", ["a.html", "a.json"])
 def test_results_that_are_none(refused, folder, name, content, sentence):
     (folder / name).write_text(content)
-    assert sentence in refused("check", name, "--fail-if", "ece > 1")
+    assert sentence in refused("check", name, "--fail-if 'ece > 1'")
 
 
 def test_junit(run, folder, results):
-    conditions = ("--fail-if", "ece > 0.9", "--fail-if", "ece > 0")
-    assert run("check", "report.html", *conditions, "--junit", "junit.xml").code == 1
+    conditions = "--fail-if 'ece > 0.9' --fail-if 'ece > 0'"
+    assert run("check", "report.html", conditions, "--junit junit.xml").code == 1
     suites = ET.parse(folder / "junit.xml").getroot()
     assert suites.tag == "testsuites"
     (suite,) = suites
@@ -138,7 +125,7 @@ def test_junit(run, folder, results):
 def test_junit_of_a_name_that_is_no_xml(run, folder, results):
     name = 'a"<&\x1b.json'
     (folder / name).write_bytes((folder / "report.json").read_bytes())
-    assert run("check", name, "--fail-if", "ece > 0.9", "--junit", "junit.xml").code == 0
+    assert run("check", name, "--fail-if 'ece > 0.9' --junit junit.xml").code == 0
     assert ET.parse(folder / "junit.xml").getroot()[0][0].get("classname") == 'a"<&\\x1b.json'
 
 
@@ -146,7 +133,7 @@ def test_step_summary_is_added(run, folder, results, monkeypatch):
     summary = folder / "summary.md"
     summary.write_text("before\n")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    assert run("check", "report.html", "--fail-if", "ece > 0.9", "--fail-if", "decompose.mcb >= 0").code == 1
+    assert run("check", "report.html", "--fail-if 'ece > 0.9' --fail-if 'decompose.mcb >= 0'").code == 1
     text = summary.read_text("utf-8")
     assert text.startswith("before\n### Calibration of report\\.html\n")
     assert "| ✅ passed | ece | 0\\." in text
@@ -156,7 +143,7 @@ def test_step_summary_is_added(run, folder, results, monkeypatch):
 
 def test_step_summary_that_cannot_be_written_changes_nothing(run, results, monkeypatch):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "none/summary.md")
-    done = run("check", "report.html", "--fail-if", "ece > 0.9")
+    done = run("check", "report.html", "--fail-if 'ece > 0.9'")
     assert done.code == 0
     assert done.err == "calibrant: the step summary none/summary.md could not be written: No such file or directory\n"
 
@@ -179,7 +166,7 @@ def test_nothing_is_markup_in_the_summary_of_a_step():
 def test_gates_on_the_verdict(run, data, columns):
     """The strict gate fails where rows cannot tell, the other one where they show an error."""
     options = (data, *NAMED, "--tolerance", "0.02", "--by", "segment")
-    failed = run("check", *options, "--fail-if", "verdict != within", "--fail-if", "worst_group.pvalue < 0.9")
+    failed = run("check", *options, "--fail-if 'verdict != within' --fail-if 'worst_group.pvalue < 0.9'")
     assert failed.code == 1
     headline, verdict, group = failed.out.splitlines()
     expected = cb.audit(columns["left"], columns["score"], groups={"segment": columns["segment"]}, tolerance=0.02)
@@ -187,17 +174,25 @@ def test_gates_on_the_verdict(run, data, columns):
     assert verdict.startswith("FAILED  verdict = miscalibrated")
     assert group.startswith("FAILED  worst_group.pvalue = ")
     assert "segment = " in group
-    assert run("check", data, *NAMED, "--tolerance", "0.9", "--fail-if", "verdict != within").code == 0
+    assert run("check", data, *NAMED, "--tolerance 0.9 --fail-if 'verdict != within'").code == 0
 
 
 def test_limits_of_a_score(run, data):
-    done = run("check", data, *NAMED, "--fail-if", "brier_score.high > 0.9", "--fail-if", "ece.excess > 0.9")
+    done = run("check", data, *NAMED, "--fail-if 'brier_score.high > 0.9' --fail-if 'ece.excess > 0.9'")
     assert done.code == 0
     assert done.out.startswith("passed  brier_score.high = 0.")
 
 
 def test_junit_of_a_verdict(run, folder, data):
-    run("check", data, *NAMED, "--fail-if", "verdict != cannot tell", "--fail-if", "cannot tell", "--junit", "a.xml")
+    run("check", data, *NAMED, "--fail-if 'verdict != cannot tell' --fail-if 'cannot tell' --junit a.xml")
     failures = [case[0] for case in ET.parse(folder / "a.xml").getroot()[0] if len(case)]
     assert len(failures) == 1
     assert failures[0].text.splitlines()[1].startswith("Miscalibrated: ")
+
+
+def test_likely_mistakes_are_told(run, folder, columns, require):
+    labels = {"left": columns["left"], "score": [float(p > 0.5) for p in columns["score"]]}
+    require("polars").DataFrame(labels).write_csv(folder / "labels.csv")
+    done = run("check", "labels.csv", *NAMED, "--fail-if", "ece > 0.9")
+    assert done.code == 0
+    assert "Are these predicted labels?" in done.err

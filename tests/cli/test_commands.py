@@ -51,7 +51,7 @@ def test_help_shows_every_option_under_a_heading(run):
 def test_help_of_samples_shows_every_option_under_a_heading(run):
     text = run("samples", "--help").out
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of the files"]
+    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of FILE"]
     assert headings[5:] == ["Output", "Options", "Examples"]
     for option in module.commands.commands["samples"].params:
         if option.opts[0].startswith("-"):
@@ -77,14 +77,8 @@ def test_version(run):
         (["audit"], "missing argument 'FILE'. See calibrant audit --help"),
         (["demo", "churn", "b.csv"], "got unexpected extra argument (b.csv). See calibrant demo --help"),
         (["audit", "a.csv", "--y"], "option '--y' requires an argument. See calibrant audit --help"),
-        (
-            ["audit", "a.csv", "--y", "a", "--y", "b"],
-            "--y is given twice; for outcomes that are vectors write --y a,b. See",
-        ),
-        (
-            ["audit", "a.csv", "--p", "a", "--p", "b"],
-            "--p is given twice; for several columns of probabilities use --p-cols. See calibrant audit --help",
-        ),
+        (["audit", "a.csv", "--y", "a", "--y", "b"], "--y is given twice; for outcomes that are vectors write --y"),
+        (["audit", "a.csv", "--p", "a", "--p", "b"], "--p is given twice; for several columns of probabilities use"),
         (["audit", "a.csv", "-o", "a.html", "-o", "b.html"], "-o is given twice; give it once. See calibrant audit"),
         (["audit", "a.csv", "--level", "95"], "95 does not lie between 0 and 1; did you mean 0.95? See calibrant"),
         (["audit", "a.csv", "--level", "nan"], "nan does not lie between 0 and 1. See"),
@@ -98,10 +92,7 @@ def test_version(run):
         (["audit", "a.csv", "--delimiter", "::"], "delimiter must be one character, such as ';'"),
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
-        (
-            ["demo", "frob"],
-            "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior', 'ensemble', ",
-        ),
+        (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior',"),
         (
             ["samples", "a.npy", "b.npy", "--columns", "a", "--columns", "b"],
             "--columns is given twice; for several write",
@@ -113,7 +104,7 @@ def test_wrong_usage_is_one_sentence(refused, arguments, sentence):
 
 
 def test_an_option_that_may_be_repeated_is_not_given_twice(run, data):
-    done = run("audit", data, "--y", "left", "--p", "score", "--by", "segment", "--by", "age", "--where", "age < 25")
+    done = run("audit", data, "--y left --p score --by segment --by age --where 'age < 25'")
     assert done.code == 0
     assert "segment = student" in done.out
 
@@ -123,7 +114,7 @@ def test_a_mistake_in_calibrant_is_no_traceback(refused, monkeypatch, data):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-    sentence = refused("audit", data, "--y", "left", "--p", "score")
+    sentence = refused("audit", data, "--y left --p score")
     assert sentence.startswith("something went wrong inside calibrant (ZeroDivisionError: division by zero)")
     assert "--debug" in sentence
 
@@ -146,7 +137,7 @@ def test_memory_and_disk_have_their_sentences(refused, monkeypatch, data):
             raise problem
 
         monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-        assert refused("audit", data, "--y", "left", "--p", "score").startswith(sentence)
+        assert refused("audit", data, "--y left --p score").startswith(sentence)
 
 
 def test_interrupted_quietly(run, monkeypatch, data):
@@ -154,7 +145,7 @@ def test_interrupted_quietly(run, monkeypatch, data):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("calibrant.cli.audit.open_table", interrupted)
-    assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
+    assert run("audit", data, "--y left --p score") == (130, "", "")
 
 
 @pytest.mark.parametrize("where", ["calibrant.cli.audit.open_table", "polars.scan_csv"])
@@ -166,7 +157,7 @@ def test_interrupted_while_polars_calls_python(run, monkeypatch, data, where):
         raise pl.exceptions.PanicException("python function failed: PyErr { type: <class 'KeyboardInterrupt'> }")
 
     monkeypatch.setattr(where, interrupted)
-    assert run("audit", data, "--y", "left", "--p", "score") == (130, "", "")
+    assert run("audit", data, "--y left --p score") == (130, "", "")
 
 
 def test_interrupted_by_a_signal(folder):
@@ -213,7 +204,7 @@ def test_missing_library_is_named(folder):
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_full_disk_behind_stdout(process, data):
     with FULL.open("w") as full:
-        done = process("audit", data, "--y", "left", "--p", "score", "--where", "id < 30", stdout=full)
+        done = process("audit", data, "--y left --p score", stdout=full)
     assert done.code == 2
     assert done.err == (
         "calibrant: the results could not be written to standard output: No space left on device. Send them elsewhere\n"
@@ -221,7 +212,7 @@ def test_full_disk_behind_stdout(process, data):
 
 
 def test_reader_that_goes_away(data):
-    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score", "--where", "id < 30"]
+    command = [sys.executable, "-m", "calibrant", "audit", data, "--y", "left", "--p", "score"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         running.stdout.close()
         assert (running.wait(timeout=60), running.stderr.read()) == (141, b"")
@@ -230,8 +221,8 @@ def test_reader_that_goes_away(data):
 def test_terminal_without_emoji(process, folder):
     (folder / "data.csv").write_text("😀,p\n1,0.7\n0,0.4\n", "utf-8")
     latin = {**os.environ, "PYTHONIOENCODING": "iso-8859-1"}
-    done = process("audit", "data.csv", "--y", "x", "--p", "p", env=latin)
+    done = process("audit", "data.csv", "--y x --p p", env=latin)
     assert done == (2, "", "calibrant: data.csv has no column 'x' (--y). Its columns are '\\U0001f600', 'p'\n")
-    done = process("audit", "data.csv", "--y", "😀", "--p", "p", "--by", "😀", env=latin, encoding="iso-8859-1")
+    done = process("audit", "data.csv", "--y '😀' --p p --by '😀'", env=latin, encoding="iso-8859-1")
     assert (done.code, done.err) == (0, "")
     assert "\\U0001f600 = 1" in done.out

@@ -72,22 +72,20 @@ def test_long_labels_leave_room_for_the_numbers(run, write):
     ("options", "remark"),
     [
         ({"n": 1000}, "A has 100 rows and B 1,000: with fewer rows an error looks larger by chance alone"),
-        (
-            {"kind": "classes"},
-            "A is about probabilities of an event and B about class probabilities: equal names mean different things",
-        ),
+        ({"kind": "classes"}, "A is about probabilities of an event and B about class probabilities: equal names"),
         ({"level": 0.9}, "A was made with level 0.95 and B with 0.9"),
         ({"version": "2"}, "A was made by calibrant 1 and B by 2"),
     ],
 )
 def test_what_makes_them_hard_to_compare(run, write, options, remark):
     done = run("compare", write("a.json"), write("b.json", **options))
-    assert (done.code, done.err) == (0, f"calibrant: {remark}\n")
+    assert done.code == 0
+    assert done.err.startswith(f"calibrant: {remark}")
 
 
 def test_report_with_json(run, data):
-    run("audit", data, "--y", "left", "--p", "score", "-o", "a.html")
-    run("audit", data, "--y", "left", "--p", "score", "--json", "b.json")
+    run("audit", data, "--y left --p score -o a.html")
+    run("audit", data, "--y left --p score --json b.json")
     done = run("compare", "a.html", "b.json")
     assert (done.code, done.err) == (0, "")
     assert "expected calibration error" in done.out
@@ -112,7 +110,7 @@ class TestPredictions:
 
     def test_is_what_the_library_says(self, run, table):
         y, old, new = table
-        done = run("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
+        done = run("compare", "p.parquet", "--y label --pos-label yes --p old --p new")
         assert (done.code, done.err) == (0, "")
         found = cb.compare_predictions(y, {"old": old, "new": new}, metric=["ece", "brier_score"])
         assert done.out == f"{found}\n"
@@ -122,26 +120,26 @@ class TestPredictions:
     def test_options(self, run, table):
         y, old, new = table
         call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
-        done = run(*call, "--metric", "log_score", "--time", "day", "--weights", "w", "--confidence", "0.9")
+        done = run(*call, "--metric log_score --time day --weights w --confidence 0.9")
         expected = cb.compare_predictions(
             y, {"old": old, "new": new}, metric="log_score", time=np.arange(1500), level=0.9
         )
         assert done.out == f"{expected}\n"
-        done = run(*call, "--metric", "ece", "--where", "day < 1000")
+        done = run(*call, "--metric ece --where 'day < 1000'")
         assert "A lower score" not in done.out
         assert "Squared calibration error: " in done.out
 
     def test_tolerance(self, run, table):
         call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
-        done = run(*call, "--metric", "brier_score", "--tolerance", "0.9")
+        done = run(*call, "--metric brier_score --tolerance 0.9")
         assert "differs by at most 0.9" in done.out.replace("\n  ", " ")
-        refused = run(*call, "--tolerance", "0.9")
+        refused = run(*call, "--tolerance 0.9")
         assert (refused.code, refused.out) == (2, "")
         assert "--tolerance belongs to one metric; got 2 metrics" in refused.err
 
     def test_report_and_json(self, run, table, folder):
         call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
-        done = run(*call, "-o", "report.html", "--json", "out.json")
+        done = run(*call, "-o report.html --json out.json")
         assert (done.code, done.err) == (0, "")
         results = json.loads((folder / "out.json").read_text())
         assert results["verdict"]["claims"][0]["quantity"] == "difference of ece"
@@ -156,7 +154,7 @@ class TestPredictions:
         whole = Reading.whole
         monkeypatch.setattr(Reading, "whole", lambda self: reads.append(1) or whole(self))
         call = ("compare", "p.parquet", "--y", "label", "--pos-label", "yes", "--p", "old", "--p", "new")
-        assert run(*call, "--time", "day").code == 0
+        assert run(*call, "--time day").code == 0
         assert len(reads) == 1
 
     @pytest.mark.parametrize(
@@ -174,10 +172,8 @@ class TestPredictions:
         ],
     )
     @pytest.mark.usefixtures("table")
-    def test_refusals(self, run, given, words):
-        done = run("compare", *given)
-        assert done.code == 2
-        assert words in done.err
+    def test_refusals(self, refused, given, words):
+        assert words in refused("compare", *given)
 
 
 def test_clusters(run, folder):
@@ -185,6 +181,6 @@ def test_clusters(run, folder):
     code, q = np.repeat(np.arange(60), 5), np.repeat(rng.random(60), 5)
     y, old = (rng.random(300) < q).astype(int), np.clip(q + 0.2, 0, 1)
     pl.DataFrame({"y": y, "old": old, "new": q, "customer": code}).write_parquet(folder / "c.parquet")
-    done = run("compare", "c.parquet", "--y", "y", "--p", "old", "--p", "new", "--clusters", "customer")
+    done = run("compare", "c.parquet", "--y y --p old --p new --clusters customer")
     expected = cb.compare_predictions(y, {"old": old, "new": q}, metric=["ece", "brier_score"], clusters=code)
     assert (done.code, done.out) == (0, f"{expected}\n")

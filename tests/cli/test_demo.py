@@ -1,5 +1,7 @@
 """`calibrant demo`: a report of each example."""
 
+import re
+
 import pytest
 
 import calibrant as cb
@@ -8,7 +10,7 @@ from calibrant.auditing.compare_points import compare
 from calibrant.cli import demo
 
 HEADS = {
-    "churn": "will a customer leave?\n✗ Probabilities are off by",
+    "churn": "will a customer leave?\n✗ Miscalibrated: ",
     "digits": "which digit is it?\n✗ ",
     "house_prices": "what is it sold for?\n✗ ",
     "demand": "how many are sold?\n✗ ",
@@ -21,7 +23,7 @@ HEADS = {
 def test_all(run, folder, small_examples):
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    told = dict(zip(HEADS, done.out.rstrip("\n").split("\n\n"), strict=True))
+    told = dict(zip(HEADS, re.split(r"(?<=\.html)\n\n", done.out.rstrip("\n")), strict=True))
     for name, head in HEADS.items():
         assert told[name].startswith(f"{name}: {head}")
         assert told[name].endswith(f"\nreport: calibrant-demo-{name}.html")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-Y = ("--y", "y")
+Y = "--y y"
 
 
 @pytest.fixture
@@ -40,88 +40,43 @@ def made(folder, require):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            (*Y, "--draws", "good", "--draw-cols", "p*"),
-            "--draws names lists of draws and --draw-cols a column for each d",
-        ),
-        (
-            (*Y, "--draws", "good", "--p", "p"),
-            "--p and --draws name predictions of different kinds; give one kind at a t",
-        ),
-        ((*Y, "--draws", "good", "--level", "0.9"), "for the level of tests and bands use --confidence"),
-        (
-            (*Y, "--draws", "good", "--classes", "a,b"),
-            "--classes names the labels of --p-cols or --set-cols; leave it out",
-        ),
-        ((*Y, "--draws", "goood"), "a.parquet has no column 'goood' (--draws). Did you mean 'good'?"),
-        ((*Y, "--draws", "x*"), "no column of a.parquet matches 'x*' (--draws)"),
-        (
-            (*Y, "--draws", "p"),
-            "column 'p' of a.parquet (--draws) contains no lists; --draws names lists of numbers, the draws",
-        ),
-        ((*Y, "--draws", "y"), "column 'y' of a.parquet (--draws) contains no lists"),
-        (("--y", "y,y", "--draws", "good,short"), "column 'y' is named twice by --y; name it once"),
-        (("--y", "y,z", "--draws", "good,good"), "column 'good' is named twice by --draws; name it once"),
-        (
-            ("--y", "good", "--draws", "good"),
-            "--y names 1 column of lists ('good') and --draws 1 column of lists ('good')",
-        ),
-        (
-            ("--y", "y,z", "--draws", "good"),
-            "--y names 2 columns of numbers ('y', 'z') and --draws 1 column of lists (",
-        ),
-        (
-            (*Y, "--draws", "good,short"),
-            "--y names 1 column of numbers ('y') and --draws 2 columns of lists ('good', 's",
-        ),
-        (
-            ("--y", "yz", "--draws", "good"),
-            "--y names 1 column of lists ('yz') and --draws 1 column of lists ('good'); nam",
-        ),
-        (("--y", "yz,y", "--draws", "vectors"), "--y names 2 columns of lists and numbers ('yz', 'y')"),
-        ((*Y, "--draws", "good,vectors"), "--draws 2 columns of lists and lists of lists ('good', 'vectors')"),
-        ((*Y, "--draws", "deep"), "--draws 1 column of lists of lists"),
-        (("--y", "bent", "--draws", "vectors"), "--y names 1 column of lists of lists ('bent') and --draws 1 column"),
-        (("--y", "y", "--draws", "vectors"), "the number of coordinates must be that of the draws, 2; --y has 1 ('y')"),
-        (("--y", "y,z,p", "--draws", "vectors"), "that of the draws, 2; --y has 3 ('y', 'z', 'p')"),
-        (("--y", "good", "--draws", "vectors"), "that of the draws, 2; --y has 3 ('good')"),
-        (
-            ("--y", "y,z", "--draw-cols", "p*"),
-            "--draw-cols names the draws of one number, and --y 'y,z' is a vector; name",
-        ),
-        ((*Y, "--draw-cols", "p,p"), "column 'p' is named twice by --draw-cols; name it once"),
-        ((*Y, "--draw-cols", "y,p"), "column 'y' is named by --y and by --draw-cols 'y,p'; name a different one"),
-        (
-            (*Y, "--draw-cols", "word"),
-            "column 'word' of a.parquet must contain numbers; row 0 (counted from 0) is the text 'a'",
-        ),
-        (("--y", "word", "--draws", "good"), "column 'word' of a.parquet must contain numbers; row 0"),
-        ((*Y, "--draws", "good", "--log-density", "good"), "are compared with each other; give both"),
-        ((*Y, "--draws", "good", "--log-density-y", "z"), "are compared with each other; give both"),
-        (
-            (*Y, "--p", "p", "--log-density-y", "z"),
-            "--log-density-y is about draws (--draws, --draw-cols); leave it out",
-        ),
-        (
-            (*Y, "--p", "p", "--covariates", "z"),
-            "--covariates is what draws (--draws, --draw-cols) are tested against; leave it",
-        ),
-        (
-            (*Y, "--draws", "good", "--covariates", "z,z"),
-            "column 'z' is named twice by --covariates 'z,z'; name it once",
-        ),
-        (
-            (*Y, "--draws", "good", "--covariates", "y"),
-            "column 'y' is named by --y and by --covariates; name a different",
-        ),
-        (
-            (*Y, "--draws", "good", "--covariates", "short"),
-            "column 'short' of a.parquet must contain numbers, texts or truth values; it contains val",
-        ),
+        (f"{Y} --draws good --draw-cols 'p*'", "--draws names lists of draws and --draw-cols a column for each d"),
+        (f"{Y} --draws good --p p", "--p and --draws name predictions of different kinds; give one kind at a t"),
+        (f"{Y} --draws good --level 0.9", "for the level of tests and bands use --confidence"),
+        (f"{Y} --draws good --classes a,b", "--classes names the labels of --p-cols or --set-cols; leave it out"),
+        (f"{Y} --draws goood", "a.parquet has no column 'goood' (--draws). Did you mean 'good'?"),
+        (f"{Y} --draws 'x*'", "no column of a.parquet matches 'x*' (--draws)"),
+        (f"{Y} --draws p", "column 'p' of a.parquet (--draws) contains no lists; --draws names lists of numbers,"),
+        (f"{Y} --draws y", "column 'y' of a.parquet (--draws) contains no lists"),
+        ("--y y,y --draws good,short", "column 'y' is named twice by --y; name it once"),
+        ("--y y,z --draws good,good", "column 'good' is named twice by --draws; name it once"),
+        ("--y good --draws good", "--y names 1 column of lists ('good') and --draws 1 column of lists ('good')"),
+        ("--y y,z --draws good", "--y names 2 columns of numbers ('y', 'z') and --draws 1 column of lists ("),
+        (f"{Y} --draws good,short", "--y names 1 column of numbers ('y') and --draws 2 columns of lists ('good', 's"),
+        ("--y yz --draws good", "--y names 1 column of lists ('yz') and --draws 1 column of lists ('good'); nam"),
+        ("--y yz,y --draws vectors", "--y names 2 columns of lists and numbers ('yz', 'y')"),
+        (f"{Y} --draws good,vectors", "--draws 2 columns of lists and lists of lists ('good', 'vectors')"),
+        (f"{Y} --draws deep", "--draws 1 column of lists of lists"),
+        ("--y bent --draws vectors", "--y names 1 column of lists of lists ('bent') and --draws 1 column"),
+        ("--y y --draws vectors", "the number of coordinates must be that of the draws, 2; --y has 1 ('y')"),
+        ("--y y,z,p --draws vectors", "that of the draws, 2; --y has 3 ('y', 'z', 'p')"),
+        ("--y good --draws vectors", "that of the draws, 2; --y has 3 ('good')"),
+        ("--y y,z --draw-cols 'p*'", "--draw-cols names the draws of one number, and --y 'y,z' is a vector; name"),
+        (f"{Y} --draw-cols p,p", "column 'p' is named twice by --draw-cols; name it once"),
+        (f"{Y} --draw-cols y,p", "column 'y' is named by --y and by --draw-cols 'y,p'; name a different one"),
+        (f"{Y} --draw-cols word", "column 'word' of a.parquet must contain numbers; row 0 (counted from 0) is the"),
+        ("--y word --draws good", "column 'word' of a.parquet must contain numbers; row 0"),
+        (f"{Y} --draws good --log-density good", "are compared with each other; give both"),
+        (f"{Y} --draws good --log-density-y z", "are compared with each other; give both"),
+        (f"{Y} --p p --log-density-y z", "--log-density-y is about draws (--draws, --draw-cols); leave it out"),
+        (f"{Y} --p p --covariates z", "--covariates is what draws (--draws, --draw-cols) are tested against; leave"),
+        (f"{Y} --draws good --covariates z,z", "column 'z' is named twice by --covariates 'z,z'; name it once"),
+        (f"{Y} --draws good --covariates y", "column 'y' is named by --y and by --covariates; name a different"),
+        (f"{Y} --draws good --covariates short", "column 'short' of a.parquet must contain numbers, texts or truth"),
     ],
 )
 def test_what_does_not_fit(refused, made, options, sentence):
-    assert sentence in refused("audit", made, *options)
+    assert sentence in refused("audit", made, options)
 
 
 @pytest.mark.parametrize(
@@ -129,20 +84,14 @@ def test_what_does_not_fit(refused, made, options, sentence):
     [
         ("ragged", "must contain lists of one length; row 0 has 3 draws and row 4 has 2 (counted from 0)"),
         ("empty", "contains empty lists; there must be at least one draw"),
-        (
-            "gap",
-            "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or leave out such rows",
-        ),
+        ("gap", "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or leave out such"),
         ("nan", "has no value in row 5, draw 2 (counted from 0), and 0 more are missing"),
-        (
-            "null",
-            "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair them, or leave them out",
-        ),
+        ("null", "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair them, or leave them"),
         ("text", "must contain lists of numbers; it contains List(String). Name another column"),
     ],
 )
 def test_lists_that_are_none(refused, made, column, sentence):
-    message = refused("audit", made, *Y, "--draws", column)
+    message = refused("audit", made, Y, "--draws", column)
     assert message.startswith(f"column {column!r} of a.parquet ")
     assert sentence in message
 
@@ -155,7 +104,7 @@ def test_lists_that_are_none(refused, made, column, sentence):
     ],
 )
 def test_vectors_that_are_none(refused, made, column, sentence):
-    assert sentence in refused("audit", made, "--y", "yz", "--draws", column)
+    assert sentence in refused("audit", made, "--y yz", "--draws", column)
 
 
 @pytest.mark.parametrize(
@@ -170,22 +119,22 @@ def test_vectors_that_are_none(refused, made, column, sentence):
 )
 def test_log_densities_that_are_none(refused, made, columns, sentence):
     options = ("--draws", "good", "--log-density", columns[0], "--log-density-y", columns[1])
-    assert sentence in refused("audit", made, *Y, *options)
+    assert sentence in refused("audit", made, Y, *options)
 
 
 def test_rows_are_counted_among_those_that_are_kept(refused, made):
-    options = (*Y, "--draws", "ragged", "--where", "y >= 2")
-    assert "row 2 has 2 (counted from 0 among the rows that --where keeps)" in refused("audit", made, *options)
+    options = f"{Y} --draws ragged --where 'y >= 2'"
+    assert "row 2 has 2 (counted from 0 among the rows that --where keeps)" in refused("audit", made, options)
 
 
 def test_missing_lists_can_be_left_out(run, made):
-    assert run("audit", made, *Y, "--draws", "null", "--where", "null is not null").code == 0
+    assert run("audit", made, Y, "--draws null --where 'null is not null'").code == 0
 
 
 def test_lists_of_outcomes_are_checked_too(refused, folder, require):
     columns = {"y": [[1.0, 2.0], [1.0]], "draws": [[[1.0, 2.0]] * 3] * 2}
     require("polars").DataFrame(columns).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.parquet", Y, "--draws draws") == (
         "column 'y' of a.parquet must contain lists of one length; row 0 has 2 coordinates and row 1 has 1 "
         "(counted from 0)"
     )
@@ -195,7 +144,7 @@ def test_names_that_contradict_the_order(refused, folder, require):
     lists = [[1.0, 2.0, 3.0]] * 4
     columns = {"t_a": np.arange(4.0), "t_b": np.arange(4.0), "d_b": lists, "d_a": lists}
     require("polars").DataFrame(columns).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", "--y", "t_*", "--draws", "d_*") == (
+    assert refused("audit", "a.parquet", "--y 't_*' --draws 'd_*'") == (
         "the columns are paired in their order, t_a is 'd_b', t_b is 'd_a', and their names say otherwise; "
         "give --y and --draws in the same order, with commas between"
     )
@@ -203,26 +152,26 @@ def test_names_that_contradict_the_order(refused, folder, require):
 
 def test_lists_in_a_csv_are_texts(refused, folder):
     (folder / "a.csv").write_text('y,draws\n1.0,"[1, 2]"\n2.0,"[2, 3]"\n')
-    assert "(--draws) contains no lists" in refused("audit", "a.csv", *Y, "--draws", "draws")
-    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", *Y, "--draws", "draws")
+    assert "(--draws) contains no lists" in refused("audit", "a.csv", Y, "--draws draws")
+    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", Y, "--draws draws")
 
 
 def test_arrays_of_different_lengths(refused, folder):
     np.savez(folder / "a.npz", y=np.arange(5.0), draws=np.zeros((4, 9)))
-    assert refused("audit", "a.npz", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.npz", Y, "--draws draws") == (
         "a.npz has 4 rows of 'draws' and 5 of 'y'; save arrays of one length, rows first"
     )
 
 
 def test_turned_array(refused, folder):
     np.savez(folder / "a.npz", y=np.zeros((5, 2)), draws=np.zeros((9, 5, 2)))
-    assert refused("audit", "a.npz", *Y, "--draws", "draws") == (
+    assert refused("audit", "a.npz", Y, "--draws draws") == (
         "a.npz has 5 rows of 'y' and 9 of 'draws'; save arrays of one length, rows first"
     )
 
 
 def test_coordinates_with_different_numbers_of_draws(refused, made):
-    told, sentence = refused("audit", made, "--y", "y,z", "--draws", "good,short", lines=2).split("\n")
+    told, sentence = refused("audit", made, "--y y,z --draws good,short", lines=2).split("\n")
     assert told == "draws: good are of y, short are of z"
     assert sentence == (
         "calibrant: all coordinates must have the same number of draws; 'good' has 3 and 'short' 2 "
@@ -231,7 +180,7 @@ def test_coordinates_with_different_numbers_of_draws(refused, made):
 
 
 def test_given_twice(refused):
-    assert refused("audit", "a.npz", "--draws", "a", "--draws", "b").startswith(
+    assert refused("audit", "a.npz", "--draws a --draws b").startswith(
         "--draws is given twice; for vectors write --draws a,b, one for each column of --y. See calibrant audit --help"
     )
 
@@ -239,4 +188,4 @@ def test_given_twice(refused):
 def test_patterns_of_other_kinds_do_not_stand_for_whole_arrays(run, folder):
     P = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
     np.savez(folder / "a.npz", y=np.arange(50) % 3, P=P)
-    assert run("audit", "a.npz", "--y", "y", "--p-cols", "P*").code == 0
+    assert run("audit", "a.npz", "--y y --p-cols 'P*'").code == 0

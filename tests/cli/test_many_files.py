@@ -24,7 +24,7 @@ def parts(folder, frame):
 def whole(folder, frame, run):
     """Return what is found of all rows in one file."""
     frame.write_csv(folder / "whole.csv")
-    return found(run("audit", "whole.csv", *NAMED, "--by", "segment", "--json"))
+    return found(run("audit", "whole.csv", *NAMED, "--by segment --json"))
 
 
 def found(done):
@@ -47,29 +47,29 @@ def test_the_report_names_the_folder(run, parts):
 
 
 def test_check_takes_a_folder(run, parts):
-    assert run("check", parts, *NAMED, "--fail-if", "ece > 0.9").code == 0
-    assert run("check", parts, *NAMED, "--fail-if", "ece > 0.01", "--stream").code == 1
+    assert run("check", parts, *NAMED, "--fail-if 'ece > 0.9'").code == 0
+    assert run("check", parts, *NAMED, "--fail-if 'ece > 0.01' --stream").code == 1
 
 
 def test_a_file_without_rows_among_others(run, parts, whole, folder):
     (folder / "parts" / "part-9.csv").write_text("left,score,segment\n")
-    assert found(run("audit", parts, *NAMED, "--by", "segment", "--json")) == whole
+    assert found(run("audit", parts, *NAMED, "--by segment --json")) == whole
 
 
 def test_no_rows_at_all(refused, parts):
-    assert refused("audit", parts, *NAMED, "--where", "age > 1000") == (
+    assert refused("audit", parts, *NAMED, "--where 'age > 1000'") == (
         "the 3 files, from parts/part-0.csv on, have nothing to measure: --where 'age > 1000' keeps none of the rows"
     )
-    assert "keeps none of the rows" in refused("audit", parts, *NAMED, "--where", "age > 1000", "--stream")
+    assert "keeps none of the rows" in refused("audit", parts, *NAMED, "--where 'age > 1000' --stream")
 
 
 def test_folders_give_columns(run, folder, frame):
     for region in ("north", "south"):
         (folder / "hive" / f"region={region}").mkdir(parents=True)
         frame.write_parquet(folder / "hive" / f"region={region}" / "0.parquet")
-    done = run("audit", "hive", *NAMED, "--by", "region")
+    done = run("audit", "hive", *NAMED, "--by region")
     assert "region = north" in done.out
-    north = found(run("audit", "hive", *NAMED, "--where", "region = north", "--json"))
+    north = found(run("audit", "hive", *NAMED, "--where 'region = north' --json"))
     assert north["n"] == 300
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_differs(refused, parts, folder, frame):
 def test_a_filter_that_means_something_else(refused, parts, folder):
     (folder / parts / "part-1.csv").write_text("left,score,age\n0,0.5,old\n")
     sentence = "column 'age' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv"
-    assert refused("audit", parts, *NAMED, "--where", "age > 1").startswith(sentence)
+    assert refused("audit", parts, *NAMED, "--where 'age > 1'").startswith(sentence)
 
 
 def test_mixed_formats_are_not_counted_twice(refused, parts, folder, frame):
@@ -106,7 +106,7 @@ def test_nothing_is_like_it(refused, folder):
 def test_rows_in_pieces_give_the_same_verdict(run, parts, whole, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
     for options in (["--stream"], ["--stream", "--exact"]):
-        pieces = found(run("audit", parts, *NAMED, "--by", "segment", "--json", *options))
+        pieces = found(run("audit", parts, *NAMED, "--by segment --json", *options))
         assert pieces["n"] == whole["n"]
         assert pieces["verdict"]["status"] == whole["verdict"]["status"]
 
@@ -114,11 +114,11 @@ def test_rows_in_pieces_give_the_same_verdict(run, parts, whole, monkeypatch):
 def test_labels_of_pieces(run, folder, vectors, frame, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
     vectors.write_parquet(folder / "pets.parquet")
-    done = run("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--stream")
+    done = run("audit", "pets.parquet", "--y pet --p-cols 'p_*' --stream")
     assert done.code == 0
     assert "labels are taken from the names of the columns" in done.err
     frame.write_parquet(folder / "people.parquet")
-    yes = run("audit", "people.parquet", "--y", "churned", "--p", "score", "--pos-label", "yes", "--stream", "--json")
+    yes = run("audit", "people.parquet", "--y churned --p score --pos-label yes --stream --json")
     assert found(yes)["n"] == 300
 
 
@@ -145,7 +145,7 @@ def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeyp
     )
     monkeypatch.setattr(module, "MAX_ROWS_AT_ONCE", 250)
     assert "x.parquet has more than 250 rows, and an audit of intervals reads all" in refused(*intervals)
-    assert run(*intervals, "--where", "age < 40").code == 0
+    assert run(*intervals, "--where 'age < 40'").code == 0
 
 
 def test_a_run_goes_on(run, parts, folder, monkeypatch):
@@ -164,7 +164,7 @@ def test_a_run_goes_on(run, parts, folder, monkeypatch):
     assert done.code == 0
     assert "calibrant: resuming after 200 rows, which are kept in report.html.checkpoint" in done.err
     assert sorted(path.name for path in folder.iterdir()) == ["found.json", "parts", "report.html"]
-    other = run("audit", parts, *NAMED, "--stream", "--json")
+    other = run("audit", parts, *NAMED, "--stream --json")
     assert json.loads((folder / "found.json").read_text()) == json.loads(other.out)
 
 
@@ -178,7 +178,7 @@ def test_lists_of_different_lengths_in_two_files(refused, folder, require):
     (folder / "lists").mkdir()
     for name, size in (("a", 3), ("b", 4)):
         pl.DataFrame({"y": [0.0, 1.0], "draws": [[0.5] * size] * 2}).write_parquet(folder / "lists" / f"{name}.parquet")
-    assert refused("audit", "lists", "--y", "y", "--draws", "draws") == (
+    assert refused("audit", "lists", "--y y --draws draws") == (
         "column 'draws' of lists/b.parquet contains lists of lengths (4,), and of lengths (3,) in the files before; "
         "save lists of one length"
     )
@@ -192,7 +192,7 @@ def test_labels_that_come_after_the_rows_that_are_looked_at(run, folder, require
     frame = require("polars").DataFrame(rows)
     frame.with_columns(p_dog=1 - frame["p_cat"]).write_parquet(folder / "pets.parquet")
     asked = ("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*")
-    done = run(*asked, "--stream", "--json")
+    done = run(*asked, "--stream --json")
     if late == "fox":
         assert done.code == 2
         assert "y must contain labels of --classes cat,dog; row 25 is 'fox'" in done.err

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.points import proposed, read_point_files
 from calibrant.errors import InputError
 
@@ -28,7 +28,7 @@ def tables(folder, require):
 
 
 def read(folder, *files, **options):
-    return read_point_files([folder / name for name in files], PointRequest(**options))
+    return read_point_files([folder / name for name in files], Request(**options))
 
 
 def as_written(array):
@@ -134,94 +134,116 @@ def refusal(folder, *files, **options):
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_text_is_no_coordinate(folder, tables):
-    from polars import Series, lit
+@pytest.fixture
+def wrong(folder, tables):
+    """Write files of points, each with a mistake, beside good ones."""
+    import polars as pl
 
-    tables("b.csv", FAKE)
-    tables("a.csv", REAL, label=lit("cat"))
-    assert refusal(folder, "a.csv", "b.csv") == (
-        "column 'label' of a.csv must contain numbers; row 0 (counted from 0) is the text 'cat'. "
-        "Name the coordinates: --columns 'x_*'"
-    )
-    tables("a.csv", REAL, x_1=Series(["1.5", None, "n/a"] * 4))
-    assert refusal(folder, "a.csv", "b.csv") == (
-        "column 'x_1' of a.csv must contain numbers; row 2 (counted from 0) is the text 'n/a'. "
-        "Leave such cells empty, or name the coordinates: --columns x_0,x_2"
-    )
     tables("a.csv", REAL)
-    tables("b.csv", FAKE, x_1=lit("cat"))
-    assert "column 'x_1' of b.csv must contain numbers; row 0 " in refusal(folder, "a.csv", "b.csv")
-    message = refusal(folder, "a.csv", "b.csv", columns="x_1")
-    assert message.startswith("column 'x_1' of b.csv must contain numbers; row 0")
+    tables("two.csv", FAKE[:, :2])
+    tables("upper.csv", FAKE).rename({"x_2": "X_2"}).write_csv(folder / "upper.csv")
+    tables("other.csv", FAKE).rename({name: f"y{name}" for name in NAMES}).write_csv(folder / "other.csv")
+    tables("label.csv", REAL, label=pl.lit("cat"))
+    tables("text.csv", REAL, x_1=pl.Series(["1.5", None, "n/a"] * 4))
+    for name, value in (("null.csv", None), ("nan.csv", np.nan), ("inf.csv", np.inf)):
+        tables(name, FAKE, x_1=pl.Series([0.5] * 7 + [value] + [0.5] * 2, dtype=pl.Float64))
+    lists = {
+        "e.parquet": REAL.tolist(),
+        "ragged.parquet": [[1.0, 2.0], [1.0]],
+        "gap.parquet": [[1.0, 2.0], [1.0, None]],
+        "far.parquet": [[1.0, 2.0], [1.0, np.inf]],
+    }
+    for name, values in lists.items():
+        pl.DataFrame({"e": values}).write_parquet(folder / name)
+    pl.DataFrame({"text": ["a"] * 12, "e": REAL.tolist()}).write_parquet(folder / "mixed.parquet")
+    pl.DataFrame({"text": ["a"] * 12}).write_parquet(folder / "texts.parquet")
+    np.savez(folder / "a.npz", y=REAL, points=FAKE, w=np.zeros(3))
+    np.savez(folder / "w.npz", w=np.zeros(3))
+    np.save(folder / "a.npy", REAL)
+    np.save(folder / "two.npy", FAKE[:, :2])
+    (folder / "twice.csv").write_text("x,x\n1,2\n")
+    (folder / "a.html").write_text("<html>")
+    for name, rows in {"3.csv": [[3, 4], [5, 5]], "1.csv": [[1, 1], [5, 5]], "12.csv": [[1, 2], [5, 5]]}.items():
+        np.savetxt(folder / name, rows, delimiter=",", fmt="%d")
+    np.savetxt(folder / "float.csv", REAL, delimiter=",")
 
 
-def test_lists_are_proposed(folder, require):
-    pl = require("polars")
-    pl.DataFrame({"text": ["a"] * 12, "embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
-    assert refusal(folder, "a.parquet", "a.parquet").endswith("'a'. Name the coordinates: --columns embedding")
-    pl.DataFrame({"embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
-    assert refusal(folder, "a.parquet", "a.parquet") == (
-        "column 'embedding' of a.parquet must contain numbers; it contains values of type List(Float64). "
-        "Name the coordinates: --columns embedding"
-    )
-    pl.DataFrame({"text": ["a"] * 12}).write_parquet(folder / "a.parquet")
-    assert refusal(folder, "a.parquet", "a.parquet").endswith("Name a file with columns of numbers")
-    lists = [[1.0, 2.0], [1.0]]
-    pl.DataFrame({"embedding": lists}).write_parquet(folder / "a.parquet")
-    assert "must contain lists of one length; row 0 has 2 coordinates and row 1 has 1" in refusal(
-        folder, "a.parquet", "a.parquet", columns="embedding"
-    )
-
-
-def test_columns_that_one_file_lacks(folder, tables):
-    tables("a.csv", REAL)
-    tables("b.csv", FAKE[:, :2])
-    assert refusal(folder, "a.csv", "b.csv") == (
-        "b.csv has no column 'x_2', which a.csv has. Name the coordinates: --columns x_0,x_1"
-    )
-    assert refusal(folder, "b.csv", "a.csv") == (
-        "b.csv has no column 'x_2', which a.csv has. Name the coordinates: --columns x_0,x_1"
-    )
-    assert refusal(folder, "a.csv", "b.csv", columns="x_*").startswith("b.csv has no column 'x_2', which a.csv has")
-    assert refusal(folder, "a.csv", "b.csv", columns="x_0,x_2") == (
-        "b.csv has no column 'x_2' (--columns). Its columns are 'x_0', 'x_1'"
-    )
-    tables("c.csv", FAKE).rename({"x_2": "X_2"}).write_csv(folder / "c.csv")
-    assert refusal(folder, "a.csv", "c.csv") == "c.csv has no column 'x_2', which a.csv has. Did you mean 'X_2'?"
-    tables("d.csv", FAKE).rename({name: f"y{name}" for name in NAMES}).write_csv(folder / "d.csv")
-    assert refusal(folder, "a.csv", "d.csv").startswith("d.csv has no column 'x_0' and 2 more, which a.csv has. ")
+NO_VALUE = "has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair"
+HEADER = " first, where the columns should be named. If it has no header, put one above, such as x0,x1,x2, or save "
+LACKING = "two.csv has no column 'x_2', which a.csv has. Name the coordinates: --columns x_0,x_1"
 
 
 @pytest.mark.parametrize(
-    ("changed", "sentence"),
+    ("files", "options", "sentence"),
     [
-        (None, "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair"),
+        # text and lists
+        ("label.csv a.csv", {}, "row 0 (counted from 0) is the text 'cat'. Name the coordinates: --columns 'x_*'"),
         (
-            np.nan,
-            "column 'x_1' of b.csv has no value in 1 of 10 rows, the first of them row 7 (counted from 0). Repair",
+            "a.csv text.csv",
+            {},
+            "column 'x_1' of text.csv must contain numbers; row 2 (counted from 0) is the text 'n/a'",
         ),
-        (np.inf, "column 'x_1' of b.csv must contain finite numbers; row 7 (counted from 0) is inf. Repair or leave"),
+        ("text.csv a.csv", {}, "Leave such cells empty, or name the coordinates: --columns x_0,x_2"),
+        ("label.csv label.csv", {"columns": "label"}, "column 'label' of label.csv must contain numbers; row 0"),
+        ("mixed.parquet mixed.parquet", {}, "'a'. Name the coordinates: --columns e"),
+        ("e.parquet e.parquet", {}, "it contains values of type List(Float64). Name the coordinates: --columns e"),
+        ("texts.parquet texts.parquet", {}, "Name a file with columns of numbers"),
+        ("ragged.parquet e.parquet", {"columns": "e"}, "lists of one length; row 0 has 2 coordinates and row 1 has 1"),
+        # columns that a file lacks, or that are named wrongly
+        ("a.csv two.csv", {}, LACKING),
+        ("two.csv a.csv", {}, LACKING),
+        ("a.csv two.csv", {"columns": "x_*"}, "two.csv has no column 'x_2', which a.csv has"),
+        (
+            "a.csv two.csv",
+            {"columns": "x_0,x_2"},
+            "two.csv has no column 'x_2' (--columns). Its columns are 'x_0', 'x_1'",
+        ),
+        ("a.csv upper.csv", {}, "upper.csv has no column 'x_2', which a.csv has. Did you mean 'X_2'?"),
+        ("a.csv other.csv", {}, "other.csv has no column 'x_0' and 2 more, which a.csv has. "),
+        ("a.csv a.csv", {"columns": "z*"}, "no column of a.csv matches 'z*' (--columns)"),
+        ("a.csv a.csv", {"columns": "x_3"}, "a.csv has no column 'x_3' (--columns). Its columns are 'x_0', "),
+        ("a.csv a.csv", {"columns": "x_0,x_*"}, "is named twice by --columns 'x_0,x_*'"),
+        ("a.csv a.csv", {"where": "age > 3"}, "has no column 'age' (--where)"),
+        ("a.csv a.csv", {"where": "x_0 > 99"}, "a.csv has nothing to measure: where="),
+        ("twice.csv twice.csv", {}, "twice.csv has two columns named 'x'"),
+        ("a.html a.html", {}, "a.html seems to contain results, not points"),
+        # a header that is none
+        ("float.csv float.csv", {}, HEADER),
+        ("a.csv float.csv", {}, "the first line of float.csv contains numbers, '2.0"),
+        ("3.csv 1.csv", {}, "the first line of 1.csv contains numbers, '1' first"),
+        ("3.csv 12.csv", {}, "the first line of 3.csv contains numbers, '3' first"),
+        # values
+        ("a.csv null.csv", {}, f"column 'x_1' of null.csv {NO_VALUE}"),
+        ("a.csv nan.csv", {}, f"column 'x_1' of nan.csv {NO_VALUE}"),
+        (
+            "a.csv inf.csv",
+            {},
+            "column 'x_1' of inf.csv must contain finite numbers; row 7 (counted from 0) is inf. Repair",
+        ),
+        ("gap.parquet gap.parquet", {"columns": "e"}, "row 1, coordinate 1 (counted from 0)"),
+        ("far.parquet far.parquet", {"columns": "e"}, "column 'e' of far.parquet must contain finite numbers; row 1 "),
+        # arrays
+        ("a.npz a.npy", {}, "'y' (12, 3), 'points' (10, 3). Say which one, such as --array y"),
+        ("a.npz a.npy", {"array": ("Points",)}, "a.npz has no array 'Points' (--array). Did you mean 'points'?"),
+        ("a.npy w.npz", {}, "w.npz contains no array (n, d) of numbers; it has 'w' (3,). Save"),
+        ("a.npz a.npy", {"array": ("w",)}, "array 'w' of a.npz must contain points (n, d)"),
+        ("a.npz a.npz", {"array": ("y",) * 3}, "of which there are 2; give it once, or once for each"),
+        ("a.npy a.npy", {"array": ("y",)}, "--array names an array of an NPZ file, and there is none"),
+        ("a.npy two.npy", {}, "the same number of coordinates; a.npy has 3 and two.npy has 2"),
+        ("a.csv two.npy", {"columns": "x_*"}, "a.csv has 3 and two.npy has 2"),
+        ("a.npy a.npy", {"where": "a = 1"}, "--where keeps rows of tables, and a.npy contains an"),
+        ("a.npy a.npy", {"columns": "a,b"}, "--columns names columns of tables, and a.npy contains an"),
+        ("a.csv a.npy", {}, "say which ones they are, in the order of a.npy: --columns x_0,x_1,x_2"),
     ],
 )
-def test_values_that_are_missing_or_infinite(folder, tables, changed, sentence):
-    from polars import Float64, Series
-
-    tables("a.csv", REAL)
-    tables("b.csv", FAKE, x_1=Series([0.5] * 7 + [changed] + [0.5] * 2, dtype=Float64))
-    assert sentence in refusal(folder, "a.csv", "b.csv")
-    if changed is None:
-        sets, _ = read(folder, "a.csv", "b.csv", where="x_1 is not null")
-        assert [len(points) for points in sets] == [12, 9]
+@pytest.mark.usefixtures("wrong")
+def test_what_cannot_be_read(folder, files, options, sentence):
+    assert sentence in refusal(folder, *files.split(), **options)
 
 
-def test_missing_values_of_lists(folder, require):
-    pl = require("polars")
-    pl.DataFrame({"e": [[1.0, 2.0], [1.0, None]]}).write_parquet(folder / "a.parquet")
-    assert "row 1, coordinate 1 (counted from 0)" in refusal(folder, "a.parquet", "a.parquet", columns="e")
-    pl.DataFrame({"e": [[1.0, 2.0], [1.0, np.inf]]}).write_parquet(folder / "a.parquet")
-    assert "column 'e' of a.parquet must contain finite numbers; row 1 " in refusal(
-        folder, "a.parquet", "a.parquet", columns="e"
-    )
+def test_missing_values_are_left_out(folder, wrong):
+    sets, _ = read(folder, "a.csv", "null.csv", where="x_1 is not null")
+    assert [len(points) for points in sets] == [12, 9]
 
 
 def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
@@ -243,10 +265,7 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
 @pytest.mark.parametrize(
     ("array", "sentence"),
     [
-        (
-            np.zeros(9),
-            "a.npy must contain points (n, d), one row each; its shape is (9,). For points on a line save array",
-        ),
+        (np.zeros(9), "a.npy must contain points (n, d), one row each; its shape is (9,). For points on a line save"),
         (np.float64(3), "its shape is (). Save one row for each point"),
         (np.zeros((5, 4, 3)), "its shape is (5, 4, 3). For pictures save features of them, or array.reshape(len"),
         (np.zeros((0, 3)), "a.npy has nothing to measure: its shape is (0, 3)"),
@@ -254,14 +273,8 @@ def test_an_index_is_no_coordinate_unless_it_is_named(folder, tables):
         (np.array([["a", "b"]]), "a.npy must contain numbers; it contains values of type <U1"),
         (np.zeros((3, 2), complex), "a.npy must contain numbers; it contains values of type complex128"),
         (np.zeros((3, 2), bool), "a.npy must contain numbers; it contains values of type bool"),
-        (
-            np.array([[{}, 1]], dtype=object),
-            "a.npy cannot be read as NPY: it contains Python objects, which are not loaded",
-        ),
-        (
-            np.array([[1, 2], [3, np.nan], [np.inf, 3]]),
-            "row 1, column 1 (counted from 0) is nan, and 1 more are not finite. Repair or leave out such rows",
-        ),
+        (np.array([[{}, 1]], dtype=object), "a.npy cannot be read as NPY: it contains Python objects, which are not"),
+        (np.array([[1, 2], [3, np.nan], [np.inf, 3]]), "row 1, column 1 (counted from 0) is nan, and 1 more are not"),
     ],
 )
 def test_arrays_that_are_no_points(folder, array, sentence):
@@ -278,83 +291,12 @@ def test_damaged_arrays(folder, part):
     assert refusal(folder, "a.npy", "c.npz") == "c.npz cannot be read as NPZ: it is NPY, one array without a name"
 
 
-def test_which_array(folder):
-    np.savez(folder / "a.npz", y=REAL, points=FAKE, w=np.zeros(3))
-    np.savez(folder / "b.npz", w=np.zeros(3))
-    np.save(folder / "c.npy", REAL)
-    assert refusal(folder, "a.npz", "c.npy") == (
-        "a.npz contains 2 arrays that could be the points, 'y' (12, 3), 'points' (10, 3). Say which one, "
-        "such as --array y"
-    )
-    assert "a.npz has no array 'Points' (--array). Did you mean 'points'?" in refusal(
-        folder, "a.npz", "c.npy", array=("Points",)
-    )
-    assert "b.npz contains no array (n, d) of numbers; it has 'w' (3,). Save" in refusal(folder, "c.npy", "b.npz")
-    assert "array 'w' of a.npz must contain points (n, d)" in refusal(folder, "a.npz", "c.npy", array=("w",))
-    assert "of which there are 2; give it once, or once for each" in refusal(folder, "a.npz", "a.npz", array=("y",) * 3)
-    assert "--array names an array of an NPZ file, and there is none" in refusal(folder, "c.npy", "c.npy", array=("y",))
-
-
-def test_what_arrays_do_not_have(folder, tables):
-    tables("a.csv", REAL)
-    np.save(folder / "b.npy", FAKE)
-    np.save(folder / "c.npy", FAKE[:, :2])
-    assert refusal(folder, "b.npy", "c.npy") == (
-        "all files must have the same number of coordinates; b.npy has 3 and c.npy has 2"
-    )
-    assert "--where keeps rows of tables, and b.npy contains an" in refusal(folder, "b.npy", "b.npy", where="a = 1")
-    assert "--columns names columns of tables, and b.npy contains an" in refusal(
-        folder, "b.npy", "b.npy", columns="a,b"
-    )
-    assert refusal(folder, "a.csv", "b.npy") == (
-        "columns of a.csv have names and those of b.npy have none; say which ones they are, in the order of b.npy: "
-        "--columns x_0,x_1,x_2"
-    )
-    assert "a.csv has 3 and c.npy has 2" in refusal(folder, "a.csv", "c.npy", columns="x_*")
-
-
-def test_columns_that_are_named_wrongly(folder, tables):
-    tables("a.csv", REAL)
-    assert "no column of a.csv matches 'z*' (--columns)" in refusal(folder, "a.csv", "a.csv", columns="z*")
-    assert "a.csv has no column 'x_3' (--columns). Its columns are 'x_0', " in refusal(
-        folder, "a.csv", "a.csv", columns="x_3"
-    )
-    assert "is named twice by --columns 'x_0,x_*'" in refusal(folder, "a.csv", "a.csv", columns="x_0,x_*")
-    assert "has no column 'age' (--where)" in refusal(folder, "a.csv", "a.csv", where="age > 3")
-    assert "a.csv has nothing to measure: where=" in refusal(folder, "a.csv", "a.csv", where="x_0 > 99")
-    (folder / "b.csv").write_text("x,x\n1,2\n")
-    assert "b.csv has two columns named 'x'" in refusal(folder, "b.csv", "b.csv")
-
-
-def test_a_csv_without_a_header(folder, tables):
-    tables("a.csv", REAL)
-    for name, points in (("b.csv", REAL), ("c.csv", FAKE)):
-        np.savetxt(folder / name, points, delimiter=",")
-    for files in (("b.csv", "c.csv"), ("a.csv", "b.csv"), ("b.csv", "b.csv")):
-        message = refusal(folder, *files)
-        assert message.startswith("the first line of b.csv contains numbers, '2.0")
-        assert message.endswith(
-            " first, where the columns should be named. If it has no header, put one above, such as x0,x1,x2, or save "
-            "the points with numpy.save"
-        )
-    np.savetxt(folder / "b.csv", [[3, 4], [5, 5], [7, 8]], delimiter=",", fmt="%d")
-    np.savetxt(folder / "c.csv", [[1, 1], [5, 5], [7, 8]], delimiter=",", fmt="%d")
-    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of c.csv contains numbers, '1' first")
-    np.savetxt(folder / "c.csv", [[1, 2], [5, 5], [7, 8]], delimiter=",", fmt="%d")
-    assert refusal(folder, "b.csv", "c.csv").startswith("the first line of b.csv contains numbers, '3' first")
-
-
 def test_numbers_may_be_names(folder):
     (folder / "a.csv").write_text("1998,1999\n1.5,2\n3,4.5\n")
     (folder / "b.csv").write_text("1999,1998\n2.5,7\n4,5.5\n")
     sets, columns = read(folder, "a.csv", "b.csv")
     assert columns == ("1998", "1999")
     assert sets[1].tolist() == [[7.0, 2.5], [5.5, 4.0]]
-
-
-def test_results_are_no_points(folder):
-    (folder / "a.html").write_text("<html>")
-    assert "a.html seems to contain results, not points" in refusal(folder, "a.html", "a.html")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def column(path, name):
 
 class TestRecalibrate:
     def test_probabilities(self, run, files, table):
-        done = run("recalibrate", "calib.parquet", "--y", "label", "--p", "score", "-o", "map.json")
+        done = run("recalibrate", "calib.parquet", "--y label --p score -o map.json")
         assert (done.code, done.err) == (0, "")
         y, p = table["label"].to_numpy(), table["score"].to_numpy()
         expected, gain = recalibrate(y, p), recalibration_gain(y, p)
@@ -79,25 +79,19 @@ class TestRecalibrate:
 
     def test_options_reach_the_library(self, run, files, table):
         y, p = table["label"].to_numpy(), table["score"].to_numpy()
-        arguments = ("--y", "label", "--p", "score", "--weights", "w", "--seed", "3", "-o", "map.json")
-        done = run(
-            "recalibrate", "calib.parquet", *arguments, "--method", "logistic", "--smoothing", "platt", "--no-gain"
-        )
+        arguments = "--y label --p score --weights w --seed 3 -o map.json"
+        done = run("recalibrate", "calib.parquet", arguments, "--method logistic --smoothing platt --no-gain")
         assert (done.code, len(done.out.splitlines())) == (0, 2)
         expected = recalibrate(y, p, method="logistic", smoothing="platt", weights=table["w"].to_numpy())
         assert dict(Recalibration.from_json(files / "map.json").parameters) == dict(expected.parameters)
         for option, values in (("clusters", "person"), ("time", "day")):
-            done = run(
-                "recalibrate", "calib.parquet", *arguments, "--method", "beta", f"--{option}", values, "--folds", "4"
-            )
+            done = run("recalibrate", "calib.parquet", arguments, "--method beta", f"--{option}", values, "--folds 4")
             gain = recalibration_gain(
                 y, p, method="beta", weights=table["w"].to_numpy(), folds=4, rng=3, **{option: table[values].to_numpy()}
             )
             assert done.code == 0
             assert f"{abs(gain.estimate):#.2g}" in done.out
-        done = run(
-            "recalibrate", "calib.parquet", *arguments, "--score", "brier", "--clip", "1e-3", "--confidence", "0.9"
-        )
+        done = run("recalibrate", "calib.parquet", arguments, "--score brier --clip 1e-3 --confidence 0.9")
         assert "Brier score" in done.out
         assert "(90 %: " in done.out
 
@@ -105,11 +99,11 @@ class TestRecalibrate:
         rng = np.random.default_rng(1)
         p = rng.uniform(size=2000)
         pl.DataFrame({"y": (rng.uniform(size=2000) < p).astype(int), "p": p}).write_parquet("c.parquet")
-        done = run("recalibrate", "c.parquet", "--y", "y", "--p", "p", "-o", "map.json")
+        done = run("recalibrate", "c.parquet", "--y y --p p -o map.json")
         assert done.code == 0
         assert done.out.startswith("identity, fitted on 2,000 rows of probabilities (chosen by auto among identity,")
         assert "would lower" not in done.out
-        assert run("apply", "map.json", "c.parquet", "-o", "out.parquet").code == 0
+        assert run("apply", "map.json", "c.parquet", "-o out.parquet").code == 0
         np.testing.assert_array_equal(column("out.parquet", "p_recalibrated"), p)
 
     def test_a_map_that_does_harm_is_said_to(self):
@@ -144,32 +138,19 @@ class TestRecalibrate:
         y, mask = rng.integers(0, 3, 2000), rng.random((2000, 3)) < 0.4
         mask[np.arange(2000), y] = rng.random(2000) < 0.85
         pl.DataFrame({"y": y, **{f"in_{k}": mask[:, k] for k in range(3)}}).write_parquet("s.parquet")
-        done = run("recalibrate", "s.parquet", "--y", "y", "--set-cols", "in_*", "--level", "0.9", "-o", "map.json")
+        done = run("recalibrate", "s.parquet", "--y y --set-cols 'in_*' --level 0.9 -o map.json")
         assert "column 1\n" in done.out
         assert "sets of level 0.9 become full: they contain every label" in done.err
 
     def test_few_rows_are_not_said_to_be_compared(self, run, folder):
         pl.DataFrame({"y": [0, 1] * 10, "p": [0.3, 0.6] * 10}).write_csv("few.csv")
-        done = run("recalibrate", "few.csv", "--y", "y", "--p", "p")
+        done = run("recalibrate", "few.csv", "--y y --p p")
         assert done.code == 0
         assert "Predictions stay as they are, so nothing is gained." in done.out
         assert "standard error" not in done.out
 
     def test_class_probabilities(self, run, files, table):
-        done = run(
-            "recalibrate",
-            "calib.parquet",
-            "--y",
-            "label",
-            "--p-cols",
-            "P_*",
-            "--method",
-            "matrix",
-            "--ridge",
-            "2",
-            "-o",
-            "m.json",
-        )
+        done = run("recalibrate", "calib.parquet", "--y label --p-cols 'P_*' --method matrix --ridge 2 -o m.json")
         assert done.code == 0
         found = Recalibration.from_json(files / "m.json")
         P = table.select("P_0", "P_1").to_numpy()
@@ -178,27 +159,14 @@ class TestRecalibrate:
         assert "matrix (2 x 2 numbers)" in done.out
 
     def test_groups_of_intervals(self, run, files, table):
-        arguments = (
-            "--y",
-            "z",
-            "--lower",
-            "lo",
-            "--upper",
-            "hi",
-            "--level",
-            "0.8",
-            "--by",
-            "region",
-            "--method",
-            "shift",
-        )
-        done = run("recalibrate", "calib.parquet", *arguments, "-o", "map.json")
+        arguments = "--y z --lower lo --upper hi --level 0.8 --by region --method shift"
+        done = run("recalibrate", "calib.parquet", arguments, "-o map.json")
         assert done.code == 0
         lines = done.out.splitlines()
         assert lines[0] == "shift, fitted on 600 rows of intervals, one map for each of 2 groups:"
         assert [line.partition(":")[0] for line in lines[1:3]] == ["  north", "  south"]
         assert "the interval score by" in lines[3]
-        done = run("apply", "map.json", "calib.parquet", "-o", "out.parquet")
+        done = run("apply", "map.json", "calib.parquet", "-o out.parquet")
         assert done.code == 0
         ivs = cb.Intervals(table["lo"].to_numpy(), table["hi"].to_numpy(), 0.8)
         region = table["region"].to_list()
@@ -208,20 +176,7 @@ class TestRecalibrate:
 
     def test_warnings_of_the_map_are_said(self, run, files, table):
         table.head(5).write_parquet("few.parquet")
-        done = run(
-            "recalibrate",
-            "few.parquet",
-            "--y",
-            "z",
-            "--lower",
-            "lo",
-            "--upper",
-            "hi",
-            "--level",
-            "0.9",
-            "--method",
-            "shift",
-        )
+        done = run("recalibrate", "few.parquet", "--y z --lower lo --upper hi --level 0.9 --method shift")
         assert done.code == 0
         assert "level 0.9 takes at least 9 rows of equal weight; there are 5 rows" in done.err
         assert "the gain on other rows cannot be measured" in done.err or "interval score" in done.out
@@ -230,54 +185,33 @@ class TestRecalibrate:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (("--y", "label", "--p", "score", "--by", "region"), "--by gives each group of intervals"),
-            (("--y", "label", "--p", "score", "--method", "shift"), "can be recalibrated by identity, temperature"),
-            (("--y", "label", "--p", "scroe"), "no column 'scroe' (--p). Did you mean 'score'?"),
-            (("--y", "label", "--p-cols", "P_*", "--method", "matrix", "--ridge", "x"), "--ridge must be a number"),
-            (("--y", "label"), "which column is the prediction (--p-cols)?"),
-            (("--y", "label", "--p", "score", "-o", "calib.csv"), "must end in .json"),
-            (("--y", "label", "--p", "score", "--clip", "0.7"), "clip must be a number above 0 and at most 0.1"),
-            (("--y", "label", "--p", "score", "--time", "dya"), "no column 'dya'"),
-            (
-                ("--y", "label", "--p", "score", "--clip", "1e-3", "--method", "isotonic", "--ridge", "1"),
-                "--method isotonic does not use --ridge",
-            ),
+            ("--y label --p score --by region", "--by gives each group of intervals"),
+            ("--y label --p score --method shift", "can be recalibrated by identity, temperature"),
+            ("--y label --p scroe", "no column 'scroe' (--p). Did you mean 'score'?"),
+            ("--y label --p-cols 'P_*' --method matrix --ridge x", "--ridge must be a number"),
+            ("--y label --p score -o calib.csv", "must end in .json"),
+            ("--y label --p score --clip 0.7", "clip must be a number above 0 and at most 0.1"),
+            ("--y label --p score --time dya", "no column 'dya'"),
+            ("--y label --p score --clip 1e-3 --method isotonic --ridge 1", "--method isotonic does not use --ridge"),
         ],
     )
-    def test_refusals(self, run, files, arguments, words):
-        done = run("recalibrate", "calib.parquet", *arguments)
-        assert done.code == 2
-        assert words in done.err
+    def test_refusals(self, refused, files, arguments, words):
+        assert words in refused("recalibrate", "calib.parquet", arguments)
 
     def test_a_row_is_named_by_its_place_in_the_file(self, run, folder):
         pl.DataFrame({"y": [0, 1, 1, 0], "p": [0.2, 0.9, 0.0, 0.4]}).write_csv("c.csv")
-        done = run("recalibrate", "c.csv", "--y", "y", "--p", "p", "--method", "logistic")
+        done = run("recalibrate", "c.csv", "--y y --p p --method logistic")
         assert done.code == 2
         assert "row 2" in done.err
         assert "in c.csv, y is column 'y'" in done.err
 
 
 KINDS = {
-    "binary": ("--y", "label", "--p", "score"),
-    "classes": ("--y", "label", "--p-cols", "P_*"),
-    "intervals": (
-        "--y",
-        "z",
-        "--lower",
-        "low50",
-        "--upper",
-        "high50",
-        "--lower",
-        "lo",
-        "--upper",
-        "hi",
-        "--level",
-        "0.5",
-        "--level",
-        "0.8",
-    ),
-    "quantiles": ("--y", "z", "--quantile-cols", "q90,q10,q50"),
-    "draw-cols": ("--y", "z", "--draw-cols", "m?", "--method", "location-scale"),
+    "binary": "--y label --p score",
+    "classes": "--y label --p-cols 'P_*'",
+    "intervals": "--y z --lower low50 --upper high50 --lower lo --upper hi --level 0.5 --level 0.8",
+    "quantiles": "--y z --quantile-cols q90,q10,q50",
+    "draw-cols": "--y z --draw-cols 'm?' --method location-scale",
 }
 
 
@@ -285,10 +219,10 @@ def test_options_are_spelled_as_they_are_typed(run, folder):
     """The fit exists for all rows, and in most folds it is refused."""
     score, label = [0.2, 0.3, 0.4, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1]
     pl.DataFrame({"p": score, "y": label}).write_csv(folder / "few.csv")
-    done = run("recalibrate", "few.csv", "--y", "y", "--p", "p", "--method", "logistic", "--folds", "2")
+    done = run("recalibrate", "few.csv", "--y y --p p --method logistic --folds 2")
     assert done.code == 0
     assert "use --method logistic, --smoothing platt" in done.err
-    isotonic = run("recalibrate", "few.csv", "--y", "y", "--p", "p", "--method", "isotonic")
+    isotonic = run("recalibrate", "few.csv", "--y y --p p --method isotonic")
     assert "--method isotonic gives probabilities of 0 and 1" in isotonic.err
     assert "--score brier" in isotonic.err
 
@@ -297,7 +231,7 @@ class TestApply:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
     def test_every_kind_as_in_the_library(self, run, files, table, kind, ending):
-        assert run("recalibrate", f"calib.{ending}", *KINDS[kind], "--no-gain", "-o", "map.json").code == 0
+        assert run("recalibrate", f"calib.{ending}", KINDS[kind], "--no-gain -o map.json").code == 0
         done = run("apply", "map.json", f"calib.{ending}", "-o", f"out.{ending}")
         assert (done.code, done.err) == (0, "")
         found = Recalibration.from_json(files / "map.json")
@@ -340,18 +274,16 @@ class TestApply:
             ("classes", "--p-cols", "P_0,P_0", "column 'P_0' is named twice by --p-cols"),
         ],
     )
-    def test_columns_that_would_be_left_out_or_used_twice(self, run, files, kind, option, names, words):
-        run("recalibrate", "calib.parquet", *KINDS[kind], "--no-gain", "-o", "map.json")
-        done = run("apply", "map.json", "calib.parquet", option, names, "-o", "out.parquet")
-        assert done.code == 2
-        assert words in done.err
+    def test_columns_that_would_be_left_out_or_used_twice(self, refused, run, files, kind, option, names, words):
+        run("recalibrate", "calib.parquet", KINDS[kind], "--no-gain -o map.json")
+        assert words in refused("apply", "map.json", "calib.parquet", option, names, "-o out.parquet")
 
-    def test_swapped_files(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
-        done = run("apply", "calib.parquet", "map.json", "-o", "out.parquet")
-        assert done.code == 2
-        assert "map.json is the map, which comes first: calibrant apply map.json calib.parquet" in done.err
-        assert "is the map" not in run("apply", "calib.parquet", "calib.csv", "-o", "out.parquet").err
+    def test_swapped_files(self, refused, run, files):
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
+        assert "map.json is the map, which comes first: calibrant apply map.json calib.parquet" in refused(
+            "apply", "calib.parquet", "map.json", "-o out.parquet"
+        )
+        assert "is the map" not in run("apply", "calib.parquet", "calib.csv", "-o out.parquet").err
 
     def test_lists_of_draws_and_vectors(self, run, folder):
         rng = np.random.default_rng(0)
@@ -369,12 +301,7 @@ class TestApply:
         frame.write_parquet("d.parquet")
         expected = recalibrate(y, cb.Samples(draws), method="location-scale").apply(cb.Samples(draws)).draws
         for arguments in (("--y", "a,b", "--draws", "of_a,of_b"), ("--y", "both", "--draws", "whole")):
-            assert (
-                run(
-                    "recalibrate", "d.parquet", *arguments, "--method", "location-scale", "--no-gain", "-o", "m.json"
-                ).code
-                == 0
-            )
+            assert run("recalibrate", "d.parquet", *arguments, "--method location-scale --no-gain -o m.json").code == 0
             for ending in ("parquet", "ndjson"):
                 done = run("apply", "m.json", "d.parquet", "-o", f"out.{ending}")
                 assert (done.code, done.err) == (0, "")
@@ -385,9 +312,9 @@ class TestApply:
                     after = np.stack([np.array(out[f"of_{c}_recalibrated"].to_list()) for c in "ab"], axis=2)
                 np.testing.assert_allclose(after, expected, rtol=1e-14)
         assert out.columns == [*frame.columns, "whole_recalibrated"]
-        alone = ("--y", "a", "--draws", "of_a", "--method", "location-scale", "--no-gain", "-o", "m.json")
-        assert run("recalibrate", "d.parquet", *alone).code == 0
-        assert run("apply", "m.json", "d.parquet", "-o", "out.parquet").code == 0
+        alone = "--y a --draws of_a --method location-scale --no-gain -o m.json"
+        assert run("recalibrate", "d.parquet", alone).code == 0
+        assert run("apply", "m.json", "d.parquet", "-o out.parquet").code == 0
         one = (
             recalibrate(y[:, 0], cb.Samples(draws[:, :, 0]), method="location-scale")
             .apply(cb.Samples(draws[:, :, 0]))
@@ -403,20 +330,7 @@ class TestApply:
         )
         for ending in ("parquet", "csv"):
             (frame.write_parquet if ending == "parquet" else frame.write_csv)(f"s.{ending}")
-            done = run(
-                "recalibrate",
-                f"s.{ending}",
-                "--y",
-                "y",
-                "--set-cols",
-                "a,b,c",
-                "--level",
-                "0.8",
-                "--method",
-                "relevel",
-                "-o",
-                "m.json",
-            )
+            done = run("recalibrate", f"s.{ending}", "--y y --set-cols a,b,c --level 0.8 --method relevel -o m.json")
             assert done.code == 0
             assert "become full" in done.err
             assert run("apply", "m.json", f"s.{ending}", "-o", f"out.{ending}").code == 0
@@ -424,43 +338,39 @@ class TestApply:
         assert out.schema["a_recalibrated"] == pl.Boolean
         assert out.select("a_recalibrated", "b_recalibrated", "c_recalibrated").to_numpy().all()  # a third is missed
 
-    def test_columns_can_be_named(self, run, files, table):
+    def test_columns_can_be_named(self, refused, run, files, table):
         found = recalibrate(table["label"].to_numpy(), table["score"].to_numpy(), method="logistic")
         found.to_json("map.json")
-        done = run("apply", "map.json", "calib.parquet", "-o", "out.parquet")
-        assert done.code == 2
-        assert "fitted in Python and does not say; add --p" in done.err
-        done = run("apply", "map.json", "calib.parquet", "--p", "P_1", "-o", "out.parquet", "--suffix", "_2")
+        assert "fitted in Python and does not say; add --p" in refused(
+            "apply", "map.json", "calib.parquet", "-o out.parquet"
+        )
+        done = run("apply", "map.json", "calib.parquet", "--p P_1 -o out.parquet --suffix _2")
         assert done.out == "600 rows recalibrated by logistic; new in out.parquet: 'P_1_2'\n"
         np.testing.assert_array_equal(column("out.parquet", "P_1_2"), found.apply(table["P_1"].to_numpy()))
 
-    def test_existing_columns(self, run, files, table):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
-        assert run("apply", "map.json", "calib.parquet", "-o", "a.parquet").code == 0
-        done = run("apply", "map.json", "a.parquet", "-o", "b.parquet")
-        assert done.code == 2
-        assert "a.parquet has a column 'score_recalibrated' already; choose another --suffix" in done.err
-        assert run("apply", "map.json", "a.parquet", "--overwrite-column", "-o", "b.parquet").code == 0
-        assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
-        done = run("apply", "map.json", "calib.parquet", "--suffix", "", "-o", "b.parquet")
-        assert "has a column 'score' already" in done.err
-        assert (
-            run("apply", "map.json", "calib.parquet", "--suffix", "", "--overwrite-column", "-o", "b.parquet").code == 0
+    def test_existing_columns(self, refused, run, files, table):
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
+        assert run("apply", "map.json", "calib.parquet", "-o a.parquet").code == 0
+        assert "a.parquet has a column 'score_recalibrated' already; choose another --suffix" in refused(
+            "apply", "map.json", "a.parquet", "-o b.parquet"
         )
+        assert run("apply", "map.json", "a.parquet", "--overwrite-column -o b.parquet").code == 0
+        assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
+        done = run("apply", "map.json", "calib.parquet", "--suffix '' -o b.parquet")
+        assert "has a column 'score' already" in done.err
+        assert run("apply", "map.json", "calib.parquet", "--suffix '' --overwrite-column -o b.parquet").code == 0
         after = pl.read_parquet("b.parquet")
         assert after.columns == table.columns
         np.testing.assert_array_equal(after["score"].to_numpy(), column("a.parquet", "score_recalibrated"))
 
-    def test_inputs_are_never_overwritten(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+    def test_inputs_are_never_overwritten(self, refused, run, files):
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         (files / "link.parquet").symlink_to("calib.parquet")
         (files / "hard.parquet").hardlink_to("calib.parquet")
         (files / "map.parquet").symlink_to("map.json")
         before = (files / "calib.parquet").read_bytes()
         for target in ("calib.parquet", "link.parquet", "hard.parquet", "./calib.parquet", "map.parquet"):
-            done = run("apply", "map.json", "calib.parquet", "-o", target)
-            assert done.code == 2
-            assert "would overwrite" in done.err
+            assert "would overwrite" in refused("apply", "map.json", "calib.parquet", "-o", target)
         assert (files / "calib.parquet").read_bytes() == before
         assert json.loads((files / "map.json").read_text())["method"] == "temperature"
         done = run("apply", "map.json", "calib.parquet")
@@ -468,24 +378,24 @@ class TestApply:
 
     @pytest.mark.parametrize("target", ["out.csv.gz", "out.TSV", "out.feather", "out.jsonl"])
     def test_endings(self, run, files, table, target):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         assert run("apply", "map.json", "calib.csv", "-o", target).code == 0
-        assert run("apply", "map.json", target, "--suffix", "_2", "-o", "again.parquet").code == 0
+        assert run("apply", "map.json", target, "--suffix _2 -o again.parquet").code == 0
         again = pl.read_parquet("again.parquet")["score_recalibrated"].cast(pl.Float64).to_numpy()
         np.testing.assert_allclose(column("again.parquet", "score_2"), again, rtol=1e-14)
-        done = run("apply", "map.json", "calib.csv", "-o", "out.npz")
+        done = run("apply", "map.json", "calib.csv", "-o out.npz")
         assert "must end in .parquet or" in done.err
 
     @pytest.mark.parametrize("value", [None, 1.5, float("nan")])
     @pytest.mark.parametrize("ending", ["parquet", "csv", "ndjson"])
     def test_bad_values_are_named_with_their_row(self, run, files, value, ending, monkeypatch):
         monkeypatch.setattr("calibrant.cli.apply.BATCH", 70)  # the row lies in a later batch
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         frame = pl.DataFrame({"score": [0.5] * 300 + [value] + [0.5]})
         if ending == "ndjson" and value is not None and np.isnan(value):
             return  # JSON has no NaN
         {"parquet": frame.write_parquet, "csv": frame.write_csv, "ndjson": frame.write_ndjson}[ending](f"new.{ending}")
-        done = run("apply", "map.json", f"new.{ending}", "-o", "out.parquet")
+        done = run("apply", "map.json", f"new.{ending}", "-o out.parquet")
         assert done.code == 2
         assert "row 300" in done.err
         assert f"new.{ending}" in done.err
@@ -494,40 +404,31 @@ class TestApply:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (
-                ("--lower", "lo", "--upper", "hi"),
-                "the map was fitted on binary, and the options name intervals; use --p",
-            ),
-            (("--by", "region"), "--by names groups, and the map has none"),
-            (("--p", "nothing"), "has no column 'nothing' (--p)"),
-            (("--p", "id"), "must contain numbers"),
+            ("--lower lo --upper hi", "the map was fitted on binary, and the options name intervals; use --p"),
+            ("--by region", "--by names groups, and the map has none"),
+            ("--p nothing", "has no column 'nothing' (--p)"),
+            ("--p id", "must contain numbers"),
         ],
     )
-    def test_refusals(self, run, files, arguments, words):
-        run("recalibrate", "calib.parquet", *KINDS["binary"], "--no-gain", "-o", "map.json")
-        done = run("apply", "map.json", "calib.parquet", *arguments, "-o", "out.parquet")
-        assert done.code == 2
-        assert words in done.err
+    def test_refusals(self, refused, run, files, arguments, words):
+        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
+        assert words in refused("apply", "map.json", "calib.parquet", arguments, "-o out.parquet")
 
-    def test_another_number_of_levels(self, run, files):
-        run("recalibrate", "calib.parquet", *KINDS["quantiles"], "--no-gain", "-o", "map.json")
-        done = run("apply", "map.json", "calib.parquet", "--quantile-cols", "q10,q90", "-o", "out.parquet")
-        assert done.code == 2
-        assert "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols names 2 columns" in done.err
+    def test_another_number_of_levels(self, refused, run, files):
+        run("recalibrate", "calib.parquet", KINDS["quantiles"], "--no-gain -o map.json")
+        assert "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols names 2 columns" in refused(
+            "apply", "map.json", "calib.parquet", "--quantile-cols q10,q90 -o out.parquet"
+        )
 
-    def test_unknown_group_and_unreadable_map(self, run, files, table):
-        bounds = ("--y", "z", "--lower", "lo", "--upper", "hi", "--level", "0.8", "--by", "region")
-        run("recalibrate", "calib.parquet", *bounds, "--method", "scale", "--no-gain", "-o", "map.json")
+    def test_unknown_group_and_unreadable_map(self, refused, run, files, table):
+        bounds = "--y z --lower lo --upper hi --level 0.8 --by region"
+        run("recalibrate", "calib.parquet", bounds, "--method scale --no-gain -o map.json")
         table.with_columns(region=pl.lit("west")).write_parquet("new.parquet")
-        done = run("apply", "map.json", "new.parquet", "-o", "out.parquet")
-        assert done.code == 2
-        assert "no group 'west'" in done.err
+        assert "no group 'west'" in refused("apply", "map.json", "new.parquet", "-o out.parquet")
         (files / "bad.json").write_text('{"format": "other"}')
-        done = run("apply", "bad.json", "calib.parquet", "-o", "out.parquet")
-        assert done.code == 2
-        assert "bad.json" in done.err
+        assert "bad.json" in refused("apply", "bad.json", "calib.parquet", "-o out.parquet")
         np.savez("a.npz", score=np.full(3, 0.5))
-        done = run("apply", "map.json", "a.npz", "-o", "out.parquet")
+        done = run("apply", "map.json", "a.npz", "-o out.parquet")
         assert "Apply the map in Python" in done.err
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from calibrant import report
 from calibrant.auditing.compare_points import compare
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.samples import compare_files
 
 RNG = np.random.default_rng(21)
@@ -71,8 +71,8 @@ def test_every_option_reaches_the_comparison(run, folder, require):
     pl = require("polars")
     for name, points in (("real.csv", REAL), ("fake.csv", FAKE)):
         save(folder / name, points, part=pl.Series(["a", "b"] * 30)[: len(points)])
-    options = ("--columns", "depth,height", "--where", "part = b", "--confidence", "0.9", "--seed", "5")
-    found = results(run("samples", "real.csv", "fake.csv", *options, "--json"))
+    options = "--columns depth,height --where 'part = b' --confidence 0.9 --seed 5"
+    found = results(run("samples", "real.csv", "fake.csv", options, "--json"))
     real, fake = (np.ascontiguousarray(as_written(points)[1::2][:, [2, 0]]) for points in (REAL, FAKE))
     named = {"real": "real.csv", "generated": "fake.csv", "coordinates": "depth,height", "filter": "part = b"}
     named["made"] = "2024-05-01"
@@ -87,7 +87,7 @@ def test_plain_text_is_the_default(run, arrays):
 
 
 def test_report_and_json(run, folder, arrays):
-    done = run("samples", "real.npy", "fake.npy", "-o", "report.html", "--json", "found.json")
+    done = run("samples", "real.npy", "fake.npy", "-o report.html --json found.json")
     assert (done.code, done.err) == (0, "")
     expected = compare(REAL, FAKE)
     assert done.out.startswith(str(expected).splitlines()[0])
@@ -101,7 +101,7 @@ def test_report_and_json(run, folder, arrays):
 
 
 def test_json_on_stdout_leaves_stdout_to_json(run, arrays):
-    done = run("samples", "real.npy", "fake.npy", "-o", "report.html", "--json")
+    done = run("samples", "real.npy", "fake.npy", "-o report.html --json")
     assert done.code == 0
     assert json.loads(done.out)["n"] == 110
     assert done.err.endswith("\nreport: report.html\n")
@@ -128,8 +128,8 @@ def test_sets_whose_files_are_called_alike(run, folder, arrays):
 
 def test_one_archive_with_all_sets(run, folder):
     np.savez(folder / "run.npz", y=REAL, first=FAKE, second=OTHER)
-    arrays = ("--array", "y", "--array", "first", "--array", "second")
-    found = results(run("samples", "run.npz", "run.npz", "run.npz", *arrays, "--json"))
+    arrays = "--array y --array first --array second"
+    found = results(run("samples", "run.npz", "run.npz", "run.npz", arrays, "--json"))
     assert found["names"] == {
         "real": "run.npz, y",
         "generated": "run.npz, first, run.npz, second",
@@ -140,10 +140,10 @@ def test_one_archive_with_all_sets(run, folder):
 
 
 def test_without_real_points(run, arrays):
-    found = results(run("samples", "--no-real", "fake.npy", "other.npy", "--json"))
+    found = results(run("samples", "--no-real fake.npy other.npy --json"))
     named = {"generated": "fake.npy, other.npy", "made": "2024-05-01"}
     assert found == compare(None, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
-    found = results(run("samples", "fake.npy", "--no-real", "--json"))
+    found = results(run("samples", "fake.npy", "--no-real --json"))
     assert found == compare(None, FAKE, names={"generated": "fake.npy", "made": "2024-05-01"}).findings.to_dict()
 
 
@@ -160,10 +160,7 @@ def test_seed_repeats_itself(run, arrays):
         (["real.npy"], "there is nothing to compare real.npy with; name a file of generated points too, or add --no-"),
         (["real.npy", "none.csv"], "there is no file none.csv. Check the path"),
         (["real.npy", "fke.npy"], "there is no file fke.npy. Did you mean 'fake.npy'?"),
-        (
-            ["real.npy", "flat.npy"],
-            "flat.npy must contain points (n, d), one row each; its shape is (9,). For points on a",
-        ),
+        (["real.npy", "flat.npy"], "flat.npy must contain points (n, d), one row each; its shape is (9,). For"),
         (["real.npy", "fake.npy", "-o", "report.pdf"], "the file of -o must end in .html or .htm; got report.pdf"),
         (["real.npy", "fake.npy", "-o", "none/a.html"], "there is no folder none to write a.html to; make it first"),
         (["real.npy", "--json", "fake.npy"], "the file of --json must end in .json; got fake.npy"),
@@ -187,15 +184,15 @@ def test_places_are_checked_before_the_work(refused, folder, require):
     save(folder / "real.ndjson", REAL)
     save(folder / "fake.ndjson", FAKE)
     (folder / "fake.ndjson").rename(folder / "fake.json")
-    sentence = refused("samples", "real.ndjson", "fake.json", "--format", "ndjson", "--json", "./fake.json")
+    sentence = refused("samples", "real.ndjson", "fake.json", "--format ndjson --json ./fake.json")
     assert sentence == "--json would overwrite fake.json, which is an input file; choose another name"
-    assert "there is no folder none" in refused("samples", "none.npy", "none.npy", "-o", "none/a.html")
+    assert "there is no folder none" in refused("samples", "none.npy", "none.npy", "-o none/a.html")
 
 
 def test_progress_is_for_terminals_only(run, arrays, folder, capsys, monkeypatch):
     assert run("samples", "real.npy", "fake.npy").err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    compare_files([folder / "real.npy", folder / "fake.npy"], PointRequest())
+    compare_files([folder / "real.npy", folder / "fake.npy"], Request())
     watched = capsys.readouterr().err
     assert "real.npy ..." in watched
     assert "measuring ..." in watched
@@ -208,7 +205,7 @@ def test_names_that_mean_harm(run, folder, require):
     for name, points in (("<b>.parquet", REAL), ("\x1b[2J.parquet", FAKE), ("<i>.parquet", OTHER)):
         frame = pl.DataFrame(points, schema=[script, "^.*$", "*\x07"], orient="row")
         frame.write_parquet(folder / name)
-    done = run("samples", "<b>.parquet", "\x1b[2J.parquet", "<i>.parquet", "-o", "report.html")
+    done = run("samples", "<b>.parquet", "\x1b[2J.parquet", "<i>.parquet", "-o report.html")
     assert (done.code, done.err) == (0, "")
     assert not {"\x1b", "\x07"} & set(done.out)
     page = (folder / "report.html").read_text()
@@ -229,47 +226,47 @@ def test_many_coordinates_have_a_short_list(run, folder):
 @pytest.fixture
 def written(run, arrays):
     """Return a report and a JSON file of two comparisons."""
-    assert run("samples", "real.npy", "fake.npy", "-o", "fake.html").code == 0
-    assert run("samples", "real.npy", "other.npy", "--json", "other.json").code == 0
+    assert run("samples", "real.npy", "fake.npy", "-o fake.html").code == 0
+    assert run("samples", "real.npy", "other.npy", "--json other.json").code == 0
 
 
 def test_check(run, refused, written):
-    done = run("check", "fake.html", "--fail-if", "density_coverage.coverage < 0.9")
+    done = run("check", "fake.html", "--fail-if 'density_coverage.coverage < 0.9'")
     assert (done.code, done.err) == (1, "")
     assert done.out.startswith("FAILED  density_coverage.coverage = 0.")
-    limits = ("--fail-if", "c2st > 0.99", "--fail-if", "mmd_test.pvalue < 0.0001", "--fail-if", "spread.expected != 1")
-    done = run("check", "other.json", *limits)
+    limits = "--fail-if 'c2st > 0.99' --fail-if 'mmd_test.pvalue < 0.0001' --fail-if 'spread.expected != 1'"
+    done = run("check", "other.json", limits)
     assert (done.code, done.err) == (0, "")
     assert done.out.count("passed  ") == 3
-    assert refused("check", "fake.html", "--fail-if", "coverage < 1").startswith("nothing called 'coverage' was")
+    assert refused("check", "fake.html", "--fail-if 'coverage < 1'").startswith("nothing called 'coverage' was")
 
 
 def test_fail_if(run, refused, folder, arrays):
-    done = run("samples", "real.npy", "fake.npy", "--fail-if", "different", "--fail-if", "c2st < 0.1")
+    done = run("samples", "real.npy", "fake.npy", "--fail-if different --fail-if 'c2st < 0.1'")
     assert (done.code, done.err) == (1, "")
     last = done.out.splitlines()[-2:]
     assert last[0] == "FAILED  verdict = different  (fails if = different)"
     assert last[1].startswith("passed  c2st = ")
-    done = run("samples", "real.npy", "other.npy", "--fail-if", "different", "--json")
+    done = run("samples", "real.npy", "other.npy", "--fail-if different --json")
     assert done.code == 0
     assert json.loads(done.out)["kind"] == "points"
     assert done.err.startswith("calibrant: passed  verdict = ")
-    done = run("samples", "real.npy", "fake.npy", "--fail-if", "different", "-o", "report.html")
+    done = run("samples", "real.npy", "fake.npy", "--fail-if different -o report.html")
     assert done.code == 1
     assert "report: report.html\nFAILED  verdict" in done.out
-    assert run("check", "report.html", "--fail-if", "different").code == 1
-    assert refused("samples", "real.npy", "fake.npy", "--fail-if", "broken").startswith(
+    assert run("check", "report.html", "--fail-if different").code == 1
+    assert refused("samples", "real.npy", "fake.npy", "--fail-if broken").startswith(
         "--fail-if 'broken' is not a condition"
     )
-    assert "no verdict that could be" in refused("samples", "--no-real", "fake.npy", "--fail-if", "different")
+    assert "no verdict that could be" in refused("samples", "--no-real fake.npy --fail-if different")
 
 
 def test_check_of_several_sets(run, refused, arrays):
-    run("samples", "real.npy", "fake.npy", "other.npy", "--json", "both.json")
-    done = run("check", "both.json", "--fail-if", "location.fake > 1", "--fail-if", "location.other > 1")
+    run("samples", "real.npy", "fake.npy", "other.npy", "--json both.json")
+    done = run("check", "both.json", "--fail-if 'location.fake > 1' --fail-if 'location.other > 1'")
     assert done.code == 1
     assert [line[:21] for line in done.out.splitlines()] == ["FAILED  location.fake", "passed  location.othe"]
-    assert refused("check", "both.json", "--fail-if", "location > 1") == (
+    assert refused("check", "both.json", "--fail-if 'location > 1'") == (
         "there are several of location; say which one: location.fake, location.other"
     )
 
@@ -282,7 +279,7 @@ def test_compare(run, written):
 
 
 def test_compare_with_predictions(run, written, data):
-    run("audit", data, "--y", "left", "--p", "score", "--json", "audit.json")
+    run("audit", data, "--y left --p score --json audit.json")
     done = run("compare", "fake.html", "audit.json")
     assert done.code == 0
     assert "A is about sets of points and B about probabilities of an event" in done.err

@@ -10,7 +10,7 @@ import pytest
 import calibrant as cb
 from calibrant import report
 
-NAMED = ("--y", "left", "--p", "score")
+NAMED = "--y left --p score"
 
 
 def results(done):
@@ -19,7 +19,7 @@ def results(done):
 
 
 def test_tolerance_and_clusters_reach_the_audit(run, data, columns):
-    found = results(run("audit", data, *NAMED, "--tolerance", "0.1", "--relative", "--clusters", "age", "--json"))
+    found = results(run("audit", data, NAMED, "--tolerance 0.1 --relative --clusters age --json"))
     expected = cb.audit(
         columns["left"], columns["score"], tolerance=0.1, relative=True, clusters=columns["age"], names=found["names"]
     )
@@ -28,9 +28,9 @@ def test_tolerance_and_clusters_reach_the_audit(run, data, columns):
 
 
 def test_clusters_are_not_groups(run, data):
-    found = results(run("audit", data, *NAMED, "--clusters", "age", "--json"))
+    found = results(run("audit", data, NAMED, "--clusters age --json"))
     assert found["groups"] is None
-    found = results(run("audit", data, *NAMED, "--clusters", "age", "--by", "segment", "--json"))
+    found = results(run("audit", data, NAMED, "--clusters age --by segment --json"))
     assert len(found["groups"]["columns"]["group"]) == 2
 
 
@@ -38,32 +38,32 @@ def test_alternative_reaches_the_audit(run, folder, require):
     houses = cb.examples.house_prices()
     frame = {"y": houses.y[:300], "lo": houses.prediction.lower[:300, 0], "hi": houses.prediction.upper[:300, 0]}
     require("polars").DataFrame(frame).write_parquet(folder / "a.parquet")
-    options = ("--y", "y", "--lower", "lo", "--upper", "hi", "--level", "0.8", "--alternative", "less")
-    found = results(run("audit", "a.parquet", *options, "--json"))
+    options = "--y y --lower lo --upper hi --level 0.8 --alternative less"
+    found = results(run("audit", "a.parquet", options, "--json"))
     prediction = cb.Intervals(frame["lo"], frame["hi"], 0.8)
     expected = cb.audit(frame["y"], prediction, alternative="less", names=found["names"])
     assert found == expected.findings.to_dict()
 
 
 def test_tolerance_of_a_stream(run, data):
-    found = results(run("audit", data, *NAMED, "--tolerance", "0.3", "--stream", "--json"))
+    found = results(run("audit", data, NAMED, "--tolerance 0.3 --stream --json"))
     assert found["verdict"]["tolerance"] == 0.3
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--tolerance", "2"), "2 does not lie between 0 and 1; for percentage points write 0.02"),
-        (("--tolerance", "0"), "0 does not lie between 0 and 1"),
-        (("--relative",), "--relative says what --tolerance is a share of; pass a tolerance too"),
-        (("--alternative", "less"), "--alternative says which errors of coverage count; leave it out"),
-        (("--normalise",), "--normalise divides class probabilities (--p-cols) by their sums; leave it out"),
-        (("--clusters", "agee"), "has no column 'agee' (--clusters). Did you mean 'age'?"),
-        (("--stream", "--clusters", "age"), "--clusters needs all rows at once; leave out --stream"),
+        ("--tolerance 2", "2 does not lie between 0 and 1; for percentage points write 0.02"),
+        ("--tolerance 0", "0 does not lie between 0 and 1"),
+        ("--relative", "--relative says what --tolerance is a share of; pass a tolerance too"),
+        ("--alternative less", "--alternative says which errors of coverage count; leave it out"),
+        ("--normalise", "--normalise divides class probabilities (--p-cols) by their sums; leave it out"),
+        ("--clusters agee", "has no column 'agee' (--clusters). Did you mean 'age'?"),
+        ("--stream --clusters age", "--clusters needs all rows at once; leave out --stream"),
     ],
 )
 def test_options_that_do_not_fit(refused, data, options, sentence):
-    assert sentence in refused("audit", data, *NAMED, *options)
+    assert sentence in refused("audit", data, NAMED, options)
 
 
 def test_missing_clusters(refused, folder, frame):
@@ -72,25 +72,25 @@ def test_missing_clusters(refused, folder, frame):
     frame.with_columns(pl.when(pl.col("age") < 40).then(None).otherwise("age").alias("id")).write_parquet(
         folder / "a.parquet"
     )
-    assert "(--clusters) has no value in " in refused("audit", "a.parquet", *NAMED, "--clusters", "id")
+    assert "(--clusters) has no value in " in refused("audit", "a.parquet", NAMED, "--clusters id")
 
 
 class TestTitleAndDate:
     def test_report(self, run, data):
-        assert run("audit", data, *NAMED, "-o", "a.html", "--title", "May\x1b, 2024").code == 0
+        assert run("audit", data, NAMED, "-o", "a.html", "--title", "May\x1b, 2024").code == 0
         names = report.read("a.html")["names"]
         assert (names["title"], names["made"]) == ("May\\x1b, 2024", "2024-05-01")
 
     def test_check_and_samples(self, run, data, folder):
-        assert run("check", data, *NAMED, "--fail-if", "ece > 0.9", "-o", "a.html", "--title", "May").code == 0
+        assert run("check", data, NAMED, "--fail-if 'ece > 0.9' -o a.html --title May").code == 0
         assert report.read("a.html")["names"]["title"] == "May"
         np.save(folder / "a.npy", np.random.default_rng(0).normal(size=(60, 2)))
-        assert run("samples", "--no-real", "a.npy", "-o", "b.html", "--title", "Points").code == 0
+        assert run("samples", "--no-real a.npy -o b.html --title Points").code == 0
         assert report.read("b.html")["names"]["title"] == "Points"
 
     def test_today(self, run, data, monkeypatch):
         monkeypatch.delenv("SOURCE_DATE_EPOCH")
-        made = results(run("audit", data, *NAMED, "--json"))["names"]["made"]
+        made = results(run("audit", data, NAMED, "--json"))["names"]["made"]
         assert np.datetime64("today") - np.datetime64(made) <= np.timedelta64(1, "D")
 
     def test_the_library_has_no_clock(self, columns):
@@ -109,7 +109,7 @@ class TestRoundedProbabilities:
         assert "on the command line add --normalise" in refused(*rounded)
 
     def test_normalised(self, run, rounded, vectors):
-        found = results(run(*rounded, "--normalise", "--json"))
+        found = results(run(*rounded, "--normalise --json"))
         P = vectors.drop("pet").to_numpy().round(2)
         expected = cb.audit(vectors["pet"], P / P.sum(1, keepdims=True), classes=["dog", "cat", "bird"])
         assert found["sections"] == expected.findings.to_dict()["sections"]
@@ -118,7 +118,7 @@ class TestRoundedProbabilities:
         import polars as pl
 
         vectors.with_columns(pl.col("p_dog") / 2).write_parquet(folder / "pets.parquet")
-        sentence = refused("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--normalise", lines=2)
+        sentence = refused("audit", "pets.parquet", "--y pet --p-cols 'p_*' --normalise", lines=2)
         assert "must sum to 1 within 0.015" in sentence
 
 
@@ -135,7 +135,7 @@ class TestLevelsInNames:
         return frame
 
     def test_patterns(self, run, houses):
-        done = run("audit", "houses.parquet", "--y", "y", "--lower", "m-lo-*", "--upper", "m-hi-*", "--json")
+        done = run("audit", "houses.parquet", "--y y --lower 'm-lo-*' --upper 'm-hi-*' --json")
         assert done.err == (
             "calibrant: levels are taken from the names of the columns: m-lo-80 is 0.8, m-lo-90 is 0.9\n"
         )
@@ -144,7 +144,7 @@ class TestLevelsInNames:
 
     def test_names_that_do_not_tell(self, refused, folder, houses):
         houses.rename({"m-lo-80": "lo-2", "m-hi-80": "hi-2"}).write_parquet(folder / "a.parquet")
-        sentence = refused("audit", "a.parquet", "--y", "y", "--lower", "lo-2", "--upper", "hi-2")
+        sentence = refused("audit", "a.parquet", "--y y --lower lo-2 --upper hi-2")
         assert "need --level, the nominal coverage of the intervals, such as --level 0.9" in sentence
         assert sentence.endswith("names that end alike, such as lo-80 and hi-80, tell it too")
 
@@ -190,7 +190,7 @@ class TestTerminal:
         def seen(**environment):
             controller, terminal = pty.openpty()
             settings = {**os.environ, "TERM": "xterm", "COLUMNS": "120", **environment}
-            done = process("audit", data, *NAMED, "--where", "id < 60", stdout=terminal, env=settings)
+            done = process("audit", data, NAMED, "--where 'id < 60'", stdout=terminal, env=settings)
             os.close(terminal)
             text = os.read(controller, 100_000).decode()
             os.close(controller)
@@ -209,6 +209,75 @@ class TestTerminal:
 
     def test_a_file_gets_88_columns_and_no_colour(self, run, data, monkeypatch):
         monkeypatch.setenv("COLUMNS", "200")
-        out = run("audit", data, *NAMED).out
+        out = run("audit", data, NAMED).out
         assert max(map(len, out.splitlines())) <= 88
         assert "\x1b" not in out
+
+
+class TestPercentages:
+    @pytest.fixture
+    def percentages(self, folder, frame):
+        import polars as pl
+
+        frame.with_columns(pl.col("score") * 100).write_csv(folder / "percent.csv")
+        return "percent.csv"
+
+    def test_audit(self, run, percentages, columns):
+        found = results(run("audit", percentages, NAMED, "--percent", "--json"))
+        expected = cb.audit(columns["left"], np.array(columns["score"]) * 100 / 100).findings.to_dict()
+        assert found["sections"][0] == expected["sections"][0]
+
+    def test_a_map_and_its_copy(self, run, percentages, columns):
+        words = f"{NAMED} --percent --method isotonic --no-gain -o map.json"
+        assert run("recalibrate", percentages, words).code == 0
+        assert run("apply", "map.json", percentages, "--percent -o out.csv").code == 0
+        p = np.array(columns["score"]) * 100 / 100
+        expected = cb.recalibrate(columns["left"], p, method="isotonic").apply(p)
+        import polars as pl
+
+        np.testing.assert_allclose(pl.read_csv("out.csv")["score_recalibrated"], expected, rtol=1e-14)
+
+    def test_the_error_names_the_option(self, refused, percentages):
+        assert "On the command line add --percent (in percent.csv" in refused("audit", percentages, NAMED)
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ("--y age --lower w --upper age --level 0.9 --percent", "--percent divides probabilities (--p, --p-cols)"),
+            (f"{NAMED} --percent --stream", "--percent needs all rows at once; leave out --stream"),
+        ],
+    )
+    def test_where_it_does_not_apply(self, refused, percentages, options, sentence):
+        assert sentence in refused("audit", percentages, options)
+
+
+def test_rows_that_a_filter_leaves_out_are_counted(run, folder, frame):
+    import polars as pl
+
+    frame.with_columns(score=pl.when(pl.col("id") < 40).then(None).otherwise("score")).write_csv(folder / "a.csv")
+    words = f"{NAMED} --where 'score is not null'"
+    for command, *more in (
+        ("audit",),
+        ("check", "--fail-if ece>0.999"),
+        ("recalibrate", "--no-gain --method isotonic"),
+    ):
+        done = run(command, "a.csv", words, *more)
+        assert (done.code, done.err) == (0, "calibrant: --where keeps 260 of 300 rows\n")
+
+
+def test_advice_is_a_command_that_runs(run, folder):
+    """A report of the library has lines of Python there."""
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    q = rng.random(2000)
+    y = np.where(rng.random(2000) < q, "yes", "no")
+    pl.DataFrame({"y": y, "p": 1 / (1 + (1 / q - 1) ** 3)}).write_parquet(folder / "a.parquet")
+    found = results(run("audit", "a.parquet", "--y y --p p --pos-label yes --json"))
+    (code,) = [section["code"] for section in found["sections"] if section["code"]]
+    fit, apply = code.splitlines()
+    fit, remark = fit.split("  # ")
+    assert fit == "calibrant recalibrate a.parquet --y y --p p --pos-label yes --method logistic -o map.json"
+    assert remark == "rows that did not train the model"
+    assert run(*fit.split()[1:]).code == 0
+    assert run(*apply.replace("NEW", "a.parquet").split()[1:]).code == 0

@@ -30,24 +30,20 @@ def bins_of(y, p, weights=None, **options):
 class TestCheck:
     @pytest.mark.parametrize("bins", [1, 15, 10**6, np.int64(3), "sweep", "cube-root"])
     def test_accepts(self, bins):
-        check_bins(bins, "width")
+        check_bins(bins)
 
     @pytest.mark.parametrize("bins", [0, -1])
     def test_refuses_too_few(self, refusal, bins):
-        assert refusal(check_bins, bins, "width") == f"bins must be at least 1; got {bins}"
+        assert refusal(check_bins, bins) == f"bins must be at least 1; got {bins}"
 
     @pytest.mark.parametrize("bins", [2.0, True, None, [0, 0.5, 1]])
     def test_refuses_what_is_no_number(self, refusal, bins):
-        assert "bins must be a whole number" in refusal(check_bins, bins, "width")
+        assert "bins must be a whole number" in refusal(check_bins, bins)
 
     def test_refuses_an_unknown_rule(self, refusal):
-        assert refusal(check_bins, "auto", "width") == (
+        assert refusal(check_bins, "auto") == (
             'bins must be a whole number, "cube-root" or "sweep"; got \'auto\''
         )
-
-    @pytest.mark.parametrize("strategy", ["uniform", "quantile", None, 1])
-    def test_refuses_an_unknown_strategy(self, refusal, strategy):
-        assert "strategy must be one of 'width', 'mass'" in refusal(check_bins, 15, strategy)
 
 
 class TestSummary:

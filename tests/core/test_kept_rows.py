@@ -24,7 +24,7 @@ from calibrant import (
     summarize,
 )
 from calibrant.core import summary as codec
-from calibrant.core.kept_rows import KeptRows, distribution_columns, joined, prediction_of
+from calibrant.core.kept_rows import KeptRows, joined, prediction_of
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.probabilities import read_probabilities
@@ -247,14 +247,14 @@ def test_distributions_without_a_table_are_still_measured():
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_distributions_there_and_back(name):
     distribution = DISTRIBUTIONS[name]
-    kind, columns = distribution_columns(distribution)
+    kind, columns = distribution.columns()
     assert columns.shape[0] == n
     halves = joined(distribution.take(slice(4)), distribution.take(slice(4, None)))
     for found in (prediction_of(kind, columns), halves):
         assert type(found) is type(distribution)
         assert found.shape == distribution.shape
-        assert distribution_columns(found)[0] == kind
-        np.testing.assert_array_equal(distribution_columns(found)[1], columns)
+        assert found.columns()[0] == kind
+        np.testing.assert_array_equal(found.columns()[1], columns)
 
 
 def test_a_foreign_kind(refusal):

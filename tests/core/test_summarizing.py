@@ -29,4 +29,4 @@ def test_unknown_verbs(verb, refusal):
 
 
 def test_unknown_options(refusal):
-    assert "Did you mean bins=?" in refusal(summarize, "ece", [0, 1], [0.2, 0.7], n_bins=3)
+    assert "Did you mean bins=3?" in refusal(summarize, "ece", [0, 1], [0.2, 0.7], n_bins=3)

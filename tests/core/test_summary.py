@@ -426,6 +426,11 @@ class TestRefused:
         with pytest.raises(SummaryError):
             Summary.from_bytes(data)
 
+    def test_a_name_for_each_part(self, refusal):
+        name, values = codec.decode(example(several).to_bytes())
+        data = codec.encode(name, {**values, "names": ()})
+        assert "2 summaries cannot have 0 names" in refusal(Summary.from_bytes, data, error=SummaryError)
+
     def test_no_object_is_loaded(self, refusal):
         data = packed(described(arrays=["sums"]), sums=np.array([None]))
         assert "cannot be loaded when allow_pickle=False" in refusal(Summary.from_bytes, data, error=SummaryError)

@@ -5,7 +5,8 @@ import pytest
 
 import calibrant
 from calibrant import Intervals, from_columns
-from calibrant.auditing import batches as of_batches
+from calibrant import audit as in_memory
+from calibrant.auditing import job as of_batches
 from calibrant.inputs.columns import Batch
 
 
@@ -95,9 +96,19 @@ def test_refusals(columns, framed, cut, threads, refusal):
     y, p = cut([0, 1], 1), cut([0.2, 0.7], 1)
     assert "groups must have names other than y, prediction, weights" in refusal(audit, (y, p), groups={"y": y})
     assert "level" in refusal(audit, (y, p), level=2)
-    frame = framed({"y": [1.0, 2.0], "low": [0.0, 0.0], "high": [3.0, 3.0]}, 1)
-    message = refusal(audit, frame, y="y", prediction=from_columns(Intervals, "low", "high", level=0.9))
-    assert ": an audit of batches takes probabilities; got Intervals" in message
+
+
+def test_intervals(columns, framed, threads):
+    from calibrant.dask import audit
+
+    y, low = columns["weight"], columns["score"] - 0.5
+    frame = framed({"y": y, "low": low, "high": low + 3, "side": columns["side"]}, 300, 500)
+    prediction = from_columns(Intervals, "low", "high", level=0.9)
+    found = audit(frame, y="y", prediction=prediction, groups="side", alternative="less", resamples=19)
+    whole = in_memory(
+        y, Intervals(low, low + 3, 0.9), groups={"side": columns["side"]}, alternative="less", resamples=19
+    )
+    same(found, whole)
 
 
 def test_the_audit_of_arrays_points_here(cut, refusal):

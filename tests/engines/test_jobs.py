@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cb
 from calibrant import Intervals
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.engines.jobs import GRID, ORDERED, Measuring
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, NotApplicableError, SummaryError
@@ -123,7 +123,7 @@ class TestLabelOfTheEvent:
             job = AuditJob(pos_label="c", resamples=19)
             total = job.part(Batch(*self.batches[0])) + job.part(Batch(*self.batches[1]))
             assert job.finish(total).findings.n == 4
-            found = cb.brier_score(total["rows"]["brier_score"])
+            found = cb.brier_score(total["brier_score"])
         assert found == pytest.approx(cb.brier_score(y, p, pos_label="c"), rel=1e-14)
 
     @pytest.mark.parametrize("label", ["jes", 1])

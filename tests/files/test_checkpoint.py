@@ -52,31 +52,45 @@ def seen(parts):
 
 
 @pytest.fixture
-def interrupt(monkeypatch):
-    """Return a function that runs until a problem stops it after so many batches."""
+def stop_after(monkeypatch):
+    """Return a function that lets the run end after so many batches."""
     from calibrant.engines.jobs import Measuring
 
-    def interrupted(folder, kept, batches=9, problem=KeyboardInterrupt, **options):
-        part, seen = Measuring.part, iter(range(10**6))
+    part = Measuring.part
+
+    def stop(batches, problem):
+        seen = iter(range(10**6))
 
         def counted(self, batch):
             if next(seen) == batches:
                 raise problem
             return part(self, batch)
 
-        with monkeypatch.context() as patched:
-            patched.setattr(Measuring, "part", counted)
-            with pytest.raises(problem):
-                run(folder, kept, **options)
+        monkeypatch.setattr(Measuring, "part", counted)
 
-    return interrupted
+    yield stop
+    monkeypatch.setattr(Measuring, "part", part)
+
+
+@pytest.fixture
+def break_off(parts, kept, stop_after):
+    """Return a function that breaks a run off after so many batches, nine if not said."""
+
+    def broken(batches=9, problem=KeyboardInterrupt, **options):
+        stop_after(batches, problem())
+        with pytest.raises(problem):
+            run(parts, kept, **options)
+        stop_after(-1, None)
+        return kept
+
+    return broken
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2, 5, 8, 19])
-@pytest.mark.parametrize("problem", [KeyboardInterrupt, MemoryError])
-def test_it_goes_on_with_the_same_bits(parts, kept, interrupt, monkeypatch, batches, problem):
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, MemoryError], ids=["interrupt", "crash"])
+def test_it_goes_on_with_the_same_bits(parts, kept, break_off, monkeypatch, batches, problem):
     whole = run(parts)
-    interrupt(parts, kept, batches, problem)
+    break_off(batches, problem)
     assert kept.exists() == (batches >= (1 if problem is KeyboardInterrupt else 2))
     read = []
     monkeypatch.setattr(run_job, "_rows", lambda piece: read.append(piece) or piece.rows)
@@ -86,11 +100,11 @@ def test_it_goes_on_with_the_same_bits(parts, kept, interrupt, monkeypatch, batc
 
 
 @pytest.mark.parametrize("options", [{"exact": True}, {"weights": "w", "where": "age > 30"}])
-def test_other_runs_go_on_too(parts, kept, interrupt, options):
-    whole = run(parts, verbs=[kuiper_test], **options)
-    interrupt(parts, kept, verbs=[kuiper_test], **options)
-    assert kept.exists()
-    assert run(parts, kept, verbs=[kuiper_test], **options) == whole
+def test_other_runs_go_on_too(parts, kept, break_off, options):
+    options["verbs"] = [kuiper_test]
+    whole = run(parts, **options)
+    assert break_off(**options).exists()
+    assert run(parts, kept, **options) == whole
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -112,7 +126,7 @@ def test_a_second_run_with_the_same_checkpoint_is_refused(parts, kept, refusal, 
 
 
 @pytest.mark.parametrize("what", ["rewritten", "removed"])
-def test_a_file_that_changes_after_it_was_read(parts, kept, interrupt, columns, write, refusal, what):
+def test_a_file_that_changes_after_it_was_read(parts, kept, break_off, columns, write, refusal, what):
     """It is known by what it was when it was opened."""
     file, seen = sorted(parts.glob("*.parquet"))[0], []
 
@@ -126,7 +140,7 @@ def test_a_file_that_changes_after_it_was_read(parts, kept, interrupt, columns, 
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(run_job, "_rows", change)
-        interrupt(parts, kept, problem=MemoryError)
+        break_off(problem=MemoryError)
     words = refusal(run, parts, kept)
     assert f"file 1 of the run, {file if what == 'rewritten' else parts / 'part-1.parquet'}, is another one" in words
 
@@ -149,7 +163,7 @@ def test_many_small_files_are_kept_too(tmp_path, kept, columns, write, monkeypat
 
 
 def test_audits_go_on_too(parts, kept, monkeypatch):
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
 
     def audited(place=None):
         return scan(parts, y="y", prediction="p", groups="segment").audit(checkpoint=place).findings.to_dict()
@@ -213,10 +227,9 @@ def test_a_file_that_cannot_be_read_may_be_taken_away(parts, kept, refusal):
 
 
 @pytest.fixture
-def broken_off(parts, kept, interrupt):
+def broken_off(break_off):
     """Return the checkpoint of a run that was broken off in its fifth file."""
-    interrupt(parts, kept)
-    return kept
+    return break_off()
 
 
 @pytest.mark.parametrize(
@@ -254,11 +267,11 @@ def test_a_file_that_was_read_has_changed(parts, broken_off, refusal):
     assert "it has read 5 files, and there are 2 now" in refusal(run, parts, broken_off)
 
 
-def test_the_batch_that_was_read_last_is_compared(parts, kept, interrupt, columns, write, monkeypatch, refusal):
+def test_the_batch_that_was_read_last_is_compared(parts, kept, break_off, columns, write, monkeypatch, refusal):
     """A file can be rewritten with the same size, within the grain of its time."""
     for name in ("checkpoint", "reading", "run_job"):
         monkeypatch.setattr(f"calibrant.files.{name}.stamp_of", lambda path: "the same")
-    interrupt(parts, kept)
+    break_off()
     for changed, rows in (({**columns, "p": 1 - columns["p"]}, slice(400, 500)), (columns, slice(400, 450))):
         write(parts / "part-5.parquet", changed, rows)
         assert refusal(run, parts, kept).endswith(
@@ -317,7 +330,7 @@ def test_a_full_disk_costs_the_checkpoint_and_not_the_run(parts, broken_off, req
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["before its first checkpoint", "after a checkpoint"])
-def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, interrupt, monkeypatch, first):
+def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, break_off, monkeypatch, first):
     """Those of other files stay: another process may be writing them."""
     with monkeypatch.context() as patched:  # as if the process ended there
         patched.setattr(Path, "replace", lambda path, target: None)
@@ -326,7 +339,7 @@ def test_temporary_files_that_a_killed_run_left_are_removed(parts, kept, interru
     temporary = {path.read_bytes(): path for path in kept.parent.iterdir() if path != parts}
     stale, other = temporary[b"half a checkpoint"], temporary[b"half a report"]
     if not first:
-        interrupt(parts, kept)
+        break_off()
         stale.write_bytes(b"half a checkpoint")
     assert run(parts, kept) == run(parts)
     assert set(kept.parent.iterdir()) == {parts, other}
@@ -362,73 +375,74 @@ def test_a_file_that_changes_during_the_run(parts, kept, columns, write, refusal
     run(parts, kept)
 
 
-def edited(content, **changes):
-    """Return the bytes of a checkpoint with other values and a right checksum."""
-    name, values = codec.decode(content)
-    return codec.encode(name, {**values, **{key: change(values[key]) for key, change in changes.items()}})
+def edited(**changes):
+    """Return a function that changes values of a checkpoint, or of another summary, and leaves the checksum right."""
+
+    def change(content):
+        name, values = codec.decode(content)
+        return codec.encode(name, {**values, **{key: change(values[key]) for key, change in changes.items()}})
+
+    return change
 
 
-def with_about(**changes):
-    return {"about": lambda text: json.dumps({**json.loads(text), **changes})}
+def first(change):
+    return edited(summaries=lambda all: (change(all[0]), *all[1:]))
 
 
-def with_summary(**changes):
-    """Change the first summary."""
-    return {"summaries": lambda all: (codec.encode(*_changed(all[0], changes)), *all[1:])}
+def about(**changes):
+    return edited(about=lambda text: json.dumps({**json.loads(text), **changes}))
 
 
-def _changed(content, changes):
-    name, values = codec.decode(content)
-    return name, {**values, **changes}
-
-
-def with_huge_sums(all):
-    name, values = codec.decode(all[0])
-    inner = [codec.decode(part) for part in values["parts"]]
-    huge = tuple(codec.encode(kind, {**held, "sums": np.full_like(held["sums"], 1e308)}) for kind, held in inner)
-    return codec.encode(name, {**values, "parts": huge}), *all[1:]
-
-
-EDITS = {
-    "fewer rows": with_about(totals=[[[4, 63], 363, 0, [4, 2]], [[4, 0], 300, 0, [4]]]),
-    "no totals": with_about(totals=[]),
-    "no rows": with_about(totals=[[[0, 0], 0, 0, []], [[0, 0], 0, 0, []]]),
-    "other options": with_about(asked={}),
-    "other columns": with_about(known={}),
-    "no text": {"about": lambda text: 7},
-    "no names": with_summary(names=()),
-    "no parts": with_summary(parts=()),
-    "huge sums": {"summaries": with_huge_sums},
-    "fewer summaries": {"summaries": lambda all: all[1:]},
-    "no summaries": {"summaries": lambda all: ()},
+huge = edited(sums=lambda sums: np.full_like(sums, 1e308))
+DAMAGE = {
+    "empty": lambda content: b"",
+    "foreign": lambda content: b"hello",
+    "cut": lambda content: content[:-4],
+    "cut short": lambda content: content[:99],
+    "another summary": lambda content: codec.decode(content)[1]["summaries"][0],
+    "fewer rows": about(totals=[[[4, 63], 363, 0, [4, 2]], [[4, 0], 300, 0, [4]]]),
+    "no totals": about(totals=[]),
+    "no rows": about(totals=[[[0, 0], 0, 0, []], [[0, 0], 0, 0, []]]),
+    "other options": about(asked={}),
+    "other columns": about(known={}),
+    "no text": edited(about=lambda text: 7),
+    "no names": first(edited(names=lambda names: ())),
+    "no parts": first(edited(parts=lambda parts: ())),
+    "huge sums": first(edited(parts=lambda parts: tuple(map(huge, parts)))),
+    "fewer summaries": edited(summaries=lambda all: all[1:]),
+    "no summaries": edited(summaries=lambda all: ()),
+    **{f"byte {k} flipped": lambda content, k=k: flipped(content, k * len(content) // 10) for k in range(10)},
 }
 
 
-@pytest.mark.parametrize("changes", EDITS.values(), ids=EDITS)
-def test_edited_values_with_a_right_checksum(parts, broken_off, refusal, changes):
+def flipped(content, place):
+    return content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
+def test_what_was_changed_is_refused(parts, broken_off, refusal, change):
     content = broken_off.read_bytes()
-    broken_off.write_bytes(edited(content, **changes))
+    broken_off.write_bytes(change(content))
     assert broken_off.read_bytes() != content
-    assert refusal(run, parts, broken_off).startswith(f"{broken_off} cannot be read as a checkpoint: ")
-
-
-def flipped(place):
-    def flip(content):
-        at = place * len(content) // 100
-        return content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :]
-
-    return flip
-
-
-DAMAGE = [lambda text: b"", lambda text: b"hello", lambda text: text[:-4], lambda text: text[:99]]
-
-
-@pytest.mark.parametrize("damage", [*DAMAGE, *map(flipped, range(0, 100, 7))])
-def test_damage(parts, broken_off, refusal, damage):
-    broken_off.write_bytes(damage(broken_off.read_bytes()))
     message = refusal(run, parts, broken_off)
     assert message.startswith(f"{broken_off} cannot be read as a checkpoint: ")
     assert message.endswith("If it is one, delete it to start again; else name another file")
+
+
+@pytest.mark.parametrize(("rows", "fits"), [(63, True), (100, False), (10**9, False)])
+def test_another_position_does_not_change_the_result(parts, broken_off, refusal, rows, fits):
+    """Even if the digest is right: rows are counted by the data, in whole batches."""
+    whole = run(parts)
+    name, values = codec.decode(broken_off.read_bytes())
+    told = json.loads(values["about"])
+    told["totals"][0][0][1] = rows
+    text = json.dumps(told)
+    digest = module._digest(text, values["summaries"])
+    broken_off.write_bytes(codec.encode(name, {**values, "about": text, "digest": digest}))
+    if fits:
+        assert run(parts, broken_off) == whole
+    else:
+        assert f"the rows before row {rows:,} of its last file are other ones" in refusal(run, parts, broken_off)
 
 
 def test_no_file_is_named(parts, broken_off):
@@ -446,44 +460,77 @@ def test_options_as_text():
     assert described(np.arange(2)) == "array [0, 1]"
 
 
-def test_a_checkpoint_of_another_format(parts, kept, interrupt, monkeypatch, refusal):
+def test_a_checkpoint_of_another_format(parts, break_off, monkeypatch, refusal):
     with monkeypatch.context() as patched:
         patched.setattr(module, "FORMAT", 99)
-        interrupt(parts, kept)
+        kept = break_off()
     assert "it was written by another calibrant" in refusal(run, parts, kept)
 
 
-ENDED = """
+KILLED = """
     import sys, time
     from calibrant.engines.jobs import Measuring
     from calibrant.files import reading, run_job
     from calibrant.files.scan import scan
-    reading.BATCH, run_job.CHECKPOINT_BATCHES, run_job.MAX_CHECKPOINT_SHARE = 64, int(sys.argv[3]), float("inf")
+    reading.BATCH, run_job.CHECKPOINT_BATCHES, run_job.MAX_CHECKPOINT_SHARE = 64, 1, float("inf")
     part = Measuring.part
-    Measuring.part = lambda self, batch: (print("batch", flush=True), time.sleep(0.1), part(self, batch))[2]
+    Measuring.part = lambda self, batch: (time.sleep(0.1), part(self, batch))[1]
     verbs = ["ece", "kuiper_test", "spiegelhalter_test", "brier_score"]
     scan(sys.argv[1], y="y", prediction="p").measure(verbs, checkpoint=sys.argv[2])
 """
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "batches"),
-    [(signal.SIGKILL, -signal.SIGKILL, 1), (signal.SIGTERM, 143, 1), (signal.SIGTERM, 143, 10**6)],
-)
-def test_ended_by_a_signal(parts, kept, seen, number, code, batches):
-    """A run that is terminated leaves a last checkpoint, however rare they are."""
-    command = [sys.executable, "-c", textwrap.dedent(ENDED), str(parts), str(kept), str(batches)]
+def ended_by(number, command, kept):
+    """Start a run, and end it by a signal soon after its first checkpoint."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # it may be killed while it writes
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        for _ in range(6):
-            assert process.stdout.readline() == b"batch\n"
+        end = time.monotonic() + 100
+        while not kept.exists() and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.35)
         process.send_signal(number)
         process.wait(60)
     finally:
         process.kill()
-        process.communicate()
-    assert process.returncode == code
+        errors = process.communicate()[1]
+    return process.returncode, errors.decode()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)])
+def test_killed(parts, kept, seen, number, code):
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(parts), str(kept)]
+    ended, errors = ended_by(number, command, kept)
+    assert ended == code, errors
     assert 0 < seen(kept).now.done < 1000
     assert run(parts, kept) == run(parts)
+    assert list(kept.parent.iterdir()) == [parts]
+
+
+TERMINATED = """
+    import sys, time
+    from calibrant.engines.jobs import Measuring
+    from calibrant.files import reading, run_job
+    from calibrant.files.scan import scan
+    reading.BATCH, run_job.CHECKPOINT_BATCHES = 64, 10**6  # as if checkpoints were rare
+    part = Measuring.part
+    Measuring.part = lambda self, batch: (print("batch", flush=True), time.sleep(0.1), part(self, batch))[2]
+    scan(sys.argv[1], y="y", prediction="p").measure("kuiper_test", exact=True, checkpoint=sys.argv[2])
+"""
+
+
+def test_a_run_that_is_terminated_leaves_a_last_checkpoint(parts, kept, seen):
+    command = [sys.executable, "-c", textwrap.dedent(TERMINATED), str(parts), str(kept)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        for _ in range(6):
+            assert process.stdout.readline() == b"batch\n"
+        process.terminate()
+        process.wait(60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 143
+    assert seen(kept).now.done > 0
+    assert run(parts, verbs=["kuiper_test"], exact=True) == run(parts, kept, verbs=["kuiper_test"], exact=True)
     assert list(kept.parent.iterdir()) == [parts]

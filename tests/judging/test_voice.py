@@ -148,11 +148,8 @@ def test_every_note_has_words(key):
     values = {}
     for _, field, spec, _ in string.Formatter().parse(NOTES[key][1]):
         if field is not None:
-            values[field] = {"list": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}.get(
-                spec, 3 if spec != "level" else 0.95
-            )
-            if "limits" in spec:
-                values[field] = (0.1, 0.2)
+            several = {"list": ["a", "b"], "semicolons": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}
+            values[field] = (0.1, 0.2) if "limits" in spec else several.get(spec, 0.95 if spec == "level" else 3)
     label, text = text_of(Note(key, values))
     assert "{" not in text
     assert label == label.lower()

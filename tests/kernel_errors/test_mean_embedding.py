@@ -7,7 +7,6 @@ import pytest
 
 import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, summarize
-from calibrant.core.kept_rows import distribution_columns
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
@@ -182,7 +181,7 @@ class TestLocationsAndOutcomes:
 
     def predictions(self, rows):
         if hasattr(rows, "distribution"):
-            return distribution_columns(rows.distribution)[1]
+            return rows.distribution.columns()[1]
         return rows.p if hasattr(rows, "p") else rows.P
 
     @pytest.mark.parametrize("name", PREDICTIONS)

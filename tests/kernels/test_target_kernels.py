@@ -32,7 +32,7 @@ NO_FORM = [
 @pytest.mark.parametrize(("name", "kernel"), NO_FORM)
 def test_without_closed_form_draws_are_asked_for(refusal, name, kernel):
     message = refusal(target_means, DISTRIBUTIONS[name], kernel, error=NotApplicableError)
-    assert message.startswith(f"{name} with the target kernel {type(kernel).__name__}(")
+    assert message.startswith(f"{DISTRIBUTIONS[name].words} with the target kernel {type(kernel).__name__}(")
     assert "draws= (an even number such as 100) and rng=" in message
     assert isinstance(target_means(DISTRIBUTIONS[name], kernel, draws=2), SampledMeans)
 

@@ -308,10 +308,6 @@ class TestRefused:
     def test_points(self, y, points, words, refusal):
         assert words in refusal(frechet_distance, y, points)
 
-    @pytest.mark.parametrize("bad", [1, "yes", None])
-    def test_extrapolate(self, bad, refusal):
-        assert "extrapolate must be one of False, True" in refusal(frechet_distance, X, Y, extrapolate=bad, rng=0)
-
     def test_options_by_name_only(self):
         with pytest.raises(TypeError):
             frechet_distance(X, Y, True)

@@ -194,10 +194,6 @@ class TestRefusals:
     def test_balanced_mmce(self, refusal):
         refusal(cb.interval, "mmce", happened(220), HALF, balanced=True, error=NotApplicableError)
 
-    @pytest.mark.parametrize("side", ["left", None, 1, np.array(["upper"])])
-    def test_sides(self, refusal, side):
-        assert "side must be one of" in refusal(cb.interval, "ece", happened(220), HALF, side=side)
-
 
 class TestClasses:
     """diag(q) - q qᵀ is at most 2 diag(q(1 - q)): the bound behind the limits of classwise means."""

@@ -150,11 +150,6 @@ class TestSummaries:
         assert merged.pvalue == pytest.approx(whole.pvalue, rel=1e-9)
 
 
-def test_unknown_side(refusal):
-    message = refusal(spiegelhalter_test, [0, 1], [0.25, 0.75], alternative="two_sided")
-    assert "alternative must be one of 'two-sided', 'greater', 'less'; got 'two_sided'" in message
-
-
 def test_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(spiegelhalter_test, *D2)
 

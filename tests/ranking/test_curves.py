@@ -254,7 +254,6 @@ class TestRefusals:
             ({"level": 95}, "level must lie"),
             ({"points": 0}, "points must be at least 1"),
             ({"points": [2.0]}, "strictly between 0 and 1"),
-            ({"multiplicity": "holm"}, "multiplicity must be one of"),
             ({"multiplicity": "exchange"}, "rank_exchange_test(y, samples)"),
         ],
     )

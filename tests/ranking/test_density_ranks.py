@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
-from calibrant.ranking.density_ranks import density_level, energy_ranks
+from calibrant.ranking.density_ranks import energy_ranks
 from calibrant.ranking.ranks import ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
@@ -225,11 +225,11 @@ Y = np.array([-2.5, 0.0, 0.3, 7.0])
 
 def test_normal():
     z = (Y - 0.5) / 2
-    np.testing.assert_allclose(density_level(Normal(np.full(4, 0.5), 2.0), Y), np.abs(2 * stats.norm.cdf(z) - 1))
+    np.testing.assert_allclose(Normal(np.full(4, 0.5), 2.0).density_level(Y), np.abs(2 * stats.norm.cdf(z) - 1))
 
 
 def test_laplace():
-    np.testing.assert_allclose(density_level(Laplace(np.full(4, 0.5), 2.0), Y), 1 - np.exp(-np.abs(Y - 0.5) / 2))
+    np.testing.assert_allclose(Laplace(np.full(4, 0.5), 2.0).density_level(Y), 1 - np.exp(-np.abs(Y - 0.5) / 2))
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -241,20 +241,20 @@ def test_normal_vectors(shared):
     distribution = MvNormal(mean, cov[0] if shared else cov)
     r = y - mean
     square = np.einsum("id,ide,ie->i", r, np.linalg.inv(np.broadcast_to(cov, (6, 3, 3))), r)
-    np.testing.assert_allclose(density_level(distribution, y), stats.chi2.cdf(square, 3), rtol=1e-10)
+    np.testing.assert_allclose(distribution.density_level(y), stats.chi2.cdf(square, 3), rtol=1e-10)
 
 
 def test_one_coordinate_is_a_number():
-    found = density_level(MvNormal(np.zeros((4, 1)), [[4.0]]), Y[:, None])
-    np.testing.assert_allclose(found, density_level(Normal(np.zeros(4), 2.0), Y), rtol=1e-12)
+    found = MvNormal(np.zeros((4, 1)), [[4.0]]).density_level(Y[:, None])
+    np.testing.assert_allclose(found, Normal(np.zeros(4), 2.0).density_level(Y), rtol=1e-12)
 
 
 def test_far_away():
-    assert density_level(Normal(np.zeros(2), 1e-300), np.array([0.0, 1e300])).tolist() == [0.0, 1.0]
-    assert density_level(Laplace(np.zeros(1), 1e-300), np.array([-1e300])).tolist() == [1.0]
-    assert density_level(MvNormal(np.zeros((1, 2)), np.eye(2)), np.array([[1e200, 0.0]])).tolist() == [1.0]
+    assert Normal(np.zeros(2), 1e-300).density_level(np.array([0.0, 1e300])).tolist() == [0.0, 1.0]
+    assert Laplace(np.zeros(1), 1e-300).density_level(np.array([-1e300])).tolist() == [1.0]
+    assert MvNormal(np.zeros((1, 2)), np.eye(2)).density_level(np.array([[1e200, 0.0]])).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("distribution", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
 def test_others_have_no_form(distribution):
-    assert density_level(distribution, np.zeros(1)) is None
+    assert distribution.density_level(np.zeros(1)) is None

@@ -219,7 +219,6 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"region": "highest"}, "region must be one of 'central', 'hpd'"),
             ({"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
             ({"levels": []}, "levels must be a number or a list"),
             ({"confidence": 0}, "confidence must lie"),

@@ -25,7 +25,7 @@ NARROW = np.array([900, *[455] * 17, 455 + 910 - 900, 900])
 def checks_of(ranks, *joint, families=1, tolerance=None):
     setting = Setting(0.95, 19, np.random.default_rng(0), families=families, tolerance=tolerance)
     found = [RankCheck("joint", "joint", part, math.nan, float(band_test(part).pvalue[0]), "exact") for part in joint]
-    return Checks(marginal_check(ranks), found, [], setting)
+    return Checks(marginal_check(ranks), found, [], setting, ranks.n)
 
 
 def columns_of(checks):

@@ -138,9 +138,6 @@ class TestRefusals:
     def test_a_width_of_no_level(self, refusal):
         assert "needs level=" in refusal(sharpness, Normal(0.0, 1.0), statistic="width")
 
-    def test_statistics(self, refusal):
-        assert "statistic must be one of 'mean'" in refusal(sharpness, Normal(0.0, 1.0), statistic="sd")
-
     def test_intervals(self, refusal):
         assert "have a width" in refusal(sharpness, Intervals([0.0], [1.0], 0.9))
 

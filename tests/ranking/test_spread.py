@@ -8,7 +8,7 @@ from scipy import stats
 
 from calibrant import Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.ranking.spread import contraction, covariance_of, mean_of, variance_of, z_scores
+from calibrant.ranking.spread import contraction, z_scores
 from calibrant.summaries import Moments, Summary
 
 RNG = np.random.default_rng(0)
@@ -217,30 +217,30 @@ VECTORS = [
 @pytest.mark.parametrize("distribution", NUMBERS, ids=lambda distribution: type(distribution).__name__)
 def test_numbers(distribution):
     draws = distribution.sample(200_000, 0)
-    np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)
-    np.testing.assert_allclose(variance_of(distribution), draws.var(axis=1), rtol=0.03)
-    np.testing.assert_allclose(covariance_of(distribution), variance_of(distribution)[:, None, None], rtol=1e-13)
+    np.testing.assert_allclose(distribution.means(), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(distribution.variances(), draws.var(axis=1), rtol=0.03)
+    np.testing.assert_allclose(distribution.covariances(), distribution.variances()[:, None, None], rtol=1e-13)
 
 
 @pytest.mark.parametrize("distribution", VECTORS, ids=lambda distribution: type(distribution).__name__)
 def test_vectors(distribution):
     draws = distribution.sample(100_000, 0)
-    np.testing.assert_allclose(mean_of(distribution), draws.mean(axis=1), atol=0.03)
-    np.testing.assert_allclose(covariance_of(distribution), [np.cov(row.T) for row in draws], atol=0.06)
+    np.testing.assert_allclose(distribution.means(), draws.mean(axis=1), atol=0.03)
+    np.testing.assert_allclose(distribution.covariances(), [np.cov(row.T) for row in draws], atol=0.06)
     np.testing.assert_allclose(
-        variance_of(distribution), np.diagonal(covariance_of(distribution), axis1=1, axis2=2), rtol=1e-14
+        distribution.variances(), np.diagonal(distribution.covariances(), axis1=1, axis2=2), rtol=1e-14
     )
 
 
 def test_draws_divide_by_one_less():
     x = np.random.default_rng(0).normal(size=(3, 5, 2))
-    np.testing.assert_allclose(covariance_of(Samples(x)), [np.cov(row.T) for row in x], rtol=1e-13)
-    np.testing.assert_allclose(variance_of(Samples(x)), x.var(axis=1, ddof=1), rtol=1e-14)
-    np.testing.assert_allclose(mean_of(Samples(x)), x.mean(axis=1), rtol=1e-15)
+    np.testing.assert_allclose(Samples(x).covariances(), [np.cov(row.T) for row in x], rtol=1e-13)
+    np.testing.assert_allclose(Samples(x).variances(), x.var(axis=1, ddof=1), rtol=1e-14)
+    np.testing.assert_allclose(Samples(x).means(), x.mean(axis=1), rtol=1e-15)
 
 
-@pytest.mark.parametrize("spread", [variance_of, covariance_of])
+@pytest.mark.parametrize("spread", ["variances", "covariances"])
 @pytest.mark.parametrize("draws", [[[1.0]], [[[1.0, 2.0]]]])
 def test_one_draw_has_no_spread(spread, draws):
     with pytest.raises(InputError, match="at least 2"):
-        spread(Samples(draws))
+        getattr(Samples(draws), spread)()

@@ -174,7 +174,6 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({"method": "depth"}, "method must be one of 'mean_distance'"),
             ({"scale": "sd"}, "scale must be \"pooled\", None or an array of shape (D,); got 'sd'"),
             ({"scale": [1.0]}, "shape (2,); got shape (1,)"),
             ({"scale": [1.0, 0.0]}, "coordinate 1 is 0.0"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant import Samples, ece, summarize
-from calibrant.core.catalogue import RANKINGS, find
+from calibrant.core.catalogue import RANKINGS, find, public
 from calibrant.inputs.arrays import unit_weights
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.density_ranks import energy_ranks
@@ -16,7 +16,7 @@ from calibrant.ranking.distance_ranks import tarp_ranks
 from calibrant.ranking.ranks import ranks
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import joint_ranks
-from calibrant.ranking.verbs import enter_ranks, public_ranks
+from calibrant.ranking.verbs import enter_ranks
 
 Y, SAMPLES = [0.5, 2.5, 9.0], Samples([[1.0, 2.0, 3.0]] * 3)
 VERBS = {"ranks": ranks, "energy_ranks": energy_ranks, "joint_ranks": joint_ranks, "tarp_ranks": tarp_ranks}
@@ -30,7 +30,7 @@ class ConstantOptions:
 
 @pytest.fixture
 def constant_ranks():
-    @public_ranks
+    @public
     def constant_ranks(y, prediction=None, *, place, rng=None):
         """Rank all rows alike."""
         return entry(y, prediction, ConstantOptions(place, rng))
@@ -67,7 +67,7 @@ class TestEveryVerb:
         message = refusal(VERBS[name], Y, SAMPLES, seed=3)
         assert message.startswith(f"{name} has no option seed. ")
         assert message.endswith("rng")
-        assert "Did you mean rng=?" in refusal(VERBS[name], Y, SAMPLES, rngs=3)
+        assert f"Did you mean {name}(y, prediction, rng=3)?" in refusal(VERBS[name], Y, SAMPLES, rngs=3)
 
     @pytest.mark.parametrize("option", ["weights", "sample_weight"])
     def test_weights_go_to_the_summary(self, name, option, refusal):

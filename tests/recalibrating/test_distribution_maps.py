@@ -1,8 +1,6 @@
 """`location-scale` of Normal, Laplace and mixtures: reference values, hand-worked cases, properties and refusals."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,32 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, ScipyDistribution, crps, log_score
-from calibrant.errors import InputError
+from calibrant import Laplace, Mixture, Normal, crps, log_score
 from calibrant.recalibrating.distribution_maps import median_range
 from calibrant.recalibrating.recalibrate import recalibrate
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
 FAMILIES = {"Normal": Normal, "Laplace": Laplace}
-
-
-@pytest.mark.parametrize("case", [case for case in BOOK["cases"] if case["data"] == "N1"], ids=lambda case: case["id"])
-def test_reference_values(case):
-    data, value, options = BOOK["data"][case["data"]], case["value"], dict(case["options"])
-    family = FAMILIES[options.pop("law")]
-    if options.pop("weights", False):
-        options["weights"] = data["weights"]
-    prediction = family(data["mean"], data["std"])
-    found = recalibrate(data["y"], prediction, **options)
-    for name, expected in value["parameters"].items():
-        assert found.parameters[name] == pytest.approx(expected, rel=case["rtol"])
-    if "objective" in value:
-        assert found.objective == pytest.approx(value["objective"], rel=case["rtol"])
-    after = found.apply(prediction)
-    assert type(after) is family
-    location, spread = (after.mean, after.std) if family is Normal else (after.loc, after.scale)
-    np.testing.assert_allclose(location, value["location"], rtol=case["rtol"])
-    np.testing.assert_allclose(spread, value["spread"], rtol=case["rtol"])
 
 
 class TestByHand:
@@ -102,9 +79,6 @@ class TestMedianRange:
         assert low == high == values[order[np.searchsorted(reached, reached[-1] / 2)]]
         halves = np.sort(values)[[(values.size - 1) // 2, values.size // 2]]
         assert median_range(values, np.ones(values.size)) == tuple(halves)
-        ascending = np.arange(60_000.0) // 20_000  # a sample of one part misses the middle
-        assert median_range(np.repeat([0.0, 5.0], [40_000, 1]), np.ones(40_001)) == (0.0, 0.0)
-        assert median_range(ascending, np.ones(60_000)) == (1.0, 1.0)
 
 
 def some_distribution(rng, n, which):
@@ -183,69 +157,16 @@ class TestOptimum:
             assert crps(y, moved) > found.objective
 
 
-class TestRefusals:
-    y = np.array([0.0, 1.0, 5.0])
-
-    def test_mixture_by_log_score(self):
-        mixture = Mixture([Normal(np.zeros(3), 1.0), Normal(np.ones(3), 1.0)], [0.5, 0.5])
-        with pytest.raises(InputError, match=r"not convex .* Use score='crps'"):
-            recalibrate(self.y, mixture, method="location-scale", score="log")
-        assert recalibrate(self.y, mixture, method="location-scale").options.score == "crps"
-
-    def test_all_residuals_equal(self):
-        for score in ("log", "crps"):
-            with pytest.raises(InputError, match="same distance from the mean"):
-                recalibrate(self.y + 0.1, Normal(self.y, 1.0), method="location-scale", score=score)
-        with pytest.raises(InputError, match="same distance"):
-            recalibrate([1.1, 1e6 + 0.1], Laplace([1.0, 1e6], 1.0), method="location-scale")
-
-    def test_too_many_equal_residuals_for_a_positive_scale(self):
-        y = np.zeros(40)
-        y[0] = 1.0
-        with pytest.raises(InputError, match="no minimum of the mean CRPS with a positive scale was found"):
-            recalibrate(y, Normal(np.zeros(40), 1.0), method="location-scale", score="crps")
-
-    def test_other_distributions(self):
-        poisson = ScipyDistribution(stats.poisson([1.0, 2.0, 3.0]))
-        with pytest.raises(InputError, match=r"got ScipyDistribution. Describe it by draws, Samples\(distribution"):
-            recalibrate(self.y, poisson, method="location-scale")
-        vectors = MvNormal(np.zeros((3, 2)), np.eye(2))
-        with pytest.raises(InputError, match=r"got MvNormal. .* one by one"):
-            recalibrate(np.zeros((3, 2)), vectors, method="location-scale")
-
-        class Own(Distribution):
-            n = 3
-
-            def take(self, rows):
-                return self
-
-        with pytest.raises(InputError, match=r"got Own. Describe it by draws"):
-            recalibrate(self.y, Own(), method="location-scale")
-        with pytest.raises(InputError, match="got a Mixture of Own"):
-            recalibrate(self.y, Mixture([Own(), Own()], [0.5, 0.5]), method="location-scale")
-
-    def test_pit_names_what_to_do(self):
-        with pytest.raises(InputError, match=r"location-scale, or pit on distribution.quantiles\(levels\)"):
-            recalibrate(self.y, Normal(self.y, 1.0), method="pit")
-
-    def test_one_row(self):
-        with pytest.raises(InputError, match="2 parameters and needs at least 2 rows; got 1"):
-            recalibrate([1.0], Normal(0.0, 1.0), method="location-scale")
-
-    @pytest.mark.parametrize("factor", [1e300, 1e-300])
-    @pytest.mark.parametrize("score", ["log", "crps"])
-    @pytest.mark.parametrize("family", [Normal, Laplace])
-    def test_extreme_units(self, family, score, factor):
-        rng = np.random.default_rng(0)
-        y, mean, spread = rng.normal(1, 2, 30), rng.normal(size=30), rng.uniform(0.5, 2, 30)
-        plain = recalibrate(y, family(mean, spread), method="location-scale", score=score)
-        large = recalibrate(y * factor, family(mean * factor, spread * factor), method="location-scale", score=score)
-        assert large.parameters["scale"] == pytest.approx(plain.parameters["scale"], rel=1e-9)
-        assert large.parameters["shift"] == pytest.approx(plain.parameters["shift"] * factor, rel=1e-9)
-
-    def test_distances_beyond_float64(self):
-        with pytest.raises(InputError, match="must be finite; row 1 is inf"):
-            recalibrate([0.0, 1.7e308], Normal([0.0, -1.7e308], 1.0), method="location-scale")
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+@pytest.mark.parametrize("score", ["log", "crps"])
+@pytest.mark.parametrize("family", [Normal, Laplace])
+def test_extreme_units(family, score, factor):
+    rng = np.random.default_rng(0)
+    y, mean, spread = rng.normal(1, 2, 30), rng.normal(size=30), rng.uniform(0.5, 2, 30)
+    plain = recalibrate(y, family(mean, spread), method="location-scale", score=score)
+    large = recalibrate(y * factor, family(mean * factor, spread * factor), method="location-scale", score=score)
+    assert large.parameters["scale"] == pytest.approx(plain.parameters["scale"], rel=1e-9)
+    assert large.parameters["shift"] == pytest.approx(plain.parameters["shift"] * factor, rel=1e-9)
 
 
 def test_the_certificate_of_very_different_spreads():

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from scipy.stats import skew, t
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, recalibration_gain, summarize
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.recalibrating.cross_fitting import cross_fit, scores_before
 from calibrant.recalibrating.fitting import fit, read_calibration
 from calibrant.recalibrating.folds import read_dealing
@@ -390,79 +390,62 @@ def test_what_clip_alone_costs_is_said():
     assert "clip" not in recalibration_gain(y, p, method="temperature", clip=1e-9).note
 
 
+ROWS = simulated(60)
+EVENT_AT_0 = np.where(np.arange(60) == 5, 1, ROWS[0]), np.where(np.arange(60) == 5, 0.0, ROWS[1])
+LATE = np.where(np.arange(60) < 40, 0, np.arange(60) % 2), np.tile([0.4, 0.6, 0.5], 20)
+TWELVE = np.arange(300) % 12, np.random.default_rng(0).dirichlet(np.ones(12), 300)
+OPEN = ROWS[1], Intervals(np.where(np.arange(60) == 40, -np.inf, -1.0), np.ones(60), 0.8)
+SETS = [0, 1, 2, 0], Sets(np.ones((4, 3), bool), 0.9)
+FROM_3, FROM_10 = (np.where(np.arange(60) < n, 0.0, 1.0) for n in (3, 10))
+
+
 class TestRefusals:
-    def test_isotonic_with_the_log_score(self, refusal):
-        y, p = simulated(60)
+    @pytest.mark.parametrize(
+        ("rows", "options", "words"),
+        [
+            (ROWS, {"method": "isotonic"}, "use method='venn-abers', or score='brier'"),
+            (ROWS, {"method": "centred-isotonic"}, "use method='venn-abers', or score='brier'"),
+            # (1 - Kc)P + c would be negative
+            (TWELVE, {"method": "one-vs-rest", "clip": 0.09}, "clip times the number of classes must be below 1"),
+            (TWELVE, {"method": "one-vs-rest", "clip": 0.09, "score": "brier"}, "clip times the number of classes"),
+            (EVENT_AT_0, {"method": "logistic"}, "the score of row 5 as predicted is infinite"),
+            (
+                EVENT_AT_0,
+                {"method": "logistic", "score": "brier", "weights": FROM_3},
+                "the score of row 5 is 0 and the outcome is 1",
+            ),
+            (OPEN, {"weights": FROM_10}, "the score of row 40 as predicted is infinite"),
+            (LATE, {"method": "logistic", "time": np.arange(60)}, "is refused in 4 of 5 folds, .* only one class"),
+            (SETS, {}, "Sets have none"),
+            (ROWS, {"score": "crps"}, "score must be"),
+            (ROWS, {"method": "platt"}, "can be recalibrated by"),
+            (ROWS, {"level": 95}, "level must lie strictly between 0 and 1"),
+            (ROWS, {"repeats": 0}, "repeats must be at least 1"),
+            (ROWS, {"repeats": 10**9}, "repeats must be at most 1,000 with 60 rows"),
+            (ROWS, {"repeats": 2, "folds": [0, 1] * 30}, "repeats must be 1 with given folds"),
+            (ROWS, {"repeats": 2, "time": range(60)}, "repeats must be 1 with time"),
+            (ROWS, {"repeats": 2, "folds": 60}, "repeats must be 1 with folds of one"),
+            (ROWS, {"method": "logistic", "ridge": 0.01}, "does not use ridge="),
+            (ROWS, {"rng": -1}, "rng must be"),
+            (ROWS, {"binz": 3}, "recalibration_gain has no option binz"),
+        ],
+    )
+    def test_with_words(self, rows, options, words):
+        with pytest.raises(InputError, match=words):
+            recalibration_gain(*rows, **options)
+
+    def test_isotonic_maps_have_a_brier_score(self):
         for method in ("isotonic", "centred-isotonic"):
-            message = refusal(recalibration_gain, y, p, method=method)
-            assert "venn-abers" in message
-            assert "score='brier'" in message
-            assert math.isfinite(recalibration_gain(y, p, method=method, score="brier").estimate)
+            assert math.isfinite(recalibration_gain(*ROWS, method=method, score="brier").estimate)
 
-    def test_classes_times_clip(self, refusal):
-        rng = np.random.default_rng(0)
-        P = rng.dirichlet(np.ones(12), 300)
-        y = (P.cumsum(axis=1) < rng.uniform(size=(300, 1))).sum(axis=1)
-        for score in ("log", "brier"):  # (1 - Kc)P + c would be negative
-            message = refusal(recalibration_gain, y, P, method="one-vs-rest", clip=0.09, score=score)
-            assert "clip times the number of classes must be below 1" in message
+    def test_intervals_have_no_clip_to_advise(self, refusal):
+        assert "clip" not in refusal(recalibrate, *OPEN, weights=FROM_10, error=NotApplicableError)
 
-    def test_an_event_at_0(self, refusal):
-        y, p = simulated(60)
-        p[5], y[5] = 0.0, 1
-        message = refusal(recalibration_gain, y, p, method="logistic", error=NotApplicableError)
-        assert "the score of row 5 as predicted is infinite" in message
-
-    def test_rows_are_named_by_the_number_of_the_caller(self, refusal):
-        y, p = simulated(60)
-        p[5], y[5] = 0.0, 1
-        weights = np.where(np.arange(60) < 3, 0.0, 1.0)
-        message = refusal(recalibration_gain, y, p, method="logistic", score="brier", weights=weights)
-        assert "the score of row 5 is 0 and the outcome is 1" in message
+    def test_notes_name_the_rows_of_the_caller(self):
         y, p = simulated(600, slope=1.0)
         p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
         found = recalibration_gain(y, p, method="temperature", weights=np.where(np.arange(600) < 3, 0.0, 1.0))
         assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
-
-    def test_infinite_scores_of_intervals(self, refusal):
-        y, lower = np.random.default_rng(0).normal(size=60), np.full(60, -1.0)
-        lower[40] = -np.inf
-        weights = np.repeat([0.0, 1.0], [10, 50])
-        for verb in (recalibrate, recalibration_gain):
-            message = refusal(verb, y, Intervals(lower, np.ones(60), 0.8), weights=weights, error=NotApplicableError)
-            assert "the score of row 40 as predicted is infinite" in message
-            assert "clip" not in message  # which intervals do not have
-
-    def test_more_than_half_of_the_folds(self, refusal):
-        y = np.where(np.arange(60) < 40, 0, np.arange(60) % 2)
-        data = (y, np.tile([0.4, 0.6, 0.5], 20))
-        options = {"method": "logistic", "time": np.arange(60), "error": NotApplicableError}
-        message = refusal(recalibration_gain, *data, **options)
-        assert "the fit is refused in 4 of 5 folds" in message
-        assert "only one class occurs" in message
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"score": "crps"}, "score must be"),
-            ({"method": "platt"}, "can be recalibrated by"),
-            ({"level": 95}, "level must lie strictly between 0 and 1"),
-            ({"repeats": 0}, "repeats must be at least 1"),
-            ({"repeats": 10**9}, "repeats must be at most 1,000 with 60 rows"),
-            ({"repeats": 2, "folds": [0, 1] * 30}, "repeats must be 1 with given folds"),
-            ({"repeats": 2, "time": range(60)}, "repeats must be 1 with time"),
-            ({"repeats": 2, "folds": 60}, "repeats must be 1 with folds of one"),
-            ({"method": "logistic", "ridge": 0.01}, "does not use ridge="),
-            ({"rng": -1}, "rng must be"),
-            ({"binz": 3}, "recalibration_gain has no option binz"),
-        ],
-    )
-    def test_options(self, options, words, refusal):
-        assert words in refusal(recalibration_gain, *simulated(60), **options)
-
-    def test_sets_have_no_score(self, refusal):
-        sets = Sets(np.ones((4, 3), bool), 0.9)
-        assert "Sets have none" in refusal(recalibration_gain, [0, 1, 2, 0], sets)
 
 
 class TestAuto:

@@ -1,8 +1,5 @@
 """`pit` of CdfValues, draws and quantiles: the reference, hand-worked cases, properties and refusals."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,17 +9,6 @@ from calibrant import CdfValues, Quantiles, Samples
 from calibrant.errors import InputError
 from calibrant.recalibrating.pit_maps import Table, pit_table
 from calibrant.recalibrating.recalibrate import recalibrate
-
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
-
-
-def test_reference_values():
-    (case,) = (case for case in BOOK["cases"] if case["data"] == "U1")
-    value = case["value"]
-    found = recalibrate(None, CdfValues(BOOK["data"]["U1"]["at"]), method="pit")
-    for name, expected in value["parameters"].items():
-        np.testing.assert_allclose(found.parameters[name], expected, rtol=case["rtol"])
-    np.testing.assert_allclose(found.apply(CdfValues(value["grid"])).at, value["apply"], rtol=case["rtol"])
 
 
 class TestByHand:
@@ -126,40 +112,3 @@ class TestProperties:
         after = found.apply(prediction.take(slice(1500, None)))
         shares = (y[1500:, None] <= after.values).mean(axis=0)
         assert np.abs(shares - levels).max() < 0.06
-
-
-class TestRefusals:
-    def test_rows_and_weights(self):
-        at = np.linspace(0.1, 0.9, 20)
-        with pytest.raises(InputError, match=r"needs at least 20 rows, .*; got 19"):
-            recalibrate(None, CdfValues(at[:19]), method="pit")
-        with pytest.raises(InputError, match="does not take weights"):
-            recalibrate(None, CdfValues(at), method="pit", weights=np.arange(1, 21))
-        recalibrate(None, CdfValues(at), method="pit", weights=np.full(20, 2.0))
-        with pytest.raises(InputError, match="pass None for y"):
-            recalibrate(at, CdfValues(at), method="pit")
-
-    def test_draws(self):
-        rng = np.random.default_rng(0)
-        y, draws = rng.normal(size=20), rng.normal(size=(20, 3))
-        with pytest.raises(InputError, match=r"vectors of 1 coordinates. Recalibrate each|vectors of 1"):
-            recalibrate(y[:, None], Samples(draws[:, :, None]), method="pit")
-        with pytest.raises(InputError, match="at least 2 draws per row"):
-            recalibrate(y, Samples(draws[:, :1]), method="pit")
-        found = recalibrate(y, Samples(draws), method="pit")
-        with pytest.raises(InputError, match="equal weight"):
-            found.apply(Samples(draws, draw_weights=np.ones((20, 3))))
-        with pytest.warns(UserWarning, match="log_density was dropped"):
-            assert found.apply(Samples(draws, log_density=draws)).log_densities is None
-
-    def test_quantiles_beyond_the_given_levels(self):
-        y = np.r_[-np.ones(9), np.full(11, 3.0)]
-        rows = np.tile([0.0, 4.0, 8.0], (20, 1))
-        message = r"the quantile of level 0.1 would be that of level 0.0233\d?, beyond the given levels 0.1 to 0.9"
-        with pytest.raises(InputError, match=message):
-            recalibrate(y, Quantiles(rows, [0.1, 0.5, 0.9]), method="pit")
-        with pytest.raises(InputError, match="at least 2 levels"):
-            recalibrate(y, Quantiles(rows[:, 1], 0.5), method="pit")
-        rows[3, 2] = np.inf
-        with pytest.raises(InputError, match="must be finite for pit; row 3, column 2 is inf"):
-            recalibrate(y, Quantiles(rows, [0.1, 0.5, 0.9]), method="pit")

@@ -236,7 +236,6 @@ def test_quantiles_are_compared_with_their_own_level():
 def test_refusals(refusal):
     assert "pass groups=, one label per row" in refusal(coverage_gap, Y, FORECAST)
     assert "expected 4 rows" in refusal(coverage_gap, Y, FORECAST, groups=["a"])
-    assert "average must be one of" in refusal(coverage_gap, Y, FORECAST, groups=list("aabb"), average="mean")
     sets = Sets(np.ones((2, 3), bool))
     assert "no level" in refusal(coverage_gap, [0, 1], sets, error=NotApplicableError)
 
@@ -338,10 +337,6 @@ class TestRefusedCoverageWidthCriterion:
 
     def test_a_range_beyond_float64(self, refusal):
         assert "is inf" in refusal(coverage_width_criterion, [-1.5e308, 1.5e308], self.INTERVALS)
-
-    def test_variant(self, refusal):
-        message = refusal(coverage_width_criterion, [0.0, 1.0], self.INTERVALS, variant="mapie")
-        assert message.startswith("variant must be one of 'jensen', 'khosravi'")
 
     def test_levels_do_not_mix(self, refusal):
         one = summarize(coverage_width_criterion, [0.0, 1.0], self.INTERVALS)

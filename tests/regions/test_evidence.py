@@ -11,13 +11,15 @@ from calibrant.inputs.rows import read_regions
 from calibrant.judging.judge import judge
 from calibrant.regions.audit_tables import covered
 from calibrant.regions.evidence import Judged, Plan, coverage_whole, least_hits, part_family
+from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Rule
 
 
 def judged(y, prediction, **given):
     """Return the verdict on intervals."""
     setting = Setting(0.95, 19, np.random.default_rng(0), families=2, **given)
-    found = covered(read_regions(y, prediction), setting)
+    rows = read_regions(y, prediction)
+    found = covered(rows, HitTable.of(rows), setting)
     parts = part_family(found.parts("intervals", "width"), setting)
     whole = coverage_whole([Judged(found.lines, "intervals")], found.beside, found.plan(setting), setting)
     return judge(Case(whole, (parts,)), setting)

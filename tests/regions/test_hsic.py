@@ -168,8 +168,6 @@ def test_refusals(refusal):
     for scale in (-1, 0, np.inf, np.nan, "wide", True):
         assert "scale must be a number above 0, or None" in refusal(coverage_hsic, y, prediction, scale=scale)
     assert "coverage_scale must be a number above 0" in refusal(coverage_hsic, y, prediction, coverage_scale=None)
-    assert "kernel must be one of 'gaussian', 'exponential'" in refusal(coverage_hsic, y, prediction, kernel="laplace")
-    assert "root must be one of" in refusal(coverage_hsic, y, prediction, root=1)
     one = Intervals([0.0], [1.0], 0.9)
     assert "at least two are needed" in refusal(coverage_hsic, [0.5], one, error=NotApplicableError)
 

@@ -173,7 +173,6 @@ def test_no_row_in_the_slab(refusal):
         ({"search": [True]}, "got an array of shape (1,)"),
         ({"search": [1, 0, 1, 0]}, "of type int64"),
         ({"search": [True] * 4}, "rows on both sides"),
-        ({"standardize": "yes"}, "standardize must be one of"),
         ({"features": [1.0, 2.0]}, "expected 4 rows, got 2"),
         ({"features": np.zeros((4, 2, 2))}, "features must have shape (n, D)"),
         ({"features": np.zeros((4, 0))}, "features must have shape (n, D)"),

@@ -158,7 +158,6 @@ class TestRefused:
         assert ".interval(level)" in refusal(width, Normal([0.0], [1.0]))
 
     def test_statistics(self, refusal):
-        assert "statistic must be one of 'mean'" in refusal(width, of_widths([1.0]), statistic="mode")
         message = refusal(width, of_widths([1.0]), statistic="singleton_fraction")
         assert message == "statistic='singleton_fraction' is for Sets; got Intervals"
 

@@ -45,7 +45,9 @@ class TestClaims:
             assert not claim.is_false(truth)
 
     def test_of_two_the_lower_is_named(self):
-        assert made((-0.03, -0.01)).verdict.headline.startswith("a has the lower Brier score")
+        headline = made((-0.03, -0.01)).verdict.headline
+        assert headline.startswith("a has the lower Brier score")
+        assert "0.02000 (95 % limits 0.01 to 0.03;" in headline  # both without a sign
         assert made((0.01, 0.03), metric="ece").verdict.headline.startswith("b has the lower squared calibration error")
 
     @pytest.mark.parametrize(

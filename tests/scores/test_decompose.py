@@ -165,11 +165,6 @@ def test_recalibrated_scores_have_no_miscalibration(D1):
     assert after.score == pytest.approx(before.score - before.mcb, abs=1e-14)
 
 
-@pytest.mark.parametrize(("option", "value"), [("score", "crps"), ("method", "pav"), ("strategy", "isotonic")])
-def test_unknown_choices(refusal, option, value):
-    assert f"{option} must be one of" in refusal(decompose, [0, 1], [0.25, 0.5], **{option: value})
-
-
 def test_refuses_a_matrix(refusal, D2):
     assert "top_label(y, P)" in refusal(decompose, *D2)
 

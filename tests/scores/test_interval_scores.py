@@ -114,9 +114,6 @@ def test_chunks_and_weights(rows, cut, part):
 
 
 class TestRefused:
-    def test_parts(self, refusal):
-        assert "part must be one of" in refusal(interval_score, [0.0], Intervals([0.0], [1.0], 0.9), part="dispersion")
-
     def test_parts_do_not_mix(self, refusal):
         intervals = Intervals([0.0], [1.0], 0.9)
         one, other = (summarize(interval_score, [0.0], intervals, part=part) for part in ("total", "below"))
@@ -337,7 +334,3 @@ class TestRefusedWeightedIntervalScore:
     def test_mirrors_are_found_within_rounding(self):
         quantiles = Quantiles([[0.0, 1.0]], [1 - 0.9, 0.9])
         assert np.isfinite(weighted_interval_score([0.5], quantiles))
-
-    def test_parts(self, refusal):
-        message = refusal(weighted_interval_score, [1.0], Quantiles([[0.0, 1.0]], [0.1, 0.9]), part="width")
-        assert message.startswith("part must be one of 'total', 'dispersion'")

@@ -146,7 +146,6 @@ class TestContract:
             ({"draws": 0}, "draws must be at least 1"),
             ({"workers": 0}, "workers must be at least 1"),
             ({"batch": 0}, "batch must be at least 1"),
-            ({"progress": "yes"}, "progress must be one of"),
             ({"quantity": "summ"}, "Did you mean 'sum'?"),
             ({"worker": 2}, "Did you mean workers=?"),
         ],

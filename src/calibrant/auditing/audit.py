@@ -4,60 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.auditing.distributions import audit_distributions, distribution_groups
-from calibrant.auditing.probabilities import audit_binary, audit_classes, binary_groups
-from calibrant.auditing.regions import audit_intervals, audit_quantiles, audit_sets, quantile_groups
+from calibrant.auditing.job import AuditJob
 from calibrant.core.annotations import Alternative, Labels, Rng
-from calibrant.core.catalogue import POINTERS, public
-from calibrant.core.evidence import note
-from calibrant.core.findings import Findings, Grouped, Kind, KindFindings, Setting
-from calibrant.core.kinds import KINDS, AnyRows, kind_of, read
+from calibrant.core.catalogue import public
+from calibrant.core.findings import Facts
+from calibrant.core.kinds import AnyRows
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, kept_mask
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.labels import read_classes
 from calibrant.inputs.named import read_coordinate_names
-from calibrant.inputs.options import check_choice, check_count, check_level, check_share, generator
-from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.sets import Sets
-from calibrant.judging.notes import as_text
-from calibrant.judging.voice import verdict_of
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import judged_by_ranks
-from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit
-from calibrant.report.names import report_names
-from calibrant.version import __version__
-
-AUDITED: dict[type, Kind] = {
-    Binary: Kind(audit_binary, binary_groups),
-    Classes: Kind(audit_classes, binary_groups, families=("the most probable class", "each class")),
-    IntervalRows: Kind(audit_intervals, sized_groups, families=("all rows", "rows of similar width or place")),
-    SetRows: Kind(audit_sets, sized_groups, families=("all rows", "rows of similar size")),
-    QuantileRows: Kind(audit_quantiles, quantile_groups),
-    DistributionRows: Kind(audit_distributions, distribution_groups),
-}
-"""How each kind of rows is audited."""
-
-KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
-INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
-CONFORMAL = ("intervals", "sets")
-SMALLEST_TOLERANCE = 1e-6
-
-
-POINTERS["audit", "bins"] = "It chooses its bins itself; ece and reliability_curve take bins="
 
 
 @public
@@ -179,63 +152,35 @@ def audit(
     'over-confident: too low up to 0.29, too high above 0.66'
     """
     _refuse_dask(y=y, prediction=prediction)
-    level, generated = check_level(level), generator(rng)
-    B = check_count("resamples", resamples, least=19)
-    check_choice("intersections", intersections, 1, 2)
-    called = report_names(names, "{'outcome': 'left'}")
-    m = None if calibration_size is None else check_count("calibration_size", calibration_size)
-    rows = read(
-        "audit",
-        KINDS_AUDITED,
-        y,
-        prediction,
-        weights=weights,
+    job = AuditJob(
+        level=level,
+        tolerance=tolerance,
+        relative=relative,
+        resamples=resamples,
         classes=classes,
-        pos_label=pos_label,
-        instead=INSTEAD,
-        unequal=True,
+        names=names,
+        alternative=alternative,
+        calibration_size=calibration_size,
     )
-    kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
-    if m is not None and kind not in CONFORMAL:
-        raise InputError(
-            f"{{calibration_size=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}",
-            option="calibration_size",
-        )
-    groupings = None if groups is None else _groupings(rows, groups, intersections, weights)
-    how = AUDITED[type(rows)]
-    families = (*how.families, *(() if groupings is None else ("groups",)))
-    mean = float(np.average(rows.p, weights=rows.w)) if isinstance(rows, Binary) else None
-    tau = error_tolerated(check_tolerance(tolerance, relative), relative, mean)
-    check_choice("alternative", alternative, None, *get_args(Alternative))
-    if alternative is not None and kind not in CONFORMAL:
-        raise InputError(
-            f"{{alternative=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}", option="alternative"
-        )
+    generated = generator(rng)
+    check_choice("intersections", intersections, 1, 2)
+    rows = job.read(y, prediction, weights, {"classes": classes, "pos_label": pos_label}, unequal=True)
+    groupings = [] if groups is None else _groupings(rows, groups, intersections, weights)
     given = {"covariates": covariates, "log_density_y": log_density_y, "quantity": quantity, "draws": draws}
-    _check_of_draws(rows, kind, columns=columns, **given)
+    _check_of_draws(rows, columns=columns, **given)
     by = _ranked_by(quantity, covariates, log_likelihood, log_density_y)
     if isinstance(rows, DistributionRows):
         rows, generated = equal_rows(rows, generated, draws)
     keep = rows.keep if isinstance(rows, DistributionRows) else None
-    setting = Setting(
-        level,
-        B,
-        generated,
-        class_names=_class_names(rows, classes),
-        families=len(families),
-        tolerance=tau,
-        relative=relative,
-        alternative=alternative,
+    setting = replace(
+        job.setting(generated),
         clusters=None if clusters is None else _clusters(rows, clusters, weights),
-        calibration_size=m,
         columns=_names(rows, columns),
         covariates=None if covariates is None else read_covariate_table(covariates, rows.n, keep),
         log_density_y=_density(rows, log_density_y),
         quantity=by,
     )
-    found = how.sections(rows, setting)
-    grouped = None if groupings is None else how.groups(rows, groupings, setting)
-    return audit_of(found, grouped, setting, families, kind=kind, n=rows.n, names=called)
+    return job.audit_of(Facts(rows, rows.n), groupings, setting)
 
 
 def _refuse_dask(**given: Any) -> None:
@@ -246,35 +191,6 @@ def _refuse_dask(**given: Any) -> None:
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
                 f"calibrant.dask.audit, or load it first with {name}.compute()"
             )
-
-
-def check_tolerance(tolerance: Any, relative: Any) -> float | None:
-    """Return the tolerance as it was given."""
-    check_choice("relative", relative, False, True)
-    if tolerance is None and relative:
-        raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
-    if tolerance is None:
-        return None
-    found = check_share("tolerance", tolerance)
-    if found < SMALLEST_TOLERANCE:
-        raise InputError(
-            f"{{tolerance=}} must be at least {SMALLEST_TOLERANCE:g}; got {found:g}. No number of rows shows less",
-            option="tolerance",
-        )
-    return found
-
-
-def error_tolerated(tolerance: float | None, relative: bool, mean: float | None) -> float | None:
-    """Return the largest error that is accepted; `mean` is the mean prediction of one event, None for other kinds."""
-    if tolerance is None or not relative:
-        return tolerance
-    if mean is None:
-        raise InputError("{relative=} is for probabilities of one event; leave it out here", option="relative")
-    if tolerance * mean < SMALLEST_TOLERANCE**2:
-        raise InputError(
-            f"{{relative=}} is a share of the mean prediction, which is {mean:g}; leave it out", option="relative"
-        )
-    return tolerance * mean
 
 
 def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
@@ -293,12 +209,12 @@ def _ranked_by(quantity: Any, covariates: Any, log_likelihood: Any, log_density_
     return RankedBy(quantity, x, log_likelihood, log_density_y if "log_density" in named else None, None, None)
 
 
-def _check_of_draws(rows: AnyRows, kind: str, *, columns: Any, **given: Any) -> None:
+def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     """Refuse options of ranks for predictions without ranks, and names of coordinates for numbers."""
     for name, value in given.items():
         if value is None:
             continue
-        if kind != "samples" or not isinstance(rows, DistributionRows):
+        if rows.kind != "samples":
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
         if not judged_by_ranks(rows):
             raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
@@ -321,47 +237,6 @@ def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
             option="log_density_y",
         )
     return read_log_density_y(log_density_y, rows)
-
-
-def audit_of(
-    found: KindFindings,
-    grouped: Grouped | None,
-    setting: Setting,
-    families: Sequence[str],
-    *,
-    kind: str,
-    n: int,
-    names: Mapping[str, str],
-) -> Audit:
-    """Return the audit, given what was found about rows and groups, and the families of tests behind the verdict."""
-    case = found.case if grouped is None else replace(found.case, families=(*found.case.families, grouped.family))
-    shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
-    findings = Findings(
-        kind=kind,
-        n=n,
-        level=setting.level,
-        verdict=verdict_of(case, setting, further=found.further),
-        sections=found.sections,
-        groups=None if grouped is None else grouped.table,
-        group_figures=() if grouped is None else grouped.figures,
-        caveats=tuple(as_text(each) for each in (*found.caveats, *shared)),
-        names=names,
-        version=__version__,
-    )
-    return Audit(findings)
-
-
-def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
-    if isinstance(rows, Classes):
-        return class_names(rows.K, classes)
-    return class_names(rows.prediction.K, classes) if isinstance(rows, SetRows) else ()
-
-
-def class_names(K: int, classes: Any) -> tuple[str, ...]:
-    """Return the names of K classes, by default their numbers."""
-    if classes is None:
-        return tuple(str(k) for k in range(K))
-    return tuple(str(name) for name in read_classes(classes, expected=K, given_by=f"{K} columns"))
 
 
 def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> list[Grouping]:

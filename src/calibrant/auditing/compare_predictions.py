@@ -21,8 +21,8 @@ from calibrant.auditing.paired_differences import (
     squared_error,
 )
 from calibrant.core.annotations import Labels
-from calibrant.core.catalogue import CALLS, Entry, find, public
-from calibrant.core.kinds import kind_of, kinds_words, part_of
+from calibrant.core.catalogue import Entry, find, public
+from calibrant.core.kinds import kind_of, kinds_words
 from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
@@ -32,6 +32,7 @@ from calibrant.inputs.groups import read_row_labels, read_times
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import RegionRows
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 from calibrant.report.comparison import Comparison
 from calibrant.report.names import displayed, report_names
 
@@ -47,9 +48,6 @@ METRIC_OF = {
 """Metrics that compare predictions of other kinds than probabilities, as they are passed."""
 DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that are drawn
 Metric = Callable[..., Any] | str
-
-
-CALLS["compare_predictions"] = "compare_predictions(y, {'a': p, 'b': q})"
 
 
 @public
@@ -346,11 +344,10 @@ def _limits(entry: Entry[Any, Any], rows: Any, options: Any) -> Any:
 
 def reliability_curves(rows: Mapping[str, Binary], level: float) -> Curve:
     """Return the reliability curves of several predictions of the same rows in one."""
-    entry = find("reliability_curve")
-    options = entry.parse({**DRAWN_BINS, "level": level})
+    options = RELIABILITY_CURVE.parse({**DRAWN_BINS, "level": level})
     columns: dict[str, list[Any]] = {}
     for k, part in enumerate(rows.values()):
-        curve = entry.of_rows(part, options)
+        curve = RELIABILITY_CURVE.of_rows(part, options)
         filled = np.asarray(curve.columns["count"]) > 0
         columns.setdefault("model", []).append(np.full(int(filled.sum()), k))
         for name in ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count"):
@@ -419,7 +416,7 @@ def _times(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:
     """Return the score of each row, (n,)."""
     assert entry.row_scores is not None
-    scores = np.asarray(entry.row_scores(part_of(rows, slice(None)), options), dtype=np.float64)
+    scores = np.asarray(entry.row_scores(rows.part(slice(None)), options), dtype=np.float64)
     scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores
     if scores.ndim == 2:
         raise InputError(f"{entry.name} has {scores.shape[1]} levels here; compare one, such as intervals.at(0.9)")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score
 from calibrant.auditing.regions import (
+    COVERAGES,
+    HITS,
     Levels,
     coverage_case,
     coverage_figure,
-    few_levels,
     level_tables,
     pit_figure,
-    spread_places,
+    quantile_groups,
 )
-from calibrant.auditing.samples import MAX_SPLIT, audit_samples, crps_parts, scored_vectors
+from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, crps_parts, scored_vectors
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import CrpsDecomposition, Curve
+from calibrant.core.several import Several
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
@@ -30,18 +34,18 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
-from calibrant.ranking.rank_checks import judged_by_ranks, sample_groups
+from calibrant.ranking.rank_checks import group_ranks, judged_by_ranks, sample_groups
 from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.summary import Ranks
 from calibrant.regions.audit_tables import (
     described,
     group_table,
-    grouped,
     joint_measurement,
     labels_of,
     level_measurements,
     one_level,
 )
-from calibrant.regions.evidence import SHARE_BELOW, Beside, Judged, Plan, kernel_whole, weights_caveat
+from calibrant.regions.evidence import Beside, Judged, Plan, kernel_whole, weights_caveat
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.scores.brier_and_log import log_score
@@ -54,16 +58,17 @@ MAX_DECOMPOSED_LEVELS, MIN_DECOMPOSED_LEVELS = 99, 9
 HALVED = 2  # coordinates and the kernel test, whose p-value is resampled and cannot be small, share the error rate
 
 
-def audit_vectors(rows: DistributionRows, setting: Setting) -> KindFindings:
+def audit_vectors(facts: Facts, setting: Setting) -> KindFindings:
     """Audit distributions of vectors.
 
     The central intervals of each coordinate are tested by their coverage, and the whole distribution, including
     dependence between coordinates, by the kernel test.
     """
+    rows: DistributionRows = facts.rows
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = scored_vectors(rows, setting)
     whole = next((m.pvalue for m in kernel if m.pvalue is not None), None)
-    lines, no_margins = _coordinates(rows, setting, beside=whole is not None)
+    lines, no_margins = _coordinates(facts, setting, beside=whole is not None)
     times = setting.families * (1 if lines is None else HALVED)
     used = [m if m.pvalue is None else replace(m, pvalue=min(1.0, times * m.pvalue), decides=True) for m in kernel]
     section = Section(
@@ -75,6 +80,7 @@ def audit_vectors(rows: DistributionRows, setting: Setting) -> KindFindings:
         () if lines is None else (_coordinate_table(lines, setting),),
     )
     caveats: tuple[Note | str, ...] = (
+        *sampled(facts, COVERAGES),
         *weights_caveat(rows.n, rows.w),
         "Only the kernel test (skce_test) and the scores see how coordinates depend on each other.",
         *missing,
@@ -104,18 +110,16 @@ def _coordinate_table(lines: Lines, setting: Setting) -> Table:
     return group_table([lines.curve], True, setting, name="coordinates", title="Coordinates, worst first")
 
 
-def _coordinates(rows: DistributionRows, setting: Setting, *, beside: bool) -> tuple[Lines | None, tuple[str, ...]]:
+def _coordinates(facts: Facts, setting: Setting, *, beside: bool) -> tuple[Lines | None, tuple[str, ...]]:
     """Return the judged central intervals of every coordinate; `beside` if the kernel test is one more test."""
     try:
-        low, high = pit_bounds(rows)
+        counted: Several = facts.of_all(HITS, coordinate_hits)
     except NotApplicableError as reason:
         return None, (str(reason),)
-    levels = levels_of(rows.distribution)
     tables = []
-    for d in range(low.shape[1]):
+    for d, hits in enumerate(cast(tuple[HitTable, ...], counted.parts)):
         name = setting.columns[d] if setting.columns else f"coordinate {d}"
-        label = RowLabels(np.zeros(rows.n, np.intp), (name,))
-        table = central_table(distribution_table((low[:, d], high[:, d]), levels, rows.w, label))
+        table = central_table(replace(hits, group=(name,) * len(hits.group)))
         if table is None:
             return None, ("Coordinates are not tested: one draw per row has no central interval.",)
         tables.append(table)
@@ -157,38 +161,68 @@ def _worst(lines: Lines | None) -> tuple[Measurement, ...]:
     )
 
 
-def distribution_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def count_distributions(rows: DistributionRows, setting: Setting, exact: bool) -> dict[str, Summary]:
+    """Return the summaries of a batch of distributions, which of draws serve rows of equal and of unequal weights."""
+    found = count_ranks(rows, setting) if isinstance(rows.distribution, Samples) else {}
+    try:
+        return {**found, HITS: coordinate_hits(rows) if rows.distribution.shape else level_hits(rows)}
+    except NotApplicableError:  # without a distribution function; it is said on the page
+        return found
+
+
+def count_groups_of_distributions(rows: DistributionRows, grouping: Grouping, setting: Setting) -> Several:
+    """Count the ranks of draws in each group, and the outcomes up to each quantile of distributions of numbers."""
+    found: dict[str, Summary] = {}
+    if isinstance(rows.distribution, Samples):
+        found[RANKS] = group_ranks(rows, grouping, setting)
+    if not rows.distribution.shape:
+        found[HITS] = level_hits(rows, labels_of(grouping))
+    return Several.of(found)
+
+
+def distribution_groups(rows: DistributionRows, groups: Sequence[Several], setting: Setting) -> Grouped:
     """Test groups by the ranks of draws, or by the coverage of five quantiles."""
     if judged_by_ranks(rows):
-        return sample_groups(rows, groupings, setting)
+        return sample_groups([cast(Ranks, group[RANKS]) for group in groups], setting)
     if rows.distribution.shape:
         raise InputError(
             f"groups= are for outcomes that are numbers; these are vectors of {rows.distribution.shape[0]} "
             "coordinates. Audit one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
         )
-    bounds, levels = pit_bounds(rows), levels_of(rows.distribution)
-    few = spread_places(levels)
-    tables = [distribution_table(bounds, levels, rows.w, labels_of(grouping)) for grouping in groupings]
-    return grouped(
-        [few_levels(table, few) for table in tables], setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1
-    )
+    return quantile_groups(rows, [cast(HitTable, group[HITS]) for group in groups], setting)
 
 
-def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFindings:
+def level_hits(rows: DistributionRows, labels: RowLabels | None = None) -> HitTable:
+    """Count the outcomes up to each quantile."""
+    return distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w, labels)
+
+
+def coordinate_hits(rows: DistributionRows) -> Several:
+    """Count the outcomes up to each quantile of each coordinate."""
+    (low, high), levels = pit_bounds(rows), levels_of(rows.distribution)
+    tables = {}
+    for d in range(low.shape[1]):
+        label = RowLabels(np.zeros(rows.n, np.intp), (str(d),))
+        tables[str(d)] = distribution_table((low[:, d], high[:, d]), levels, rows.w, label)
+    return Several.of(tables)
+
+
+def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
     """Audit distributions: coverage of central intervals and quantiles, scores, sharpness.
 
     Draws with equal weights are tested by their ranks.
     """
+    rows: DistributionRows = facts.rows
     if judged_by_ranks(rows):
-        return audit_samples(rows, setting)
+        return audit_samples(facts, setting)
     if rows.distribution.shape:
-        return audit_vectors(rows, setting)
+        return audit_vectors(facts, setting)
     kernel, missing = kernel_test(rows, setting)
     scored, not_scored = _scored(rows, setting)
-    informative = audited_skill(rows, setting)
+    informative = audited_skill(facts, setting)
     parts = _decomposed(rows)
     try:
-        levels = Levels.of(distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w), setting)
+        levels = Levels.of(facts.of_all(HITS, level_hits), setting)
     except NotApplicableError as reason:
         left_out = (str(reason), *missing, *not_scored, *informative.missing)
         found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
@@ -209,7 +243,8 @@ def audit_distributions(rows: DistributionRows, setting: Setting) -> KindFinding
         tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
     )
     left_out = (*missing, *not_scored, *informative.missing)
-    caveats: tuple[Note | str, ...] = (*levels.caveats(setting, rows), *_caveats(rows, parts), *left_out)
+    keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
+    caveats: tuple[Note | str, ...] = (*keep, *_caveats(rows, parts), *left_out)
     return informative.added_to(KindFindings((section,), levels.case(setting), caveats))
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant.auditing.interval import Prediction, limits_of
 from calibrant.core.annotations import Labels, Outcomes, Rng
-from calibrant.core.catalogue import CALLS, POINTERS, Entry, find, public
+from calibrant.core.catalogue import Entry, find, public
 from calibrant.core.kinds import KINDS, kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
 from calibrant.core.moments import Moments
@@ -19,19 +19,18 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_share
+from calibrant.inputs.options import check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows
+from calibrant.probabilities.cumulative import CUTOFF_ERROR
 from calibrant.ranking.coverage_error import Arcs
 from calibrant.ranking.summary import Ranks
+from calibrant.ranking.uniformity_test import UNIFORMITY_TEST
+from calibrant.regions.coverage import COVERAGE
 
 SHOWN_RATE = 0.05  # error rate of the one-sided limits in `details`
 REGIONS = ("intervals", "sets", "quantiles")
 RANKED = ("samples", "distributions", "cdf")
-
-
-CALLS["equivalence_test"] = "equivalence_test(y, prediction, tolerance=0.02)"
-POINTERS["equivalence_test", "level"] = "Compare its p-value with the error rate that you accept"
 
 
 @public
@@ -102,7 +101,6 @@ def equivalence_test(
     (0.01, 0.02275)
     """
     tau = check_share("tolerance", tolerance)
-    check_choice("relative", relative, False, True)
     kind = kind_of(prediction)
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:
@@ -112,7 +110,7 @@ def equivalence_test(
         _refuse(kind or "samples", relative=relative, metric=metric, classes=classes, pos_label=pos_label, **options)
         return _of_ranks(_ranks(y, prediction, rng, weights), tau)
     _refuse("binary", rng=rng)
-    entry = find("cutoff_error" if metric is None else metric)
+    entry = CUTOFF_ERROR if metric is None else find(metric)
     if relative:
         tau *= _mean_prediction(entry, y, prediction, given)
     found, n = limits_of(entry, y, prediction, options, **given)
@@ -149,10 +147,9 @@ def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dic
 
 def _hits(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any]) -> tuple[RegionRows, Moments]:
     """Take intervals, sets or quantiles through the boundary and count their hits; rows must have equal weights."""
-    entry = find("coverage")
-    rows = entry.read(y, prediction, **given)
+    rows = COVERAGE.read(y, prediction, **given)
     assert isinstance(rows, RegionRows)
-    summary = cast(Moments, entry.summarise(rows, entry.parse(options)))
+    summary = cast(Moments, COVERAGE.summarise(rows, COVERAGE.parse(options)))
     if rows.prediction.levels is None:
         raise NotApplicableError("these sets have no level to compare their coverage with; pass Sets(mask, level)")
     if not has_equal_weights(summary):
@@ -179,15 +176,15 @@ def first_of_each(arrays: tuple[FloatArray, ...]) -> tuple[Any, ...]:
 
 def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
     """Take draws, distributions or a summary of ranks through the boundary; rows must have equal weights."""
-    entry = find("uniformity_test")
     if isinstance(y, Ranks):
         for name, value in {"prediction": prediction, "weights": weights}.items():
             if value is not None:
                 raise InputError(f"{name} cannot be given with a summary, which has the rows already")
         ranks = y
     else:
-        ranks = cast(Ranks, entry.summarise(entry.read(y, prediction, weights=weights), entry.parse({"rng": rng})))
-    entry.check_summary(ranks)
+        rows = UNIFORMITY_TEST.read(y, prediction, weights=weights)
+        ranks = cast(Ranks, UNIFORMITY_TEST.summarise(rows, UNIFORMITY_TEST.parse({"rng": rng})))
+    UNIFORMITY_TEST.check_summary(ranks)
     if not ranks.has_equal_weights:
         raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
     return ranks

@@ -20,7 +20,6 @@ from calibrant.core.summary import Summary
 from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
@@ -230,7 +229,6 @@ def explain(
     Too wide (under-confident): the spread of predictions needs the factor 0.49 (95 % limits 0.46 to 0.52; p < 0.001)...
     """
     level = check_band_level("level", level)
-    check_choice("outward", outward, None, False, True)
     by = RankedBy(quantity, covariates, log_likelihood, log_density_y, draws, rng)
     ranks, rows, behind = _ranks_of(y, prediction, by)
     refuse_one_row("explain", ranks)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.auditing.no_interval import no_interval, own_limits
 from calibrant.core.annotations import Labels, Outcomes
-from calibrant.core.catalogue import CALLS, Entry, find, public
-from calibrant.core.kinds import part_of
+from calibrant.core.calls import check_options
+from calibrant.core.catalogue import Entry, find, public
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
@@ -57,9 +57,6 @@ METHODS = {
 
 Prediction = ArrayLike | Intervals | Sets | Quantiles | Distribution
 Method = Literal["clopper-pearson", "wilson", "t", "block"]
-
-
-CALLS["interval"] = "interval(ece, y, prediction)"
 
 
 @public
@@ -173,7 +170,6 @@ def interval(
     """
     level = check_level(level)
     given = {"weights": weights, "classes": classes}
-    check_choice("side", side, *get_args(Side))
     is_slab = metric is worst_slab_coverage or (isinstance(metric, str) and metric == SLAB)
     if side != "both" and (is_slab or serves(metric) or find(metric).limits is None):
         raise NotApplicableError(
@@ -281,16 +277,11 @@ def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> Confiden
 
 def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> ConfidenceInterval:
     """Return the exact limits for the coverage of the slab, from rows that were not used to find it."""
-    completed = {
-        name: parameter.default
-        for name, parameter in list(inspect.signature(worst_slab_coverage).parameters.items())[2:]
-    }
-    unknown = set(options) - set(completed)
-    if unknown or "features" not in options:
-        raise InputError(
-            f"{SLAB} needs features= and has the options {', '.join(completed)}; got {', '.join(sorted(options))}"
-        )
-    completed |= options
+    own = list(inspect.signature(worst_slab_coverage).parameters.values())[2:]
+    check_options(worst_slab_coverage, [each.name for each in own], options)
+    if "features" not in options:
+        raise InputError(f"{SLAB} needs features=")
+    completed = {each.name: each.default for each in own} | options
     if completed["search"] is None:
         raise NotApplicableError(
             "no valid interval is known for the coverage of a slab on the rows that were used to find it, which is "
@@ -356,6 +347,6 @@ def per_row(
     if "weights" in options:
         raise InputError("per_row takes no weights: they belong to the mean, not to the score of a row")
     rows = entry.read(y, prediction, classes=classes, pos_label=pos_label)
-    scores = np.array(entry.row_scores(part_of(rows, slice(None)), entry.parse(options)), dtype=np.float64)
+    scores = np.array(entry.row_scores(rows.part(slice(None)), entry.parse(options)), dtype=np.float64)
     single = isinstance(rows, RegionRows) and getattr(rows.prediction, "single", False)
     return scores[:, 0] if scores.ndim == 2 and single else scores

@@ -5,137 +5,118 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.interval import interval
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import Entry, entries, find
-from calibrant.core.findings import Measurement, Setting
+from calibrant.core.catalogue import ENTRIES, Entry, find
+from calibrant.core.evidence import Note, note
+from calibrant.core.findings import Facts, Measurement, Setting
 from calibrant.core.grid import Grid
 from calibrant.core.kinds import AnyRows
 from calibrant.core.limits import Limits
 from calibrant.core.null import MAX_ENTRIES_REDRAWN, reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
-from calibrant.core.several import Several
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.mmce import mmce_of_events
-from calibrant.kernel_errors.skce_test import REDRAWN_BINARY_ROWS, in_blocks, kernel_options
-from calibrant.probabilities.cumulative import CUTOFF_ERROR
+from calibrant.kernel_errors.mmce import MMCE, mmce_of_events
+from calibrant.kernel_errors.skce_test import SKCE_TEST, in_blocks, kernel_options
+from calibrant.probabilities.binned_errors import DIRECTION, ECE
+from calibrant.probabilities.cumulative import CUTOFF_ERROR, KOLMOGOROV_SMIRNOV_TEST, KUIPER_TEST
+from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
 from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
-from calibrant.scores.decompose import mcb_of_events
+from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
+from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
-CELLS, SORTED = "cells", "sorted"
-MEANS = ("brier_score", "log_score")  # of row scores, kept beside the cells
-KERNEL = "skce_test"
+SCORES = "scores"
+MEANS = (BRIER_SCORE, LOG_SCORE)  # of row scores, kept beside the cells
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Collected = tuple[tuple[Measurement, ...], tuple[str, ...]]
 """Measurements, and sentences on verbs that do not apply."""
 
 
-class RowPairs:
-    """Rows in memory: one sort, and one pass for verbs that need no sort."""
-
-    pooled = False
-
-    def __init__(self, rows: Binary) -> None:
-        self.rows = rows
-
-    @cached_property
-    def ordered(self) -> Ordered:
-        """The sorted rows."""
-        return Ordered.of(self.rows)
-
-    def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb."""
-        chosen = audit_options(entry, self.rows)
-        if entry.reads[0] is Ordered and not chosen:
-            return entry.finish(self.ordered, entry.usual)
-        return entry.of_rows(self.rows, entry.parse(chosen))
-
-
 COUNTED = "it needs the rows, which were counted in cells; an exact audit keeps them (exact=True, --exact)"
 
 
-class CountedPairs:
-    """Rows that came in batches: their cells or, if they were kept, the sorted rows; and a few means."""
+@dataclass(frozen=True)
+class Scores:
+    """One probability per row and whether the event occurred: the rows sorted, or counted in cells of the score.
 
-    def __init__(self, parts: Several) -> None:
-        self.parts = parts
+    `rows` are all of them or a random sample, `means` the summaries of mean scores, needed for a sample.
+    """
+
+    summary: Ordered | Grid
+    rows: Binary
+    means: Mapping[str, Summary]
+    complete: bool
 
     @classmethod
-    def summary(cls, rows: Binary, *, exact: bool) -> Several:
-        """Return the summary of a batch."""
-        first: dict[str, Summary] = {SORTED: Ordered.of(rows)} if exact else {CELLS: Grid.of(rows)}
-        means = (find(name) for name in MEANS)
-        return Several.of(first | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
+    def of(cls, facts: Facts) -> Self:
+        """Return the scores of one event."""
+        return cls(facts.of_all(SCORES, Ordered.of), facts.rows, facts.counted or {}, facts.complete)
 
     @property
     def pooled(self) -> bool:
         """Whether the rows were counted in cells."""
-        return CELLS in self.parts
+        return isinstance(self.summary, Grid)
 
     @cached_property
     def ordered(self) -> Ordered:
         """The sorted rows, or one entry per cell."""
-        return cast(Grid, self.parts[CELLS]).ordered() if self.pooled else cast(Ordered, self.parts[SORTED])
+        return self.summary.ordered() if isinstance(self.summary, Grid) else self.summary
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb; refuse verbs that need more than the summary."""
-        if entry.name in self.parts:
-            return entry.finish(self.parts[entry.name], entry.usual)
-        if entry.name == KERNEL and self.ordered.n > REDRAWN_BINARY_ROWS:
-            raise NotApplicableError(
-                f"above {REDRAWN_BINARY_ROWS:,} rows it needs rows in random order, and the order of these is unknown"
-            )
-        if not self.pooled:
-            return entry.finish(self.ordered, entry.usual)
-        if not entry.on_grid(entry.usual):
+        """Return the result of a verb with the options of an audit; refuse one that needs more than is known."""
+        chosen = audit_options(entry, self.rows)
+        needs_rows = entry is SKCE_TEST if not self.complete else bool(chosen) or entry.reads[0] is not Ordered
+        if needs_rows:
+            return entry.of_rows(self.rows, entry.parse(chosen))
+        summary = self.means.get(entry.name, self.summary)
+        if isinstance(summary, Grid) and not entry.on_grid(entry.usual):
             raise NotApplicableError(COUNTED)
-        return entry.finish(self.parts[CELLS], entry.usual)
+        return entry.finish(summary, entry.usual)
 
     def rounding(self, entry: Entry[Any, Any]) -> float | Mapping[str, float]:
-        """Return the bound for a verb that is computed from cells, else 0."""
-        if entry.name in self.parts or not entry.on_grid(entry.usual):
+        """Return by how much the result of a verb may differ from that of the rows."""
+        if not self.pooled or entry in MEANS or not entry.on_grid(entry.usual):
             return 0.0
-        return entry.rounding(self.parts[CELLS], entry.usual)
+        return entry.rounding(self.summary, entry.usual)
 
 
-Pairs = RowPairs | CountedPairs
-"""One probability per row and whether the event occurred, as rows or as a summary.
+def count_scores(rows: Binary, *, exact: bool) -> dict[str, Summary]:
+    """Return the summaries of a batch: its scores, in cells unless they are wanted `exact`, and its mean scores."""
+    scores = Ordered.of(rows) if exact else Grid.of(rows)
+    return {SCORES: scores, **{entry.name: entry.summarise(rows, entry.usual) for entry in MEANS}}
 
-`ordered` has the rows in the order of their scores (one entry per cell where they were counted in cells, `pooled`), and
-`result` gives the result of a verb with the options of an audit.
-"""
 
-FIRST = (
-    "cutoff_error",
-    "ece",
-    "direction",
-    "kuiper_test",
-    "kolmogorov_smirnov_test",
-    "spiegelhalter_test",
-    "skce_test",
-    "mmce",
-    "brier_score",
-    "decompose",
-    "log_score",
+FIRST: tuple[Entry[Any, Any], ...] = (
+    CUTOFF_ERROR,
+    ECE,
+    DIRECTION,
+    KUIPER_TEST,
+    KOLMOGOROV_SMIRNOV_TEST,
+    SPIEGELHALTER_TEST,
+    SKCE_TEST,
+    MMCE,
+    BRIER_SCORE,
+    DECOMPOSE,
+    LOG_SCORE,
 )
-"""The order of the measurements; others follow in the order of the catalogue."""
+"""The measurements of one probability per row; those that were entered from elsewhere follow."""
 
 
-def cutoff_limits(pairs: Pairs) -> Limits:
+def cutoff_limits(scores: Scores) -> Limits:
     """Return the limits of the cutoff error; without any, those of its range."""
-    summary = _best_summary(pairs)
+    summary = scores.summary
     try:
         limits: Limits = CUTOFF_ERROR.limits(summary, CUTOFF_ERROR.usual)  # type: ignore[misc]
     except NotApplicableError as reason:
@@ -144,17 +125,18 @@ def cutoff_limits(pairs: Pairs) -> Limits:
     return limits
 
 
-def measure(pairs: Pairs, setting: Setting) -> Collected:
+def measure(scores: Scores, setting: Setting) -> Collected:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
-    entries = _entries("binary")
+    marked = [entry for entry in ENTRIES.values() if entry.audit and "binary" in entry.predictions]
+    entries = [*FIRST, *(entry for entry in marked if entry not in FIRST)]
     redrawn, how = redrawn_metrics(
-        pairs.ordered,
+        scores.ordered,
         [entry for entry in entries if Ordered in entry.reads],
         resamples=setting.resamples,
         rng=setting.rng,
     )
-    found, missing = collected(entries, pairs.result, redrawn, how)
-    lines = [_with_limits(_with_rounding(line, pairs), pairs, setting.level) for line in found]
+    found, missing = collected(entries, scores.result, redrawn, how)
+    lines = [_with_limits(_with_rounding(line, scores), scores, setting.level) for line in found]
     refused = [reason for _, reason in lines if reason][:1]  # of several errors it is the same
     return tuple(line for line, _ in lines), (*missing, *refused)
 
@@ -176,11 +158,6 @@ def collected(
     return tuple(found), tuple(missing)
 
 
-def _entries(prediction: str) -> list[Entry[Any, Any]]:
-    shown = [entry for entry in entries().values() if entry.audit and prediction in entry.predictions]
-    return sorted(shown, key=lambda entry: FIRST.index(entry.name) if entry.name in FIRST else len(FIRST))
-
-
 @dataclass(frozen=True)
 class Redrawn:
     """The mean of a metric over the redraws, and the p-value of its observed value."""
@@ -197,7 +174,7 @@ def redrawn_metrics(
     More than 1,000 entries are pooled into cells: mass bins that are also cut at the edges of the bins of `ece`, which
     leaves the errors of those bins as they are. The observed value is then taken on the cells too.
     """
-    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=find("ece").defaults["bins"])
+    cells = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=ECE.defaults["bins"])
     how = f"{resamples} redraws of the outcomes" + ("" if cells is summary else f" on {cells.score.size:,} cells")
     observed = _growing(entries, cells, cells.events[None])
     pieces = [
@@ -235,18 +212,18 @@ def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray
 
 def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
     """Return f (ȳ - p̄) of each bin of `ece` for each replicate: the parts of the error and of the bias."""
-    starts = cells.bin_starts(width_edges(find("ece").defaults["bins"]))
+    starts = cells.bin_starts(width_edges(ECE.defaults["bins"]))
     filled = starts[:-1][np.diff(starts) > 0]
     residuals = cells.weight * (events - cells.count * cells.score)
     return np.asarray(np.add.reduceat(residuals, filled, axis=1) / cells.total_weight)
 
 
-def _with_limits(line: Measurement, pairs: Pairs, level: float) -> tuple[Measurement, str]:
+def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
-    if verb in MEANS and isinstance(pairs, RowPairs):
-        return _with_mean_limits(line, pairs.rows, level), ""
-    entry, summary = find(verb), _best_summary(pairs)
+    if find(verb) in MEANS and scores.complete:
+        return _with_mean_limits(line, scores.rows, level), ""
+    entry, summary = find(verb), scores.summary
     if field or entry.limits is None or not isinstance(summary, entry.reads):
         return line, ""
     try:
@@ -264,17 +241,10 @@ def _with_mean_limits(line: Measurement, rows: Binary, level: float) -> Measurem
     return replace(line, interval=(float(found.low), float(found.high)))
 
 
-def _best_summary(pairs: Pairs) -> Summary:
-    """Return the cells if rows were counted in them, because they know their own rounding, else the sorted rows."""
-    return pairs.parts[CELLS] if isinstance(pairs, CountedPairs) and pairs.pooled else pairs.ordered
-
-
-def _with_rounding(line: Measurement, pairs: Pairs) -> Measurement:
+def _with_rounding(line: Measurement, scores: Scores) -> Measurement:
     """Add to a measurement of cells by how much it may differ from that of the rows."""
-    if isinstance(pairs, RowPairs) or not pairs.pooled:
-        return line
     verb, _, field = line.name.partition(".")
-    bounds = pairs.rounding(find(verb))
+    bounds = scores.rounding(find(verb))
     bound = bounds.get(field or "estimate", 0.0) if isinstance(bounds, Mapping) else bounds
     if not bound:
         return line
@@ -322,7 +292,7 @@ def _field(result: Any, name: str) -> Any:
 
 def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
     """Return the options of a verb in an audit, where they differ from the usual ones."""
-    return kernel_options(rows) if entry.name == KERNEL else {}
+    return kernel_options(rows) if entry is SKCE_TEST else {}
 
 
 def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
@@ -368,6 +338,11 @@ def _measured_scores(
     return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
 
 
+def sampled(facts: Facts, counted: str) -> list[Note]:
+    """Say what counts all rows where the others are not at hand."""
+    return [] if facts.complete else [note("sampled rows", counted=counted, n=facts.n, some=facts.rows.n)]
+
+
 def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite: bool = True) -> Collected:
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
@@ -378,5 +353,5 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
         return (), ()
     is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED
     chosen = {**(in_blocks(rows.n) if is_slow else kernel_options(rows)), "resamples": setting.resamples}
-    found, missing = collected([find(KERNEL)], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
+    found, missing = collected([SKCE_TEST], lambda entry: entry.of_rows(rows, entry.parse(chosen)))
     return tuple(replace(m, label="kernel calibration error (SKCE)") for m in found), missing

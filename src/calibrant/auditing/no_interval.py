@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from calibrant.core.catalogue import ENTRIES, Entry
+from calibrant.core.catalogue import Entry, entries
 from calibrant.errors import NotApplicableError
 
 
@@ -82,4 +82,4 @@ def _by_kind(entry: Entry[Any, Any], served: tuple[str, ...]) -> NoInterval:
 
 def own_limits() -> list[str]:
     """Return the metrics that bring limits of their own."""
-    return sorted(name for name, entry in ENTRIES.items() if entry.limits)
+    return sorted(name for name, entry in entries().items() if entry.limits)

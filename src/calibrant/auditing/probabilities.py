@@ -3,45 +3,46 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import (
-    COUNTED,
     MEANS,
-    CountedPairs,
-    Pairs,
-    RowPairs,
+    SCORES,
+    Scores,
     audit_options,
     collected,
+    count_scores,
     cutoff_limits,
     measure,
 )
-from calibrant.auditing.recalibration import rows_of, with_recalibration, without_rows
+from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
-from calibrant.core.catalogue import Entry, find
+from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
-from calibrant.core.several import PerLabel, Several
+from calibrant.core.several import PerLabel
 from calibrant.core.summary import Summary
-from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.judging.judge import is_rare
+from calibrant.kernel_errors.skce_test import SKCE_TEST
+from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
 from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_evidence
 from calibrant.probabilities.consistency_band import fewest_refits
-from calibrant.probabilities.cumulative import KUIPER
+from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES, KUIPER
 from calibrant.probabilities.evidence import (
     advice,
     bin_evidence,
@@ -54,17 +55,15 @@ from calibrant.probabilities.evidence import (
 )
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000
-TOP, EACH, LABELS = "top", "each", "labels"  # parts of the summary of class probabilities
-NOTION_OF = {EACH: "classwise", LABELS: "top-label"}
+TOP, EACH = "top", "each"  # in the names of summaries of class probabilities
+CLASSWISE = "classwise"
 NOTION_LABELS = {
     "top-label": "expected calibration error within predicted labels, 15 bins",
     "classwise": "expected calibration error of each class against the rest, 15 bins",
 }
-
-
-IN_BATCHES = "it needs all rows at once, and these came in batches"
 
 
 class Asked(NamedTuple):
@@ -85,24 +84,24 @@ TOP_CLASS = Asked(
 )
 
 
-def audit_binary(rows: Binary | CountedPairs, setting: Setting) -> KindFindings:
-    """Audit probabilities of an event, from rows or from a summary."""
-    found = audit_pairs(RowPairs(rows) if isinstance(rows, Binary) else rows, setting, EVENT)
-    if isinstance(rows, Binary):
-        return with_recalibration(found, rows, setting)
-    if rows.pooled:
-        return without_rows(found, COUNTED)
-    return with_recalibration(found, rows_of(rows.ordered), setting)
+def audit_binary(facts: Facts, setting: Setting) -> KindFindings:
+    """Audit probabilities of an event."""
+    return with_recalibration(audit_scores(Scores.of(facts), setting, EVENT), facts, setting)
 
 
-def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
+def count_binary(rows: Binary, setting: Setting, exact: bool) -> dict[str, Summary]:
+    """Return the summaries of a batch of probabilities of an event."""
+    return count_scores(rows, exact=exact)
+
+
+def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings:
     """Audit one probability per row, of an event or of the most probable class."""
-    summary = pairs.ordered
-    whole, test, limits = _evidence(pairs, setting, asked.subject)
+    summary = scores.ordered
+    whole, test, limits = _evidence(scores, setting, asked.subject)
     questions: list[Note] = []
     if asked is EVENT:
-        questions = [*questions_on_event(summary), *_question_on_clusters(pairs, setting)]
-    measurements, missing = measure(pairs, setting)
+        questions = [*questions_on_event(summary), *_question_on_clusters(scores, setting)]
+    measurements, missing = measure(scores, setting)
     more: tuple[Note, ...] = ()
     if setting.clusters is not None:
         measurements = tuple(replace(line, interval=None, expected=None, pvalue=None) for line in measurements)
@@ -115,23 +114,25 @@ def audit_pairs(pairs: Pairs, setting: Setting, asked: Asked) -> KindFindings:
         (*_decisive(measurements[0], test, limits, whole.total, setting), *measurements[1:]),
         _figures(summary, setting, whole.total),
     )
-    keep = caveats(summary, setting, pooled=pairs.pooled, infinite=infinite)
+    keep = caveats(summary, setting, pooled=scores.pooled, infinite=infinite)
     case = Case(whole, notes=(*questions, *advice(summary)))
+    if not scores.complete:
+        more = (*more, note("sampled kernel", n=scores.rows.n))
     return KindFindings((section,), case, (*keep, *missing, *more))
 
 
-def _evidence(pairs: Pairs, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Limits]:
+def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Limits]:
     """Test all rows and find the limits of their error; with clusters from sums over each of them."""
-    summary, rate = pairs.ordered, 1 - region_level(setting)
+    summary, rate = scores.ordered, 1 - region_level(setting)
     clusters = None
-    if setting.clusters is not None and isinstance(pairs, RowPairs):
-        clusters = Clusters.of(pairs.rows, setting.clusters)
+    if setting.clusters is not None:
+        clusters = Clusters.of(scores.rows, setting.clusters)
         statistics = clusters.statistics(setting.resamples, setting.rng)
         test = smallest_of_four(
             statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
         )
         test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
-        ranges = range_evidence(pairs.rows, setting.clusters, rate=rate)
+        ranges = range_evidence(scores.rows, setting.clusters, rate=rate)
         limits = clusters.limits(setting.resamples, setting.rng)
     else:
         options = CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
@@ -139,16 +140,16 @@ def _evidence(pairs: Pairs, setting: Setting, subject: Subject) -> tuple[Whole, 
         banded = {"bins": 10, "strategy": "mass", "simultaneous": True, "level": region_level(setting)}
         tenths = _reliability(summary, setting, **banded)
         ranges = bin_evidence(tenths, rate=rate, exact=summary.has_equal_weights)
-        limits = cutoff_limits(pairs)
+        limits = cutoff_limits(scores)
     whole = whole_evidence(summary, test, limits, setting, subject=subject, ranges=ranges, clusters=clusters)
     return whole, test, limits
 
 
-def _question_on_clusters(pairs: Pairs, setting: Setting) -> list[Note]:
+def _question_on_clusters(scores: Scores, setting: Setting) -> list[Note]:
     """Ask whether rows depend on each other, where the scores of neighbouring rows repeat."""
-    if setting.clusters is not None or not isinstance(pairs, RowPairs):
+    if setting.clusters is not None or not scores.complete:
         return []
-    return questions_on_dependence(pairs.rows.p)
+    return questions_on_dependence(scores.rows.p)
 
 
 def _decisive(
@@ -176,10 +177,8 @@ def _decisive(
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
-    entry = find("reliability_curve")
     given = {"level": setting.level, "resamples": setting.resamples, "rng": setting.rng, **options}
-    curve: Curve = entry.finish(summary, entry.parse(given))
-    return curve
+    return RELIABILITY_CURVE.finish(summary, RELIABILITY_CURVE.parse(given))
 
 
 def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figure, ...]:
@@ -213,119 +212,97 @@ def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figur
             "Cumulative differences",
             "Rows are added in the order of their predictions. Where the line rises predictions are too low, where it "
             "falls too high, and the steeper the more. No bins are needed.",
-            find("cumulative_differences").finish(cells, find("cumulative_differences").usual),
+            CUMULATIVE_DIFFERENCES.finish(cells, CUMULATIVE_DIFFERENCES.usual),
         ),
     )
 
 
-class RowClasses:
-    """Rows in memory."""
+@dataclass(frozen=True)
+class ClassScores:
+    """Class probabilities: the scores of the most probable class, and of each class against the rest."""
 
-    def __init__(self, rows: Classes) -> None:
-        self.rows, self.K = rows, rows.K
+    facts: Facts
 
     @property
-    def top(self) -> Pairs:
+    def rows(self) -> Classes:
+        """The rows, all or a sample."""
+        rows: Classes = self.facts.rows
+        return rows
+
+    @property
+    def top(self) -> Scores:
         """The most probable class."""
-        return RowPairs(self.rows.top_label())
+        rows, counted = self.rows.top_label(), self.facts.counted
+        if counted is None:
+            return Scores.of(Facts(rows, rows.n))
+        names = (SCORES, *(entry.name for entry in MEANS))
+        return Scores.of(Facts(rows, self.facts.n, {name: counted[f"{TOP} {name}"] for name in names}))
 
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each class occurred."""
-        return np.bincount(self.rows.y, minlength=self.K)
+    @cached_property
+    def parts(self) -> Sequence[Summary]:
+        """The scores of each class against the rest, in cells or sorted."""
+        return cast(PerLabel, self.facts.of_all(EACH, lambda rows: PerLabel.of(rows, CLASSWISE, Ordered.of))).parts
 
-    def against_the_rest(self, k: int) -> Ordered:
-        """Return class k against the rest."""
-        return Ordered.of(self.rows.one_vs_rest(k))
-
-    exceeded = None  # the error of each class is exact
-
-    def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb."""
-        return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
-
-    def notion(self, notion: str) -> float:
-        """Return the expected calibration error of a notion."""
-        entry = find("ece")
-        return float(entry.of_rows(self.rows, entry.parse({"notion": notion})))
-
-
-class CountedClasses:
-    """Rows that came in batches: cells (or sorted rows) of the most probable class and of each class, and means."""
-
-    def __init__(self, parts: Several) -> None:
-        self.parts = parts
-
-    @classmethod
-    def summary(cls, rows: Classes, *, exact: bool) -> Several:
-        """Return the summary of a batch."""
-        counted: type[Grid] | type[Ordered] = Ordered if exact else Grid
-        parts: dict[str, Summary] = {TOP: CountedPairs.summary(rows.top_label(), exact=exact)}
-        parts |= {name: PerLabel.of(rows, notion, counted.of) for name, notion in NOTION_OF.items()}
-        means = (find(name) for name in MEANS)
-        return Several.of(parts | {entry.name: entry.summarise(rows, entry.usual) for entry in means})
-
-    @property
-    def K(self) -> int:
-        """Number of classes."""
-        return len(cast(PerLabel, self.parts[EACH]).parts)
-
-    @property
-    def top(self) -> Pairs:
-        """The most probable class."""
-        return CountedPairs(cast(Several, self.parts[TOP]))
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """How often each class occurred; with unequal weights cells give it only approximately."""
-        return np.array([round(float(self.against_the_rest(k).events.sum())) for k in range(self.K)])
-
-    def against_the_rest(self, k: int) -> Ordered:
-        """Return class k against the rest."""
-        part = cast(PerLabel, self.parts[EACH]).parts[k]
-        return part.ordered() if isinstance(part, Grid) else cast(Ordered, part)
+    @cached_property
+    def each(self) -> list[Ordered]:
+        """Each class against the rest."""
+        return [part.ordered() if isinstance(part, Grid) else cast(Ordered, part) for part in self.parts]
 
     @property
     def exceeded(self) -> list[float]:
         """By how much the cutoff error of each class may exceed that of its cells."""
-        parts = cast(PerLabel, self.parts[EACH]).parts
-        return [KUIPER.exceeded(part) if isinstance(part, Grid) else 0.0 for part in parts]
+        return [KUIPER.exceeded(part) if isinstance(part, Grid) else 0.0 for part in self.parts]
+
+    @property
+    def counts(self) -> NDArray[np.integer[Any]]:
+        """How often each class occurred; with unequal weights cells give it only approximately."""
+        if self.facts.complete:
+            return np.bincount(self.rows.y, minlength=self.rows.K)
+        return np.array([round(float(part.events.sum())) for part in self.each])
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb; refuse verbs that need the rows."""
-        if entry.name in self.parts:
-            return entry.finish(self.parts[entry.name], entry.usual)
-        raise NotApplicableError(f"for class probabilities {IN_BATCHES}")
+        """Return the result of a verb, from its summary of all rows or else from the rows."""
+        if self.facts.counted is not None and entry.name in self.facts.counted:
+            return entry.finish(self.facts.counted[entry.name], entry.usual)
+        return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
 
     def notion(self, notion: str) -> float:
         """Return the expected calibration error of a notion."""
-        entry = find("ece")
-        part = next(self.parts[name] for name, other in NOTION_OF.items() if other == notion)
-        return float(entry.finish(part, entry.parse({"notion": notion})))
+        options = ECE.parse({"notion": notion})
+        return float(ECE.finish(self.facts.of_all(notion, lambda rows: ECE.summarise(rows, options)), options))
 
 
-ClassFacts = RowClasses | CountedClasses
-"""Class probabilities and the classes that occurred, as rows or as a summary."""
+def count_classes(rows: Classes, setting: Setting, exact: bool) -> dict[str, Summary]:
+    """Return the summaries of a batch of class probabilities; memory grows with the number of classes."""
+    of_top = count_scores(rows.top_label(), exact=exact)
+    return {
+        **{f"{TOP} {name}": summary for name, summary in of_top.items()},
+        EACH: PerLabel.of(rows, CLASSWISE, Ordered.of if exact else Grid.of),
+        **{notion: ECE.summarise(rows, ECE.parse({"notion": notion})) for notion in NOTION_LABELS},
+        **{entry.name: entry.summarise(rows, entry.usual) for entry in MEANS},
+    }
 
 
-def audit_classes(rows: Classes | CountedClasses, setting: Setting) -> KindFindings:
-    """Audit class probabilities, from rows or from a summary: the most probable class first, then each class."""
-    facts = RowClasses(rows) if isinstance(rows, Classes) else rows
-    top = audit_pairs(facts.top, setting, TOP_CLASS)
-    parts = _class_parts(facts, setting)
-    whole, missing = collected([find(name) for name in ("skce_test", "brier_score", "log_score")], facts.result)
+def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
+    """Audit class probabilities: the most probable class first, then each class."""
+    scores = ClassScores(facts)
+    top = audit_scores(scores.top, setting, TOP_CLASS)
+    parts = _class_parts(scores, setting)
+    whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
     section = Section(
         "classes",
         "All classes",
         "Does each class happen as often as predicted?",
-        (*(_renamed(m) for m in whole), *_notions(facts)),
+        (*(_renamed(m) for m in whole), *_notions(scores)),
         parts.figures,
         (parts.table,),
     )
-    questions = questions_on_classes(rows, setting.class_names) if isinstance(rows, Classes) else []
+    questions = questions_on_classes(scores.rows, setting.class_names)
     case = replace(top.case, families=(parts.family,), notes=(*questions, *top.case.notes))
-    found = KindFindings((*top.sections, section), case, (*top.caveats, *missing, *_rare(facts)))
-    return with_recalibration(found, rows, setting) if isinstance(rows, Classes) else without_rows(found, IN_BATCHES)
+    rare = int(np.count_nonzero(scores.counts < SMALL_GROUP))
+    few = [note("few of classes", rare=rare, K=scores.rows.K, least=SMALL_GROUP)] if rare else []
+    found = KindFindings((*top.sections, section), case, (*top.caveats, *missing, *few))
+    return with_recalibration(found, facts, setting)
 
 
 def _renamed(measurement: Measurement) -> Measurement:
@@ -333,37 +310,39 @@ def _renamed(measurement: Measurement) -> Measurement:
     return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
 
 
-def _notions(facts: ClassFacts) -> list[Measurement]:
-    return [Measurement(f"ece.{notion}", label, facts.notion(notion)) for notion, label in NOTION_LABELS.items()]
+def _notions(scores: ClassScores) -> list[Measurement]:
+    return [Measurement(f"ece.{notion}", label, scores.notion(notion)) for notion, label in NOTION_LABELS.items()]
 
 
-def _class_parts(facts: ClassFacts, setting: Setting) -> Grouped:
+def _class_parts(scores: ClassScores, setting: Setting) -> Grouped:
     """Test each class against the rest."""
-    ece = find("ece")
-    summaries = [facts.against_the_rest(k) for k in range(facts.K)]
     found = part_test(
-        summaries, setting.class_names, level=setting.family_level, exceeded=facts.exceeded, rng=setting.rng
+        scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
-    errors = np.array([ece.finish(summary, ece.usual) for summary in summaries])
+    errors = np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])
     return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 
-def _rare(facts: ClassFacts) -> list[Note]:
-    rare = int(np.count_nonzero(facts.counts < SMALL_GROUP))
-    return [note("few of classes", rare=rare, K=facts.K, least=SMALL_GROUP)] if rare else []
-
-
-def binary_groups(rows: Binary | Classes, groupings: list[Grouping], setting: Setting) -> Grouped:
-    """Test groups of rows, of class probabilities by their most probable class."""
-    pairs, level = rows if isinstance(rows, Binary) else rows.top_label(), setting.family_level
+def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells], setting: Setting) -> Grouped:
+    """Test groups of rows, or those that were counted in cells; of class probabilities by their most probable class."""
+    level, rng = setting.family_level, setting.rng
+    cells = [each for each in groups if isinstance(each, GroupCells)]
+    if cells:
+        return _parts(counted_groups(cells, level=level, rng=rng), setting)
+    pairs, groupings = event_rows(rows), [each for each in groups if isinstance(each, Grouping)]
     if setting.clusters is not None:
-        return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=setting.rng), setting)
-    return _parts(group_test(pairs, groupings, level=level, rng=setting.rng), setting)
+        return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng), setting)
+    return _parts(group_test(pairs, groupings, level=level, rng=rng), setting)
 
 
-def cell_groups(groups: Iterable[GroupCells], setting: Setting) -> Grouped:
-    """Test groups whose rows were counted in cells."""
-    return _parts(counted_groups(groups, level=setting.family_level, rng=setting.rng), setting)
+def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:
+    """Count the rows of each group in cells."""
+    return GroupCells.of(event_rows(rows), grouping)
+
+
+def event_rows(rows: Binary | Classes) -> Binary:
+    """Return one probability per row: of the event, or of the most probable class."""
+    return rows if isinstance(rows, Binary) else rows.top_label()
 
 
 def _parts(

@@ -16,8 +16,7 @@ import numpy as np
 from calibrant.auditing.compare_predictions import reliability_curves
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import Note, note
-from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting
-from calibrant.core.ordered import Ordered
+from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting
 from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
 from calibrant.inputs.probabilities import Binary, Classes
@@ -44,9 +43,9 @@ better = m.apply(p_new)"""
 NOT_MEASURED = "Whether recalibration helps is not measured: {}."
 
 
-def with_recalibration(found: KindFindings, rows: Binary | Classes, setting: Setting) -> KindFindings:
+def with_recalibration(found: KindFindings, facts: Facts, setting: Setting) -> KindFindings:
     """Return the findings with what a map gains: a section, claims, and a sentence in place of general advice."""
-    data, clusters = calibration_sample(rows, setting.clusters)
+    data, clusters = calibration_sample(facts.rows, setting.clusters)
     level = 1 - SHARE_OF_ERRORS * (1 - setting.level)
     try:
         measured = audited_gain(data, clusters, level)
@@ -54,26 +53,13 @@ def with_recalibration(found: KindFindings, rows: Binary | Classes, setting: Set
         return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(str(reason).rstrip("."))))
     claims = gain_claims(measured, data)
     notes = (*(each for each in found.case.notes if each.key != ADVICE), map_note(claims[0], measured))
-    sampled = () if data.n == rows.n else (note("sampled gain", n=data.n),)
+    sampled = () if data.n == facts.n else (note("sampled gain", n=data.n),)
     return KindFindings(
         (*found.sections, _section(measured, claims[0], data, setting)),
         replace(found.case, notes=notes),
         (*found.caveats, *sampled),
         (*found.further, *claims),
     )
-
-
-def without_rows(found: KindFindings, why: str) -> KindFindings:
-    """Return the findings of rows that were counted, which say nothing on recalibration."""
-    return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(why)))
-
-
-def rows_of(summary: Ordered) -> Binary:
-    """Return the rows of which a summary keeps everything but their order."""
-    events = np.rint(summary.events).astype(np.int64)
-    times = np.stack([summary.count - events, events], axis=1).ravel()
-    p, w = (np.repeat(np.repeat(column, 2), times) for column in (summary.score, summary.weight))
-    return Binary(np.repeat(np.tile(np.array([0, 1], np.uint8), events.size), times), p, w)
 
 
 def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tuple[CalibrationRows, Numbers | None]:

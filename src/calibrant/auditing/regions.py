@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import Collected, kernel_test, of_rows, score, score_levels
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score, score_levels
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
-from calibrant.core.findings import Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
+from calibrant.core.summary import Summary
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
@@ -46,7 +47,7 @@ from calibrant.regions.evidence import (
     ties_caveat,
     weights_caveat,
 )
-from calibrant.regions.hits import HitTable
+from calibrant.regions.hits import CoveredRows, HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
 from calibrant.regions.width import width
 from calibrant.scores.decompose import decompose
@@ -55,9 +56,24 @@ from calibrant.scores.interval_scores import interval_score, quantile_score, wei
 RECALIBRATE = note("recalibrate", only="miscalibrated")
 
 
-def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
+HITS = "hits"
+COVERAGES = "Coverage of each level and of groups counts"
+
+
+def count_hits(rows: CoveredRows, setting: Setting, exact: bool) -> dict[str, Summary]:
+    """Return the summary of a batch of intervals, sets or quantiles."""
+    return {HITS: HitTable.of(rows)}
+
+
+def count_hits_of_groups(rows: CoveredRows, grouping: Grouping, setting: Setting) -> HitTable:
+    """Count the hits of each group."""
+    return HitTable.of(rows, labels_of(grouping))
+
+
+def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
     """Audit intervals: their coverage, and whether it changes with their width and place."""
-    found = sized.covered(rows, setting)
+    rows: IntervalRows = facts.rows
+    found = sized.covered(rows, facts.of_all(HITS, HitTable.of), setting)
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
     spread = "mean" if finite.min() == 1 else "median"
     widths = np.ravel(of_rows(width, rows, statistic=spread))
@@ -84,6 +100,7 @@ def audit_intervals(rows: IntervalRows, setting: Setting) -> KindFindings:
         sized.size_section(found, setting, "intervals", "width"),
     )
     caveats: tuple[Note | str, ...] = (
+        *sampled(facts, COVERAGES),
         *_infinite(rows),
         *_caveats(rows, found, "intervals", setting),
         *missing,
@@ -158,14 +175,15 @@ STATISTICS = {
 }
 
 
-def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
+def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
     """Audit sets: their coverage, by size, and by the label that happened.
 
     By default only too low a coverage counts: sets promise at least their level, which the coverage of sets of labels
     cannot equal exactly. By label coverage is shown but not judged: sets that are right for every row cover rare labels
     less often.
     """
-    found = sized.covered(rows, setting)
+    rows: SetRows = facts.rows
+    found = sized.covered(rows, facts.of_all(HITS, HitTable.of), setting)
     known = rows.prediction.levels is not None
     sizes = {names: np.ravel(of_rows(width, rows, statistic=statistic)) for names, statistic in STATISTICS.items()}
     columns = {label: values for (_, label), values in sizes.items()}
@@ -178,7 +196,8 @@ def audit_sets(rows: SetRows, setting: Setting) -> KindFindings:
         _by_label(rows, found, setting),
     )
     case = _sized_case(found, "sets", "size", setting) if known else _without_level(found)
-    return KindFindings(sections, case, (*_caveats(rows, found, "sets", setting), *missing))
+    caveats = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
+    return KindFindings(sections, case, caveats)
 
 
 def _by_label(rows: SetRows, found: sized.Covered, setting: Setting) -> Section:
@@ -323,16 +342,17 @@ class Levels:
         return [*weights_caveat(rows.n, rows.w), *ties, *seen_caveat(self.judged[0].lines, setting)]
 
 
-def quantile_groups(rows: QuantileRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def quantile_groups(rows: Any, tables: Sequence[HitTable], setting: Setting) -> Grouped:
     """Return coverage per group, of at most five levels."""
-    few = spread_places(rows.prediction.levels)
-    tables = [few_levels(HitTable.of(rows, labels_of(grouping)), few) for grouping in groupings]
+    few = spread_places(tables[0].levels)
+    tables = [few_levels(table, few) for table in tables]
     return grouped(tables, setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
 
 
-def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
+def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
     """Audit quantiles: how many outcomes lie below each, and between pairs of them."""
-    levels = Levels.of(HitTable.of(rows), setting)
+    rows: QuantileRows = facts.rows
+    levels = Levels.of(facts.of_all(HITS, HitTable.of), setting)
     parts = _decomposed(rows)
     scored, not_scored = _scored(rows, setting, parts)
     kernel, missing = kernel_test(rows, setting, finite=bool(np.isfinite(rows.prediction.values).all()))
@@ -349,7 +369,8 @@ def audit_quantiles(rows: QuantileRows, setting: Setting) -> KindFindings:
         (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),
     )
-    caveats: tuple[Note | str, ...] = (*levels.caveats(setting, rows), *missing, *not_scored)
+    keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
+    caveats: tuple[Note | str, ...] = (*keep, *missing, *not_scored)
     return KindFindings((section,), levels.case(setting), caveats)
 
 

@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.measurements import Collected, of_rows, score
+from calibrant.auditing.measurements import Collected, of_rows, sampled, score
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, note
-from calibrant.core.findings import Figure, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
+from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.rows import DistributionRows
@@ -162,15 +163,26 @@ READING = (
 )
 
 
-def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
+RANKS = "ranks"
+RANKS_COUNTED = "Ranks of each coordinate and of groups count"
+
+
+def count_ranks(rows: DistributionRows, setting: Setting) -> dict[str, Summary]:
+    """Return the summary of a batch of draws."""
+    rows, *_ = in_content_order(rows, setting)
+    return {RANKS: Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)}
+
+
+def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
     """Return what there is to say about draws of equally weighted rows."""
+    rows: DistributionRows = facts.rows
     quantities, numbers = quantity_checks(rows, setting), row_numbers(rows)
     rows = replace(rows, keep=None)  # what else is given by row has lost the dropped rows already
-    informative = audited_skill(rows, setting)
+    informative = audited_skill(replace(facts, rows=rows), setting)
     rows, setting, order = in_content_order(rows, setting)
     distribution = cast(Samples, rows.distribution)
     ranked = coordinate_ranks(rows, setting)
-    ranks = Ranks.of_ranked(ranked, rows.w)
+    ranks: Ranks = facts.of_all(RANKS, lambda all_rows: Ranks.of_ranked(ranked, rows.w))
     refuse_one_row("audit", ranks)
     draws = RankedDraws.of(rows, ranked.rank, numbers[order])
     joint, not_joint = joint_checks(rows, setting)
@@ -179,10 +191,11 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
     conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint) + compares)
     pairs, not_paired = pair_checks(draws, setting)
     joint += pairs
-    checks = Checks(marginal_check(ranks), joint, conditional, setting, tuple(not_conditional))
+    checks = Checks(marginal_check(ranks), joint, conditional, setting, rows.n, tuple(not_conditional))
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.array(checks.marginal.pvalues))
-    columns = found_columns(ranks, adjusted, checks.rates, draws=draws, related=checks.related)
+    seen = draws if facts.complete else None  # numbers of rows are known
+    columns = found_columns(ranks, adjusted, checks.rates, draws=seen, related=checks.related)
     scores, not_scored = score_measurements(rows, distribution, each, setting)
     error = draw_error(checks)
     sections = (
@@ -197,7 +210,11 @@ def audit_samples(rows: DistributionRows, setting: Setting) -> KindFindings:
         ),
     )
     missing = (*not_joint, *not_paired, *not_conditional, *not_scored, *informative.missing)
-    caveats = (*_caveats(rows, distribution, ranks), *missing)
+    caveats = (
+        *sampled(facts, RANKS_COUNTED),
+        *_caveats(rows, distribution, ranks),
+        *missing,
+    )
     if ranks.n < MIN_ROWS_IN_WORDS:
         case = Case(None, notes=(note("too few rows", n=ranks.n, least=MIN_ROWS_IN_WORDS),))
         return KindFindings(sections, case, caveats)
@@ -403,7 +420,7 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
     found = [
-        f"{_counted(rows.n, 'row')} of {_counted(distribution.M, 'draw')} each {'is' if rows.n == 1 else 'are'} "
+        f"{_counted(ranks.n, 'row')} of {_counted(distribution.M, 'draw')} each {'is' if ranks.n == 1 else 'are'} "
         "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
         "rows dependent: no test here allows for either."
     ]
@@ -412,7 +429,7 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
     tied = int(ranks.tied.sum())
     if tied:
         found.append(
-            f"In {tied:,} of {rows.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
+            f"In {tied:,} of {ranks.n * ranks.C:,} ranks the outcome equals draws, and chance decided: "
             "another rng gives other p-values."
         )
     few = distribution.held[:MAX_ROWS_LOOKED_AT]

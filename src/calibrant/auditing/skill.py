@@ -14,7 +14,7 @@ import numpy as np
 from calibrant.auditing.measurements import of_rows
 from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.evidence import ALL_ROWS, Note, Subject, note
-from calibrant.core.findings import KindFindings, Measurement, Setting
+from calibrant.core.findings import Facts, KindFindings, Measurement, Setting
 from calibrant.core.results import TestResult
 from calibrant.core.words import confidence_words
 from calibrant.errors import NotApplicableError
@@ -72,8 +72,9 @@ class SkillFound(NamedTuple):
         return replace(found, case=replace(found.case, notes=notes), further=(*found.further, *claims))
 
 
-def audited_skill(rows: DistributionRows, setting: Setting) -> SkillFound:
+def audited_skill(facts: Facts, setting: Setting) -> SkillFound:
     """Compare the CRPS of each coordinate with that of the marginal distribution of the outcomes."""
+    rows: DistributionRows = facts.rows
     distribution, level = rows.distribution, 1 - SHARE_OF_ERRORS * (1 - setting.level)
     if isinstance(distribution, Samples) and (not distribution.finite or distribution.M < 2):
         return SkillFound()  # said with the scores, which are left out too
@@ -85,10 +86,10 @@ def audited_skill(rows: DistributionRows, setting: Setting) -> SkillFound:
     if not np.isfinite(found.estimate).all():
         return SkillFound(missing=("Whether predictions are informative is not tested: scores exceed float64.",))
     names = setting.columns if distribution.shape else ()
-    return SkillFound(tuple(_coordinates(found, names, level)), found.method)
+    return SkillFound(tuple(_coordinates(found, names, level, numbered=facts.complete)), found.method)
 
 
-def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> list[Coordinate]:
+def _coordinates(found: TestResult, names: tuple[str, ...], level: float, *, numbered: bool) -> list[Coordinate]:
     details = found.details
     several = isinstance(details["claim"], tuple)
 
@@ -111,7 +112,7 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float) -> lis
             test="skill_test",
             pvalue=float(at(found.pvalue, d)),
         )
-        rows = tuple(np.asarray(at(details["rows"], d)).tolist())
+        rows = tuple(np.asarray(at(details["rows"], d)).tolist()) if numbered else ()
         coordinates.append(Coordinate(claim, float(at(details["guard"], d)), rows, at(details["heavy"], d)))
     return coordinates
 
@@ -134,6 +135,8 @@ def _heavy(found: Coordinate) -> list[Note]:
     """Return which rows decide the skill, if a few do."""
     name = f" of {found.claim.subject.name}" if found.claim.subject.name else ""
     share, others = found.heavy
+    if found.claim.level is None and not found.rows:
+        return [note("few drawn rows decide skill", name=name)]
     if found.claim.level is None:
         return [note("few rows decide skill", name=name, rows=[str(row) for row in found.rows[:MAX_ROWS_SHOWN]])]
     if found.claim.kind != "limits" or not share >= HEAVY_LOSS:

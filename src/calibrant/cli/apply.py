@@ -5,21 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.columns import each_once, find_column, matching, pairs
+from calibrant.cli.audit import prediction_of
+from calibrant.cli.columns import Columns, each_once, find_column, matching, pairs
 from calibrant.cli.kinds import kind_named
-from calibrant.cli.options import NAMING, ApplyRequest
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
 from calibrant.errors import CalibrantError, InputError, listing, shown
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import Values, depth, roles_of
-from calibrant.inputs.columns import FromColumns, NamedColumns, from_columns
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.probabilities import normalised
-from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.samples import Samples
-from calibrant.inputs.sets import Sets
+from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.recalibrating.recalibration import Recalibration
 
 if TYPE_CHECKING:
@@ -31,8 +27,9 @@ Chosen = dict[str, tuple[str, ...]]
 """The columns of the prediction, by the option that names them."""
 
 
-def run(map_path: Path, file: Path, request: ApplyRequest, *, output: Path | None) -> None:
+def run(map_path: Path, file: Path, request: Request) -> None:
     """Write a copy of a file with recalibrated predictions in further columns."""
+    output = request.output
     if output is None:
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
     for source in (map_path, file):
@@ -72,7 +69,7 @@ def _is_map(path: Path) -> bool:
 class Work:
     """A map, a table, and which of its columns are the prediction."""
 
-    def __init__(self, found: Recalibration, request: ApplyRequest, table: TableFile) -> None:
+    def __init__(self, found: Recalibration, request: Request, table: TableFile) -> None:
         self.found, self.request, self.table = found, request, table
         self.schema = table.schema()
         self.names = list(self.schema)
@@ -115,7 +112,7 @@ class Work:
     def made(self, frame: pl.DataFrame) -> dict[str, Any]:
         """Return the new columns of some rows."""
         batch = self.columns.batch(self._checked(frame))
-        prediction = normalised(batch.prediction) if self.request.normalise else batch.prediction
+        prediction = prediction_of(batch, self.request)
         groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
         after = self.found.apply(prediction, groups=groups)
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
@@ -152,7 +149,7 @@ class Work:
             start += frame.height
 
 
-def _chosen(found: Recalibration, request: ApplyRequest, table: TableFile, names: list[str]) -> Chosen:
+def _chosen(found: Recalibration, request: Request, table: TableFile, names: list[str]) -> Chosen:
     """Return the columns of the prediction: those that were typed, or else those that the map was fitted on."""
     if found.kind not in NAMING:
         raise InputError(f"the command line does not read predictions of kind {found.kind}. {IN_PYTHON}")
@@ -216,20 +213,11 @@ def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, n
     return (find_column(by[0], names, table.path, option="--by"),)
 
 
-def _prediction(found: Recalibration, chosen: Chosen, request: ApplyRequest) -> Any:
+def _prediction(found: Recalibration, chosen: Chosen, request: Request) -> Any:
     """Return the prediction as a table has it."""
-    crossed = request.crossed or "raise"
-    levels: Any = None if found.levels is None else found.levels.tolist()
-    if found.kind == "intervals":
-        return from_columns(Intervals, chosen["lower"], chosen["upper"], level=levels, crossed=crossed)
-    if found.kind == "quantiles":
-        return from_columns(Quantiles, chosen["quantile_cols"], levels=levels, crossed=crossed)
-    if found.kind == "sets":
-        return from_columns(Sets, chosen["set_cols"], level=levels[0])
-    if found.kind == "samples":
-        lists = chosen["draws"]
-        return from_columns(Samples, chosen["draw_cols"] or (lists[0] if len(lists) == 1 else lists))
-    return chosen["p"][0] if found.kind == "binary" else chosen["p_cols"]
+    columns = tuple(name for names in chosen.values() for name in names)
+    named = Columns((), columns, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
+    return named.prediction_columns([] if found.levels is None else found.levels.tolist(), request.crossed or "raise")
 
 
 def _columns_of(named: Any, after: Any) -> list[Any]:

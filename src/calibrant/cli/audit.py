@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.candidates import cells, refuse_unnamed
+from calibrant.cli.candidates import cells, completed
 from calibrant.cli.columns import Columns, choose, class_labels, find_column, join_labels
 from calibrant.cli.kinds import kind_named, nominal_levels
-from calibrant.cli.options import Request
+from calibrant.cli.options import FLAGS, Request
 from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
@@ -33,23 +34,23 @@ LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
 
 
-def run(files: Sequence[Path], request: Request, *, output: Path | None, json_to: str | None) -> None:
+def run(files: Sequence[Path], request: Request) -> None:
     """Audit files; print or write what was found."""
-    check_places(output, json_to, files)
-    deliver(signed(audit_files(files, request, output=output), request.title), output, json_to)
+    check_places(request, files)
+    deliver(signed(audit_files(files, request), request.title), request)
 
 
-def audit_files(files: Sequence[Path], request: Request, *, output: Path | None = None) -> Audit:
-    """Read what the request names and audit it; a checkpoint is kept beside `output`."""
+def audit_files(files: Sequence[Path], request: Request) -> Audit:
+    """Read what the request names and audit it."""
     for file in files:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
-        columns, scan = scan_of(files, request)
+        request, columns, scan = scan_of(files, request)
         reading, many = scan.reading(), _streams(scan, request, columns)
-        rows = _first_outcomes(scan, columns) if many else reading.whole()
+        rows = _first_outcomes(scan) if many else reading.whole()
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
-        return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []), output)
+        return _stream(replace(scan, labels=labels), request, _names(files, scan, request, columns, []))
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
             f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
@@ -57,15 +58,16 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
             "--p-cols"
         )
     from calibrant.auditing.audit import audit
+    from calibrant.report.audit import Audit
 
     with doing("measuring"):
         try:
             batch = scan.columns.batch(rows)
             y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
-            return audit(
+            found = audit(
                 y,
-                normalised(batch.prediction) if request.normalise else batch.prediction,
+                prediction_of(batch, request),
                 groups={name: (batch.groups or {})[name] for name in columns.by} or None,
                 weights=batch.weights,
                 clusters=clusters_of(rows, batch, columns),
@@ -79,22 +81,55 @@ def audit_files(files: Sequence[Path], request: Request, *, output: Path | None 
             )
         except InputError as problem:
             raise within_files(problem, files, reading, columns) from problem
+    tell_kept(scan, rows)
+    sections = found.findings.sections
+    sections = tuple(replace(each, code=_commands(files, request)) if each.code else each for each in sections)
+    return Audit(replace(found.findings, sections=sections))
 
 
-def scan_of(files: Sequence[Path], request: Request) -> tuple[Columns, Scan]:
-    """Return the columns that the request names and a scan of them; names are looked up in the first file."""
+def prediction_of(batch: Batch, request: Request) -> Any:
+    """Return the prediction; percentages become probabilities, and rounded vectors sum to 1."""
+    prediction = batch.prediction / 100 if request.percent else batch.prediction
+    return normalised(prediction) if request.normalise else prediction
+
+
+def tell_kept(scan: Scan, rows: pl.DataFrame) -> None:
+    """Say how many rows the filter keeps, of how many."""
+    if scan.where is not None:
+        every = sum(frame.height for frame in _outcomes(replace(scan, where=None), 1 << 20))
+        tell(f"--where keeps {rows.height:,} of {every:,} rows")
+
+
+def _commands(files: Sequence[Path], request: Request) -> str:
+    """Return the commands that recalibrate, in place of the lines of Python that a report of the library has."""
+    from calibrant.auditing.recalibration import METHOD
+
+    named = ("y", "p", "p_cols", "percent", "pos_label", "classes", "normalise", "weights")
+    words = [word for name in named if (value := getattr(request, name)) for word in _spelled(FLAGS[name], value)]
+    method = METHOD["binary" if request.p else "classes"]
+    fit = shlex.join(["calibrant", "recalibrate", *map(str, files), *words, "--method", method, "-o", "map.json"])
+    return f"{fit}  # rows that did not train the model\ncalibrant apply map.json NEW -o better.parquet"
+
+
+def _spelled(flag: str, value: Any) -> tuple[str, ...]:
+    return (flag,) if value is True else (flag, str(value))
+
+
+def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, Scan]:
+    """Return the request with all columns named, these columns, and a scan; names are looked up in the first file."""
     where = read_where(request.where) if request.where is not None else None
     kind = kind_named(request)
     found = find_files(list(files), format=request.format)
     first = open_table(found[0].path, format=request.format, dialect=request.dialect)
     if request.y is None or kind is None:
-        raise refuse_unnamed(first, request, kind)
+        request = completed(first, request, kind)
+        kind = kind_named(request)
     names = list(dict.fromkeys((*first.schema(), *found[0].constants)))
     for column in where.columns if where else ():
         find_column(column, names, first.path, option="--where")
-    columns = choose(names, first.path, request, kind, first.list_schema() if kind == "samples" else None)
+    columns = choose(names, first.path, request, str(kind), first.list_schema() if kind == "samples" else None)
     named = columns.named(nominal_levels(columns, request, first), request.crossed)
-    return columns, Scan(found, named, where, {}, request.format, request.dialect)
+    return request, columns, Scan(found, named, where, {}, request.format, request.dialect)
 
 
 def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
@@ -106,7 +141,7 @@ def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
     instead = f"single measurements of {columns.kind} in any number of rows are made in Python: scan(...).measure(...)"
     if asked:
         raise InputError(f"{asked[0]} is for probabilities (--p, --p-cols); {instead}")
-    if scan.where is None or sum(frame.height for frame in _outcomes(scan, columns, 1 << 20)) > MAX_ROWS_AT_ONCE:
+    if scan.where is None or sum(frame.height for frame in _outcomes(scan, 1 << 20)) > MAX_ROWS_AT_ONCE:
         raise InputError(
             f"{scan.files[0].path} has more than {MAX_ROWS_AT_ONCE:,} rows, and an audit of {columns.kind} reads all "
             f"of them at once. Take fewer with --where; {instead}"
@@ -127,16 +162,16 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
     return (batch.groups or {})[columns.clusters]
 
 
-def _stream(scan: Scan, request: Request, names: Mapping[str, str], output: Path | None) -> Audit:
+def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
-    from calibrant.auditing.batches import AuditJob
+    from calibrant.auditing.job import AuditJob
     from calibrant.files.checkpoint import Checkpoint
 
-    for option, value in (("--clusters", request.clusters), ("--normalise", request.normalise)):
-        if value:
+    for option in ("--clusters", "--percent", "--normalise"):
+        if request.value(option):
             raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
     job = AuditJob(exact=request.exact, names=names, **request.measured, **request.judged, **scan.labels)
-    kept = checkpoint_of(output) if request.resume else None
+    kept = checkpoint_of(request.output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept, scan.files).fitting(kept, scan.asked(job), scan.files)
         tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
@@ -149,17 +184,17 @@ def checkpoint_of(output: Path | None) -> Path:
     return Path("calibrant.checkpoint") if output is None else output.with_name(f"{output.name}.checkpoint")
 
 
-def _outcomes(scan: Scan, columns: Columns, size: int) -> Iterator[pl.DataFrame]:
+def _outcomes(scan: Scan, size: int) -> Iterator[pl.DataFrame]:
     """Yield the outcomes that the filter keeps, in frames of about `size` rows."""
     for found in scan.files:
         table = open_table(found.path, format=scan.format, dialect=scan.dialect)
-        yield from table.frames(columns.y[:1], scan.where, size=size, constants=found.constants)
+        yield from table.frames(scan.columns.needed[:1], scan.where, size=size, constants=found.constants)
 
 
-def _first_outcomes(scan: Scan, columns: Columns) -> pl.DataFrame:
+def _first_outcomes(scan: Scan) -> pl.DataFrame:
     """Return the first outcomes, from which labels are taken."""
     scan.reading().open(0)  # in which all columns must be
-    first = next((frame for frame in _outcomes(scan, columns, LABEL_ROWS) if frame.height), None)
+    first = next((frame for frame in _outcomes(scan, LABEL_ROWS) if frame.height), None)
     if first is None:
         raise nothing_to_measure([found.path for found in scan.files], scan.where)
     return first.head(LABEL_ROWS)
@@ -204,26 +239,26 @@ def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str,
     return found
 
 
-def _names(
-    files: Sequence[Path], scan: Scan, request: Request, columns: Columns, coordinates: Sequence[str]
-) -> dict[str, str]:
-    """Return the names that the report uses."""
-    count = f"{len(scan.files):,} files"
-    source = scan.files[0].path.name
-    if len(scan.files) > 1:
-        source = f"{files[0].name or files[0]} ({count})" if len(files) == 1 else count
-    names = {
-        "source": source,
-        "outcome": columns.outcome,
-        "prediction": columns.prediction,
-        "coordinates": join_labels(coordinates) or None,
-        "covariates": request.covariates,
-        "weights": request.weights,
-        "clusters": request.clusters,
+def report_names(files: Sequence[Path], request: Request, **names: str | None) -> dict[str, str]:
+    """Return what a report calls its rows and columns; `names` are those that the options alone do not say."""
+    options = ("covariates", "weights", "time", "clusters")
+    found = {
+        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
+        "outcome": request.y,
+        **names,
+        **{name: getattr(request, name) for name in options},
         "filter": request.where,
-        "groups": ", ".join(columns.by) or None,
     }
-    return {key: printable(value) for key, value in names.items() if value is not None}
+    return {key: printable(value) for key, value in found.items() if value is not None}
+
+
+def _names(files: Sequence[Path], scan: Scan, request: Request, columns: Columns, y: Sequence[str]) -> dict[str, str]:
+    """Return the names of an audit; `y` are those of the coordinates of a vector."""
+    known = {"outcome": columns.outcome, "prediction": columns.prediction, "coordinates": join_labels(y) or None}
+    names = report_names([found.path for found in scan.files], request, **known, groups=", ".join(columns.by) or None)
+    if len(files) == 1 < len(scan.files):
+        names["source"] = printable(f"{files[0].name or files[0]} ({len(scan.files):,} files)")
+    return names
 
 
 def within_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
@@ -232,9 +267,13 @@ def within_files(problem: InputError, files: Sequence[Path], reading: Reading, c
     if problem.row is not None:
         path, row = reading.place(problem.row)
         place = f"row {row} of {path}" if len(reading.files) > 1 else f"row {row}"
+    hint = ""
+    if columns.kind in ("binary", "classes") and isinstance(problem.value, float) and 1 < problem.value <= 100:
+        hint = ". On the command line add --percent"
     return problem.within(
         "",
-        " (in {files}, y is column {y}, prediction is {prediction}"
+        hint
+        + " (in {files}, y is column {y}, prediction is {prediction}"
         + ("" if problem.row is None else f"; rows are {counting(reading.where)}")
         + ")",
         place=place,

@@ -1,4 +1,4 @@
-"""Candidates for columns that were not named, and the command to type."""
+"""Columns that were not named: taken where only one of each could be meant, and else listed with a command to type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import glob
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from calibrant.cli.kinds import level_in, levels_in
 from calibrant.cli.options import NAMING, Request
+from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
 from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
@@ -34,23 +35,31 @@ DRAW_NAME = re.compile(r"(?P<stem>(?:.*[_.\- ])?(?:draws?|samples?|members?|ens|
 
 @dataclass(frozen=True)
 class Candidate:
-    """One or more columns, a description, the options that name them, and the kind of prediction."""
+    """One or more columns, a description, the options that name them, the kind, and whether to take them unasked."""
 
     name: str
     description: str
     options: tuple[str, ...]
     kind: str = ""
+    sure: bool = True
 
 
-def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> InputError:
-    """Return the error that lists the columns which could be the outcome or the prediction."""
-    rows = table.head(MAX_ROWS_EXAMINED)
+def completed(table: TableFile, request: Request, kind: str | None) -> Request:
+    """Return the request with the columns that it lacks, where one of each could be meant; else list what could be."""
+    taken = {*request.by, request.weights, request.clusters, request.time}
+    whole = table.head(MAX_ROWS_EXAMINED)
+    rows = whole.select([cells(whole, name).alias(name) for name in whole.columns if name not in taken])
     predictions = _predictions(rows, request) if kind is None else None
     kind = kind or (predictions[0].kind if predictions else "binary")
     outcomes = _outcomes(rows, request, kind, predictions or []) if request.y is None else None
     if outcomes is not None:
         outcomes += _by_name(rows, [*outcomes, *(predictions or ())])
         outcomes.sort(key=lambda candidate: candidate.name.casefold() not in OUTCOME_NAMES)
+    lacking = [each for each in (outcomes, predictions) if each is not None]
+    if all(len(each) == 1 and each[0].sure for each in lacking):
+        words = [word for each in lacking for word in each[0].options]
+        tell(f"taken from {table.path}, where no other columns fit: {shlex.join(words)}")
+        return _with(request, words)
     asked, lines, typed = [], [], list(request.typed)
     naming = predictions[0].options[:1] if predictions and kind == "samples" else NAMING[kind]
     for what, options, found in (("outcome", ("--y",), outcomes), ("prediction", naming, predictions)):
@@ -59,11 +68,21 @@ def refuse_unnamed(table: TableFile, request: Request, kind: str | None) -> Inpu
             lines.append(f"  could be the {what}: {_listed(found) or 'none of them'}")
             typed += found[0].options if found else (options[0], "COLUMN")
     judged = f", judged by the first {MAX_ROWS_EXAMINED:,} rows" if len(rows) == MAX_ROWS_EXAMINED else ""
-    return InputError(
-        f"which column is the {' and which the '.join(asked)}? {table.path} has {listing(rows.columns)}{judged}\n"
+    raise InputError(
+        f"which column is the {' and which the '.join(asked)}? {table.path} has {listing(whole.columns)}{judged}\n"
         + "\n".join(lines)
         + f"\ntype, for instance:\n  {shlex.join(typed)}"
     )
+
+
+def _with(request: Request, words: Sequence[str]) -> Request:
+    """Return the request with these options too."""
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        name, before = option.removeprefix("--").replace("-", "_"), request.value(option)
+        given = float(value) if name == "level" else value
+        changed: dict[str, Any] = {name: (*before, given) if isinstance(before, tuple) else given}
+        request = replace(request, **changed)
+    return request
 
 
 def _listed(found: Sequence[Candidate], most: int = 8) -> str:
@@ -77,7 +96,7 @@ def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequ
         return _labels(rows)
     if kind == "binary":
         return _events(rows)
-    taken = {*request.lower, *request.upper, *request.by, request.weights, request.quantile_cols, request.draw_cols}
+    taken = {*request.lower, *request.upper, request.quantile_cols, request.draw_cols}
     taken |= {word for candidate in predictions if candidate.kind == kind for word in candidate.options}
     free = [name for name in rows.columns if not any(fnmatchcase(name, str(t)) for t in taken)]
     draws = predictions[0].name if kind == "samples" and predictions else request.draws
@@ -90,7 +109,7 @@ def _by_name(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]
     """Return the columns that are called like an outcome, although their values do not look like one."""
     known = {candidate.name for candidate in others} | {word for candidate in others for word in candidate.options}
     named = [name for name in rows.columns if name.casefold() in OUTCOME_NAMES and name not in known]
-    return [Candidate(name, f"by its name; {cells(rows, name).dtype}", ("--y", name)) for name in named]
+    return [Candidate(name, f"by its name; {cells(rows, name).dtype}", ("--y", name), sure=False) for name in named]
 
 
 def _ranges(names: Sequence[str], rows: pl.DataFrame) -> dict[str, tuple[float, float]]:
@@ -121,9 +140,11 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
         elif column.dtype.is_numeric() and values and set(values) <= {0, 1}:
             plain.append(Candidate(name, "0 and 1", ("--y", name)))
         elif len(values) == 2 and not column.dtype.is_float():
-            event = next((v for v in values if str(v).lower() in EVENT_LABELS), values[-1])
+            event = next((v for v in values if str(v).lower() in EVENT_LABELS), None)
+            label = str(values[-1] if event is None else event)
             values_shown = f"{shown(values[0])} and {shown(values[1])}"
-            labelled.append(Candidate(name, values_shown, ("--y", name, "--pos-label", str(event))))
+            options = ("--y", name, "--pos-label", label)
+            labelled.append(Candidate(name, values_shown, options, sure=event is not None))
     return plain + labelled
 
 
@@ -195,7 +216,10 @@ def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
     known = len({options[-1] for options in pairs.values()} - {"NUMBER"})
     if known > 1 and known == len(pairs):  # one prediction at several levels
         pairs = {", ".join(pairs): tuple(word for options in pairs.values() for word in options)}
-    return [Candidate(name, "lower and upper bounds", options, "intervals") for name, options in pairs.items()]
+    return [
+        Candidate(name, "lower and upper bounds", options, "intervals", "NUMBER" not in options)
+        for name, options in pairs.items()
+    ]
 
 
 def _quantiles(rows: pl.DataFrame) -> list[Candidate]:

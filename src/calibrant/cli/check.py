@@ -21,14 +21,14 @@ QUESTION = "question"  # the label of a line about a likely mistake
 MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 
 
-def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | None, to_junit: Path | None) -> bool:
+def run(file: Path, request: Request) -> bool:
     """Print the outcome of every condition and tell whether all passed."""
-    if not fail_if:
+    if not request.fail_if:
         raise InputError("there is nothing to check; add conditions such as --fail-if miscalibrated")
-    conditions = [read_condition(text) for text in fail_if]
-    if to_junit is not None:
-        check_output(to_junit, endings=(".xml",), option="--junit", source=file)
-    results = _results(file, request, output)
+    conditions = [read_condition(text) for text in request.fail_if]
+    if request.junit is not None:
+        check_output(request.junit, endings=(".xml",), option="--junit", source=file)
+    results = _results(file, request)
     outcomes = judge(conditions, results)
     headline = str(results["verdict"]["headline"])
     for line in results["verdict"].get("lines", ()):
@@ -36,23 +36,23 @@ def run(file: Path, request: Request, *, fail_if: Sequence[str], output: Path | 
             tell(line["text"])
     reason = [headline] if any(outcome.condition.path == "verdict" for outcome in outcomes) else []
     emit("\n".join([*reason, *(outcome.line for outcome in outcomes)]))
-    if to_junit is not None:
+    if request.junit is not None:
         from calibrant.report.files import replace_text
 
-        replace_text(to_junit, junit(outcomes, file.name, headline))
+        replace_text(request.junit, junit(outcomes, file.name, headline))
     if os.environ.get(STEP_SUMMARY):
         _append(Path(os.environ[STEP_SUMMARY]), step_summary(outcomes, file.name, headline))
     return not any(outcome.failed for outcome in outcomes)
 
 
-def _results(file: Path, request: Request, output: Path | None) -> dict[str, Any]:
+def _results(file: Path, request: Request) -> dict[str, Any]:
     if not holds_results(file):
-        check_places(output, None, [file])
-        found = signed(audit_files([file], request, output=output), request.title)
-        if output is not None:
-            found.to_html(output)
+        check_places(request, [file])
+        found = signed(audit_files([file], request), request.title)
+        if request.output is not None:
+            found.to_html(request.output)
         return found.findings.to_dict()
-    unused = request.given + (["-o"] if output else [])
+    unused = [option for option in request.given if option not in ("--fail-if", "--junit")]
     if unused:
         raise InputError(
             f"{file} contains results, for which columns and rows were chosen before; leave out {', '.join(unused)}"

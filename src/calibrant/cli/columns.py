@@ -69,11 +69,12 @@ class Columns:
         """Return the columns as a scan takes them."""
         y = self.y if len(self.y) > 1 else self.y[0]
         extra = () if self.log_density_y is None else (self.log_density_y,)
-        prediction = self._prediction(levels, crossed or "raise")
+        prediction = self.prediction_columns(levels, crossed or "raise")
         labels = self.by if self.clusters is None else tuple(dict.fromkeys((*self.by, self.clusters)))
         return NamedColumns(y, prediction, self.weights, labels, extra, self.covariates)
 
-    def _prediction(self, levels: Sequence[float], crossed: str) -> Any:
+    def prediction_columns(self, levels: Sequence[float], crossed: str) -> Any:
+        """Return the columns of the prediction as a table of them is read."""
         p = self.p if len(self.p) > 1 or self.draw_cols else self.p[0]
         if self.kind == "samples":
             return from_columns(Samples, p, self.log_density)

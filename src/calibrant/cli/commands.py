@@ -3,31 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from calibrant.cli.group import FAILED, Commands, typed
-from calibrant.cli.options import (
-    APPLIED,
-    COMPARED,
-    FITTED,
-    OPTIONS,
-    PATH,
-    POINTS,
-    ApplyRequest,
-    CompareRequest,
-    FitRequest,
-    PointRequest,
-    Request,
-    add,
-    condition_option,
-    debug_option,
-    html_option,
-    json_option,
-    output_option,
-    title_option,
-)
+from calibrant.cli.group import FAILED, Commands
+from calibrant.cli.options import DEBUG_OPTION, PATH, Request, options
+from calibrant.files.table_file import FORMATS
 from calibrant.version import __version__
 
 
@@ -40,7 +21,7 @@ from calibrant.version import __version__
     """,
 )
 @click.version_option(__version__, "-V", "--version", prog_name="calibrant")
-@debug_option
+@DEBUG_OPTION
 def commands() -> None:
     """Tell whether probabilistic predictions can be trusted."""
 
@@ -60,19 +41,13 @@ def commands() -> None:
     """
 )
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1)
-@add(OPTIONS)
-@html_option
-@title_option
-@json_option
-@debug_option
-@click.pass_context
-def audit(
-    ctx: click.Context, /, files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any
-) -> None:
+@options("audit")
+def audit(files: tuple[Path, ...], request: Request) -> None:
     """Say whether the predictions in FILE can be trusted.
 
-    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Without column names, likely candidates are listed.
-    COLUMNS are a pattern such as 'p_*', or names separated by commas. Without -o and --json, the results are printed.
+    FILE is Parquet, CSV, Arrow (Feather), NDJSON or NPZ. Columns that are not named are taken where only
+    one of each could be meant, and otherwise listed. COLUMNS are a pattern such as 'p_*', or names separated by commas.
+    Without -o and --json, the results are printed.
 
     FILE may also be a folder, or a pattern in quotes such as 'scores/*.parquet': all its files are one set of rows.
     A folder named date=2024-01-31 gives its rows a column date. With more than 20 million rows, probabilities are read
@@ -91,7 +66,7 @@ def audit(
 
     if not files:
         raise click.UsageError("Missing argument 'FILE'.")
-    run(files, Request(**options, typed=typed(ctx)), output=output, json_to=json_to)
+    run(files, request)
 
 
 @commands.command(
@@ -105,24 +80,8 @@ def audit(
     """
 )
 @click.argument("files", metavar="REAL FAKE [FAKE]...", type=PATH, nargs=-1)
-@condition_option(
-    "--fail-if", multiple=True, metavar="CONDITION", help="Fail when this holds: different, 'c2st > 0.6'. Repeatable."
-)
-@add(POINTS)
-@html_option
-@title_option
-@json_option
-@debug_option
-@click.pass_context
-def samples(
-    ctx: click.Context,
-    /,
-    files: tuple[Path, ...],
-    fail_if: tuple[str, ...],
-    output: Path | None,
-    json_to: str | None,
-    **options: Any,
-) -> None:
+@options("samples", format={"type": click.Choice((*FORMATS, "npy")), "help": f"{', '.join(FORMATS)}, npy."})
+def samples(files: tuple[Path, ...], request: Request) -> None:
     """Say how generated points differ from real ones.
 
     REAL contains real points, each FAKE generated points. Files are Parquet, CSV, Arrow (Feather), NDJSON, NPZ or
@@ -139,9 +98,9 @@ def samples(
     from calibrant.cli.samples import run
 
     if not files:
-        raise click.UsageError(f"Missing argument '{'FAKE' if options['no_real'] else 'REAL'}'.")
-    if not run(files, PointRequest(**options), output=output, json_to=json_to, fail_if=fail_if):
-        ctx.exit(FAILED)
+        raise click.UsageError(f"Missing argument '{'FAKE' if request.no_real else 'REAL'}'.")
+    if not run(files, request):
+        raise click.exceptions.Exit(FAILED)
 
 
 @commands.command(
@@ -155,27 +114,8 @@ def samples(
     """
 )
 @click.argument("file", type=PATH)
-@condition_option(
-    "--fail-if",
-    multiple=True,
-    metavar="CONDITION",
-    help="Fail when this holds, such as miscalibrated or 'ece.low > 0.05'. May be repeated.",
-)
-@add(OPTIONS)
-@html_option
-@title_option
-@output_option("--junit", "to_junit", type=PATH, metavar="XML", help="Write the outcome as JUnit XML.")
-@debug_option
-@click.pass_context
-def check(
-    ctx: click.Context,
-    /,
-    file: Path,
-    fail_if: tuple[str, ...],
-    output: Path | None,
-    to_junit: Path | None,
-    **options: Any,
-) -> None:
+@options("check")
+def check(file: Path, request: Request) -> None:
     """Fail if a condition on the predictions in FILE holds.
 
     FILE contains predictions, as for audit, or is a report or JSON that audit or samples wrote.
@@ -184,19 +124,20 @@ def check(
     opposite, 'verdict != within'. With --tolerance, miscalibrated means that a larger error was shown, and within that
     a larger one was excluded.
 
-    It may also be the name of a measurement, one of > >= < <= = != and a number. The p-value is NAME.pvalue, the value
-    of calibrated predictions NAME.expected, the excess over it NAME.excess, the confidence limits NAME.low and
-    NAME.high, the measurement at one of several levels NAME.LEVEL; an unknown name lists the known ones. With groups,
-    worst_group.estimate and worst_group.pvalue are those of the group with the smallest p-value; worst_group.low is the
-    largest lower limit of an error, or the lower limit of coverage in the group with the smallest p-value.
+    It may also be a path into the JSON, one of > >= < <= = != and a number. NAME is the measurement, NAME.pvalue its
+    p-value, NAME.expected the value of calibrated predictions, NAME.excess the excess over it, NAME.low and NAME.high
+    are its confidence limits, NAME.LEVEL is the measurement at one of several levels. A group is
+    groups.plan.student.low, the largest of all is max(groups.plan.low). worst_group.estimate and worst_group.pvalue are
+    those of the group with the smallest p-value; worst_group.low is the largest lower limit of an error, or the lower
+    limit of coverage in that group.
 
     The exit status is 0 if no condition holds, 1 if one does, and 2 if something cannot be read. On GitHub the outcome
     is added to the summary of the step.
     """
     from calibrant.cli.check import run
 
-    if not run(file, Request(**options, typed=typed(ctx)), fail_if=fail_if, output=output, to_junit=to_junit):
-        ctx.exit(FAILED)
+    if not run(file, request):
+        raise click.exceptions.Exit(FAILED)
 
 
 @commands.command(
@@ -208,12 +149,8 @@ def check(
     """
 )
 @click.argument("files", metavar="FILE | A B", nargs=-1, required=True, type=PATH)
-@add(COMPARED)
-@html_option
-@json_option
-@title_option
-@debug_option
-def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, **options: Any) -> None:
+@options("compare")
+def compare(files: tuple[Path, ...], request: Request) -> None:
     """Compare predictions of the same rows, or two results.
 
     With --p two or more columns of FILE are compared row by row: which has the lower score or calibration error, with
@@ -222,7 +159,7 @@ def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, *
     """
     from calibrant.cli.compare import run
 
-    run(files, CompareRequest(**options), output=output, json_to=json_to)
+    run(files, request)
 
 
 @commands.command(
@@ -235,11 +172,8 @@ def compare(files: tuple[Path, ...], output: Path | None, json_to: str | None, *
     """
 )
 @click.argument("files", metavar="FILE...", type=PATH, nargs=-1, required=True)
-@add(FITTED)
-@output_option("-o", "output", type=PATH, metavar="JSON", help="Write the map to this file.")
-@debug_option
-@click.pass_context
-def recalibrate(ctx: click.Context, /, files: tuple[Path, ...], output: Path | None, **options: Any) -> None:
+@options("recalibrate", output={"metavar": "JSON", "help": "Write the map to this file."})
+def recalibrate(files: tuple[Path, ...], request: Request) -> None:
     """Fit a map that recalibrates the predictions in FILE.
 
     FILE contains predictions with their outcomes, as for audit: rows that the model was not trained on. The map is
@@ -255,7 +189,7 @@ def recalibrate(ctx: click.Context, /, files: tuple[Path, ...], output: Path | N
     """
     from calibrant.cli.recalibrate import run
 
-    run(files, FitRequest(**options, typed=typed(ctx)), output=output)
+    run(files, request)
 
 
 @commands.command(
@@ -267,13 +201,8 @@ def recalibrate(ctx: click.Context, /, files: tuple[Path, ...], output: Path | N
 )
 @click.argument("map_path", metavar="MAP", type=PATH)
 @click.argument("file", type=PATH)
-@add(APPLIED)
-@output_option("-o", "output", type=PATH, metavar="OUT", help="File to write: Parquet, CSV, Arrow or NDJSON.")
-@output_option("--suffix", metavar="TEXT", help="End of the names of new columns (default _recalibrated).")
-@output_option("--overwrite-column", is_flag=True, help="Replace columns that have the names of the new ones.")
-@debug_option
-@click.pass_context
-def apply(ctx: click.Context, /, map_path: Path, file: Path, output: Path | None, **options: Any) -> None:
+@options("apply", output={"metavar": "OUT", "help": "File to write: Parquet, CSV, Arrow or NDJSON."})
+def apply(map_path: Path, file: Path, request: Request) -> None:
     """Write a copy of FILE with predictions recalibrated by MAP.
 
     MAP is a file that recalibrate wrote. Its columns are looked for in FILE, or those that the options name. All
@@ -284,7 +213,7 @@ def apply(ctx: click.Context, /, map_path: Path, file: Path, output: Path | None
     """
     from calibrant.cli.apply import run
 
-    run(map_path, file, ApplyRequest(**options, typed=typed(ctx)), output=output)
+    run(map_path, file, request)
 
 
 @commands.command(
@@ -299,9 +228,8 @@ def apply(ctx: click.Context, /, map_path: Path, file: Path, output: Path | None
     type=click.Choice(["churn", "digits", "house_prices", "demand", "posterior", "ensemble", "generated"]),
     required=False,
 )
-@output_option("-o", "output", type=PATH, metavar="PLACE", help="A folder, or a file that ends in .html.")
-@debug_option
-def demo(kind: str | None, output: Path | None) -> None:
+@options("demo", output={"metavar": "PLACE", "help": "A folder, or a file that ends in .html."})
+def demo(kind: str | None, request: Request) -> None:
     """Write reports on example predictions.
 
     KIND is churn (will a customer leave? one probability per row), digits (which digit is it? ten probabilities per
@@ -312,4 +240,4 @@ def demo(kind: str | None, output: Path | None) -> None:
     """
     from calibrant.cli.demo import run
 
-    run(kind, output=output)
+    run(kind, output=request.output)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from calibrant.cli.audit import clusters_of, outcome_labels, scan_of
+from calibrant.cli.audit import clusters_of, outcome_labels, report_names, scan_of
 from calibrant.cli.columns import each_once
-from calibrant.cli.options import CompareRequest, Request
+from calibrant.cli.options import Request
 from calibrant.cli.output import (
     check_places,
     deliver,
@@ -30,42 +30,41 @@ if TYPE_CHECKING:
 
 # Other kinds are shown by their names.
 KINDS = {"binary": "probabilities of an event", "classes": "class probabilities", "points": "sets of points"}
-READING = ("where", "format", "delimiter", "encoding", "decimal_comma")
 DEFAULT_METRICS = ("ece", "brier_score")
 METRICS_OF_SERIES = ("brier_score",)  # ece is for independent rows
 LABEL_WIDTH = 44  # leaves room for three numbers on 80 columns
 
 
-def run(files: Sequence[Path], request: CompareRequest, *, output: Path | None, json_to: str | None) -> None:
+def run(files: Sequence[Path], request: Request) -> None:
     """Compare columns of one file if there are any, else two results."""
-    if request.p:
-        check_places(output, json_to, files)
-        deliver(signed(_predictions(files, request), request.title), output, json_to)
+    if request.models:
+        check_places(request, files)
+        deliver(signed(_predictions(files, request), request.title), request)
         return
-    given = [*request.given, *(["-o"] if output else []), *(["--json"] if json_to else [])]
-    if len(files) != 2 or given:
+    if len(files) != 2 or request.given:
         raise InputError(
             f"expected two results, or one file with --y and --p twice; got {len(files)} "
-            f"file{'s' if len(files) > 1 else ''} and {', '.join(given) or 'no options'}"
+            f"file{'s' if len(files) > 1 else ''} and {', '.join(request.given) or 'no options'}"
         )
     _results(*files)
 
 
-def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
+def _predictions(files: Sequence[Path], request: Request) -> Comparison:
     """Read all columns at once and compare the predictions by each metric."""
     from calibrant.auditing.compare_predictions import compare_predictions
 
-    if len(request.p) < 2 or request.y is None:
+    if len(request.models) < 2 or request.y is None:
         raise InputError("a comparison of predictions needs --y and two --p or more: --y label --p old --p new")
     for file in files:
         refuse_results(file, request.format, "predictions")
-    asked = {column: _asked(request, column) for column in each_once(request.p, "--p")}
+    by = () if request.time is None else (request.time,)
+    asked = {column: replace(request, p=column, models=(), by=by) for column in each_once(request.models, "--p")}
     scans = {column: scan_of(files, one) for column, one in asked.items()}
     with doing(f"reading {files[0]}"):
-        columns, scan = scans[request.p[0]]
-        every = replace(scan.columns, prediction=tuple(found.p[0] for found, _ in scans.values()))
+        _, columns, scan = scans[request.models[0]]
+        every = replace(scan.columns, prediction=tuple(found.p[0] for _, found, _ in scans.values()))
         rows = replace(scan, columns=every).reading().whole()
-    batches = {printable(column): each.columns.batch(rows) for column, (_, each) in scans.items()}
+    batches = {printable(column): each.columns.batch(rows) for column, (*_, each) in scans.items()}
     first = next(iter(batches.values()))
     with doing("comparing"):
         return compare_predictions(
@@ -73,40 +72,13 @@ def _predictions(files: Sequence[Path], request: CompareRequest) -> Comparison:
             {column: batch.prediction for column, batch in batches.items()},
             metric=request.metric or (DEFAULT_METRICS if request.time is None else METRICS_OF_SERIES),
             level=request.measured["level"],
-            tolerance=request.tolerance,
+            tolerance=request.difference,
             time=(first.groups or {})[columns.by[0]] if columns.by else None,
             clusters=clusters_of(rows, first, columns),
             weights=first.weights,
-            names=_names(files, request),
-            **outcome_labels(rows[columns.y[0]], columns, asked[request.p[0]]),
+            names=report_names(files, request, prediction=", ".join(request.models)),
+            **outcome_labels(rows[columns.y[0]], columns, asked[request.models[0]]),
         )
-
-
-def _asked(request: CompareRequest, column: str) -> Request:
-    """Return the request of an audit of one column."""
-    return Request(
-        y=request.y,
-        p=column,
-        weights=request.weights,
-        pos_label=request.pos_label,
-        by=() if request.time is None else (request.time,),
-        clusters=request.clusters,
-        **{name: getattr(request, name) for name in READING},
-    )
-
-
-def _names(files: Sequence[Path], request: CompareRequest) -> dict[str, str]:
-    """Return the names that the report uses."""
-    names = {
-        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
-        "outcome": request.y,
-        "prediction": ", ".join(request.p),
-        "weights": request.weights,
-        "time": request.time,
-        "clusters": request.clusters,
-        "filter": request.where,
-    }
-    return {key: printable(value) for key, value in names.items() if value is not None}
 
 
 def _results(first: Path, second: Path) -> None:

@@ -214,7 +214,7 @@ def _numbers(measurement: Mapping[str, Any], results: Mapping[str, Any]) -> dict
 
 def _of_group(line: Mapping[str, Any]) -> dict[str, Found]:
     """Return the numbers of a line of the table of groups; its p-value is the adjusted one."""
-    numbers = {key: number for key, number in line.items() if isinstance(number, (int, float))}
+    numbers: dict[str, Any] = {key: number for key, number in line.items() if isinstance(number, (int, float))}
     numbers["estimate"] = next((numbers[key] for key in ESTIMATES if key in numbers), None)
     numbers["low"], numbers["high"] = line.get("interval") or line.get("limits") or (None, None)
     numbers["pvalue"] = numbers.pop("pvalue_adjusted", numbers.get("pvalue"))

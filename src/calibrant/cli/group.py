@@ -38,7 +38,9 @@ OTHER_WORDS = {
     "--normalise": ("normalize", "renormalise", "renormalize"),
     "--seed": ("random-state", "rng"),
     "--where": ("filter", "query"),
-    "-o": ("output", "out", "html", "report"),
+    "--percent": ("percentages", "percents"),
+    "--json": ("to-json",),
+    "-o": ("output", "out", "html", "to-html", "report", "file"),
 }
 """What other tools call an option, without the dashes and with dashes for underscores."""
 

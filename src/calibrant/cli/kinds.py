@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from calibrant.cli.columns import Columns, pairs, split_labels, wild_parts
-from calibrant.cli.options import NAMING, FitRequest, Request, outside
+from calibrant.cli.options import NAMING, Request, outside
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
 from calibrant.files import npz_file
@@ -28,6 +28,7 @@ APPLIES = {
     "--alternative": (("intervals", "sets"), "says which errors of coverage count"),
     "--relative": (("binary",), "makes --tolerance a share of the mean probability (--p)"),
     "--clusters": (("binary",), "is for probabilities of one event (--p)"),
+    "--percent": (("binary", "classes"), "divides probabilities (--p, --p-cols) by 100"),
     "--normalise": (("classes",), "divides class probabilities (--p-cols) by their sums"),
     "--covariates": (("samples",), "is what draws (--draws, --draw-cols) are tested against"),
     "--log-density": (("samples",), "is about draws (--draws, --draw-cols)"),
@@ -46,7 +47,7 @@ def kind_named(request: Request) -> str | None:
         raise InputError(_two_kinds(given))
     kind = named[0]
     for option, (kinds, about) in APPLIES.items():
-        if option in given and kind not in kinds and not (option == "--clusters" and isinstance(request, FitRequest)):
+        if option in given and kind not in kinds and not (option == "--clusters" and request.command == "recalibrate"):
             raise InputError(f"{option} {about}; {_instead(option, kind)}")
     if kind == "intervals":
         _check_bounds(given)

@@ -1,16 +1,16 @@
-"""Options that several commands share."""
+"""The table of options: each with its type, its help, and the commands that take it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 import click
 
-from calibrant.cli.group import DEBUG, Option
+from calibrant.cli.group import DEBUG, Option, typed
 from calibrant.core.annotations import Alternative
 from calibrant.errors import InputError
 from calibrant.files.csv_file import Dialect, read_delimiter
@@ -18,11 +18,8 @@ from calibrant.files.table_file import FORMATS
 from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.options import LEAST_CONFIDENCE, error_rate_words
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 CONFIDENCE, SEED = 0.95, 0
 PATH = click.Path(readable=False, path_type=Path)  # messages about files are calibrant's
-
 
 NAMING = {
     "binary": ("--p",),
@@ -34,132 +31,22 @@ NAMING = {
 }
 """The options that name the columns of each kind."""
 
+SIDES, REPAIRS, POSITIVE = get_args(Alternative), ("swap", "sort"), click.IntRange(min=1)
+OPTIONAL: dict[str, Any] = {"is_flag": False, "flag_value": "-"}  # settings of an option whose value may be left out
 
-@dataclass(frozen=True)
-class ReadingOptions:
-    """Which rows to read, how the file is written, and the options of measurements."""
+CONDITIONS, COLUMNS, PREDICTION = "Conditions", "Columns", "Prediction (one kind)"
+ABOUT, ROWS, MAP, MEASURING = "Labels and levels of the prediction", "Rows", "Map", "Measuring"
+MANY, FORMAT, OUTPUT = "More rows than memory", "Format of FILE", "Output"
+"""The headings of the help, in their order."""
 
-    where: str | None = None
-    confidence: float | None = None
-    seed: int | None = None
-    format: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal_comma: bool = False
-    title: str | None = None
-
-    @property
-    def dialect(self) -> Dialect:
-        """How a CSV is written."""
-        return Dialect(self.delimiter, self.encoding, self.decimal_comma)
-
-    @property
-    def measured(self) -> dict[str, Any]:
-        """Level and random numbers, as the library takes them."""
-        return {
-            "level": CONFIDENCE if self.confidence is None else self.confidence,
-            "rng": SEED if self.seed is None else self.seed,
-        }
-
-    @property
-    def given(self) -> list[str]:
-        """The options that were typed, as they are typed."""
-        return [
-            "--" + name.replace("_", "-")
-            for name, value in vars(self).items()
-            if value is not None and value != () and value is not False and name != "typed"
-        ]
-
-
-@dataclass(frozen=True)
-class Request(ReadingOptions):
-    """The options of an audit."""
-
-    y: str | None = None
-    p: str | None = None
-    p_cols: str | None = None
-    lower: tuple[str, ...] = ()
-    upper: tuple[str, ...] = ()
-    set_cols: str | None = None
-    quantile_cols: str | None = None
-    draws: str | None = None
-    draw_cols: str | None = None
-    log_density: str | None = None
-    log_density_y: str | None = None
-    covariates: str | None = None
-    classes: str | None = None
-    pos_label: str | None = None
-    level: tuple[float, ...] = ()
-    levels: str | None = None
-    crossed: str | None = None
-    normalise: bool = False
-    calibration_size: int | None = None
-    tolerance: float | None = None
-    relative: bool = False
-    alternative: str | None = None
-    clusters: str | None = None
-    by: tuple[str, ...] = ()
-    weights: str | None = None
-    stream: bool = False
-    exact: bool = False
-    resume: bool = False
-    typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
-
-    @property
-    def judged(self) -> dict[str, Any]:
-        """What the verdict depends on besides the rows, if it was typed, as the library takes it."""
-        given = {"tolerance": self.tolerance, "relative": self.relative or None, "alternative": self.alternative}
-        return {name: value for name, value in given.items() if value is not None}
-
-    def value(self, option: str) -> Any:
-        """Return the value of an option, as it is typed: ``"--p-cols"``."""
-        return getattr(self, option.removeprefix("--").replace("-", "_"))
-
-
-@dataclass(frozen=True)
-class FitRequest(Request):
-    """The options of a recalibration."""
-
-    method: str | None = None
-    score: str | None = None
-    smoothing: str | None = None
-    ridge: str | None = None
-    clip: float | None = None
-    inner: str | None = None
-    folds: int | None = None
-    time: str | None = None
-    no_gain: bool = False
-
-
-@dataclass(frozen=True)
-class ApplyRequest(Request):
-    """The options of applying a map to new predictions."""
-
-    suffix: str | None = None
-    overwrite_column: bool = False
-
-
-@dataclass(frozen=True)
-class CompareRequest(ReadingOptions):
-    """The options of a comparison of predictions of the same rows."""
-
-    y: str | None = None
-    p: tuple[str, ...] = ()
-    weights: str | None = None
-    time: str | None = None
-    clusters: str | None = None
-    pos_label: str | None = None
-    metric: tuple[str, ...] = ()
-    tolerance: float | None = None
-
-
-@dataclass(frozen=True)
-class PointRequest(ReadingOptions):
-    """The options of a comparison of points."""
-
-    columns: str | None = None
-    array: tuple[str, ...] = ()
-    no_real: bool = False
+AUDITS = "audit check"
+FITS = "audit check recalibrate"
+NAMED = "audit check recalibrate apply"
+MODELS = "audit check recalibrate compare"
+READS = "audit check recalibrate compare samples"
+FILES = f"{READS} apply"
+REPORTS = "audit check compare samples"
+"""Commands that have options in common."""
 
 
 def _number(text: str) -> float:
@@ -205,196 +92,196 @@ def _delimiter(text: str) -> str:
         raise click.BadParameter(str(problem)) from problem
 
 
-column_option = partial(click.option, cls=Option, section="Columns")
-prediction_option = partial(click.option, cls=Option, section="Prediction (one kind)")
-about_option = partial(click.option, cls=Option, section="Labels and levels of the prediction")
-row_option = partial(click.option, cls=Option, section="Rows")
-many_option = partial(click.option, cls=Option, section="More rows than memory")
-measure_option = partial(click.option, cls=Option, section="Measuring")
-condition_option = partial(click.option, cls=Option, section="Conditions")
-output_option = partial(click.option, cls=Option, section="Output")
-
-JUDGED = (
-    measure_option(
-        "--tolerance",
-        type=_tolerance,
-        metavar="NUMBER",
-        help="Largest acceptable error, such as 0.02 for two percentage points.",
-    ),
-    measure_option("--relative", is_flag=True, help="--tolerance is a share of the mean of --p, for rare events."),
-    measure_option(
-        "--alternative",
-        type=click.Choice(get_args(Alternative)),
-        metavar="NAME",
-        help="Which errors of coverage count: two-sided, less (coverage too low) or greater (too high).",
-    ),
-)
-"""What the verdict of an audit depends on besides the rows."""
-
-ROWS = (
-    row_option("--where", metavar="FILTER", help="Rows to keep: 'age >= 65 and region in (north, west)'."),
-    measure_option("--confidence", type=_confidence, metavar="NUMBER", help="Level of tests and bands (default 0.95)."),
-    measure_option("--seed", type=click.IntRange(min=0), metavar="NUMBER", help="Seed of random numbers (default 0)."),
-)
+def _row(commands: str, section: str, metavar: str | None, help: str, *, flag: str = "", **settings: Any) -> Any:
+    """Return a row of the table; without a `flag` the option is called like its field."""
+    default = settings.pop("default", None)
+    settings |= {"section": section, "metavar": metavar, "help": help}
+    return field(default=default, metadata={"commands": commands.split(), "flag": flag, "settings": settings})
 
 
-def format_options(formats: tuple[str, ...], section: str) -> tuple[Callable[[F], F], ...]:
-    """Return the options that say how a file is written."""
-    option = partial(click.option, cls=Option, section=section)
-    return (
-        option("--format", type=click.Choice(formats), metavar="NAME", help=f"{', '.join(formats)}."),
-        option("--delimiter", type=_delimiter, metavar="CHAR", help="Delimiter of a CSV: ';', '|' or tab."),
-        option("--encoding", metavar="NAME", help="Encoding of a CSV if not UTF-8, such as utf-16."),
-        option("--decimal-comma", is_flag=True, help="Numbers in the CSV are written as 0,25."),
+def _many(commands: str, section: str, metavar: str, help: str, **settings: Any) -> Any:
+    """Return a row of an option that may be repeated."""
+    return _row(commands, section, metavar, help, multiple=True, default=(), **settings)
+
+
+def _flag(commands: str, section: str, help: str) -> Any:
+    """Return a row of an option without a value."""
+    return _row(commands, section, None, help, is_flag=True, default=False)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed: a field for each option of all commands; those that a command does not have keep the default."""
+
+    fail_if: tuple[str, ...] = _many(
+        "check samples", CONDITIONS, "CONDITION", "Fail when this holds: miscalibrated, 'ece.low > 0.05'. Repeatable."
+    )
+    y: str | None = _row(
+        MODELS, COLUMNS, "COLUMN", "Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
+    )
+    by: tuple[str, ...] = _many(NAMED, COLUMNS, "COLUMN", "Labels of groups. May be repeated.")
+    weights: str | None = _row(MODELS, COLUMNS, "COLUMN", "Importance weights of the rows.")
+    clusters: str | None = _row(MODELS, COLUMNS, "COLUMN", "Labels of rows that may depend on each other, such as ids.")
+    time: str | None = _row("recalibrate compare", COLUMNS, "COLUMN", "Numbers that put the rows of a series in order.")
+    covariates: str | None = _row(
+        AUDITS, COLUMNS, "COLUMNS", "Numbers or categories known beforehand, against which ranks are tested."
+    )
+    columns: str | None = _row(
+        "samples", COLUMNS, "COLUMNS", "Coordinates, such as 'x_*' or a,b,c (default: all columns)."
+    )
+    array: tuple[str, ...] = _many(
+        "samples", COLUMNS, "NAME", "Array of an NPZ file with the points. Repeat it if each file has another."
+    )
+    no_real: bool = _flag("samples", COLUMNS, "All files contain generated points; there is no REAL.")
+
+    p: str | None = _row(NAMED, PREDICTION, "COLUMN", "Probability of the event.")
+    models: tuple[str, ...] = _many(
+        "compare", PREDICTION, "COLUMN", "Probability of the event. Give it twice or more.", flag="--p"
+    )
+    p_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Class probabilities, such as 'p_*' or a,b,c.")
+    percent: bool = _flag(NAMED, PREDICTION, "--p or --p-cols are percentages, from 0 to 100.")
+    lower: tuple[str, ...] = _many(NAMED, PREDICTION, "COLUMN", "Lower bounds of intervals. May be repeated.")
+    upper: tuple[str, ...] = _many(NAMED, PREDICTION, "COLUMN", "Their upper bounds, in the same order.")
+    set_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Sets: whether each class is in the set, true or false.")
+    quantile_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Quantiles, such as 'q*' or q05,q50,q95.")
+    draws: str | None = _row(
+        NAMED, PREDICTION, "COLUMNS", "Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
+    )
+    draw_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Draws, one column for each, such as 'member*'.")
+
+    log_density: str | None = _row(AUDITS, ABOUT, "COLUMN", "Log densities of --draws, as lists, where they are known.")
+    log_density_y: str | None = _row(AUDITS, ABOUT, "COLUMN", "Log density of the prediction at the outcome.")
+    pos_label: str | None = _row(MODELS, ABOUT, "LABEL", "Label in --y that marks the event of --p.")
+    classes: str | None = _row(FITS, ABOUT, "A,B,...", "Labels of --p-cols or --set-cols, in their order.")
+    level: tuple[float, ...] = _many(
+        FITS, ABOUT, "NUMBER", "Nominal coverage of intervals or sets, such as 0.9: one for each --lower.", type=_level
+    )
+    levels: str | None = _row(FITS, ABOUT, "A,B,...", "Levels of --quantile-cols, in their order.")
+    crossed: str | None = _row(
+        NAMED, ABOUT, "HOW", "swap (bounds) or sort (quantiles) those in the wrong order.", type=click.Choice(REPAIRS)
+    )
+    normalise: bool = _flag(NAMED, ABOUT, "Divide rounded class probabilities by the sum of their row.")
+    calibration_size: int | None = _row(
+        AUDITS, ABOUT, "NUMBER", "Number of scores that split conformal predictions were calibrated on.", type=POSITIVE
     )
 
+    where: str | None = _row(READS, ROWS, "FILTER", "Rows to keep: 'age >= 65 and region in (north, west)'.")
 
-CLUSTERS = column_option(
-    "--clusters", metavar="COLUMN", help="Labels of rows that may depend on each other, such as ids."
-)
-TIME = column_option("--time", metavar="COLUMN", help="Numbers that put the rows of a series in order.")
-OUTCOME = column_option(
-    "--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
-)
-WEIGHTS = column_option("--weights", metavar="COLUMN", help="Importance weights of the rows.")
-PREDICTIONS = (
-    prediction_option("--p", metavar="COLUMN", help="Probability of the event."),
-    prediction_option("--p-cols", metavar="COLUMNS", help="Class probabilities, such as 'p_*' or a,b,c."),
-    prediction_option("--lower", metavar="COLUMN", multiple=True, help="Lower bounds of intervals. May be repeated."),
-    prediction_option("--upper", metavar="COLUMN", multiple=True, help="Their upper bounds, in the same order."),
-    prediction_option("--set-cols", metavar="COLUMNS", help="Sets: whether each class is in the set, true or false."),
-    prediction_option("--quantile-cols", metavar="COLUMNS", help="Quantiles, such as 'q*' or q05,q50,q95."),
-    prediction_option(
-        "--draws", metavar="COLUMNS", help="Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
-    ),
-    prediction_option("--draw-cols", metavar="COLUMNS", help="Draws, one column for each, such as 'member*'."),
-)
-LABELS = (
-    about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event of --p."),
-    about_option("--classes", metavar="A,B,...", help="Labels of --p-cols or --set-cols, in their order."),
-    about_option(
-        "--level",
-        type=_level,
-        multiple=True,
-        metavar="NUMBER",
-        help="Nominal coverage of intervals or sets, such as 0.9: one for each --lower and --upper.",
-    ),
-    about_option("--levels", metavar="A,B,...", help="Levels of --quantile-cols, in their order."),
-)
-REPAIRS = (
-    about_option(
-        "--crossed",
-        type=click.Choice(["swap", "sort"]),
-        metavar="HOW",
-        help="swap (bounds) or sort (quantiles): what to do with those in the wrong order.",
-    ),
-    about_option("--normalise", is_flag=True, help="Divide rounded class probabilities by the sum of their row."),
-)
-OPTIONS = (
-    OUTCOME,
-    column_option("--by", metavar="COLUMN", multiple=True, help="Labels of groups to compare. May be repeated."),
-    WEIGHTS,
-    CLUSTERS,
-    column_option(
-        "--covariates",
-        metavar="COLUMNS",
-        help="Numbers or categories known beforehand, against which ranks are tested.",
-    ),
-    *PREDICTIONS,
-    about_option("--log-density", metavar="COLUMN", help="Log densities of --draws, as lists, where they are known."),
-    about_option("--log-density-y", metavar="COLUMN", help="Log density of the prediction at the outcome."),
-    *LABELS,
-    *REPAIRS,
-    about_option(
-        "--calibration-size",
-        type=click.IntRange(min=1),
-        metavar="NUMBER",
-        help="Number of calibration scores behind split conformal intervals or sets.",
-    ),
-    ROWS[0],
-    *JUDGED,
-    *ROWS[1:],
-    many_option("--stream", is_flag=True, help="Read probabilities in batches even if there are few rows."),
-    many_option("--exact", is_flag=True, help="Keep all distinct probabilities, on disk if there are many."),
-    many_option(
-        "--resume", is_flag=True, help="Keep a checkpoint, from which an interrupted run resumes; implies --stream."
-    ),
-    *format_options(FORMATS, "Format of FILE"),
-)
+    method: str | None = _row(
+        "recalibrate", MAP, "NAME", "temperature, logistic, shift, ... (default: auto, the simplest that helps)."
+    )
+    score: str | None = _row("recalibrate", MAP, "NAME", "Score that is minimised and measured: log, brier, crps.")
+    smoothing: str | None = _row(
+        "recalibrate", MAP, "NAME", "platt: Platt's targets, for logistic.", type=click.Choice(["platt"])
+    )
+    ridge: str | None = _row(
+        "recalibrate", MAP, "NUMBER", "Penalty of matrix (default 1) or dirichlet (default 0.01; or A,B)."
+    )
+    clip: float | None = _row(
+        "recalibrate", MAP, "NUMBER", "Limit probabilities to [NUMBER, 1 - NUMBER] first.", type=float
+    )
+    inner: str | None = _row("recalibrate", MAP, "NAME", "Method of each class for one-vs-rest (default logistic).")
+    folds: int | None = _row(
+        "recalibrate", MAP, "NUMBER", "Folds that judge maps (default 5).", type=click.IntRange(min=2)
+    )
+    no_gain: bool = _flag("recalibrate", MAP, "Fit the map without measuring what it gains on other rows.")
 
-COMPARED = (
-    column_option("--y", metavar="COLUMN", help="Outcome: 0 and 1, true and false, or labels with --pos-label."),
-    WEIGHTS,
-    TIME,
-    CLUSTERS,
-    prediction_option("--p", metavar="COLUMN", multiple=True, help="Probability of the event. Give it twice or more."),
-    about_option("--pos-label", metavar="LABEL", help="Label in --y that marks the event."),
-    measure_option(
-        "--metric", metavar="NAME", multiple=True, help="ece, cutoff_error, log_score ... (default: ece, brier_score)."
-    ),
-    measure_option(
-        "--tolerance", type=_number, metavar="NUMBER", help="Largest difference that does not matter, of one --metric."
-    ),
-    ROWS[0],
-    ROWS[1],
-    *format_options(FORMATS, "Format of FILE"),
-)
+    metric: tuple[str, ...] = _many(
+        "compare", MEASURING, "NAME", "ece, cutoff_error, log_score ... (default: ece, brier_score)."
+    )
+    difference: float | None = _row(
+        "compare", MEASURING, "NUMBER", "Largest difference that does not matter.", flag="--tolerance", type=_number
+    )
+    tolerance: float | None = _row(
+        AUDITS, MEASURING, "NUMBER", "Largest acceptable error: 0.02 for two percentage points.", type=_tolerance
+    )
+    relative: bool = _flag(AUDITS, MEASURING, "--tolerance is a share of the mean of --p, for rare events.")
+    alternative: str | None = _row(
+        AUDITS, MEASURING, "NAME", f"Errors of coverage that count: {', '.join(SIDES)}.", type=click.Choice(SIDES)
+    )
+    confidence: float | None = _row(
+        READS, MEASURING, "NUMBER", "Level of tests and bands (default 0.95).", type=_confidence
+    )
+    seed: int | None = _row(
+        f"{FITS} samples", MEASURING, "NUMBER", "Seed of random numbers (default 0).", type=click.IntRange(min=0)
+    )
 
-fit_option = partial(click.option, cls=Option, section="Map")
-FITTED = (
-    OUTCOME,
-    column_option("--by", metavar="COLUMN", multiple=True, help="Groups of intervals that get a map each."),
-    WEIGHTS,
-    CLUSTERS,
-    TIME,
-    *PREDICTIONS,
-    *LABELS,
-    *REPAIRS,
-    ROWS[0],
-    fit_option(
-        "--method", metavar="NAME", help="temperature, logistic, shift, ... (default: auto, the simplest that helps)."
-    ),
-    fit_option("--score", metavar="NAME", help="Score that is minimised and measured: log, brier, crps."),
-    fit_option(
-        "--smoothing", type=click.Choice(["platt"]), metavar="NAME", help="platt: Platt's targets, for logistic."
-    ),
-    fit_option("--ridge", metavar="NUMBER", help="Penalty of matrix (default 1) or dirichlet (default 0.01; or A,B)."),
-    fit_option("--clip", type=float, metavar="NUMBER", help="Limit probabilities to [NUMBER, 1 - NUMBER] first."),
-    fit_option("--inner", metavar="NAME", help="Method of each class for one-vs-rest (default logistic)."),
-    fit_option("--folds", type=click.IntRange(min=2), metavar="NUMBER", help="Folds that judge maps (default 5)."),
-    fit_option("--no-gain", is_flag=True, help="Fit the map without measuring what it gains on other rows."),
-    *ROWS[1:],
-    *format_options(FORMATS, "Format of FILE"),
-)
+    stream: bool = _flag(AUDITS, MANY, "Read probabilities in batches even if there are few rows.")
+    exact: bool = _flag(AUDITS, MANY, "Keep all distinct probabilities, on disk if there are many.")
+    resume: bool = _flag(AUDITS, MANY, "Keep a checkpoint, from which an interrupted run resumes; implies --stream.")
 
-APPLIED = (
-    column_option("--by", metavar="COLUMN", multiple=True, help="Groups, if the map has them."),
-    *PREDICTIONS,
-    *REPAIRS,
-    *format_options(tuple(name for name in FORMATS if name != "npz"), "Format of FILE"),
-)
+    format: str | None = _row(FILES, FORMAT, "NAME", f"{', '.join(FORMATS)}.", type=click.Choice(FORMATS))
+    delimiter: str | None = _row(FILES, FORMAT, "CHAR", "Delimiter of a CSV: ';', '|' or tab.", type=_delimiter)
+    encoding: str | None = _row(FILES, FORMAT, "NAME", "Encoding of a CSV if not UTF-8, such as utf-16.")
+    decimal_comma: bool = _flag(FILES, FORMAT, "Numbers in the CSV are written as 0,25.")
 
-POINTS = (
-    column_option("--columns", metavar="COLUMNS", help="Coordinates, such as 'x_*' or a,b,c (default: all columns)."),
-    column_option(
-        "--array",
-        metavar="NAME",
-        multiple=True,
-        help="Array of an NPZ file with the points; repeat it for a different one of each file.",
-    ),
-    column_option("--no-real", is_flag=True, help="All files contain generated points; there is no REAL."),
-    *ROWS,
-    *format_options((*FORMATS, "npy"), "Format of the files"),
-)
+    output: Path | None = _row(  # noqa: RUF009, it is immutable
+        f"{REPORTS} recalibrate apply demo", OUTPUT, "HTML", "Write the report to this file.", flag="-o", type=PATH
+    )
+    json_to: str | None = _row(
+        "audit samples compare", OUTPUT, "[PATH]", "Write JSON to this file, or to stdout.", flag="--json", **OPTIONAL
+    )
+    title: str | None = _row(REPORTS, OUTPUT, "TEXT", "Heading of the report.")
+    junit: Path | None = _row("check", OUTPUT, "XML", "Write the outcome as JUnit XML.", type=PATH)  # noqa: RUF009
+    suffix: str | None = _row("apply", OUTPUT, "TEXT", "End of the names of new columns (default _recalibrated).")
+    overwrite_column: bool = _flag("apply", OUTPUT, "Replace columns that have the names of the new ones.")
+
+    command: str = "audit"
+    typed: tuple[str, ...] = ()  # the whole command, to be repeated with what it lacks
+
+    @property
+    def dialect(self) -> Dialect:
+        """How a CSV is written."""
+        return Dialect(self.delimiter, self.encoding, self.decimal_comma)
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Level and random numbers, as the library takes them."""
+        return {
+            "level": CONFIDENCE if self.confidence is None else self.confidence,
+            "rng": SEED if self.seed is None else self.seed,
+        }
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """What the verdict depends on besides the rows, if it was typed, as the library takes it."""
+        given = {"tolerance": self.tolerance, "relative": self.relative or None, "alternative": self.alternative}
+        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were typed, as they are typed."""
+        values = ((flag, getattr(self, name)) for name, flag in FLAGS.items())
+        return [flag for flag, value in values if value is not None and value is not False and value != ()]
+
+    def value(self, option: str) -> Any:
+        """Return the value of an option, as it is typed: ``"--p-cols"``."""
+        return getattr(self, option.removeprefix("--").replace("-", "_"))
 
 
-def add(options: Sequence[Callable[[F], F]]) -> Callable[[F], F]:
-    """Return a decorator that adds options to a command."""
+ROWS_OF_TABLE = {row.name: row.metadata for row in fields(Request) if row.metadata}
+FLAGS = {name: row["flag"] or "--" + name.replace("_", "-") for name, row in ROWS_OF_TABLE.items()}
 
-    def decorated(function: F) -> F:
-        for option in reversed(options):
-            function = option(function)
-        return function
+
+def options(command: str, **changes: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a function the options of a command as one request.
+
+    `changes` are settings of options that differ for this command.
+    """
+    rows = {name: row for name, row in ROWS_OF_TABLE.items() if command in row["commands"]}
+
+    def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def called(**given: Any) -> None:
+            chosen = {name: given.pop(name) for name in rows}
+            words = typed(click.get_current_context())
+            function(**given, request=Request(**chosen, command=command, typed=words))
+
+        with_options: Callable[..., None] = DEBUG_OPTION(called)
+        for name, row in reversed(rows.items()):
+            settings = {**row["settings"], **changes.get(name, {})}
+            with_options = click.option(FLAGS[name], name, cls=Option, **settings)(with_options)
+        return with_options
 
     return decorated
 
@@ -403,11 +290,6 @@ def _set_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     ctx.meta[DEBUG] = value or ctx.meta.get(DEBUG, False)
 
 
-debug_option = click.option(
+DEBUG_OPTION = click.option(
     "--debug", is_flag=True, is_eager=True, expose_value=False, callback=_set_debug, help="Show a traceback on error."
-)
-title_option = output_option("--title", metavar="TEXT", help="Heading of the report.")
-html_option = output_option("-o", "output", type=PATH, metavar="HTML", help="Write the report to this file.")
-json_option = output_option(
-    "--json", "json_to", is_flag=False, flag_value="-", metavar="[PATH]", help="Write JSON to this file, or to stdout."
 )

@@ -21,6 +21,7 @@ from calibrant.errors import CalibrantError, InputError, printable
 from calibrant.files.table_file import check_file, format_of
 
 if TYPE_CHECKING:
+    from calibrant.cli.options import Request
     from calibrant.report.audit import Audit, Reported
 
 STDOUT = "-"
@@ -127,19 +128,20 @@ def check_output(path: Path, *, endings: tuple[str, ...], option: str, source: P
         raise InputError(f"you do not have permission to write to {path.parent}; choose another folder for {option}")
 
 
-def check_places(output: Path | None, json_to: str | None, sources: Sequence[Path]) -> None:
+def check_places(request: Request, sources: Sequence[Path]) -> None:
     """Refuse output files that cannot be written, or that are inputs."""
     for source in sources:
-        if output is not None:
-            check_output(output, endings=(".html", ".htm"), option="-o", source=source)
-        if json_to not in (None, STDOUT):
-            check_output(Path(str(json_to)), endings=(".json",), option="--json", source=source)
+        if request.output is not None:
+            check_output(request.output, endings=(".html", ".htm"), option="-o", source=source)
+        if request.json_to not in (None, STDOUT):
+            check_output(Path(str(request.json_to)), endings=(".json",), option="--json", source=source)
 
 
-def deliver(found: Audit, output: Path | None, json_to: str | None) -> None:
+def deliver(found: Audit, request: Request) -> None:
     """Print what was found, or write the report and the JSON and print the verdict."""
     from calibrant.report.text import as_text
 
+    output, json_to = request.output, request.json_to
     if output is None and json_to is None:
         emit(as_text(found.findings, terminal_width()), Headline.of(found))
         return

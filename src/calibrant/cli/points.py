@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.cli.columns import each_once, find_column, join_labels, matching, pairs
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.output import doing, refuse_results, tell
 from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.files.found import FoundFile
@@ -36,7 +36,7 @@ MAX_NAMES_SHOWN = 30  # names that are written out in a proposal
 NUMERIC_KINDS = "iuf"  # of dtypes: integers, unsigned integers, floats
 
 
-def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
+def read_point_files(paths: Sequence[Path], request: Request) -> tuple[list[NDArray[Any]], tuple[str, ...] | None]:
     """Return the points (n, d) of each file, and the names of the coordinates if the files have them."""
     where = read_where(request.where) if request.where is not None else None
     files = _opened(paths, request)
@@ -64,7 +64,7 @@ def read_point_files(paths: Sequence[Path], request: PointRequest) -> tuple[list
     return sets, columns
 
 
-def _opened(paths: Sequence[Path], request: PointRequest) -> list[TableFile | ArrayFile]:
+def _opened(paths: Sequence[Path], request: Request) -> list[TableFile | ArrayFile]:
     """Look at every file before the first is read."""
     formats = [_array_format(path, request.format) for path in paths]
     archives = formats.count("npz")
@@ -86,7 +86,7 @@ def _opened(paths: Sequence[Path], request: PointRequest) -> list[TableFile | Ar
     return files
 
 
-def _check_kinds(files: Sequence[TableFile | ArrayFile], tables: Sequence[TableFile], request: PointRequest) -> None:
+def _check_kinds(files: Sequence[TableFile | ArrayFile], tables: Sequence[TableFile], request: Request) -> None:
     """Refuse options that do not apply to arrays, and tables mixed with arrays unless the columns are named."""
     array = next((file.path for file in files if isinstance(file, ArrayFile)), None)
     if array is None:

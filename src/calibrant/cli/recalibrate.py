@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from calibrant.cli.audit import MAX_ROWS_AT_ONCE, clusters_of, outcome_labels, reshaped, scan_of, within_files
+from calibrant.cli.audit import (
+    MAX_ROWS_AT_ONCE,
+    clusters_of,
+    outcome_labels,
+    prediction_of,
+    reshaped,
+    scan_of,
+    tell_kept,
+    within_files,
+)
 from calibrant.cli.candidates import cells
 from calibrant.cli.columns import Columns, split_labels
 from calibrant.cli.group import in_option_words
-from calibrant.cli.options import NAMING, FitRequest
+from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, doing, emit, refuse_results, tell
 from calibrant.core.words import number
 from calibrant.errors import CalibrantError, InputError, shown
@@ -22,7 +31,6 @@ from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.where import number as read_number
 from calibrant.inputs.columns import Batch, FromColumns
-from calibrant.inputs.probabilities import normalised
 from calibrant.recalibrating.methods import SCORES
 
 if TYPE_CHECKING:
@@ -33,8 +41,9 @@ KIND_WORDS = {"binary": "probabilities", "classes": "class probabilities", "samp
 MAX_SHOWN = 6  # levels, coordinates or groups that are listed
 
 
-def run(files: Sequence[Path], request: FitRequest, *, output: Path | None) -> None:
+def run(files: Sequence[Path], request: Request) -> None:
     """Fit a map, print it and what it gains, and write it."""
+    output = request.output
     if output is not None:
         for file in files:
             check_output(output, endings=(".json",), option="-o", source=file)
@@ -56,11 +65,11 @@ class FitArguments(NamedTuple):
     dealing: dict[str, Any]
 
 
-def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, RecalibrationGain | None]:
+def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, RecalibrationGain | None]:
     """Read what the request names, fit a map, and measure its gain where that is possible."""
     for file in files:
         refuse_results(file, request.format, "predictions")
-    columns, scan = scan_of(files, request)
+    request, columns, scan = scan_of(files, request)
     _check_groups(columns)
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
@@ -72,6 +81,7 @@ def fitted(files: Sequence[Path], request: FitRequest) -> tuple[Recalibration, R
         found = _fit(arguments)
     except InputError as problem:
         raise within_files(problem, files, reading, columns) from problem
+    tell_kept(scan, rows)
     measurable = not request.no_gain and SCORES[columns.kind]
     gain = _gain(arguments, request) if measurable else None
     return replace(found, columns=_named_columns(columns, scan)), gain
@@ -90,7 +100,7 @@ def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
         return reading, rows, scan.columns.batch(rows)
 
 
-def _arguments(rows: Any, batch: Batch, columns: Columns, request: FitRequest) -> FitArguments:
+def _arguments(rows: Any, batch: Batch, columns: Columns, request: Request) -> FitArguments:
     """Return the arguments that rows and options of the command line make."""
     labels = batch.groups or {}
     options: dict[str, Any] = {
@@ -110,7 +120,7 @@ def _arguments(rows: Any, batch: Batch, columns: Columns, request: FitRequest) -
         "time": None if request.time is None else labels[request.time],
         "rng": request.measured["rng"],
     }
-    prediction = normalised(batch.prediction) if request.normalise else batch.prediction
+    prediction = prediction_of(batch, request)
     return FitArguments(batch.y, prediction, options, dealing)
 
 
@@ -127,7 +137,7 @@ def _fit(arguments: FitArguments) -> Recalibration:
     return found
 
 
-def _gain(arguments: FitArguments, request: FitRequest) -> RecalibrationGain | None:
+def _gain(arguments: FitArguments, request: Request) -> RecalibrationGain | None:
     """Measure the gain; tell why where it cannot be measured, and return None."""
     from calibrant.recalibrating.gain import recalibration_gain
 

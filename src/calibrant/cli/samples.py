@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.cli.columns import join_labels
 from calibrant.cli.conditions import judge, read_condition
-from calibrant.cli.options import PointRequest
+from calibrant.cli.options import Request
 from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, signed, tell
 from calibrant.cli.points import read_point_files
 from calibrant.errors import InputError, printable
@@ -21,17 +21,10 @@ REAL = "real"  # what the report calls the set that all others are compared with
 MAX_NAMES_SHOWN = 12  # names of coordinates that a report begins with
 
 
-def run(
-    files: Sequence[Path],
-    request: PointRequest,
-    *,
-    output: Path | None,
-    json_to: str | None,
-    fail_if: Sequence[str] = (),
-) -> bool:
+def run(files: Sequence[Path], request: Request) -> bool:
     """Compare the points of files; print or write what was found, and tell whether no condition holds."""
-    conditions = [read_condition(text) for text in fail_if]
-    check_places(output, json_to, files)
+    conditions = [read_condition(text) for text in request.fail_if]
+    check_places(request, files)
     if len(files) == 1 and not request.no_real:
         raise InputError(
             f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real if "
@@ -39,14 +32,14 @@ def run(
         )
     found = signed(compare_files(files, request), request.title)
     outcomes = judge(conditions, found.findings.to_dict())
-    deliver(found, output, json_to)
+    deliver(found, request)
     if outcomes:
-        say = tell if json_to == STDOUT else emit
+        say = tell if request.json_to == STDOUT else emit
         say("\n".join(outcome.line for outcome in outcomes))
     return not any(outcome.failed for outcome in outcomes)
 
 
-def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
+def compare_files(files: Sequence[Path], request: Request) -> Audit:
     """Read what the request names and compare it; the first file contains the real points, if there are any."""
     sets, columns = read_point_files(files, request)
     real, generated = (None, sets) if request.no_real else (sets[0], sets[1:])
@@ -71,7 +64,7 @@ def compare_files(files: Sequence[Path], request: PointRequest) -> Audit:
             raise _in_the_files(problem, files, request) from problem
 
 
-def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] | None) -> dict[str, str]:
+def _names(files: Sequence[Path], request: Request, columns: Sequence[str] | None) -> dict[str, str]:
     """Return the names that the report uses."""
     called = file_names(files, request.array)
     names = {} if request.no_real else {"real": called.pop(0)}
@@ -84,7 +77,7 @@ def _names(files: Sequence[Path], request: PointRequest, columns: Sequence[str] 
     return {key: printable(name) for key, name in names.items()}
 
 
-def _in_the_files(problem: InputError, files: Sequence[Path], request: PointRequest) -> InputError:
+def _in_the_files(problem: InputError, files: Sequence[Path], request: Request) -> InputError:
     """Return the error with what `y` and `prediction` are in the files."""
     return problem.within(
         "",

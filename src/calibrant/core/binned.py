@@ -34,7 +34,7 @@ class BinOptions:
     strategy: Strategy
 
     def __post_init__(self) -> None:
-        check_bins(self.bins, self.strategy)
+        check_bins(self.bins)
 
 
 def summarise_bins(rows: Binary, *, bins: Any, strategy: str) -> Grid | Ordered:

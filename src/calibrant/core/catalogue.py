@@ -8,67 +8,46 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels
+from calibrant.core.calls import check_options, public
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.core.limits import Limits
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
-from calibrant.core.summary import Summary, import_all
-from calibrant.errors import CallError, InputError, SummaryError, did_you_mean, shown
+from calibrant.core.summary import Summary
+from calibrant.errors import InputError, SummaryError, did_you_mean, shown
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.probabilities import Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
+from calibrant.lazy import PEERS, import_all, import_named
 
 OptionsT = TypeVar("OptionsT")
-P = ParamSpec("P")
 R = TypeVar("R")
 
-LOOKALIKES = {
-    "sample_weight": "weights",
-    "n_bins": "bins",
-    "num_bins": "bins",
-    "labels": "classes",
-    "y_true": "y",
-    "y_pred": "prediction",
-    "y_prob": "prediction",
-    "y_score": "prediction",
-    "y_proba": "prediction",
-    "alpha": "level",
-    "confidence": "level",
-    "confidence_level": "level",
-    "random_state": "rng",
-    "seed": "rng",
-    "n_boot": "resamples",
-    "n_bootstrap": "resamples",
-    "n_permutations": "resamples",
-    "tol": "tolerance",
-    "margin": "tolerance",
-    "by": "groups",
-    "sensitive_features": "groups",
-    "metrics": "metric",
-    "n_calib": "calibration_size",
-    "cal_size": "calibration_size",
-    "cv": "folds",
-    "n_splits": "folds",
-}
-"""What other packages call an option, and its name here. Those of the command line are in `cli/group.py`."""
-
-POINTERS: dict[tuple[str, str], str] = {}
-"""What to do instead of an option that a verb does not have, by verb and option: filled beside the verb."""
-
-CALLS: dict[str, str] = {}
-"""An example call of a verb whose arguments alone do not make one, by verb: filled beside the verb."""
+__all__ = [
+    "ENTRIES",
+    "RANKINGS",
+    "Entry",
+    "NoOptions",
+    "Shown",
+    "enter",
+    "entries",
+    "find",
+    "is_verb",
+    "ordered",
+    "public",
+    "summarize",
+]
 
 
 @dataclass(frozen=True)
@@ -172,9 +151,7 @@ class Entry(Generic[OptionsT, R]):
 
     def parse(self, given: Mapping[str, Any]) -> OptionsT:
         """Return the options of a call that is made later: what batches, files, engines and audits need."""
-        for name in given:
-            if name not in self.defaults:
-                raise unknown_option(self.verb, name)
+        check_options(self.verb, self.defaults, given)
         missing = inspect.Parameter.empty
         values = {**self.defaults, **given}
         lacking = [name for name, value in values.items() if value is missing]
@@ -270,78 +247,6 @@ def enter(entry: Entry[OptionsT, R]) -> Entry[OptionsT, R]:
     return entry
 
 
-def public(verb: Callable[P, R]) -> Callable[P, R]:
-    """Let a verb refuse calls with unknown, missing or too many arguments, with a hint; its signature stays as it is.
-
-    Of a verb that passes further options on to a metric, only those are refused here that are other packages' names for
-    an option of the verb.
-    """
-    parameters = inspect.signature(verb).parameters.values()
-    passes_on = any(each.kind is each.VAR_KEYWORD for each in parameters)
-    named = [each for each in parameters if each.kind is not each.VAR_KEYWORD]
-    known = frozenset(each.name for each in named)
-    positional = [each.name for each in named if each.kind is not each.KEYWORD_ONLY]
-    needed = [each.name for each in named if each.default is each.empty]
-
-    @functools.wraps(verb)
-    def checked(*args: P.args, **given: P.kwargs) -> R:
-        for name in given:
-            if name not in known and (not passes_on or LOOKALIKES.get(name) in known or _pointer(verb, name)):
-                raise unknown_option(verb, name)
-        _check_arguments(verb, len(args), given, positional, needed)
-        with np.errstate(under="ignore"):  # what is too small for float64 is 0, also where the caller asks for errors
-            return verb(*args, **given)
-
-    return checked
-
-
-def _check_arguments(
-    verb: Callable[..., Any], count: int, given: Collection[str], positional: Sequence[str], needed: Sequence[str]
-) -> None:
-    """Refuse more positional arguments than a verb has, and a call without one that it needs."""
-    if count > len(positional):
-        raise CallError(
-            f"{verb.__name__} has no positional arguments beyond {', '.join(positional)}; got {count}. Call "
-            f"it as {_example_call(verb, positional, needed)}; options are given by name"
-        )
-    lacking = [name for name in needed if name not in given and name not in positional[:count]]
-    if lacking:
-        raise CallError(f"{verb.__name__} needs {lacking[0]}. Call it as {_example_call(verb, positional, needed)}")
-
-
-def _example_call(verb: Callable[..., Any], positional: Sequence[str], needed: Sequence[str]) -> str:
-    by_name = [f"{name}=..." for name in needed if name not in positional]
-    return CALLS.get(verb.__name__) or f"{verb.__name__}({', '.join([*positional, *by_name])})"
-
-
-def unknown_option(verb: Callable[..., Any], name: str) -> InputError:
-    """Return the error for an option that a verb does not have, with the one that may have been meant."""
-    parameters = inspect.signature(verb).parameters.values()
-    known = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
-    hint = _pointer(verb, name) or options_hint(name, known)
-    return InputError(f"{verb.__name__} has no option {name}. {hint}")
-
-
-def _pointer(verb: Callable[..., Any], name: str) -> str | None:
-    return POINTERS.get((verb.__name__, LOOKALIKES.get(name, name)))
-
-
-def options_hint(name: str, known: Sequence[str]) -> str:
-    """Say which options there are, and which one of them may have been meant.
-
-    >>> options_hint("n_bins", ["y", "prediction", "bins", "norm"])
-    'Did you mean bins=? Its options are bins, norm'
-    >>> options_hint("y_true", ["y", "prediction", "half"])
-    'Did you mean y=? Its options are half'
-    >>> options_hint("alpha", ["y", "prediction", "level"])
-    'Did you mean level=, which is 1 - alpha? Its options are level'
-    """
-    spelled = "{}=, which is 1 - alpha" if name == "alpha" else "{}="
-    hint = did_you_mean(LOOKALIKES.get(name, name), known, spelled=spelled.format)
-    options = ", ".join(other for other in known if other not in ("y", "prediction", "predictions"))
-    return f"{hint} Its options are {options}".lstrip()
-
-
 def entries() -> dict[str, Entry[Any, Any]]:
     """Return the entries of all verbs, calibrant's own and those that were entered since."""
     import_all()
@@ -358,13 +263,15 @@ def is_verb(measurement: Any) -> bool:
 def find(measurement: Any, *, ranks: bool = False) -> Entry[Any, Any]:
     """Return the entry of a verb given as the function or its name; those that return ranks only if asked for."""
     name = measurement.__name__ if is_verb(measurement) else measurement
-    if isinstance(name, str) and name not in ENTRIES:
-        entries()
+    if isinstance(name, str) and name not in ENTRIES and name not in RANKINGS:
+        import_named(name)
     known = {**ENTRIES, **RANKINGS} if ranks else ENTRIES
     entry = known.get(name) if isinstance(name, str) else None
     if entry is None:
+        import_all()
         names = f"expected a verb of calibrant or its name ({', '.join(sorted(known))})"
-        hint = did_you_mean(name, known) if isinstance(name, str) else ""
+        meant = PEERS.get(name, name) if isinstance(name, str) else ""
+        hint = did_you_mean(meant, known) if meant else "The verb comes first, as in interval(ece, y, prediction)"
         raise InputError(f"{names}; got {shown(measurement)}. {hint}".removesuffix(". "))
     return entry
 
@@ -375,12 +282,18 @@ def ordered(rows: Any, options: object) -> Ordered:
     It is the `summarise` of verbs of one probability per row that need them all. Which kinds a verb takes, its
     `predictions` say.
     """
-    return Ordered.of(rows.top_label() if isinstance(rows, Classes) else rows)
+    return Ordered.of(rows.pairs())
+
+
+def all_rows(rows: Any, options: object) -> Ordered | KeptRows:
+    """Return all rows: sorted if they have one probability each, else as they are."""
+    return Ordered.of(rows) if rows.kind == "binary" else KeptRows.of(rows)
 
 
 OF_POINTS = ("mmd", "mmd_test", "kernel_distance", "frechet_distance")  # verbs of sets of points that have a summary
 
 
+@public
 def summarize(
     metric: Callable[..., Any] | str,
     y: ArrayLike | None,

@@ -156,7 +156,7 @@ class Note:
 
     key: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    only: str | None = None  # where it is said: beside a status, "part" or "no rows" as in `judging.judge`; None: always
+    only: str | None = None  # where it is said: a status, or "part" or "no rows" as in `judging.judge`; None: always
 
 
 def note(key: str, only: str | None = None, **values: Any) -> Note:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from calibrant.core.annotations import Alternative
 from calibrant.core.claims import Claim, Status
 from calibrant.core.evidence import Case, Family, Needed, Note, Subject
 from calibrant.core.results import Curve
+from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
@@ -236,13 +237,34 @@ class PointCase(NamedTuple):
     unseen_shift: float  # of one coordinate, in sd, that would have been found 4 times in 5
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What an audit knows of the rows: all of them, or summaries of all and a random sample."""
+
+    rows: Any
+    n: int
+    counted: Mapping[str, Summary] | None = None  # summaries of all rows by name, where the rows are a sample
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are at hand."""
+        return self.counted is None
+
+    def of_all(self, name: str, count: Callable[[Any], Any]) -> Any:
+        """Return a summary of all rows; `count` makes it from rows, also where batches had none of that name."""
+        return count(self.rows) if self.counted is None or name not in self.counted else self.counted[name]
+
+
 class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
-    behind its verdict, besides groups.
+    behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch, what
+    the sections need of all rows; whether what grows with them may be kept is its last argument.
     """
 
-    sections: Callable[[Any, Setting], KindFindings]
-    groups: Callable[[Any, list[Grouping], Setting], Grouped]
+    sections: Callable[[Facts, Setting], KindFindings]
+    groups: Callable[[Any, Sequence[Any], Setting], Grouped]
+    count: Callable[[Any, Setting, bool], dict[str, Summary]]
+    count_groups: Callable[[Any, Grouping, Setting], Summary]
     families: tuple[str, ...] = ("all rows",)

@@ -203,6 +203,11 @@ class GroupCells(Summary):
         return int(self.sums[0].sum())
 
     @property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return np.bincount(self.group, self.sums[0]).astype(np.int64)
+
+    @property
     def starts(self) -> NDArray[np.intp]:
         """The first entry of each group."""
         return np.searchsorted(self.group, np.arange(len(self.names)))

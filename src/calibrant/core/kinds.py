@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from calibrant.core.words import listed
 from calibrant.errors import InputError, NotApplicableError, shown
-from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.distribution import Stored
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
-from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, RegionRows, read_outcomes, read_regions, without_outcome
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.sets import Sets
 
 Rows = Binary | Classes
 AnyRows = Rows | DistributionRows | RegionRows
 
 
 class PredictionKind(NamedTuple):
-    """A kind of prediction: its name in messages, and the type that a user passes, None for a plain array."""
+    """A kind of prediction: its name in messages, and how outcomes and predictions become checked rows."""
 
     words: str
-    prediction: type | None
+    read: Callable[..., AnyRows]
 
 
 KINDS = {
-    "binary": PredictionKind("one probability per row (a 1-D array)", None),
-    "classes": PredictionKind("class probabilities (an array (n, K))", None),
-    "intervals": PredictionKind("Intervals", Intervals),
-    "sets": PredictionKind("Sets", Sets),
-    "quantiles": PredictionKind("Quantiles", Quantiles),
-    "samples": PredictionKind("Samples", Samples),
-    "distributions": PredictionKind("a distribution such as Normal", Distribution),
-    "cdf": PredictionKind("CdfValues", CdfValues),
+    "binary": PredictionKind("one probability per row (a 1-D array)", read_probabilities),
+    "classes": PredictionKind("class probabilities (an array (n, K))", read_probabilities),
+    "intervals": PredictionKind("Intervals", read_regions),
+    "sets": PredictionKind("Sets", read_regions),
+    "quantiles": PredictionKind("Quantiles", read_regions),
+    "samples": PredictionKind("Samples", read_outcomes),
+    "distributions": PredictionKind("a distribution such as Normal", read_outcomes),
+    "cdf": PredictionKind("CdfValues", read_regions),
 }
-"""The kinds of prediction; subclasses stand before their base classes."""
+"""The kinds of prediction, by the `prediction_kind` of the typed ones."""
 
 NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
 
 def kind_of(prediction: Any) -> str | None:
     """Return the kind of a typed prediction, None for anything else, which must be an array."""
-    for name, kind in KINDS.items():
-        if kind.prediction is not None and isinstance(prediction, kind.prediction):
-            return name
-    return None
+    return type(prediction).prediction_kind if isinstance(prediction, Stored) else None
 
 
 def read(
@@ -87,9 +80,7 @@ def read(
         raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
     if isinstance(prediction, Samples):
         _check_draws(verb, prediction, unequal=unequal, weighted=weighted)
-    if isinstance(prediction, Distribution):
-        return read_outcomes(y, prediction, weights=weights)
-    return read_regions(y, prediction, weights=weights, classes=classes)
+    return KINDS[kind].read(y, prediction, weights=weights, **({} if classes is None else {"classes": classes}))
 
 
 def read_alone(
@@ -119,17 +110,6 @@ def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted
             f"{verb} needs the same number of draws in every row; these rows have {samples.counts.min():,} to "
             f"{samples.counts.max():,}. Pass samples.thin(rng=0), random draws of each row"
         )
-
-
-def part_of(rows: Any, part: slice) -> Any:
-    """Return consecutive rows without copying them; probabilities become float64."""
-    if isinstance(rows, Binary):
-        return Binary(rows.y[part], rows.p[part].astype("float64", copy=False), rows.w[part])
-    if isinstance(rows, Classes):
-        return Classes(rows.y[part], rows.P[part].astype("float64", copy=False), rows.w[part])
-    if isinstance(rows, DistributionRows):
-        return DistributionRows(rows.y[part], rows.distribution.take(part), rows.w[part], None, rows.dtype, rows.names)
-    return rows.take(part)
 
 
 def kinds_words(accepted: tuple[str, ...]) -> str:

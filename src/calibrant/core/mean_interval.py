@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import AnyRows, part_of
+from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
 SMALLEST_SCORE, LARGEST_SCORE = 1e-140, 1e140
@@ -104,7 +104,7 @@ def check_deciding(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: f
     """Refuse rows if a few of them dominate the mean or its variance: no interval covers such a mean."""
     if entry.row_scores is None:
         return
-    pieces = [(rows.w[part, None], _columns(entry.row_scores(part_of(rows, part), options))) for part in chunks(rows.n)]
+    pieces = [(rows.w[part, None], _columns(entry.row_scores(rows.part(part), options))) for part in chunks(rows.n)]
     heaviest = float(rows.w.max())
     total_weight, square = (_total(lambda w, s: (w / heaviest) ** k, pieces) for k in (1, 2))  # noqa: B023
     if total_weight**2 < MIN_ROWS * square or not all(np.isfinite(s).all() for _, s in pieces):
@@ -228,14 +228,12 @@ def _above(rows: QuantileRows, options: Any) -> NDArray[np.bool_]:
     return ~rows.covered
 
 
-def _surprised(rows: AnyRows, options: Any) -> NDArray[np.bool_] | None:
+def _surprised(rows: Any, options: Any) -> NDArray[np.bool_] | None:
     """Mark rows in which something else was likelier than what happened; a density has no such rows."""
-    if isinstance(rows, Binary):
-        return np.asarray(np.where(rows.y == 1, rows.p < 0.5, rows.p > 0.5))[:, None]
-    if isinstance(rows, Classes):
-        true = np.take_along_axis(rows.P, rows.y[:, None], axis=1)
-        return np.asarray(true < rows.P.max(axis=1, keepdims=True))
-    return None
+    if rows.kind == "distributions":
+        return None
+    P = rows.simplex
+    return np.asarray(np.take_along_axis(P, rows.y[:, None], axis=1) < P.max(axis=1, keepdims=True))
 
 
 GUARDS = {

@@ -15,7 +15,7 @@ from calibrant.core.catalogue import Entry, Shown, enter
 from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
 from calibrant.core.grid import Grid
 from calibrant.core.interval_sums import IntervalSums, sums_in_one_pass
-from calibrant.core.kinds import AnyRows, part_of
+from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.inputs.probabilities import Binary, Classes
@@ -148,7 +148,7 @@ def folded(rows: Any, summarise: Callable[[Any], S], zero: S) -> S:
     """Return the sum of the summaries of chunks, computed on all cores and merged in their order."""
 
     def of(part: slice) -> S:
-        return summarise(part_of(rows, part))
+        return summarise(rows.part(part))
 
     levels = getattr(getattr(rows, "prediction", None), "levels", None)
     size = max(1, CHUNK_ROWS // (1 if levels is None else levels.size))  # all columns of a chunk fit into the cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from calibrant.core.pool import Pool, tie_ends
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
-from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, DrawnRows
-from calibrant.inputs.samples import Samples
+from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.probabilities import Classes
+from calibrant.inputs.rows import DrawnRows
 from calibrant.progress import steps
 
 Null: TypeAlias = Literal["auto", "asymptotic", "monte-carlo"]
@@ -46,7 +45,6 @@ class NullOptions:
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("null", self.null, *get_args(Null))
         object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
         generator(self.rng)  # refuses what is neither a generator nor a seed
 
@@ -189,23 +187,6 @@ def redraw_events(pool: Pool, resamples: int, rng: np.random.Generator) -> Itera
             yield rng.binomial(count[:, None], score[:, None], size=(score.size, stop - start)).T
 
 
-def redraw_rows(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
-    """Return the same rows with outcomes drawn from their own predictions."""
-    if isinstance(rows, DistributionRows):
-        return redraw_outcomes(rows, rng)
-    u = rng.random(rows.n)
-    if isinstance(rows, Binary):
-        return Binary((u < rows.p).view(np.uint8), rows.p, rows.w)
-    # The outcome is the first class whose cumulative probability exceeds u times the row's sum.
-    passed = np.zeros(rows.n, dtype=np.intp)
-    total = rows.P.sum(axis=1, dtype=np.float64)
-    cumulative = np.zeros(rows.n)
-    for k in range(rows.K - 1):
-        cumulative += rows.P[:, k]
-        passed += u * total >= cumulative
-    return Classes(passed, rows.P, rows.w)
-
-
 def redraw_labels(rows: Classes, resamples: int, rng: np.random.Generator) -> NDArray[Any]:
     """Return labels (resamples, n), each drawn from the prediction of its row, in the smallest type that holds them."""
     P = rows.P.astype(np.float64)
@@ -225,35 +206,7 @@ def redraw_centre(rows: DrawnRows, rng: np.random.Generator) -> DrawnRows:
     The data and redraws that are each one swap away from a common centre are exchangeable; redraws that are each one
     swap away from the data are not (Besag and Clifford 1989).
     """
-    if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
-        return redraw_outcomes(rows, rng)
-    return rows
-
-
-def redraw_outcomes(rows: DistributionRows, rng: np.random.Generator) -> DistributionRows:
-    """Return the same rows with outcomes drawn from their predictive distributions.
-
-    Draws do not tell the distribution they come from. The outcome and the draws are then pooled, and one of them,
-    chosen at random, changes places with the outcome. This leaves their joint distribution as it is if the draws are
-    calibrated. Redraws must start from `redraw_centre`.
-    """
-    distribution = rows.distribution
-    if not isinstance(distribution, Samples):
-        drawn = distribution.sample(1, rng)[:, 0]
-        if not np.isfinite(drawn).all():
-            row = int(np.argwhere(~np.isfinite(drawn))[0][0])
-            raise InputError(
-                f"sample of {type(distribution).__name__} must return finite numbers; {{row}} is {{value}}",
-                row=row,
-                value=drawn[row],
-            )
-        return DistributionRows(drawn, distribution, rows.w)
-    draws, y = distribution.draws.copy(), rows.y.copy()
-    chosen = rng.integers(distribution.M + 1, size=rows.n)
-    moved = np.flatnonzero(chosen < distribution.M)
-    y[moved] = distribution.draws[moved, chosen[moved]]
-    draws[moved, chosen[moved]] = rows.y[moved]
-    return DistributionRows(y, Samples(draws), rows.w)
+    return rows.redrawn(rng) if rows.kind == "samples" else rows
 
 
 POINTS_AT_ONCE = 1 << 20

@@ -82,9 +82,15 @@ class Several(Summary):
             raise SummaryError(f"summaries of {self.names} do not merge with summaries of {other.names}")
         return type(self)(self.names, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
+    def check_values(self) -> None:
+        """Refuse names that are not one for each part."""
+        super().check_values()
+        if len(self.names) != len(self.parts):
+            raise SummaryError(f"{len(self.parts)} summaries cannot have {len(self.names)} names")
+
     @property
     def is_empty(self) -> bool:
-        """Whether it has no parts; one part alone may be empty while its rows are kept elsewhere."""
+        """Whether it has no parts."""
         return not self.names
 
     def __getitem__(self, name: str) -> Summary:

@@ -8,13 +8,13 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields
-from types import ModuleType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import CalibrantError, SummaryError
+from calibrant.lazy import import_named
 
 TRAILER = struct.Struct("<9sHI")  # after the bytes of the .npz: a mark, the version, and a checksum
 MARK = b"CALIBRANT"
@@ -168,7 +168,7 @@ class Summary:
         """
         name, values = decode(data)
         if name not in Summary.kinds:
-            import_all()
+            import_named(name)
         kind = Summary.kinds.get(name)
         if kind is None or not issubclass(kind, cls):
             raise SummaryError(f"these bytes contain a summary of kind {name}; expected {cls.__name__}")
@@ -228,13 +228,3 @@ def one_precision(a: str, b: str) -> str:
             "convert all batches to one type before they are summarised"
         )
     return a or b
-
-
-def import_all() -> None:
-    """Import every public name, and with it every verb and every kind of summary."""
-    import calibrant
-
-    for name in dir(calibrant):
-        found = getattr(calibrant, name)
-        for inner in dir(found) if isinstance(found, ModuleType) else ():
-            getattr(found, inner)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
+from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
 from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
@@ -15,6 +16,7 @@ from calibrant.errors import InputError
 from calibrant.report.audit import Audit
 
 
+@public
 def measure(
     verbs: Any,
     data: Any,
@@ -89,6 +91,7 @@ def measure(
     return found
 
 
+@public
 def audit(
     data: Any,
     *,
@@ -145,6 +148,7 @@ def audit(
     return found
 
 
+@public
 def summarize(
     metric: Any,
     data: Any,

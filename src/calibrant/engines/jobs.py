@@ -29,7 +29,6 @@ from calibrant.engines.batches import (
 )
 from calibrant.errors import InputError, NotApplicableError, listing, shown
 from calibrant.inputs.columns import Batch
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 
 
@@ -95,7 +94,6 @@ class Measuring:
 
         Names of `groups` that the verbs cannot use are refused.
         """
-        check_choice("exact", exact, False, True)
         given = list(verbs) if isinstance(verbs, (list, tuple)) else [verbs]
         if not given:
             raise InputError("there is nothing to measure; expected verbs, such as ece or 'ece'")

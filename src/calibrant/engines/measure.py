@@ -6,19 +6,19 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from calibrant.core.catalogue import find
+from calibrant.core.catalogue import find, public
 from calibrant.core.summary import Summary
 from calibrant.engines.batches import NamedArrays, is_empty
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.columns import Batch, NamedColumns
-from calibrant.inputs.options import check_choice
 from calibrant.progress import counted
 
 MIN_ENTRIES, MAX_ENTRIES = 2, 3  # entries of a batch
 
 
+@public
 def fold(
     metric: Any,
     batches: Iterable[Any],
@@ -67,7 +67,6 @@ def fold(
     >>> round(ece(total, bins=2), 3)
     0.25
     """
-    check_choice("exact", exact, False, True)
     if find(metric, ranks=True).kind == "ranks":
         ranking = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
         return ranking.finish(total_of(batches, ranking.part))
@@ -76,6 +75,7 @@ def fold(
     return job.checked(total_of(batches, job.part)).parts[0]
 
 
+@public
 def measure(
     verbs: Any,
     data: Iterable[Any],

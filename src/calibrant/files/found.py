@@ -44,7 +44,7 @@ def stamp_of(path: Path) -> str | None:
     if not path.exists():
         return None
     about, place = path.stat(), os.path.abspath(path)  # noqa: PTH100  # links are not followed
-    return sha256(f"{place}\0{about.st_size}\0{about.st_mtime_ns}".encode(errors="surrogateescape")).hexdigest()
+    return sha256(os.fsencode(f"{place}\0{about.st_size}\0{about.st_mtime_ns}")).hexdigest()
 
 
 def find_files(given: Any, *, format: str | None = None) -> tuple[FoundFile, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from calibrant.core.catalogue import public
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
 from calibrant.files.checkpoint import RunDescription, described
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from calibrant.report.audit import Audit
 
 
+@public
 def scan(
     path: Any,
     *,
@@ -133,6 +135,7 @@ class Scan:
             reading.check_numbers(piece)
             yield self.columns.batch(piece.frame, number)
 
+    @public
     def measure(
         self, verbs: Any, *, exact: bool = False, checkpoint: str | os.PathLike[str] | None = None
     ) -> dict[str, Measured]:
@@ -157,6 +160,7 @@ class Scan:
         job = Measuring.of(verbs, self.columns.groups, exact=exact, **self.labels)
         return dict(self.found(job, checkpoint))
 
+    @public
     def audit(
         self,
         *,
@@ -178,7 +182,7 @@ class Scan:
         level, tolerance, relative, resamples, rng, names
             As for `calibrant.audit`.
         """
-        from calibrant.auditing.batches import AuditJob
+        from calibrant.auditing.job import AuditJob
 
         job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **self.labels)
         found: Audit = self.found(job, checkpoint)

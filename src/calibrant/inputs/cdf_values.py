@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -27,6 +28,7 @@ class CdfValues(Checked):
     CdfValues(n=2)
     """
 
+    prediction_kind: ClassVar[str] = "cdf"
     at: FloatArray  # (n,)
     below: FloatArray  # (n,)
 

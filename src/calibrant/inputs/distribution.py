@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, Rng, locked, refuse_where
 
 if TYPE_CHECKING:
@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 Selection = NDArray[np.intp] | NDArray[np.bool_] | slice | list[int]
 
 
-class Checked:
+class Stored:
+    """A prediction of a kind that has a name, and a table from which it can be built again."""
+
+    prediction_kind: ClassVar[str]  # a name of `core.kinds.KINDS`
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, as plain values, and what it says of each row (n, c); `of_columns` builds it again."""
+        raise SummaryError(
+            f"{type(self).__name__} has no table of parameters, so batches of it cannot be merged or stored; "
+            "pass all rows in one call"
+        )
+
+
+class Checked(Stored):
     """A prediction made of fields that were checked when it was built; the first has one entry per row."""
 
     @property
@@ -40,7 +53,7 @@ class Checked:
         return made
 
 
-class Distribution(ABC):
+class Distribution(Stored, ABC):
     """One predictive distribution per row.
 
     A distribution of real outcomes (`shape` is ``()``) is evaluated at points `x` of shape ``(n,)`` or ``(n, k)``: row
@@ -49,8 +62,9 @@ class Distribution(ABC):
     raises a `NotApplicableError`.
 
     Write your own distribution as a subclass. It needs `n` and `take`, and those of `cdf`, `sf`, `ppf`, `isf`,
-    `log_density` and `sample` that you want to use. `sf` and `isf` are used in the upper tail, where ``1 - cdf`` would
-    lose digits. `calibrant.testing.check_distribution` tests whether the methods agree.
+    `log_density`, `sample`, `means` and `variances` that you want to use. `sf` and `isf` are used in the upper tail,
+    where ``1 - cdf`` would lose digits. One with atoms sets `is_discrete` and defines `log_probability`.
+    `calibrant.testing.check_distribution` tests whether the methods agree.
 
     Examples
     --------
@@ -80,10 +94,22 @@ class Distribution(ABC):
     calibrant.errors.NotApplicableError: WaitingTime has no log_density(...). Define it in the class...
     """
 
+    prediction_kind: ClassVar[str] = "distributions"
+
     @property
     @abstractmethod
     def n(self) -> int:
         """Number of rows."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether it has probabilities of single values in place of a density."""
+        return False
+
+    @property
+    def words(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -117,9 +143,51 @@ class Distribution(ABC):
         """Return the natural logarithm of the density at x."""
         raise self._lacks("log_density")
 
+    def log_probability(self, x: ArrayLike) -> FloatArray:
+        """Return the natural logarithm of P(Y = x) of a discrete distribution."""
+        raise self._lacks("log_probability")
+
     def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape ``(n, size, *shape)``."""
         raise self._lacks("sample")
+
+    def means(self) -> FloatArray:
+        """Return the mean of each row, (n,) or (n, D)."""
+        raise self._lacks("means")
+
+    def variances(self) -> FloatArray:
+        """Return the variance of each row, (n,), or of each coordinate, (n, D)."""
+        raise self._lacks("variances")
+
+    def deviations(self) -> FloatArray:
+        """Return the standard deviation of each row or coordinate, which may be infinite."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.sqrt(self.variances())
+
+    def covariances(self) -> FloatArray:
+        """Return the covariance matrix of each row, (n, D, D); a number counts as one coordinate."""
+        if self.shape:
+            raise self._lacks("covariances")
+        return self.variances()[:, None, None]
+
+    def cdf_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return P(Y < y) and P(Y <= y) at outcomes, coordinate by coordinate; the same where there is no jump."""
+        at = self.cdf(y)
+        return (self.cdf(np.nextafter(y, -np.inf)) if self.is_discrete else at), at
+
+    def density_level(self, y: FloatArray) -> FloatArray | None:
+        """Return the mass of the smallest region of highest density with y; None if no closed form is known."""
+        return None
+
+    def marginals(self) -> list[Distribution]:
+        """Return the distributions of the single coordinates; of real outcomes the distribution itself."""
+        if self.shape:
+            raise self._lacks("marginals")
+        return [self]
+
+    def as_mixture(self) -> tuple[tuple[Distribution, ...], FloatArray]:
+        """Return the components and their weights (n, C): one component of weight 1, unless it is a mixture."""
+        return (self,), np.ones((self.n, 1))
 
     def interval(self, level: float | ArrayLike) -> Intervals:
         """Return the central intervals of one level, or of several."""
@@ -143,7 +211,7 @@ class Distribution(ABC):
     def _lacks(self, method: str) -> NotApplicableError:
         reason = (
             f"Its outcomes are vectors of {self.shape[0]} coordinates"
-            if self.shape and method not in ("log_density", "sample")
+            if self.shape and method in ("cdf", "sf", "ppf", "isf", "interval", "quantiles")
             else "Define it in the class, or describe the distribution by draws: Samples(draws)"
         )
         return NotApplicableError(f"{type(self).__name__} has no {method}(...). {reason}")

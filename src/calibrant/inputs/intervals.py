@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec
+from typing import Any, ClassVar, Literal, ParamSpec
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,6 +139,7 @@ class Intervals(Checked):
     array([3.])
     """
 
+    prediction_kind: ClassVar[str] = "intervals"
     lower: FloatArray  # (n, L), columns contiguous
     upper: FloatArray  # (n, L)
     levels: FloatArray  # (L,)
@@ -180,6 +181,17 @@ class Intervals(Checked):
     def take(self, rows: Selection) -> Intervals:
         """Return the intervals of these rows alone; a slice shares memory."""
         return self._with(lower=taken(self.lower, rows), upper=taken(self.upper, rows))
+
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Intervals:
+        """Return the intervals whose `columns` these are."""
+        levels, single = kind[1:]
+        lower, upper = columns[:, : len(levels)], columns[:, len(levels) :]
+        return cls(lower[:, 0], upper[:, 0], levels[0]) if single else cls(lower, upper, levels)
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, as plain values, and lower and upper bounds beside each other."""
+        return ["Intervals", self.levels.tolist(), self.single], np.column_stack([self.lower, self.upper])
 
     def of_precision(self, eps: float) -> Intervals:
         """Return the same intervals, whose bounds came with this rounding."""

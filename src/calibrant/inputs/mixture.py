@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,8 +14,12 @@ from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, Rng, locked, read_array, refuse_not_finite, refuse_where
 from calibrant.inputs.distribution import Checked, Distribution, Selection, beside, described, rows_of
 from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.samples import Samples
 
 SUM_TOLERANCE = 1e-6
+STORED_COMPONENTS: dict[str, Any] = {kind.__name__: kind for kind in (Normal, Laplace, MvNormal, Samples)}
+"""The distributions that `columns` can store, by their names."""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -54,9 +58,29 @@ class Mixture(Checked, Distribution):
         return len(self.weights)
 
     @property
+    def words(self) -> str:
+        """The class and those of the components."""
+        return f"Mixture of {', '.join(sorted({component.words for component in self.components}))}"
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of one outcome."""
         return self.components[0].shape
+
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Mixture:
+        """Return the mixture whose `columns` these are."""
+        described = kind[1]
+        edges = np.cumsum([len(described), *(width for _, width in described)])
+        bounds = zip(described, edges[:-1], edges[1:], strict=True)
+        parts = [STORED_COMPONENTS[part[0]].of_columns(part, columns[:, a:b]) for (part, _), a, b in bounds]
+        return cls(parts, columns[:, : len(described)])
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kinds of the components, and their weights and columns beside each other."""
+        parts = [component.columns() for component in self.components]
+        described = [[kind, columns.shape[1]] for kind, columns in parts]
+        return ["Mixture", described], np.column_stack([self.weights, *(columns for _, columns in parts)])
 
     def __repr__(self) -> str:
         return described(self, f", {len(self.components)} components")
@@ -108,6 +132,46 @@ class Mixture(Checked, Distribution):
             later = u >= ends[:, c, None]  # (n, size): drawn from component c + 1 or a later one
             draws[later] = distribution.sample(size, source)[later]
         return draws
+
+    def means(self) -> FloatArray:
+        """Return the mean of each row."""
+        return self._weighted([component.means() for component in self.components])
+
+    def variances(self) -> FloatArray:
+        """Return the mean of the variances and the variance of the means.
+
+        >>> from calibrant import Normal
+        >>> Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5]).variances()
+        array([5.])
+        """
+        centre = self.means()
+        return self._weighted([part.variances() + (part.means() - centre) ** 2 for part in self.components])
+
+    def covariances(self) -> FloatArray:
+        """Return the covariance matrix of each row, (n, D, D)."""
+        if not self.shape:
+            return super().covariances()
+        centre = self.means()
+        gaps = [part.means() - centre for part in self.components]
+        return self._weighted(
+            [c.covariances() + g[:, :, None] * g[:, None, :] for c, g in zip(self.components, gaps, strict=True)]
+        )
+
+    def cdf_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return P(Y < y) and P(Y <= y); weights may add up to 1 and a rounding."""
+        low, high = zip(*(component.cdf_bounds(y) for component in self.components), strict=True)
+        return np.minimum(self._weighted(low), 1.0), np.minimum(self._weighted(high), 1.0)
+
+    def as_mixture(self) -> tuple[tuple[Distribution, ...], FloatArray]:
+        """Return the components and their weights."""
+        return self.components, self.weights
+
+    def _weighted(self, parts: Sequence[FloatArray]) -> FloatArray:
+        """Return what the components have, (n, ...) each, summed with their weights."""
+        total = np.zeros(parts[0].shape)
+        for part, weight in zip(parts, self.weights.T, strict=True):
+            total += weight.reshape(-1, *[1] * (part.ndim - 1)) * part
+        return total
 
     def _summed(self, method: str, x: ArrayLike) -> FloatArray:
         self._refuse_vectors(method)
@@ -203,7 +267,7 @@ def _spread(distributions: tuple[Distribution, ...], weights: FloatArray) -> dic
     flat: list[Distribution] = []
     columns: list[FloatArray] = []
     for distribution, weight in zip(distributions, weights.T, strict=True):
-        inner = distribution if isinstance(distribution, Mixture) else None
-        flat += inner.components if inner else [distribution]
-        columns += list(weight * inner.weights.T) if inner else [weight]
+        inner, shares = distribution.as_mixture()
+        flat += inner
+        columns += list(weight * shares.T)
     return {"components": tuple(flat), "weights": locked(np.stack(columns, axis=1))}

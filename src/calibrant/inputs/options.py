@@ -94,15 +94,8 @@ def check_share(name: str, value: Any, such_as: str = "0.02") -> float:
     return found
 
 
-STRATEGIES_ELSEWHERE = {"quantile": "mass", "uniform": "width"}  # what scikit-learn calls them
-
-
-def check_bins(bins: Any, strategy: Any, *, strategies: tuple[str, ...] = ("width", "mass")) -> None:
-    """Refuse bins that are neither a whole number nor a rule, and an unknown strategy."""
-    if isinstance(strategy, str) and strategy in STRATEGIES_ELSEWHERE:
-        known = STRATEGIES_ELSEWHERE[strategy]
-        raise refuse_choice("strategy", strategy, strategies).within("", f". Did you mean {known!r}?")
-    check_choice("strategy", strategy, *strategies)
+def check_bins(bins: Any) -> None:
+    """Refuse bins that are neither a whole number nor a rule."""
     if isinstance(bins, str):
         if bins not in BIN_RULES:
             raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')

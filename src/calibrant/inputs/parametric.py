@@ -33,6 +33,8 @@ class Standard(NamedTuple):
     quantile: Callable[[FloatArray], FloatArray]
     log_density: Callable[[FloatArray], FloatArray]
     log_constant: float
+    within: Callable[[FloatArray], FloatArray]  # P(|Z| < z)
+    variance: float
     draw: Callable[[np.random.Generator, tuple[int, int]], FloatArray]
 
 
@@ -41,8 +43,18 @@ class LocationScale(Checked, Distribution):
 
     _standard: ClassVar[Standard]
 
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Self:
+        """Return the distribution whose `columns` these are."""
+        return cls(columns[:, 0], columns[:, 1])  # type: ignore[call-arg]
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, and location and scale, (n, 2)."""
+        return [type(self).__name__], np.column_stack(self.parameters)
+
     @property
-    def _parameters(self) -> tuple[FloatArray, FloatArray]:
+    def parameters(self) -> tuple[FloatArray, FloatArray]:
+        """Location and scale."""
         location, scale = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return location, scale
 
@@ -70,23 +82,40 @@ class LocationScale(Checked, Distribution):
     def log_density(self, x: ArrayLike) -> FloatArray:
         """Return the natural logarithm of the density at x."""
         z = self._standardised(x)
-        return self._standard.log_density(z) - beside(np.log(self._parameters[1]), z) - self._standard.log_constant
+        return self._standard.log_density(z) - beside(np.log(self.parameters[1]), z) - self._standard.log_constant
+
+    def density_level(self, y: FloatArray) -> FloatArray:
+        """Return u = P(|Z| < |z|), z the standardised outcome."""
+        return np.asarray(self._standard.within(np.abs(self._standardised(y))))
+
+    def means(self) -> FloatArray:
+        """Return the mean of each row, about which it is symmetric."""
+        return self.parameters[0]
+
+    def variances(self) -> FloatArray:
+        """Return the variance of each row."""
+        return np.asarray(self._standard.variance * self.parameters[1] ** 2)
+
+    def deviations(self) -> FloatArray:
+        """Return the standard deviation of each row, without a square that leaves float64."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.sqrt(self._standard.variance) * self.parameters[1])
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
         """Return `size` independent draws of every row, of shape (n, size)."""
-        location, scale = self._parameters
+        location, scale = self.parameters
         draws = self._standard.draw(generator(rng), (self.n, check_count("size", size)))
         draws *= scale[:, None]
         draws += location[:, None]
         return draws
 
     def _at(self, z: FloatArray) -> FloatArray:
-        location, scale = (beside(parameter, z) for parameter in self._parameters)
+        location, scale = (beside(parameter, z) for parameter in self.parameters)
         return location + scale * z
 
     def _standardised(self, x: ArrayLike) -> FloatArray:
         points = self._points(x)
-        location, scale = (beside(parameter, points) for parameter in self._parameters)
+        location, scale = (beside(parameter, points) for parameter in self.parameters)
         with np.errstate(over="ignore"):  # a distance beyond float64 is infinite
             z: FloatArray = (points - location) / scale
         return z
@@ -107,6 +136,12 @@ def _normal_quantile(q: FloatArray) -> FloatArray:
 def _normal_log_density(z: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return -0.5 * (z * z)
+
+
+def _normal_within(z: FloatArray) -> FloatArray:
+    from scipy.special import erf
+
+    return np.asarray(erf(z / np.sqrt(2)))
 
 
 def _laplace_cdf(z: FloatArray) -> FloatArray:
@@ -144,7 +179,13 @@ class Normal(LocationScale):
     """
 
     _standard = Standard(
-        _normal_cdf, _normal_quantile, _normal_log_density, 0.5 * log(2 * pi), np.random.Generator.standard_normal
+        _normal_cdf,
+        _normal_quantile,
+        _normal_log_density,
+        0.5 * log(2 * pi),
+        _normal_within,
+        1.0,
+        np.random.Generator.standard_normal,
     )
     mean: FloatArray  # (n,)
     std: FloatArray  # (n,)
@@ -176,7 +217,13 @@ class Laplace(LocationScale):
     """
 
     _standard = Standard(
-        _laplace_cdf, _laplace_quantile, lambda z: -np.abs(z), log(2), lambda rng, shape: rng.laplace(size=shape)
+        _laplace_cdf,
+        _laplace_quantile,
+        lambda z: -np.abs(z),
+        log(2),
+        lambda z: -np.expm1(-z),
+        2.0,
+        lambda rng, shape: rng.laplace(size=shape),
     )
     loc: FloatArray  # (n,)
     scale: FloatArray  # (n,)
@@ -239,6 +286,16 @@ class MvNormal(Checked, Distribution):
         each = self._each_cov
         return bool(np.count_nonzero(each) == len(each) * self.shape[0])  # variances are never 0
 
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> MvNormal:
+        """Return the distribution whose `columns` these are."""
+        D = kind[1]
+        return cls(columns[:, :D], columns[:, D:].reshape(-1, D, D))
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, and means and covariances beside each other."""
+        return ["MvNormal", *self.shape], np.column_stack([self.mean, self.cov.reshape(self.n, -1)])
+
     def take(self, rows: Selection) -> MvNormal:
         """Return the distribution of these rows alone."""
         mean = rows_of(self.mean, rows)
@@ -253,6 +310,34 @@ class MvNormal(Checked, Distribution):
         half_log_det = np.log(np.diagonal(self._factor(), axis1=1, axis2=2)).sum(axis=1)
         value: FloatArray = -0.5 * square - half_log_det[:, None] - 0.5 * self.shape[0] * log(2 * pi)
         return value if several else value[:, 0]
+
+    def density_level(self, y: FloatArray) -> FloatArray:
+        """Return the chi-square distribution function with D degrees of freedom at the squared distance."""
+        from scipy.special import gammainc
+
+        return np.asarray(gammainc(self.shape[0] / 2, self.squared_distances(y[:, None])[:, 0] / 2))
+
+    def means(self) -> FloatArray:
+        """Return the mean of each row, (n, D)."""
+        return self.mean
+
+    def variances(self) -> FloatArray:
+        """Return the variance of each coordinate, (n, D)."""
+        return np.diagonal(self.cov, axis1=1, axis2=2)
+
+    def covariances(self) -> FloatArray:
+        """Return the covariance matrix of each row, (n, D, D)."""
+        return self.cov
+
+    def marginals(self) -> list[Distribution]:
+        """Return the normal distributions of the coordinates."""
+        std = np.sqrt(self.variances())
+        return [Normal(mean, one) for mean, one in zip(self.mean.T, std.T, strict=True)]
+
+    def cdf_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the distribution functions of the coordinates at an outcome, twice: they have no jumps."""
+        at = np.stack([marginal.cdf(y[:, d]) for d, marginal in enumerate(self.marginals())], axis=1)
+        return at, at
 
     def squared_distances(self, points: FloatArray) -> FloatArray:
         """Return the squared Mahalanobis distances (n, k) of points (n, k, D) from the mean of their row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,7 @@ MAX_ROUNDING = 0.1  # of the sum of a row, however many classes there are
 class Binary:
     """Outcomes y of 0 and 1, probabilities p of the event, weights w: one per row, all legal."""
 
+    kind: ClassVar[str] = "binary"
     y: NDArray[np.uint8]
     p: NDArray[np.floating[Any]]  # keeps the caller's precision: bin edges are compared in it
     w: FloatArray
@@ -44,15 +45,38 @@ class Binary:
         """Number of rows."""
         return len(self.p)
 
+    @property
+    def prediction(self) -> NDArray[np.floating[Any]]:
+        """The probabilities, (n,)."""
+        return self.p
+
+    @property
+    def simplex(self) -> FloatArray:
+        """The probabilities (1 - p, p) of two classes, (n, 2)."""
+        return two_columns(self.p)
+
+    def pairs(self) -> Binary:
+        """Return one outcome and probability per row, which are these."""
+        return self
+
     def take(self, rows: Rows) -> Binary:
         """Return these rows alone."""
         return Binary(self.y[rows], self.p[rows], take_weights(self.w, rows))
+
+    def part(self, rows: slice) -> Binary:
+        """Return consecutive rows without copying them; probabilities become float64."""
+        return Binary(self.y[rows], self.p[rows].astype(np.float64, copy=False), self.w[rows])
+
+    def redrawn(self, rng: np.random.Generator) -> Binary:
+        """Return the same rows with outcomes drawn from their own predictions."""
+        return Binary((rng.random(self.n) < self.p).view(np.uint8), self.p, self.w)
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Outcomes y as column numbers, rows P on the simplex, weights w: one per row, all legal."""
 
+    kind: ClassVar[str] = "classes"
     y: NDArray[np.intp]
     P: NDArray[np.floating[Any]]
     w: FloatArray
@@ -63,6 +87,16 @@ class Classes:
         return len(self.P)
 
     @property
+    def prediction(self) -> NDArray[np.floating[Any]]:
+        """The probabilities, (n, K)."""
+        return self.P
+
+    @property
+    def simplex(self) -> FloatArray:
+        """The probabilities in float64."""
+        return self.P.astype(np.float64, copy=False)
+
+    @property
     def K(self) -> int:
         """Number of classes."""
         return int(self.P.shape[1])
@@ -70,6 +104,26 @@ class Classes:
     def take(self, rows: Rows) -> Classes:
         """Return these rows alone."""
         return Classes(self.y[rows], self.P[rows], take_weights(self.w, rows))
+
+    def part(self, rows: slice) -> Classes:
+        """Return consecutive rows without copying them; probabilities become float64."""
+        return Classes(self.y[rows], self.P[rows].astype(np.float64, copy=False), self.w[rows])
+
+    def redrawn(self, rng: np.random.Generator) -> Classes:
+        """Return the same rows with outcomes drawn from their own predictions."""
+        u = rng.random(self.n)
+        # The outcome is the first class whose cumulative probability exceeds u times the row's sum.
+        passed = np.zeros(self.n, dtype=np.intp)
+        total = self.P.sum(axis=1, dtype=np.float64)
+        cumulative = np.zeros(self.n)
+        for k in range(self.K - 1):
+            cumulative += self.P[:, k]
+            passed += u * total >= cumulative
+        return Classes(passed, self.P, self.w)
+
+    def pairs(self) -> Binary:
+        """Return one outcome and probability per row: those of the most probable class."""
+        return self.top_label()
 
     def top_label(self) -> Binary:
         """Return whether the most probable class (the first of tied ones) occurred, and its probability."""

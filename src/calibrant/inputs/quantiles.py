@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,7 @@ class Quantiles(Checked):
     Intervals(n=2, level=[0.8])
     """
 
+    prediction_kind: ClassVar[str] = "quantiles"
     values: FloatArray  # (n, Q), columns contiguous
     levels: FloatArray  # (Q,)
     single: bool
@@ -72,6 +73,16 @@ class Quantiles(Checked):
     def take(self, rows: Selection) -> Quantiles:
         """Return the quantiles of these rows alone; a slice shares memory."""
         return self._with(values=taken(self.values, rows))
+
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Quantiles:
+        """Return the quantiles whose `columns` these are."""
+        levels, single = kind[1:]
+        return cls(columns[:, 0], levels[0]) if single else cls(columns, levels)
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, as plain values, and the quantiles."""
+        return ["Quantiles", self.levels.tolist(), self.single], self.values
 
     def pairs(self) -> list[tuple[int, int]]:
         """Return the columns (τ, 1 - τ) that make central intervals, the widest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from calibrant.inputs.arrays import (
     read_weights,
     refuse_not_finite,
     refuse_rounded,
+    refuse_where,
     take_weights,
     unit_weights,
 )
@@ -58,11 +59,47 @@ class DistributionRows:
         """Number of rows."""
         return len(self.y)
 
-    def take(self, rows: Rows) -> DistributionRows:
-        """Return these rows alone."""
-        return DistributionRows(
-            self.y[rows], self.distribution.take(rows), take_weights(self.w, rows), None, self.dtype, self.names
-        )
+    @property
+    def kind(self) -> str:
+        """The kind of prediction, a name of `core.kinds.KINDS`."""
+        return self.distribution.prediction_kind
+
+    @property
+    def prediction(self) -> Distribution:
+        """The predictive distributions."""
+        return self.distribution
+
+    @property
+    def samples(self) -> Samples | None:
+        """The predictive distributions, where they are known by draws alone."""
+        return self.distribution if isinstance(self.distribution, Samples) else None
+
+    def take(self, rows: Rows | slice) -> DistributionRows:
+        """Return these rows alone; a slice is not copied."""
+        w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
+        return DistributionRows(self.y[rows], self.distribution.take(rows), w, None, self.dtype, self.names)
+
+    part = take
+
+    def redrawn(self, rng: np.random.Generator) -> DistributionRows:
+        """Return the same rows with outcomes drawn from their predictive distributions.
+
+        Draws do not tell the distribution they come from. The outcome and the draws are then pooled, and one of them,
+        chosen at random, changes places with the outcome. This leaves their joint distribution as it is if the draws
+        are calibrated. Redraws must start from `core.null.redraw_centre`.
+        """
+        samples = self.samples
+        if samples is None:
+            drawn = self.distribution.sample(1, rng)[:, 0]
+            expected = f"sample of {type(self.distribution).__name__} must return finite numbers"
+            refuse_where(~np.isfinite(drawn), drawn, expected, "Check the distribution", axes=("row", "coordinate"))
+            return DistributionRows(drawn, self.distribution, self.w)
+        draws, y = samples.draws.copy(), self.y.copy()
+        chosen = rng.integers(samples.M + 1, size=self.n)
+        moved = np.flatnonzero(chosen < samples.M)
+        y[moved] = samples.draws[moved, chosen[moved]]
+        draws[moved, chosen[moved]] = self.y[moved]
+        return DistributionRows(y, Samples(draws), self.w)
 
 
 def read_outcomes(y: Any, distribution: Any, *, weights: Any = None) -> DistributionRows:
@@ -152,21 +189,48 @@ class RegionRows:
     w: FloatArray
     keep: NDArray[np.bool_] | None = None
 
+    samples: ClassVar[None] = None  # predictions of regions are not known by draws
+    names: ClassVar[None] = None  # outcomes are single values
+    dtype: ClassVar[np.dtype[Any]] = DOUBLE
+
     @property
     def n(self) -> int:
         """Number of rows."""
         return int(self.prediction.n)
+
+    @property
+    def kind(self) -> str:
+        """The kind of prediction, a name of `core.kinds.KINDS`."""
+        return str(self.prediction.prediction_kind)
 
     def take(self, rows: Rows | slice) -> Self:
         """Return these rows alone; a slice is not copied."""
         w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
         return type(self)(self.y[rows], self.prediction.take(rows), w)
 
+    part = take
+
 
 class IntervalRows(RegionRows):
     """Real outcomes and prediction intervals."""
 
     prediction: Intervals
+
+    @property
+    def points(self) -> FloatArray:
+        """Both bounds, (n, L, 2)."""
+        return np.stack([self.prediction.lower, self.prediction.upper], axis=2)
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Whether the outcome is covered and not equal to a bound, (n, L)."""
+        y = self.y[:, None]
+        return np.asarray((self.prediction.lower < y) & (y < self.prediction.upper))
+
+    def is_nested(self, inner: int, outer: int) -> NDArray[np.bool_]:
+        """Tell in which rows the interval of one level lies within that of another."""
+        lower, upper = self.prediction.lower, self.prediction.upper
+        return np.asarray((lower[:, outer] <= lower[:, inner]) & (upper[:, outer] >= upper[:, inner]))
 
     @property
     def covered(self) -> NDArray[np.bool_]:
@@ -187,6 +251,20 @@ class QuantileRows(RegionRows):
     prediction: Quantiles
 
     @property
+    def points(self) -> FloatArray:
+        """The quantiles, (n, Q, 1)."""
+        return self.prediction.values[:, :, None]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Whether the outcome is below the quantile, (n, Q)."""
+        return np.asarray(self.y[:, None] < self.prediction.values)
+
+    def is_nested(self, inner: int, outer: int) -> NDArray[np.bool_]:
+        """Tell that the quantiles of every row do not decrease, which was checked when they were built."""
+        return np.ones(self.n, dtype=bool)
+
+    @property
     def covered(self) -> NDArray[np.bool_]:
         """Whether the outcome is at most the quantile, (n, Q)."""
         return np.asarray(self.y[:, None] <= self.prediction.values)
@@ -196,6 +274,21 @@ class SetRows(RegionRows):
     """Labels as column numbers, and prediction sets."""
 
     prediction: Sets
+
+    @property
+    def points(self) -> FloatArray:
+        """The size of each set, (n, L, 1)."""
+        return self.sizes[:, :, None]
+
+    @property
+    def inside(self) -> NDArray[np.bool_]:
+        """Whether the outcome is in the set, which has no edge, (n, L)."""
+        return self.covered
+
+    def is_nested(self, inner: int, outer: int) -> NDArray[np.bool_]:
+        """Tell in which rows the set of one level lies within that of another."""
+        mask = self.prediction.mask
+        return np.asarray(~(mask[:, :, inner] & ~mask[:, :, outer]).any(axis=1))
 
     @property
     def covered(self) -> NDArray[np.bool_]:

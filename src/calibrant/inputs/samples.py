@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 AXES = ("row", "draw", "coordinate")
 BLOCK = 1 << 20  # draws among which some are chosen at a time
+EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,6 +103,7 @@ class Samples(Checked, Distribution):
     Samples(2 rows, 1 to 3 draws)
     """
 
+    prediction_kind: ClassVar[str] = "samples"
     held: NDArray[Any]  # (n, M) or (n, M, D), float16, float32 or float64, perhaps infinite; NaN beyond counts
     log_densities: NDArray[Any] | None  # (n, M), of such a type too
     finite: bool
@@ -313,6 +315,59 @@ class Samples(Checked, Distribution):
         }
         return self._with(held=held, finite=self.finite or not np.isinf(held).any(), **beside)
 
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Samples:
+        """Return the draws whose `columns` these are."""
+        shape, dense = kind[1:]
+        size = int(np.prod(shape))
+        return cls(columns[:, :size].reshape(-1, *shape), columns[:, size:] if dense else None)
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, and draws and log densities beside each other."""
+        draws, dense = self.draws.reshape(self.n, -1), self.log_densities is not None
+        columns = np.column_stack([draws, cast(Any, self.log_densities)]) if dense else draws
+        return ["Samples", list(self.draws.shape[1:]), dense], columns
+
+    def means(self) -> FloatArray:
+        """Return the mean of the draws of each row."""
+        return np.asarray(self.draws.mean(axis=1))
+
+    def variances(self) -> FloatArray:
+        """Return the variance of the draws of each row, with the divisor M - 1."""
+        self._refuse_one_draw()
+        return np.asarray(self.draws.var(axis=1, ddof=1))
+
+    def deviations(self) -> FloatArray:
+        """Return the standard deviation of the draws of each row, without a square that leaves float64."""
+        with np.errstate(over="ignore", invalid="ignore"):  # these are taken again
+            variance = self.variances()
+            found = np.sqrt(variance)
+        lost = ~((variance > EXACT_VARIANCE) & (variance < np.inf)).reshape(self.n, -1).all(axis=1)
+        found[lost] = _scaled_deviations(self.draws[lost])
+        return found
+
+    def covariances(self) -> FloatArray:
+        """Return the covariance matrix of the draws of each row, with the divisor M - 1."""
+        if not self.shape:
+            return super().covariances()
+        self._refuse_one_draw()
+        x = self.draws - self.draws.mean(axis=1, keepdims=True)
+        return np.asarray(np.einsum("imj,imk->ijk", x, x) / (self.M - 1))
+
+    def _refuse_one_draw(self) -> None:
+        if self.M < 2:
+            raise InputError("the spread of draws needs at least 2 of them per row; got 1")
+
+    def cdf_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the shares of draws below the outcome, and of those that are not above it."""
+        with np.errstate(over="ignore"):
+            at = y.astype(self.held.dtype)[:, None]
+        return (self.held < at).sum(axis=1) / self.M, (self.held <= at).sum(axis=1) / self.M
+
+    def marginals(self) -> list[Distribution]:
+        """Return the draws of the single coordinates."""
+        return [Samples(self.draws[:, :, d]) for d in range(self.shape[0])] if self.shape else [self]
+
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws <= x."""
         self._refuse_vectors("cdf")
@@ -398,6 +453,18 @@ class Samples(Checked, Distribution):
         """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
         columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
         return np.broadcast_to(columns, (self.n, columns.shape[1]))
+
+
+def _scaled_deviations(draws: FloatArray) -> FloatArray:
+    """Return standard deviations over axis 1 of draws scaled by powers of two, which rounds nothing."""
+    _, size = np.frexp(np.abs(draws).max(axis=1, keepdims=True))
+    x = np.ldexp(draws, -size)
+    x = x - x.mean(axis=1, keepdims=True)
+    _, spread = np.frexp(np.abs(x).max(axis=1, keepdims=True))
+    x = np.ldexp(x, -spread)
+    unit = np.sqrt((x * x).sum(axis=1) / (draws.shape[1] - 1))
+    with np.errstate(over="ignore"):  # that of numbers up to ±max may lie beyond
+        return np.asarray(np.ldexp(unit, (size + spread)[:, 0]))
 
 
 def _range(counts: NDArray[np.int64]) -> str:

@@ -97,10 +97,20 @@ class ScipyDistribution(Checked, Distribution):
         """Whether it has probabilities of single values in place of a density."""
         return not hasattr(self.dist, "logpdf")
 
-    def spread(self) -> FloatArray:
-        """Return the standard deviation of each row, which may be infinite."""
+    @property
+    def words(self) -> str:
+        """The class and the name of the family."""
+        return f"ScipyDistribution of {self.dist.name}"
+
+    def means(self) -> FloatArray:
+        """Return the mean of each row."""
         with np.errstate(all="ignore"):
-            return np.broadcast_to(np.sqrt(self.dist.stats(*self.args, **self.kwds, moments="v")), (self.n,))
+            return np.asarray(self.dist.mean(*self.args, **self.kwds), dtype=np.float64)
+
+    def variances(self) -> FloatArray:
+        """Return the variance of each row, which may be infinite."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.dist.var(*self.args, **self.kwds), dtype=np.float64)
 
     def log_probability(self, x: Any) -> FloatArray:
         """Return the natural logarithm of P(Y = x) of a discrete distribution."""

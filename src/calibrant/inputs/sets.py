@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import InputError, shown
+from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
 from calibrant.inputs.distribution import Checked, Selection
 from calibrant.inputs.intervals import constructor, level_of_alpha
@@ -47,6 +47,7 @@ class Sets(Checked):
     Sets(n=2, K=3, level=0.9)
     """
 
+    prediction_kind: ClassVar[str] = "sets"
     mask: NDArray[np.bool_]  # (n, K, L)
     levels: FloatArray | None  # (L,)
     single: bool
@@ -101,6 +102,20 @@ class Sets(Checked):
             raise InputError("these sets have no level; pass Sets(mask, level)")
         k = slice(place := place_of(level, self.levels), place + 1)
         return self._with(mask=self.mask[:, :, k], levels=self.levels[k], single=True)
+
+    @classmethod
+    def of_columns(cls, kind: list[Any], columns: FloatArray) -> Sets:
+        """Return the sets whose `columns` these are."""
+        levels, single, K = kind[1:]
+        if not np.isin(columns, (0.0, 1.0)).all():
+            raise SummaryError("the columns of Sets must be 0 and 1")
+        mask = columns.reshape(len(columns), K, -1) == 1
+        return cls(mask[:, :, 0], None if levels is None else levels[0]) if single else cls(mask, levels)
+
+    def columns(self) -> tuple[list[Any], FloatArray]:
+        """Return the kind, as plain values, and the mask as numbers."""
+        levels = None if self.levels is None else self.levels.tolist()
+        return ["Sets", levels, self.single, self.K], self.mask.reshape(self.n, -1).astype(np.float64)
 
     def take(self, rows: Selection) -> Sets:
         """Return the sets of these rows alone."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from calibrant.core import words
-from calibrant.core.catalogue import ENTRIES, Entry, find
+from calibrant.core.catalogue import Entry, entries, find
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import is_unit
@@ -17,7 +17,9 @@ from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary, read_binary
 from calibrant.judging.judge import leaves_out
 from calibrant.judging.voice import line_of
+from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.evidence import bin_evidence
+from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 TESTS = ("kuiper_test", "spiegelhalter_test")
 
@@ -66,12 +68,12 @@ def check_calibrated(
     a hundred fails at level 0.99 although the predictions are calibrated; fix the seed.
     """
     __tracebackhide__ = True  # the traceback ends in the test that called
-    level, entries = check_level(level), _entries(tests)
-    _check_limit(max_ece, entries)
+    level, chosen = check_level(level), _entries(tests)
+    _check_limit(max_ece, chosen)
     rows = read_binary(y, p, verb="assert_calibrated", weights=weights, classes=classes, pos_label=pos_label)
-    results = {entry.name: entry.of_rows(rows, entry.usual) for entry in entries}
+    results = {entry.name: entry.of_rows(rows, entry.usual) for entry in chosen}
     pvalue = min([1.0, *(len(results) * result.pvalue for result in results.values())])
-    error = _measured("ece", rows)
+    error = _measured(ECE, rows)
     headlines = []
     if pvalue < 1 - level:
         headlines.append(f"These predictions are not calibrated ({words.pvalue_words(pvalue)}).")
@@ -82,13 +84,12 @@ def check_calibrated(
         raise AssertionError("\n".join([*headlines, *_sentences(rows, level), *numbers]))
 
 
-def _measured(name: str, rows: Binary, **options: Any) -> Any:
-    entry = find(name)
+def _measured(entry: Entry[Any, Any], rows: Binary, **options: Any) -> Any:
     return entry.of_rows(rows, entry.parse(options))
 
 
 def _sentences(rows: Binary, level: float) -> list[str]:
-    tenths = _measured("reliability_curve", rows, bins=10, strategy="mass", simultaneous=True, level=level)
+    tenths = _measured(RELIABILITY_CURVE, rows, bins=10, strategy="mass", simultaneous=True, level=level)
     found = bin_evidence(tenths, rate=1 - level, exact=is_unit(rows.w))
     return [line_of(each, level) for each in found if leaves_out(each)]
 
@@ -103,17 +104,17 @@ def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:
 
 def _entries(tests: Any) -> list[Entry[Any, Any]]:
     several = isinstance(tests, Iterable) and not isinstance(tests, str)
-    entries = [find(test) for test in (tests if several else [tests])]
-    for entry in entries:
+    found = [find(test) for test in (tests if several else [tests])]
+    for entry in found:
         if entry.kind != "test":
-            known = ", ".join(sorted(name for name, other in ENTRIES.items() if other.kind == "test"))
+            known = ", ".join(sorted(name for name, other in entries().items() if other.kind == "test"))
             raise InputError(f"tests must be tests of calibration ({known}); {entry.name} is a {entry.kind}")
-    return entries
+    return found
 
 
-def _check_limit(max_ece: Any, entries: list[Entry[Any, Any]]) -> None:
+def _check_limit(max_ece: Any, tests: list[Entry[Any, Any]]) -> None:
     if max_ece is None:
-        if not entries:
+        if not tests:
             raise InputError("there is nothing to assert: pass tests=, max_ece=, or both")
     elif isinstance(max_ece, bool) or not isinstance(max_ece, Real) or not 0 < float(max_ece) < 1:
         raise InputError(f"max_ece must lie strictly between 0 and 1, such as 0.05; got {shown(max_ece)}")

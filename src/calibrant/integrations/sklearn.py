@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import ENTRIES, Entry, find
+from calibrant.core.catalogue import Entry, entries, find
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, MissingExtraError, shown
 from calibrant.inputs.arrays import as_array
@@ -229,7 +229,7 @@ def _is_number(entry: Entry[Any, Any]) -> bool:
 
 
 def _numbers() -> str:
-    return ", ".join(sorted(name for name, entry in ENTRIES.items() if _is_number(entry)))
+    return ", ".join(sorted(name for name, entry in entries().items() if _is_number(entry)))
 
 
 def _instead(entry: Entry[Any, Any]) -> str:

@@ -130,7 +130,8 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     if is_off and low == 0 and whole.instead is not None:
         main = claim_of(whole.instead, found.status, setting, scale)
     else:
-        stated = math.nan if math.isnan(size.low) else low
+        is_unknown = math.isnan(size.low) and (is_off or math.isnan(size.most))
+        stated = math.nan if is_unknown else low
         sized = replace(total, low=stated, high=size.high if is_off else size.most)
         main = claim_of(sized, found.status, setting, scale, found.tolerance)
     lines = [claim_of(line, side(line, setting), setting, scale) for line in whole.lines]

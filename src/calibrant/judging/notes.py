@@ -61,7 +61,10 @@ NOTES: dict[str, tuple[str, str]] = {
         REMEDY,
         f"{RECALIBRATE}; methods isotonic or venn-abers, because others leave predictions of exactly 0 or 1 as they are",
     ),
-    "map helps": (REMEDY, "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})"),
+    "map helps": (
+        REMEDY,
+        "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})",
+    ),
     "map harms": (REMEDY, "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}"),
     "no gain shown": (
         REMEDY,
@@ -76,7 +79,13 @@ NOTES: dict[str, tuple[str, str]] = {
         "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
     ),
     "sampled gain": (KEEP, "Recalibration is measured on {n:rows}, drawn at random."),
+    "sampled kernel": (KEEP, "Kernel errors (skce_test) are those of {n:rows}, drawn at random."),
+    "sampled rows": (
+        KEEP,
+        "{counted} all {n:rows}; everything else is measured on {some:rows} of them, drawn at random.",
+    ),
     "few rows decide skill": ("skill", "a few rows decide the skill{name}, most of all rows {rows:list}"),
+    "few drawn rows decide skill": ("skill", "a few rows decide the skill{name}"),
     "heavy loss": (
         "skill",
         "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}",
@@ -176,8 +185,14 @@ NOTES: dict[str, tuple[str, str]] = {
         "{failed:,} of {n:,} fits failed; whatever their ranks were, the verdict is the same (tests of ranks: {low:p} to {high:p})",
     ),
     "finished fits": ("failed fits", "of the finished fits alone: {headline}"),
-    "not replaced": (KEEP, "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more})."),
-    "failures like others": (KEEP, "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p})."),
+    "not replaced": (
+        KEEP,
+        "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more}).",
+    ),
+    "failures like others": (
+        KEEP,
+        "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p}).",
+    ),
     "failures differ": (KEEP, "Fits fail where {name} is {way} (Mann-Whitney, adjusted {p:p})."),
     # keep in mind: rows
     "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),

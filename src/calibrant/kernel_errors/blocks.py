@@ -15,7 +15,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
+from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.fitted import Randomness, form_of
 from calibrant.kernel_errors.sums import block_sums
 from calibrant.kernels.kernel import Delta, Exponential, JointKernel, Product
@@ -97,7 +97,6 @@ class Blocks(Summary):
         if len(left) < 2:
             return replace(total, left=tuple(left))
         rows = (left[0] + left[1]).rows
-        assert not isinstance(rows, CdfRows)
         more = type(self).of(rows, self.kernel, self.m, self.unbiased, Randomness(None, np.random.default_rng(0)))
         return replace(total._added(more), left=more.left)
 
@@ -210,7 +209,7 @@ def outcome_variance(rows: KernelRows) -> FloatArray:
         p = rows.p.astype(np.float64)
         return np.asarray(p * (1 - p))
     if isinstance(rows, Classes):
-        return np.asarray(0.5 * (1 - np.square(rows.P.astype(np.float64)).sum(axis=1)))
+        return np.asarray(0.5 * (1 - np.square(rows.simplex).sum(axis=1)))
     if isinstance(rows, RegionRows):
         levels = rows.prediction.levels
         return np.full(rows.n, float((levels * (1 - levels)).mean()))

@@ -10,8 +10,8 @@ import numpy as np
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.parametric import Laplace, MvNormal, Normal
-from calibrant.inputs.probabilities import Binary, Classes, two_columns
+from calibrant.inputs.parametric import LocationScale, MvNormal
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.composed import (
@@ -67,7 +67,7 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
         return _resolved_for_distributions(few, product, random)
     if isinstance(few, RegionRows):
         return _resolved_for_coverage(CoverageRows.of(few), product)
-    points = (few.p if isinstance(few, Binary) else few.P).astype(np.float64)
+    points = few.prediction.astype(np.float64)
     prediction = _with_median(
         product.prediction, distance_of_points(points, product.prediction.distance or "tv"), few.n
     )
@@ -95,8 +95,7 @@ def form_of(rows: KernelRows, kernel: Product | JointKernel, random: Randomness)
         assert isinstance(kernel, Product)
         return _form_of_coverage(CoverageRows.of(rows), kernel.prediction)
     if isinstance(kernel, JointKernel):
-        P = rows.P.astype(np.float64) if isinstance(rows, Classes) else two_columns(rows.p)
-        joint = JointForm(P, rows.y.astype(np.intp), kernel)
+        joint = JointForm(rows.simplex, rows.y.astype(np.intp), kernel)
         _check_joint(joint)
         return joint
     if isinstance(rows, Binary):
@@ -162,8 +161,8 @@ def _with_median(kernel: Kernel, distance: Distance, n: int, target: bool = Fals
 
 
 def _form_of_distributions(rows: DistributionRows, kernel: Product, random: Randomness) -> Form:
-    if isinstance(rows.distribution, Samples):
-        return _split(rows, rows.distribution, kernel)
+    if rows.samples is not None:
+        return _split(rows, rows.samples, kernel)
     means = target_means(rows.distribution, kernel.target, draws=random.draws, rng=random.rng)
     distance = _distance(rows.distribution, kernel, means, random)
     return DistributionForm(rows.y, distance, kernel.prediction, kernel.target, means)
@@ -240,10 +239,8 @@ def coordinates(distribution: Distribution) -> FloatArray:
     W² = (μ - μ')² + (σ - σ')² for Normal, (μ - μ')² + 2 (β - β')² for Laplace, |μ - μ'|² + |Σ^½ - Σ'^½|² for
     commuting covariances, the mean squared difference of sorted draws, and ∫ (F⁻¹ - F'⁻¹)² otherwise.
     """
-    if isinstance(distribution, Normal):
-        return np.column_stack([distribution.mean, distribution.std])
-    if isinstance(distribution, Laplace):
-        return np.column_stack([distribution.loc, np.sqrt(2) * distribution.scale])
+    if isinstance(distribution, LocationScale):
+        return np.column_stack([distribution.means(), distribution.deviations()])
     if isinstance(distribution, MvNormal):
         return np.concatenate([distribution.mean, _roots(distribution).reshape(distribution.n, -1)], axis=1)
     if isinstance(distribution, Samples):

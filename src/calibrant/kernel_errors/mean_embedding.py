@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import chunks
-from calibrant.core.kept_rows import distribution_columns, joined
+from calibrant.core.kept_rows import joined
 from calibrant.core.moments import Moments
-from calibrant.core.null import redraw_rows
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, unit_weights
 from calibrant.inputs.distribution import Distribution
@@ -171,22 +170,17 @@ class Locations:
 
     def digest(self, kernel: Product) -> str:
         """Return a short name of these locations with this kernel, by which only equal ones are merged."""
-        rows = self.rows
-        parts: list[Any] = [rows.y]
-        if isinstance(rows, Binary):
-            parts.append(rows.p)
-        elif isinstance(rows, Classes):
-            parts.append(rows.P)
-        else:
-            parts.append(_bytes_of(rows.distribution))
+        parts = (self.rows.y, _bytes_of(self.rows.prediction))
         text = repr(kernel).encode() + b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
         return hashlib.sha256(text).hexdigest()[:12]
 
 
-def _bytes_of(distribution: Distribution) -> NDArray[np.uint8]:
-    """Return bytes that differ where distributions do; one of the user's own is known by its `repr` only."""
+def _bytes_of(distribution: NDArray[Any] | Distribution) -> NDArray[Any]:
+    """Return an array that differs where predictions do; a distribution of the user's own is known by its `repr`."""
+    if not isinstance(distribution, Distribution):
+        return distribution
     try:
-        kind, columns = distribution_columns(distribution)
+        kind, columns = distribution.columns()
     except SummaryError:
         return np.frombuffer(repr(distribution).encode(), np.uint8)
     return np.frombuffer(repr(kind).encode() + np.ascontiguousarray(columns).tobytes(), np.uint8)
@@ -245,22 +239,18 @@ def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
     others = locations.rows
     w = unit_weights(rows.n + others.n)
     y = np.concatenate([rows.y, others.y])
-    if isinstance(rows, Binary) and isinstance(others, Binary):
-        return Binary(y, np.concatenate([rows.p.astype(np.float64), others.p.astype(np.float64)]), w)
-    if isinstance(rows, Classes) and isinstance(others, Classes):
-        return Classes(y, np.concatenate([rows.P.astype(np.float64), others.P.astype(np.float64)]), w)
-    assert isinstance(rows, DistributionRows) and isinstance(others, DistributionRows)
     if locations.chosen is not None:
-        return DistributionRows(y, rows.distribution.take(np.concatenate([np.arange(rows.n), locations.chosen])), w)
+        chosen = np.concatenate([np.arange(rows.n), locations.chosen])
+        return cast(DrawnRows, replace(cast(Any, rows.take(chosen)), y=y, w=w))
     try:
-        return DistributionRows(y, joined(_draws_alone(rows.distribution), _draws_alone(others.distribution)), w)
+        return type(rows)(y, joined(_draws_alone(rows.prediction), _draws_alone(others.prediction)), w)
     except SummaryError as problem:
         raise InputError(f"locations must be a distribution like the prediction: {problem}") from None
 
 
-def _draws_alone(distribution: Distribution) -> Distribution:
-    """Return draws without their densities, which no kernel uses."""
-    return Samples(distribution.draws) if isinstance(distribution, Samples) else distribution
+def _draws_alone(prediction: Any) -> Any:
+    """Return draws without their densities, which no kernel uses, and other predictions as they are."""
+    return Samples(prediction.draws) if isinstance(prediction, Samples) else prediction
 
 
 def located(rows: DrawnRows, options: UcmeOptions, random: Randomness) -> tuple[Product, Locations]:
@@ -280,10 +270,9 @@ def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:
     if rows.n < J:
         raise InputError(f"locations={J} draws {J} different rows; there are {rows.n}. Pass fewer")
     chosen = canonical_order(rows)[np.sort(rng.choice(rows.n, J, replace=False))]
-    few = redraw_rows(replace(rows.take(chosen), w=unit_weights(J)), rng)
+    few = replace(rows.take(chosen), w=unit_weights(J)).redrawn(rng)
     # Draws change places with an outcome when they are redrawn: their locations are kept as they are.
-    fixed = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
-    return Locations(few, None if fixed else chosen)
+    return Locations(few, None if rows.kind == "samples" else chosen)
 
 
 def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:

@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import Entry, all_rows, enter, public
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, redraw_rows, resampled_pvalue
+from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, check_count
-from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, DrawnRows
-from calibrant.inputs.samples import Samples
+from calibrant.inputs.options import check_count
+from calibrant.inputs.rows import DrawnRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, has_median_target, resolved
 from calibrant.kernel_errors.mean_embedding import Locations, LocationScores, UcmeOptions, located, location_scores
 from calibrant.kernel_errors.skce import check_distance
@@ -105,12 +103,7 @@ class CmeTestOptions(UcmeOptions):
                 'null="asymptotic" is not offered: with 1,024 rows and 10 locations it rejects calibrated predictions '
                 '23 times in 100 at the 5 % level. Use null="monte-carlo", which is exact'
             )
-        check_choice("null", self.null, "monte-carlo")
         check_count("resamples", self.resamples)
-
-
-def _summarise(rows: DrawnRows, options: CmeTestOptions) -> Ordered | KeptRows:
-    return Ordered.of(rows) if isinstance(rows, Binary) else KeptRows.of(rows)
 
 
 def _finish(summary: Ordered | KeptRows, options: CmeTestOptions) -> TestResult:
@@ -140,7 +133,7 @@ CME_TEST = enter(
     Entry(
         cme_test,
         CmeTestOptions,
-        _summarise,
+        all_rows,
         _finish,
         reads=(Ordered, KeptRows),
         kind="test",
@@ -173,11 +166,10 @@ def _redraws(
     random: Randomness,
 ) -> Iterator[FloatArray]:
     """Yield Z for redrawn outcomes; all is recomputed where draws or the target's length scale change with them."""
-    new_draws = isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples)
     centre = redraw_centre(rows, random.rng)
     for _ in steps(B, size=1, label="redrawing outcomes for cme_test"):
-        redrawn = redraw_rows(centre, random.rng)
-        if new_draws or rescaled:
+        redrawn = centre.redrawn(random.rng)
+        if rows.kind == "samples" or rescaled:
             found = product
             if rescaled:
                 fitted = resolved(
@@ -193,6 +185,5 @@ def _redraws(
 def _rows(summary: Ordered | KeptRows) -> DrawnRows:
     if isinstance(summary, Ordered):
         return summary.rows_at(np.arange(summary.n))
-    rows = summary.rows
-    assert isinstance(rows, (Binary, Classes, DistributionRows))
+    rows: DrawnRows = summary.rows
     return rows.take(canonical_order(rows))

@@ -16,7 +16,7 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_positive
+from calibrant.inputs.options import check_positive
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.kernel import Exponential
 
@@ -90,7 +90,6 @@ class MmceOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bandwidth", check_positive("bandwidth", self.bandwidth, "such as 0.2"))
-        check_choice("balanced", self.balanced, False, True)
 
 
 def _finish(summary: Ordered, options: MmceOptions) -> float:

@@ -21,11 +21,10 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MAX_COUNT, check_choice, check_count, generator
-from calibrant.inputs.probabilities import Classes
+from calibrant.inputs.options import MAX_COUNT, check_count, generator
+from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import CdfRows, DistributionRows, RegionRows
-from calibrant.inputs.samples import Samples
+from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, binary_factor, form_of, resolved
@@ -160,8 +159,6 @@ class SkceOptions:
 
     def __post_init__(self) -> None:
         check_kernel_option(self.kernel)
-        check_choice("unbiased", self.unbiased, True, False)
-        check_choice("shuffle", self.shuffle, False, True)
         if self.draws is not None:
             check_count("draws", self.draws, least=2)
         if self.blocksize is not None and not callable(self.blocksize):
@@ -183,24 +180,21 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
         if options.shuffle:
             rows = rows.take(random.rng.permutation(rows.n))
         return Blocks.of(rows, resolved(rows, options.kernel, random), m, options.unbiased, random)
-    if isinstance(rows, (DistributionRows, RegionRows)) or isinstance(options.kernel, JointKernel):
-        return KeptRows.of(rows)
-    if isinstance(rows, Classes):
+    if isinstance(rows, Binary) and not isinstance(options.kernel, JointKernel):
+        return Ordered.of(rows)
+    if isinstance(rows, Classes) and not isinstance(options.kernel, JointKernel):
         product = probability_kernel(options.kernel, rows.K)
-        if rows.K > 2 or product.prediction.distance != "tv":
-            return KeptRows.of(rows)
-        return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
-    return Ordered.of(rows)
+        if rows.K == 2 and product.prediction.distance == "tv":
+            return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
+    return KeptRows.of(rows)
 
 
-def check_rows(rows: KernelRows, unbiased: bool) -> None:
+def check_rows(rows: Any, unbiased: bool) -> None:
     """Refuse rows that no kernel error judges: infinite bounds, or draws too few for a biased estimate."""
     if isinstance(rows, RegionRows):
         CoverageRows.of(rows)
-    elif not unbiased and isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
-        M = rows.distribution.M
-        if M < BIASED_DRAWS:
-            raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {M}")
+    elif not unbiased and rows.kind == "samples" and rows.prediction.M < BIASED_DRAWS:
+        raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {rows.prediction.M}")
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
@@ -273,8 +267,8 @@ def _line_noise(summary: Ordered, options: SkceOptions) -> NormNoise:
 
 
 def _noise(summary: KeptRows, options: SkceOptions) -> NormNoise:
-    rows = kernel_rows_of(summary)
-    if isinstance(rows, DistributionRows) and (isinstance(rows.distribution, Samples) or options.draws is not None):
+    rows = summary.rows
+    if rows.kind == "samples" or (rows.kind == "distributions" and options.draws is not None):
         raise NotApplicableError(
             "limits of skce do not allow for the randomness of draws. Instead, interval with blocksize=2 or more gives "
             "a lower bound"
@@ -313,18 +307,12 @@ def kernel_sums_of(
     if isinstance(summary, Ordered):
         sums = line_sums(summary, *line_kernel(summary, kernel, random))
         return sums, summary.total_weight, pair_weight(summary.weight, summary.count)
-    rows = kernel_rows_of(summary)
+    rows = summary.rows
     rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
     form = form_of(rows, resolved(rows, kernel, random), random)
     w = np.asarray(rows.w)
     diagonal = float((w * w * form.diagonal()).sum()) if own else 0.0
     return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), pair_weight(w)
-
-
-def kernel_rows_of(summary: KeptRows) -> KernelRows:
-    """Return the kept rows, which have a prediction that kernel errors judge."""
-    assert not isinstance(summary.rows, CdfRows)
-    return summary.rows
 
 
 def line_kernel(summary: Ordered, kernel: AnyKernel, random: Randomness) -> tuple[Kernel, float]:

@@ -17,15 +17,13 @@ from calibrant.core.null import (
     redraw_centre,
     redraw_events,
     redraw_labels,
-    redraw_outcomes,
-    redraw_rows,
 )
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
-from calibrant.kernel_errors.skce import kernel_rows_of, line_kernel, line_sums
+from calibrant.kernel_errors.skce import line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
 from calibrant.kernels.composed import RowIndex
 from calibrant.kernels.forms import Form, LineForm, VectorForm
@@ -55,9 +53,7 @@ def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Ra
     """Return Σ w w' h over pairs of different rows, and how many of B redraws reach it."""
     if isinstance(summary, Ordered):
         return _of_line(summary, kernel, B, random)
-    rows = summary.rows
-    assert isinstance(rows, (Binary, Classes, DistributionRows))  # coverage cannot be redrawn, and is refused before
-    rows = rows.take(canonical_order(rows))
+    rows = summary.rows.take(canonical_order(summary.rows))  # coverage cannot be redrawn, and is refused before
     if isinstance(rows, DistributionRows):
         return _of_distributions(rows, kernel, B, random)
     return _of_probabilities(rows, kernel, B, random)
@@ -87,7 +83,7 @@ def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random:
         return T, int(np.count_nonzero(reaches(redrawn, T, size)))
     extreme = 0
     for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES):
-        redrawn_rows = redraw_rows(rows, random.rng)
+        redrawn_rows = rows.redrawn(random.rng)
         if has_median_target(rows, kernel):
             product = resolved(redrawn_rows, kernel, random)
         form = form_of(redrawn_rows, product, random)
@@ -107,7 +103,7 @@ def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random:
     centre = redraw_centre(rows, random.rng)
     assert isinstance(centre, DistributionRows)
     extreme = sum(
-        bool(reaches(np.asarray(pairs(redraw_outcomes(centre, random.rng))), T, size))
+        bool(reaches(np.asarray(pairs(centre.redrawn(random.rng))), T, size))
         for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES)
     )
     return T, extreme
@@ -251,7 +247,7 @@ def _form(summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness) ->
         rows = summary.rows_at(np.arange(summary.n))
         e = (rows.y - rows.p) * (rows.w / rows.w.mean())
         return LineForm(np.asarray(rows.p, dtype=np.float64), e, fitted, factor)
-    kept = kernel_rows_of(summary)
+    kept = summary.rows
     kept = kept.take(canonical_order(kept, with_outcomes=True))
     form = form_of(kept, resolved(kept, kernel, random), random)
     if is_unit(kept.w):

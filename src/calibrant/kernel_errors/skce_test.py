@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.options import check_choice, check_count, check_positive
+from calibrant.inputs.options import check_count, check_positive
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
@@ -32,7 +32,6 @@ from calibrant.kernel_errors.skce import (
     check_full_block,
     check_made_with,
     estimate,
-    kernel_rows_of,
 )
 from calibrant.kernel_errors.skce import summarise as summarise_error
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, resampled, unbiased_pvalue
@@ -144,7 +143,6 @@ class SkceTestOptions(SkceOptions):
     bound: float | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, None, *get_args(Method))
         super().__post_init__()
         check_count("resamples", self.resamples)
         if self.method is not None:
@@ -186,9 +184,7 @@ def _finish(summary: Ordered | KeptRows | Blocks, options: SkceTestOptions) -> T
         method: Method = options.method or "block"
         check_made_with(summary, kernel, options.unbiased, options.blocksize)
     else:
-        method = options.method or (
-            "resample" if isinstance(summary, Ordered) else _default_method(kernel_rows_of(summary))
-        )
+        method = options.method or ("resample" if isinstance(summary, Ordered) else _default_method(summary.rows))
         _check_belongs(method, options.blocksize)
         if options.blocksize is not None:
             check_made_with(summary, kernel, options.unbiased, options.blocksize)
@@ -270,7 +266,7 @@ def _variance(summary: Ordered | KeptRows) -> tuple[float, float]:
     if isinstance(summary, Ordered):
         p, w, rows, _ = summary.pool
         return summary.total_weight / summary.n, float((w * w * rows * p * (1 - p)).sum()) / summary.weight_max**2
-    kept = kernel_rows_of(summary)
+    kept = summary.rows
     weights = np.asarray(kept.w)
     return float(weights.mean()), float((weights**2 * outcome_variance(kept)).sum() / weights.max() ** 2)
 
@@ -360,7 +356,7 @@ def _largest(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel) -> float:
         return largest_h(summary.kernel)
     if isinstance(summary, Ordered):
         return largest_h(kernel if isinstance(kernel, JointKernel) else probability_kernel(kernel, 1))
-    return largest_h(completed(kernel_rows_of(summary), kernel))
+    return largest_h(completed(summary.rows, kernel))
 
 
 def _has_equal_weights(summary: Ordered | KeptRows | Blocks) -> bool:

@@ -203,7 +203,7 @@ def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = Non
         return exact
     if draws is None:
         raise NotApplicableError(
-            f"{_named(distribution)} with the target kernel {shown(kernel)} has no closed form and no quadrature rule. "
+            f"{distribution.words} with the target kernel {shown(kernel)} has no closed form and no quadrature rule. "
             "Pass draws= (an even number such as 100) and rng= for means over draws, or use another target kernel"
         )
     return SampledMeans.of(distribution, kernel, draws, rng)
@@ -213,7 +213,7 @@ def exact_means(distribution: Distribution, kernel: Kernel) -> TargetMeans | Non
     """Return the means by a closed form or quadrature; None where there is neither."""
     if isinstance(kernel, Delta):
         raise NotApplicableError(
-            f"Delta() is for targets with finitely many values, such as classes, and not for {_named(distribution)}. "
+            f"Delta() is for targets with finitely many values, such as classes, and not for {distribution.words}. "
             "Use Gaussian or Exponential"
         )
     if isinstance(distribution, Samples):
@@ -238,12 +238,3 @@ def _by_quantiles(distribution: Distribution, kernel: Kernel) -> TargetMeans | N
         return quadrature_means(distribution, kernel)
     except NotApplicableError:
         return None
-
-
-def _named(distribution: Distribution) -> str:
-    name = type(distribution).__name__
-    return (
-        f"{name} of {', '.join(sorted({_named(c) for c in distribution.components}))}"
-        if isinstance(distribution, Mixture)
-        else name
-    )

@@ -249,14 +249,13 @@ class LineMeans(TargetMeans):
     @property
     def centre(self) -> FloatArray:
         """Where each distribution is symmetric about."""
-        return self.distribution.mean if isinstance(self.distribution, Normal) else self.distribution.loc
+        return self.distribution.parameters[0]
 
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation or scale in units of the length scale."""
-        spread = self.distribution.std if isinstance(self.distribution, Normal) else self.distribution.scale
         with np.errstate(over="ignore"):
-            return np.clip(spread / self.kernel.length, NARROWEST, WIDEST)
+            return np.clip(self.distribution.parameters[1] / self.kernel.length, NARROWEST, WIDEST)
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t)."""

@@ -12,13 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.kept_rows import distribution_columns
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import DistributionRows, DrawnRows, IntervalRows, QuantileRows, RegionRows, SetRows
+from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 
 KernelRows = DrawnRows | RegionRows
 """Rows of the predictions that kernel errors judge."""
@@ -36,13 +33,12 @@ class CoverageRows:
     w: FloatArray
 
     @classmethod
-    def of(cls, rows: RegionRows) -> Self:
+    def of(cls, rows: Any) -> Self:
         """Return what a kernel sees of these rows."""
         prediction = rows.prediction
         if prediction.levels is None:
             raise InputError("Sets without a level cannot be compared with one; pass Sets(mask, level)")
-        assert isinstance(rows, (IntervalRows, SetRows, QuantileRows))
-        points = _points(rows)
+        points = rows.points
         bad = ~np.isfinite(points)
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
@@ -64,14 +60,6 @@ class CoverageRows:
         return CoverageRows(self.points[rows], self.e[rows], self.levels, take_weights(self.w, rows))
 
 
-def _points(rows: IntervalRows | SetRows | QuantileRows) -> FloatArray:
-    """Return where each prediction lies, (n, L, c): both bounds, the size of the set, or the quantile."""
-    prediction: Any = rows.prediction
-    if isinstance(prediction, Intervals):
-        return np.stack([prediction.lower, prediction.upper], axis=2)
-    return rows.sizes[:, :, None] if isinstance(rows, SetRows) else prediction.values[:, :, None]
-
-
 def canonical_order(rows: KernelRows, *, with_outcomes: bool = False) -> NDArray[np.intp]:
     """Return an order of the rows that does not depend on the one they came in: by prediction, weight, and outcome.
 
@@ -85,7 +73,7 @@ def canonical_order(rows: KernelRows, *, with_outcomes: bool = False) -> NDArray
         hits = list(coverage.e.T) if with_outcomes else []
         return np.lexsort([*hits, rows.w, *coverage.points.reshape(rows.n, -1).T[::-1]])
     last = [rows.y] if with_outcomes else []
-    return np.lexsort([*last, rows.w, *_columns(rows.p if isinstance(rows, Binary) else rows.P)])
+    return np.lexsort([*last, rows.w, *_columns(rows.prediction)])
 
 
 def _columns(array: NDArray[Any]) -> list[NDArray[Any]]:
@@ -95,7 +83,7 @@ def _columns(array: NDArray[Any]) -> list[NDArray[Any]]:
 def _of_distribution(distribution: Distribution) -> list[NDArray[Any]]:
     """Return a few columns that tell the predictions apart: parameters, or quantiles, or nothing."""
     try:
-        return list(distribution_columns(distribution)[1].T[:ORDERING_COLUMNS])
+        return list(distribution.columns()[1].T[:ORDERING_COLUMNS])
     except SummaryError:
         pass
     try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
@@ -24,6 +25,7 @@ NAMES = ("precision", "recall", "density", "coverage")
 MIN_COORDINATE = 2.0**-450  # squares of smaller coordinates lose digits
 
 
+@public
 def density_coverage(
     y: ArrayLike, points: ArrayLike, *, k: int = 5, resamples: int = 0, rng: Rng = 0
 ) -> DensityCoverage:

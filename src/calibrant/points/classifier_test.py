@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import pvalue_of_first, reaches, resampled_pvalue
 from calibrant.core.results import TestResult
@@ -47,6 +48,7 @@ class Classifier(Protocol):
 ClassifierName: TypeAlias = Literal["logistic", "neighbours", "quadratic", "stumps", "trees"]
 
 
+@public
 def c2st(
     y: ArrayLike,
     points: ArrayLike,

@@ -10,16 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.calls import check_choices
+from calibrant.core.catalogue import public
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.kernels.point_kernels import NAMED, PointKernel, Polynomial, check_kernel_values, point_kernel
 from calibrant.points.blocks import ESTIMATORS, Bandwidth, KernelOfPoints, PointBlocks, block_rows
 from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.points.sums import pair_sums
 
 
+@public
 def mmd(
     y: ArrayLike | PointBlocks,
     points: ArrayLike | None = None,
@@ -104,7 +107,6 @@ def mmd(
     """
     if isinstance(y, PointBlocks):
         return _of_summary(y, points, kernel, bandwidth, estimator, blocksize)
-    check_choice("estimator", estimator, "unbiased", "biased", *ESTIMATORS)
     if blocksize is not None and estimator not in ESTIMATORS:
         raise InputError(f'blocksize= is for estimator="block"; got estimator={estimator!r}')
     sets = read_point_sets(y, points)
@@ -119,6 +121,7 @@ def mmd(
     return mmd_of_sums(pair_sums(Z, found, (sets.n, sets.m)), sets.n, sets.m, diagonal)
 
 
+@public
 def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
     r"""Kernel distance, known as KID: the unbiased MMD² with a polynomial kernel, over all points.
 
@@ -290,7 +293,7 @@ def _blocks(name: str, y: ArrayLike | PointBlocks, points: ArrayLike | None, opt
             )
         return y
     given = {"estimator": "block", "kernel": "polynomial" if name == "kernel_distance" else "gaussian", **options}
-    check_choice("estimator", given["estimator"], "unbiased", "biased", *ESTIMATORS)
+    check_choices(mmd, given)
     if given["estimator"] not in ESTIMATORS:
         raise NotApplicableError(
             f"no valid interval is known for estimator={given['estimator']!r}, over all pairs of points; "

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.null import TIE, reaches, resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
 from calibrant.kernels.median import distance_quantiles, median_points, point_order
@@ -31,6 +32,7 @@ METHODS = ("permutation", "block")
 MIN_BLOCKS = 10
 
 
+@public
 def mmd_test(
     y: ArrayLike | PointBlocks,
     points: ArrayLike | None = None,
@@ -120,8 +122,6 @@ def mmd_test(
     >>> round(mmd_test(y, points).pvalue, 1)
     0.1
     """
-    check_choice("method", method, *METHODS)
-    check_choice("aggregate", aggregate, None, *AGGREGATES)
     B, chance = check_count("resamples", resamples), generator(rng)
     if isinstance(y, PointBlocks):
         _check_made_with(points, kernel, bandwidth, method, aggregate, blocksize)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import InputError, shown
@@ -32,6 +33,7 @@ ONE_SET = "points"  # the name of a set that is not in a mapping
 NO_SPREAD = 1e-9  # of a logarithm: relabelled values this close differ by rounding only
 
 
+@public
 def vendi_profile(
     sets: ArrayLike | Mapping[str, ArrayLike],
     *,
@@ -207,6 +209,7 @@ def squared_gaussian(sigma: float) -> Gaussian:
     return Gaussian(sigma / math.sqrt(2), "euclidean")
 
 
+@public
 def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng: Rng = 0) -> TestResult:
     r"""Test whether generated points are less varied than real ones, each set in its own scale.
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.kernels.median import point_order
 from calibrant.points.inputs import check_names, read_points
 from calibrant.points.moments import PointMoments
@@ -27,6 +28,7 @@ MIN_SUBSET_POINTS = 10
 EIGENVALUES_TOGETHER = 1024  # paired with all others at once
 
 
+@public
 def frechet_distance(
     y: ArrayLike | PointMoments,
     points: ArrayLike | PointMoments,
@@ -113,7 +115,6 @@ def frechet_distance(
     >>> round(frechet_distance(y, [[1.0], [4.0], [7.0]]), 12)
     13.0
     """
-    check_choice("extrapolate", extrapolate, False, True)
     first, second = _read(y, "y"), _read(points, "points")
     check_names(y, points)
     if _columns(first) != _columns(second):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.results import Curve
 from calibrant.errors import InputError
@@ -27,6 +28,7 @@ DISTANCES_HELD = 1 << 21
 F_WEIGHT = 8.0  # of the summaries of Sajjadi et al.
 
 
+@public
 def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 20, rng: Rng = 0) -> Curve:
     r"""Precision against recall of generated points, the trade-off curve of two distributions.
 

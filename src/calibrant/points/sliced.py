@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.kernels.median import point_order
 from calibrant.kernels.pair_sums import centred
 from calibrant.points.inputs import PointSets, read_point_sets
@@ -26,6 +27,7 @@ MAX_NUMBERS = 10**10  # projections that are compared in one call
 NUMBERS_PER_SECOND = 3 * 10**7  # measured on one core
 
 
+@public
 def sliced_wasserstein(
     y: ArrayLike, points: ArrayLike, *, power: Literal[1, 2] = 2, directions: int = 200, rng: Rng = 0
 ) -> float:
@@ -91,6 +93,7 @@ def sliced_wasserstein(
     return total / L
 
 
+@public
 def sliced_wasserstein_test(
     y: ArrayLike,
     points: ArrayLike,
@@ -162,7 +165,6 @@ def sliced_wasserstein_test(
 
 
 def _read_power(power: object) -> int:
-    check_choice("power", power, 1, 2)
     return 1 if power == 1 else 2
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_weights
@@ -36,6 +37,7 @@ CHUNK_NUMBERS = 1 << 20  # coordinates that are summed together
 BLOCK_POINTS = 1024  # in one matrix product
 
 
+@public
 def vendi_score(
     points: ArrayLike,
     *,

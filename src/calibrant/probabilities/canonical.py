@@ -237,7 +237,7 @@ def check_canonical(bins: Any, distance: Any, **others: Any) -> None:
     if bins is MedianVariance:
         raise InputError("bins is the class MedianVariance itself; write MedianVariance(), with brackets")
     if not isinstance(bins, MedianVariance):
-        check_bins(bins, "width")
+        check_bins(bins)
     if not callable(distance):
         check_choice("distance", distance, *DISTANCES)
 
@@ -277,11 +277,9 @@ def _median_variance_cells(summary: Summary, bins: MedianVariance) -> CellSums:
         )
     # Two columns are judged by the second, as one probability per row is: rounding of the first decides nothing.
     rows = summary.rows
-    assert isinstance(rows, (Binary, Classes))
-    if isinstance(rows, Classes) and rows.K > 2:
-        P = rows.P.astype(np.float64, copy=False)
-    else:
-        P = two_columns(rows.p if isinstance(rows, Binary) else rows.P[:, 1])
+    P = rows.simplex
+    if P.shape[1] == 2:
+        P = two_columns(P[:, 1])
     place = median_variance_bins(P, bins.minsize, bins.maxbins)
     return sums_by_cell(place, int(place.max()) + 1, rows.y, P, rows.w)
 

@@ -11,14 +11,13 @@ from numpy.typing import ArrayLike
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import Entry, find, is_verb
 from calibrant.core.kinds import AnyRows, read
-from calibrant.core.null import reaches, redraw_centre, redraw_rows, resampled_pvalue
+from calibrant.core.null import reaches, redraw_centre, resampled_pvalue
 from calibrant.core.results import Decomposition, Direction, TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.progress import steps
@@ -126,7 +125,7 @@ def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> It
     order = canonical_order(rows)
     ordered, back = redraw_centre(rows.take(order), rng), np.argsort(order)
     for _ in steps(B, size=1, label=f"redrawing outcomes for {name}"):
-        yield redraw_rows(ordered, rng).take(back)
+        yield ordered.redrawn(rng).take(back)
 
 
 def _of_entry(entry: Entry[Any, Any], options: dict[str, Any]) -> Measure:
@@ -155,8 +154,8 @@ def _of_function(function: Any, options: dict[str, Any]) -> Measure:
         weighted = {} if is_unit(rows.w) else {"weights": rows.w.copy()}
         if isinstance(rows, DistributionRows):
             return _number(function(rows.y.copy(), rows.distribution, **weighted, **options), "the metric")
-        prediction = rows.p if isinstance(rows, Binary) else rows.P
-        return _number(function(rows.y.astype(np.int64), prediction.copy(), **weighted, **options), "the metric")
+        y, prediction = rows.y.astype(np.int64), rows.prediction.copy()
+        return _number(function(y, prediction, **weighted, **options), "the metric")
 
     return measure
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.bins import mass_edges
-from calibrant.core.catalogue import POINTERS, public
+from calibrant.core.catalogue import public
 from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue, without_rounding
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
@@ -32,11 +32,6 @@ SMALLEST_ERROR = 1e-9
 ROUNDING = 1e-9
 SIGNS = (1, -1)  # predictions that are too low, and too high
 MAX_ROWS_NEEDED = 10**9
-
-
-POINTERS["power", "power"] = "The power that is aimed at is target=, 0.8 by default"
-POINTERS["power", "n"] = "The rows are those of the prediction; .rows of the result is the number that it takes"
-POINTERS["power", "relative"] = "error= and tolerance= are differences of probabilities: multiply a share by the mean"
 
 
 @public
@@ -151,7 +146,8 @@ def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
 
     if excess(1.0) < 0:
         return None
-    return np.clip(pool.score + sign * brentq(excess, 0.0, 1.0, xtol=1e-15), 0, 1)
+    shift = float(brentq(excess, 0.0, 1.0, xtol=1e-15))
+    return np.clip(pool.score + sign * shift, 0, 1)
 
 
 class Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import IntervalMethod, Labels, Outcomes, Rng
 from calibrant.core.binned import Bins, bin_table, on_grid
 from calibrant.core.bins import BinTable
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import Entry, all_rows, enter, public
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped_forecasts, isotonic_fit, isotonic_quantile, ranked_outcomes
 from calibrant.core.kept_rows import KeptRows
@@ -20,10 +20,8 @@ from calibrant.core.ordered import Ordered
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_bins, check_choice, check_count, check_level, generator
-from calibrant.inputs.probabilities import Binary
+from calibrant.inputs.options import check_bins, check_count, check_level, generator
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import QuantileRows
 from calibrant.probabilities.consistency_band import (
     binned_band,
     fewest_refits,
@@ -153,9 +151,7 @@ class ReliabilityOptions:
         object.__setattr__(self, "level", check_level(self.level))
         object.__setattr__(self, "resamples", check_count("resamples", self.resamples, least=19))
         generator(self.rng)  # refuses what is neither a generator nor a seed
-        check_choice("simultaneous", self.simultaneous, False, True)
-        check_choice("method", self.method, None, *get_args(IntervalMethod))
-        check_bins(self.bins, self.strategy, strategies=get_args(Strategy))
+        check_bins(self.bins)
         if self.strategy == "isotonic" and self.simultaneous and self.resamples < fewest_refits(self.level):
             raise InputError(
                 f"a simultaneous region at level {self.level:g} needs at least {fewest_refits(self.level)} resamples; "
@@ -163,10 +159,6 @@ class ReliabilityOptions:
             )
         if self.strategy == "isotonic" and self.method is not None:
             raise InputError('strategy="isotonic" has no intervals, and so no method=; leave it out')
-
-
-def _summarise(rows: Binary | QuantileRows, options: ReliabilityOptions) -> Ordered | KeptRows:
-    return KeptRows.of(rows) if isinstance(rows, QuantileRows) else Ordered.of(rows)
 
 
 def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> Curve:
@@ -195,7 +187,6 @@ def _refuse_options(options: ReliabilityOptions) -> None:
 def _of_quantiles(summary: KeptRows) -> Curve:
     """Return the recalibrated quantiles of each different forecast, level by level."""
     rows = summary.rows
-    assert isinstance(rows, QuantileRows)
     outcomes = ranked_outcomes(rows.y)
     tables = []
     for values, level in zip(rows.prediction.values.T, rows.prediction.levels.tolist(), strict=True):
@@ -287,7 +278,7 @@ RELIABILITY_CURVE = enter(
     Entry(
         reliability_curve,
         ReliabilityOptions,
-        _summarise,
+        all_rows,
         _curve,
         reads=(Ordered, KeptRows, Grid),
         kind="curve",

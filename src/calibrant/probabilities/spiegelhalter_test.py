@@ -32,7 +32,6 @@ from calibrant.core.pvalues import normal_sf
 from calibrant.core.results import TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 
 NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD = tuple(
@@ -115,7 +114,6 @@ class SpiegelhalterOptions(NullOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("alternative", self.alternative, *SIDES)
 
 
 def _summarise(rows: Rows, options: SpiegelhalterOptions) -> Moments | Ordered:

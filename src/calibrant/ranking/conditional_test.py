@@ -16,13 +16,12 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
-from calibrant.inputs.options import check_choice, check_count, check_level, generator
+from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.conditional_regions import Region, Searched, clearest_function, found_regions
 from calibrant.ranking.conditional_statistics import (
     MAX_COVARIATES_IN_PAIRS,
     MIN_ROWS_SEARCHED,
-    STATISTICS,
     Asked,
     ConditionalStatistics,
     Method,
@@ -161,8 +160,6 @@ class ConditionalOptions:
     draws: int | None = None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, "joint", *STATISTICS, "trees")
-        check_choice("null", self.null, "permutation", "uniform")
         object.__setattr__(self, "level", check_level(self.level))
         object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
         generator(self.rng)

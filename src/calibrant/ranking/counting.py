@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,9 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.parametric import MvNormal, Normal
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 Counts = NDArray[np.int64]
 JUDGED = ("samples", "distributions", "quantiles", "cdf")
@@ -152,12 +148,12 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
         return rows.prediction.below, rows.prediction.at
     if isinstance(rows, QuantileRows):
         return _of_quantiles(rows)
-    if isinstance(rows.distribution, Samples):
-        less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
-        counts = rows.distribution.counts
-        m = 1 + (rows.distribution.M if counts is None else counts.reshape(-1, *[1] * (less.ndim - 1)))
+    if rows.samples is not None:
+        less, equal = rank_counts(rows.y, rows.samples.held, rows.dtype)
+        counts = rows.samples.counts
+        m = 1 + (rows.samples.M if counts is None else counts.reshape(-1, *[1] * (less.ndim - 1)))
         return less / m, (less + equal + 1) / m
-    return _of_distribution(rows.distribution, rows.y)
+    return rows.distribution.cdf_bounds(rows.y)
 
 
 def _of_quantiles(rows: QuantileRows) -> Bounds:
@@ -168,34 +164,6 @@ def _of_quantiles(rows: QuantileRows) -> Bounds:
         at_most += column <= rows.y
     # An outcome equal to a quantile belongs to the cells below it, of all tied quantiles.
     return levels[less], levels[np.where(at_most > less, at_most, at_most + 1)]
-
-
-def _of_distribution(distribution: Distribution, y: FloatArray) -> Bounds:
-    """Return F(y-) and F(y) of the distribution itself; a user's own distribution is taken to have no jumps."""
-    if isinstance(distribution, Samples):
-        less, equal = rank_counts(y, distribution.held, distribution.held.dtype)
-        return less / distribution.M, (less + equal) / distribution.M
-    if isinstance(distribution, Mixture):
-        parts = [_of_distribution(component, y) for component in distribution.components]
-        low, high = (weighted_sum(distribution, list(ends)) for ends in zip(*parts, strict=True))
-        return np.minimum(low, 1.0), np.minimum(high, 1.0)  # the weights may add up to 1 and a rounding
-    if isinstance(distribution, MvNormal):
-        std = np.sqrt(np.diagonal(distribution.cov, axis1=1, axis2=2))
-        marginals = [Normal(mean, one) for mean, one in zip(distribution.mean.T, std.T, strict=True)]
-        at = np.stack([marginal.cdf(y[:, d]) for d, marginal in enumerate(marginals)], axis=1)
-        return at, at
-    at = distribution.cdf(y)
-    if isinstance(distribution, ScipyDistribution) and not hasattr(distribution.dist, "logpdf"):  # discrete
-        return distribution.cdf(np.nextafter(y, -np.inf)), at
-    return at, at
-
-
-def weighted_sum(distribution: Mixture, parts: list[FloatArray]) -> FloatArray:
-    """Return what the components have, (n, ...) each, summed with their weights."""
-    total = np.zeros(parts[0].shape)
-    for part, weight in zip(parts, distribution.weights.T, strict=True):
-        total += weight.reshape(-1, *[1] * (part.ndim - 1)) * part
-    return total
 
 
 CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
@@ -211,20 +179,19 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     if rng is not None:
         generator(rng)  # refuses what is not a generator, even where none is needed
     rows, rng = equal_rows(rows, rng)
-    names = rows.names if isinstance(rows, DistributionRows) else None
-    if isinstance(rows, DistributionRows) and isinstance(rows.distribution, Samples):
-        less, equal = rank_counts(rows.y, rows.distribution.held, rows.dtype)
-        return ranked(less, equal, rng, M=rows.distribution.M, names=names)
+    if rows.samples is not None:
+        less, equal = rank_counts(rows.y, rows.samples.held, rows.dtype)
+        return ranked(less, equal, rng, M=rows.samples.M, names=rows.names)
     low, high = pit_bounds(rows)
     wide = high > low
     if not wide.any():
-        return cells(high, np.zeros(high.shape, bool), names)
+        return cells(high, np.zeros(high.shape, bool), rows.names)
     if rng is None:
         raise InputError(
             f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values, "
             "and a value between its ends is drawn at random; pass rng=, a numpy Generator or a whole number"
         )
-    return cells(low + generator(rng).random(low.shape) * (high - low), wide, names)
+    return cells(low + generator(rng).random(low.shape) * (high - low), wide, rows.names)
 
 
 RowsT = TypeVar("RowsT", DistributionRows, DistributionRows | QuantileRows | CdfRows)
@@ -241,11 +208,11 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
     >>> rows.distribution
     Samples(2 rows, 2 draws)
     """
-    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
+    samples = rows.samples
+    if samples is None:
         if draws is not None:
             raise InputError("draws= chooses among the draws of Samples; leave it out for other predictions")
         return rows, rng
-    samples = rows.distribution
     draws = None if draws is None else check_count("draws", draws)
     if samples.counts is None and draws in (None, samples.M):
         return rows, rng
@@ -253,7 +220,7 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
         why = f"draws={draws}" if samples.counts is None else "the rows have unequal numbers of draws, so some of them"
         raise InputError(f"{why} are chosen at random; pass rng=, a numpy Generator or a whole number")
     stream = generator(rng)
-    return replace(rows, distribution=samples.thin(draws, rng=stream)), stream
+    return replace(cast(Any, rows), distribution=samples.thin(draws, rng=stream)), stream
 
 
 def cells(u: FloatArray, drawn: Any, names: tuple[str, ...] | None = None) -> Ranked:

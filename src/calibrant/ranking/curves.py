@@ -15,7 +15,7 @@ from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers
-from calibrant.inputs.options import check_choice, check_count
+from calibrant.inputs.options import check_count
 from calibrant.ranking.bands import Band, check_band_level, counts_test, ecdf_band, histogram_band
 from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.effects import (
@@ -421,4 +421,3 @@ def check_multiplicity(multiplicity: object) -> None:
     """Refuse ways of joining columns that a curve does not have."""
     if isinstance(multiplicity, str) and multiplicity == "exchange":
         raise InputError('multiplicity="exchange" is for tests: use ranking.rank_exchange_test(y, samples)')
-    check_choice("multiplicity", multiplicity, "bonferroni", "none")

@@ -9,24 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, read_numbers, refuse_rounded, refuse_where
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
-from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, cells, rank_counts
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
-from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks
 
 DEFAULT_DRAWS = 999
 WHAT = "the density"
 
 
-@public_ranks
+@public
 def energy_ranks(
     y: Outcomes,
     prediction: Distribution | None = None,
@@ -113,11 +113,11 @@ class EnergyOptions:
 
 
 def _of_density(rows: DistributionRows, options: EnergyOptions) -> Ranked:
-    if isinstance(rows.distribution, Samples):
-        return _of_samples(rows, rows.distribution, options)
+    if rows.samples is not None:
+        return _of_samples(rows, rows.samples, options)
     if options.log_density_y is not None:
         raise InputError(f"log_density_y is for Samples; {type(rows.distribution).__name__} has its own density")
-    level = density_level(rows.distribution, rows.y)
+    level = rows.distribution.density_level(rows.y)
     if level is None:
         M = DEFAULT_DRAWS if options.draws is None else options.draws
         return _of_draws(rows.distribution, rows.y, M, options.rng)
@@ -175,27 +175,6 @@ def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ra
             )
         less[part], equal[part] = outcome_counts(-q)
     return tie_broken(less, equal, stream, M=M, what=WHAT)
-
-
-def density_level(distribution: Distribution, y: FloatArray) -> FloatArray | None:
-    r"""Return u = P(q(X) > q(y)), the mass of the smallest region of highest density with y; None if no form is known.
-
-    Normal: :math:`|2 \Phi(z) - 1|`. Laplace: :math:`1 - e^{-|z|}`. MvNormal: the chi-square distribution function
-    with D degrees of freedom at the squared Mahalanobis distance.
-
-    >>> density_level(Laplace(0.0, 1.0), np.array([-np.log(2)]))
-    array([0.5])
-    """
-    from scipy.special import erf, gammainc
-
-    with np.errstate(over="ignore"):  # beyond float64 is as far away as infinity
-        if isinstance(distribution, Normal):
-            return np.asarray(erf(np.abs(y - distribution.mean) / distribution.std / np.sqrt(2)))
-        if isinstance(distribution, Laplace):
-            return np.asarray(-np.expm1(-np.abs(y - distribution.loc) / distribution.scale))
-        if isinstance(distribution, MvNormal):
-            return np.asarray(gammainc(distribution.shape[0] / 2, distribution.squared_distances(y[:, None])[:, 0] / 2))
-    return None
 
 
 def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[Any]:

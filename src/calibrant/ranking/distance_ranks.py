@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import generator
@@ -20,7 +21,7 @@ from calibrant.ranking.covariates import read_covariates
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.summary import covariate_columns
-from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks
 
 FOLDS = 3
 SMALLEST_SQUARE = 1e-290  # that is still exact in float64
@@ -30,7 +31,7 @@ References: TypeAlias = (
 )
 
 
-@public_ranks
+@public
 def tarp_ranks(
     y: Outcomes,
     prediction: Samples | None = None,

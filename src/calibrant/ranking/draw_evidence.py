@@ -13,7 +13,6 @@ from calibrant.core.pvalues import binomial_tails, holm
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import as_compared
 from calibrant.ranking.draw_lags import MIN_ROWS
 
@@ -65,8 +64,8 @@ class RankedDraws(NamedTuple):
         cls, rows: DistributionRows, rank: NDArray[np.int64], numbers: NDArray[np.intp] | None = None
     ) -> RankedDraws | None:
         """Return the rows; None if there are no draws whose distances are known."""
-        distribution = rows.distribution
-        if not isinstance(distribution, Samples) or not distribution.finite or distribution.M < 2:
+        distribution = rows.samples
+        if distribution is None or not distribution.finite or distribution.M < 2:
             return None
         n, D = rows.n, distribution.shape[0] if distribution.shape else 1
         draws = distribution.held.reshape(n, distribution.M, D)

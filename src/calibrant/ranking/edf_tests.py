@@ -15,7 +15,6 @@ from calibrant.core.pvalues import two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice
 from calibrant.ranking.counting import Forecast
 from calibrant.ranking.effects import ColumnTests, Multiplicity, RankTestOptions, enter_rank_test, stream_after_ties
 from calibrant.ranking.summary import Ranks
@@ -82,7 +81,6 @@ class EdfOptions(RankTestOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("method", self.method, *METHODS)
 
 
 def _edf_found(ranks: Ranks, options: EdfOptions) -> ColumnTests:

@@ -18,7 +18,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import BandTest, counts_test
 from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
@@ -78,7 +78,6 @@ class RankTestOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        check_choice("multiplicity", self.multiplicity, *CORRECTIONS)
         check_rng(self.rng)
 
 

@@ -15,7 +15,7 @@ from calibrant.core.null import resampled_pvalue
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice, check_count
+from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
@@ -105,7 +105,6 @@ class ExchangeOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, *METHODS)
         check_count("resamples", self.resamples)
         check_rng(self.rng)
 
@@ -213,8 +212,8 @@ def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Gene
     >>> exchanged_counts(rows, 5, np.random.default_rng(0)).sum(axis=1)[:, 0]
     array([2, 2, 2, 2, 2])
     """
-    distribution = rows.distribution
-    assert isinstance(distribution, Samples)  # the only kind that rank_exchange_test reads
+    distribution = rows.samples
+    assert distribution is not None  # the only kind that rank_exchange_test reads
     m, y = distribution.M + 1, rows.y.reshape(rows.n, -1)
     C = y.shape[1]
     tables = np.zeros((C, resamples * m), np.int64)

@@ -13,7 +13,6 @@ from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.counting import JUDGED, Forecast
@@ -131,7 +130,6 @@ class CoverageOptions(RankedBy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("region", self.region, "central", "hpd", None)
         if self.levels is not None:
             read_shares(self.levels, "levels")
         object.__setattr__(self, "confidence", check_band_level("confidence", self.confidence))

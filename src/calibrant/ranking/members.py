@@ -13,7 +13,6 @@ from calibrant.core.dispatch import on_threads
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Counts, Ranked, ranked
 
 DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
@@ -31,8 +30,8 @@ class Members:
     @classmethod
     def of(cls, rows: DistributionRows) -> Self:
         """Take outcomes and their draws, which must be finite."""
-        distribution = rows.distribution
-        assert isinstance(distribution, Samples)  # the only kind that verbs of members read
+        distribution = rows.samples
+        assert distribution is not None  # the only kind that verbs of members read
         held = distribution.held if distribution.finite else distribution.draws  # the second names the infinite one
         return cls(rows.y.reshape(rows.n, -1), held.reshape(rows.n, distribution.M, -1), rows.dtype)
 

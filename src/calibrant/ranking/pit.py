@@ -11,16 +11,15 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
-from calibrant.core.catalogue import POINTERS, Entry, enter, public
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
-from calibrant.core.kinds import part_of, read
+from calibrant.core.kinds import read
 from calibrant.core.moments import Moments
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds
 
 ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
@@ -92,12 +91,9 @@ def pit(
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
 
-POINTERS["pit", "draw_weights"] = "Pass pit(y, Samples(draws, draw_weights=...))"
-
-
 def _bounds(rows: DistributionRows | QuantileRows | CdfRows, y_weight: Any) -> Bounds:
-    samples = rows.distribution if isinstance(rows, DistributionRows) else None
-    if not isinstance(rows, DistributionRows) or not isinstance(samples, Samples) or samples.draw_weights is None:
+    samples = rows.samples
+    if samples is None or samples.draw_weights is None:
         if y_weight is not None:
             raise InputError("y_weight goes with Samples(draws, draw_weights=...), on one scale; give both or neither")
         return pit_bounds(rows)
@@ -204,7 +200,7 @@ def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOpt
     m = options.bins
     total = Moments.zero()
     for part in chunks(rows.n, max(1, CHUNK_ROWS // m)):
-        piece = part_of(rows, part)
+        piece = rows.part(part)
         low, high = pit_bounds(piece)
         if low.ndim > 1:
             raise InputError(

@@ -79,13 +79,13 @@ def ranked_by(rows: DistributionRows | QuantileRows | CdfRows, options: RankedBy
     rows, stream = equal_rows(rows, options.rng, options.draws)
     if options.quantity is None:
         return marginal_ranks(rows, stream)
-    if not isinstance(rows, DistributionRows) or not isinstance(rows.distribution, Samples):
-        got = type(rows.distribution if isinstance(rows, DistributionRows) else rows.prediction).__name__
+    if rows.samples is None:
+        got = type(rows.prediction).__name__
         raise InputError(
             f"quantity= is for Samples: it is computed from draws; got {got}. Pass draws of the distribution"
         )
     functions = quantities_by_name(options.quantity)
-    columns = list(_values(rows, rows.distribution, functions, options))
+    columns = list(_values(rows, rows.samples, functions, options))
     less, equal = np.empty((2, rows.n, len(columns)), np.int64)
     for c, (_, values) in enumerate(columns):
         less[:, c], equal[:, c] = rank_counts(values[:, 0], values[:, 1:], values.dtype)
@@ -94,7 +94,7 @@ def ranked_by(rows: DistributionRows | QuantileRows | CdfRows, options: RankedBy
         raise InputError(f"quantities must have different names; got {', '.join(map(shown, names))}")
     if callable(options.quantity) or (isinstance(options.quantity, str) and options.quantity != PRODUCT):
         less, equal = less[:, 0], equal[:, 0]
-    found = tie_broken(less, equal, stream, M=rows.distribution.M, what="the quantity", names=names)
+    found = tie_broken(less, equal, stream, M=rows.samples.M, what="the quantity", names=names)
     return found._replace(outward=all(isinstance(f, str) and f in OUTWARD for f in functions.values()))
 
 

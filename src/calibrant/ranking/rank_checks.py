@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -75,7 +76,7 @@ class RankCheck(NamedTuple):
 def judged_by_ranks(rows: DistributionRows) -> bool:
     """Tell whether these are draws of rows of one weight; weighted ranks have no exact distribution."""
     w = rows.w
-    return isinstance(rows.distribution, Samples) and (is_unit(w) or bool(w.min() == w.max()))
+    return rows.kind == "samples" and (is_unit(w) or bool(w.min() == w.max()))
 
 
 def coordinate_ranks(rows: DistributionRows, setting: Setting) -> Ranked:
@@ -218,13 +219,9 @@ def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
     return Ranks(*tables, names, False, beside("tied"), parts[0].cells, all(part.outward for part in parts))
 
 
-def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def sample_groups(groups: Sequence[Ranks], setting: Setting) -> Grouped:
     """Return the band test of each group and coordinate, adjusted over all of them and all families, worst first."""
-    parts = [
-        (name, _group_ranks(rows.take(np.flatnonzero(grouping.code == g)), setting))
-        for grouping in groupings
-        for g, name in enumerate(grouping.names)
-    ]
+    parts = [pair for ranks in groups for pair in zip(map(str, ranks.labels), ranks.groups, strict=True)]
     tested = max(1, sum(ranks.C for _, ranks in parts if ranks.n >= MIN_GROUP_ROWS))
     rate = (1 - setting.level) / (setting.families * tested)
     lines = [line for name, ranks in parts for line in _lines(name, ranks, rate)]
@@ -243,9 +240,13 @@ def sample_groups(rows: DistributionRows, groupings: list[Grouping], setting: Se
     return Grouped(table, family)
 
 
-def _group_ranks(rows: DistributionRows, setting: Setting) -> Ranks:
-    rows, *_ = in_content_order(rows, replace(setting, covariates=None, log_density_y=None))
-    return Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)
+def group_ranks(rows: DistributionRows, grouping: Grouping, setting: Setting) -> Ranks:
+    """Count the ranks of each group, ranked alone in the order of their content."""
+    setting, parts = replace(setting, covariates=None, log_density_y=None), []
+    for g in range(len(grouping.names)):
+        group, *_ = in_content_order(rows.take(np.flatnonzero(grouping.code == g)), setting)
+        parts.append(Ranks.of_ranked(coordinate_ranks(group, setting), group.w))
+    return replace(sum(parts[1:], parts[0]), labels=tuple(grouping.names), groups=tuple(parts))
 
 
 def _group_evidence(line: dict[str, Any], rate: float) -> Evidence:

@@ -45,6 +45,7 @@ class Checks(NamedTuple):
     joint: list[RankCheck]
     conditional: list[RankCheck]
     setting: Setting
+    rows: int  # of all checks but the first, which may count more
     not_compared: tuple[str, ...] = ()  # why ranks were not compared with covariates
 
     @property
@@ -112,7 +113,7 @@ class WrongPairs(NamedTuple):
     def claims(self) -> list[Claim]:
         """Return a claim for each pair."""
         ranks, level = self.checks.ranks, self.checks.setting.level
-        return [self.found.claim(k, ranks.names, level, ranks.n, self._adjusted(k)) for k in self.pairs]
+        return [self.found.claim(k, ranks.names, level, self.checks.rows, self._adjusted(k)) for k in self.pairs]
 
     def _adjusted(self, k: int) -> float:
         return min(1.0, self.checks.tests * float(self.found.pvalue[k]))
@@ -188,7 +189,7 @@ def _instead(checks: Checks, wrong: WrongPairs | None) -> Evidence:
         subject,
         quantity,
         first.statistic,
-        rows=checks.ranks.n,
+        rows=checks.ranks.n if first is checks.marginal else checks.rows,
         test=first.name,
         pvalue=first.adjusted(checks.tests),
     )
@@ -239,7 +240,7 @@ def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, .
 
 def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:
     """Return the claims of the checks of the whole and of covariates that reject, after pairs and regions they name."""
-    level, n = checks.setting.level, checks.ranks.n
+    level, n = checks.setting.level, checks.rows
     pairs = [] if wrong is None else wrong.claims()
     regions = [
         claim

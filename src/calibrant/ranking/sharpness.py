@@ -15,14 +15,12 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, read_levels
-from calibrant.inputs.parametric import Laplace, Normal
+from calibrant.inputs.options import read_levels
 from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.spread import column_names, covariance_of, named_columns, variance_of
+from calibrant.ranking.spread import column_names, named_columns
 
 Statistic: TypeAlias = Literal["mean", "rms", "width", "log_det"]
-EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
 ORDINARY = (1e-140, 1e140)  # standard deviations whose squares, and the squares of these, stay in float64
 SMALL_POWER, LARGE_POWER = 600, -768  # powers of two by which other deviations are scaled before they are squared
 
@@ -83,7 +81,6 @@ class SharpnessOptions:
     level: ArrayLike | None
 
     def __post_init__(self) -> None:
-        check_choice("statistic", self.statistic, "mean", "rms", "width", "log_det")
         if self.statistic == "width":
             if self.level is None:
                 raise InputError('statistic="width" needs level=, the nominal coverage of the intervals, such as 0.9')
@@ -163,9 +160,7 @@ def _scaled_squares(distribution: Distribution) -> tuple[FloatArray, FloatArray,
     A row has one of the three, and 0 in the others (Blue 1978).
     """
     with np.errstate(over="ignore", invalid="ignore"):  # of other rows deviations are taken
-        variance = variance_of(distribution)
-    if not isinstance(distribution, Samples):
-        _refuse_undefined(variance, distribution)
+        variance = distribution.variances()
     ordinary = (variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)
     none = np.zeros(variance.shape)
     if ordinary.all():
@@ -180,34 +175,10 @@ def _scaled_squares(distribution: Distribution) -> tuple[FloatArray, FloatArray,
 
 
 def _deviation(distribution: Distribution) -> FloatArray:
-    """Return the standard deviation of each row, (n,) or (n, D), without a square that leaves the range of numbers."""
-    if isinstance(distribution, Normal):
-        return distribution.std
-    if isinstance(distribution, Laplace):
-        with np.errstate(over="ignore"):
-            return np.asarray(np.sqrt(2) * distribution.scale)
-    with np.errstate(over="ignore", invalid="ignore"):  # of draws these are taken again
-        variance = variance_of(distribution)
-    if not isinstance(distribution, Samples):
-        _refuse_undefined(variance, distribution)
-        return np.sqrt(variance)
-    lost = ~((variance > EXACT_VARIANCE) & (variance < np.inf)).reshape(distribution.n, -1).all(axis=1)
-    with np.errstate(invalid="ignore"):
-        found = np.sqrt(variance)
-    found[lost] = _deviation_of_draws(distribution.draws[lost])
+    """Return the standard deviation of each row, (n,) or (n, D); refuse rows that have none."""
+    found = distribution.deviations()
+    _refuse_undefined(found, distribution)
     return found
-
-
-def _deviation_of_draws(draws: FloatArray) -> FloatArray:
-    """Return standard deviations over axis 1 of draws scaled by powers of two, which rounds nothing."""
-    _, size = np.frexp(np.abs(draws).max(axis=1, keepdims=True))
-    x = np.ldexp(draws, -size)
-    x = x - x.mean(axis=1, keepdims=True)
-    _, spread = np.frexp(np.abs(x).max(axis=1, keepdims=True))
-    x = np.ldexp(x, -spread)
-    unit = np.sqrt((x * x).sum(axis=1) / (draws.shape[1] - 1))
-    with np.errstate(over="ignore"):  # that of numbers up to ±max may lie beyond
-        return np.asarray(np.ldexp(unit, (size + spread)[:, 0]))
 
 
 def _log_det(distribution: Distribution) -> FloatArray:
@@ -216,7 +187,7 @@ def _log_det(distribution: Distribution) -> FloatArray:
         raise InputError(
             f'statistic="log_det" of draws needs more draws than coordinates; got {distribution.M} for {D}'
         )
-    covariance = covariance_of(distribution)
+    covariance = distribution.covariances()
     _refuse_undefined(covariance, distribution)
     sign, value = np.linalg.slogdet(covariance)
     if not (sign > 0).all():

@@ -12,17 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import part_of, read
+from calibrant.core.kinds import read
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.mixture import Mixture
-from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyDistribution
-from calibrant.ranking.counting import weighted_sum
 
 BLOCK = 1 << 20  # draws that are processed together
 NAME = "contraction"
@@ -84,13 +80,13 @@ def _spread_moments(rows: DistributionRows, options: NoOptions) -> Moments:
     Under the weights √w `Moments` has the parts of a weighted variance: Σw as `w2`, weighted means as `mean2`,
     Σw(y - mean)² as `spread2`; and Σw²/Σw as the mean of w itself.
     """
-    size = max(1, BLOCK // (rows.distribution.held[0].size if isinstance(rows.distribution, Samples) else 1))
-    return reduce(add, (_moments(part_of(rows, part)) for part in chunks(rows.n, size)), Moments.zero())
+    size = max(1, BLOCK // (1 if rows.samples is None else rows.samples.held[0].size))
+    return reduce(add, (_moments(rows.part(part)) for part in chunks(rows.n, size)), Moments.zero())
 
 
 def _moments(rows: DistributionRows) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = variance_of(rows.distribution)
+        variance = rows.distribution.variances()
     if np.isnan(variance).any():
         raise NotApplicableError(
             f"{type(rows.distribution).__name__} has no variance in at least one row, so no contraction"
@@ -198,10 +194,7 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
 
 def scores_of(rows: DistributionRows) -> FloatArray:
     """Return the z-scores of checked rows."""
-    distribution = rows.distribution
-    if isinstance(distribution, Samples) and distribution.M < 2:
-        raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
-    z = _of_draws(rows.y, distribution) if isinstance(distribution, Samples) else _of_distribution(rows.y, distribution)
+    z = _of_distribution(rows.y, rows.distribution) if rows.samples is None else _of_draws(rows.y, rows.samples)
     axes = ("row", "coordinate")[: z.ndim]
     refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)
     return z
@@ -209,7 +202,7 @@ def scores_of(rows: DistributionRows) -> FloatArray:
 
 def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of numbers is refused
-        mean, variance = mean_of(distribution), variance_of(distribution)
+        mean, variance = distribution.means(), distribution.variances()
         bad = ~((variance > SMALLEST_VARIANCE) & (variance < np.inf))
         _refuse_no_spread(bad, variance)
         return np.asarray((mean - y) / np.sqrt(variance))
@@ -217,6 +210,8 @@ def _of_distribution(y: FloatArray, distribution: Distribution) -> FloatArray:
 
 def _of_draws(y: FloatArray, distribution: Samples) -> FloatArray:
     """Return the scores; each row is moved to 0 and divided by a power of two, to keep squares in float64."""
+    if distribution.M < 2:
+        raise InputError("z_scores needs at least 2 draws per row, which have a standard deviation; got 1")
     if not distribution.finite:
         _ = distribution.draws  # which names the infinite one
     z, width = np.empty(y.shape), np.empty(y.shape)
@@ -239,76 +234,3 @@ def _refuse_no_spread(bad: NDArray[np.bool_], variance: FloatArray) -> None:
     expected = "the predictive variance must be a finite number above 0"
     remedy = "Without spread there is no unit to measure the error in: drop or repair such rows"
     refuse_where(bad, variance, expected, remedy, axes=("row", "coordinate")[: bad.ndim])
-
-
-def mean_of(distribution: Distribution) -> FloatArray:
-    """Return the mean of each row, (n,) or (n, D)."""
-    if isinstance(distribution, (Normal, MvNormal)):
-        return distribution.mean
-    if isinstance(distribution, Laplace):
-        return distribution.loc
-    if isinstance(distribution, Samples):
-        return np.asarray(distribution.draws.mean(axis=1))
-    if isinstance(distribution, ScipyDistribution):
-        return np.asarray(distribution.dist.mean(*distribution.args, **distribution.kwds), dtype=np.float64)
-    if isinstance(distribution, Mixture):
-        return weighted_sum(distribution, [mean_of(part) for part in distribution.components])
-    raise _unknown(distribution)
-
-
-def variance_of(distribution: Distribution) -> FloatArray:
-    """Return the variance of each row, (n,), or of each coordinate, (n, D); of draws with the divisor M - 1.
-
-    A mixture has the mean of its variances and the variance of its means:
-
-    >>> variance_of(Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5]))
-    array([5.])
-    """
-    if isinstance(distribution, Normal):
-        return np.asarray(distribution.std**2)
-    if isinstance(distribution, Laplace):
-        return np.asarray(2 * distribution.scale**2)
-    if isinstance(distribution, MvNormal):
-        return np.diagonal(distribution.cov, axis1=1, axis2=2)
-    if isinstance(distribution, Samples):
-        _refuse_one_draw(distribution)
-        return np.asarray(distribution.draws.var(axis=1, ddof=1))
-    if isinstance(distribution, ScipyDistribution):
-        return np.asarray(distribution.dist.var(*distribution.args, **distribution.kwds), dtype=np.float64)
-    if isinstance(distribution, Mixture):
-        centre = mean_of(distribution)
-        parts = [variance_of(part) + (mean_of(part) - centre) ** 2 for part in distribution.components]
-        return weighted_sum(distribution, parts)
-    raise _unknown(distribution)
-
-
-def covariance_of(distribution: Distribution) -> FloatArray:
-    """Return the covariance matrix of each row, (n, D, D); a number counts as one coordinate."""
-    if isinstance(distribution, MvNormal):
-        return distribution.cov
-    if not distribution.shape:
-        return variance_of(distribution)[:, None, None]
-    if isinstance(distribution, Samples):
-        _refuse_one_draw(distribution)
-        x = distribution.draws - distribution.draws.mean(axis=1, keepdims=True)
-        return np.asarray(np.einsum("imj,imk->ijk", x, x) / (distribution.M - 1))
-    if isinstance(distribution, Mixture):
-        centre = mean_of(distribution)
-        gaps = [mean_of(part) - centre for part in distribution.components]
-        parts = [
-            covariance_of(c) + g[:, :, None] * g[:, None, :] for c, g in zip(distribution.components, gaps, strict=True)
-        ]
-        return weighted_sum(distribution, parts)
-    raise _unknown(distribution)
-
-
-def _refuse_one_draw(distribution: Samples) -> None:
-    if distribution.M < 2:
-        raise InputError("the spread of draws needs at least 2 of them per row; got 1")
-
-
-def _unknown(distribution: Distribution) -> NotApplicableError:
-    return NotApplicableError(
-        f"the variance of {type(distribution).__name__} is not known. Pass draws, such as "
-        "Samples(distribution.sample(1000, rng))"
-    )

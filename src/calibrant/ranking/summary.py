@@ -233,6 +233,11 @@ class Ranks(Summary):
         return int(self.counts[:, 0].sum()) if self.names else 0
 
     @property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return np.array([group.n for group in self.groups])
+
+    @property
     def M(self) -> int:
         """The highest rank there could be: the number of draws per row."""
         return int(self.counts.shape[0]) - 1

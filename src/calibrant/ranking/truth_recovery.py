@@ -17,12 +17,11 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, check_share
-from calibrant.inputs.parametric import MvNormal, Normal
+from calibrant.inputs.options import check_share
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import column_names
-from calibrant.ranking.spread import SMALLEST_VARIANCE, mean_of, scores_of, variance_of
+from calibrant.ranking.spread import SMALLEST_VARIANCE, scores_of
 
 Centre: TypeAlias = Literal["median", "mean"]
 
@@ -66,7 +65,6 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
     >>> found.coverage
     0.5
     """
-    check_choice("statistic", statistic, "median", "mean")
     level = check_share("level", level, "0.9")
     rows = cast(DistributionRows, read("recovery", ("samples", "distributions"), y, prediction))
     return recovery_of(rows, statistic, level)
@@ -74,7 +72,7 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
 
 def recovery_of(rows: DistributionRows, statistic: Centre, level: float) -> Curve:
     """Return the curve of checked rows."""
-    parts = [_estimates(part, statistic, level) for part in _coordinates(rows.distribution)]
+    parts = [_estimates(part, statistic, level) for part in rows.distribution.marginals()]
     estimate, low, high = (_stacked([part[k] for part in parts], rows) for k in range(3))
     covered = ((low <= rows.y) & (rows.y <= high)).mean(axis=0)
     return Curve(
@@ -93,26 +91,10 @@ def recovery_of(rows: DistributionRows, statistic: Centre, level: float) -> Curv
     )
 
 
-def _coordinates(distribution: Distribution) -> list[Distribution]:
-    """Return the distributions of the single coordinates."""
-    if not distribution.shape:
-        return [distribution]
-    if isinstance(distribution, Samples):
-        return [Samples(distribution.draws[:, :, d]) for d in range(distribution.shape[0])]
-    if isinstance(distribution, MvNormal):
-        return [
-            Normal(*of_one) for of_one in zip(distribution.mean.T, np.sqrt(variance_of(distribution)).T, strict=True)
-        ]
-    raise NotApplicableError(
-        f"the coordinates of {type(distribution).__name__} have no known intervals. Pass draws, such as "
-        "Samples(distribution.sample(1000, rng))"
-    )
-
-
 def _estimates(distribution: Distribution, statistic: str, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     ends = distribution.interval(level)
     if statistic == "mean":
-        centre = mean_of(distribution)
+        centre = distribution.means()
     elif isinstance(distribution, Samples):
         centre = np.median(distribution.draws, axis=1)
     else:
@@ -185,7 +167,7 @@ def z_score_contraction_of(rows: DistributionRows) -> Curve:
         raise InputError(f"z_score_contraction needs at least 2 rows, whose outcomes have a variance; got {rows.n}")
     with np.errstate(over="ignore"):
         of_y = rows.y.var(axis=0, ddof=1)
-        variance = variance_of(rows.distribution)
+        variance = rows.distribution.variances()
     if not ((of_y > SMALLEST_VARIANCE) & (of_y < np.inf)).all() or not np.isfinite(variance).all():
         raise NotApplicableError(
             "the variances of y and of predictions must be finite, and those of y above 0; got "

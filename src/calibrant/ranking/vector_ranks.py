@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.catalogue import public
 from calibrant.core.dispatch import takes_fast_double_sum
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, counts_among
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
-from calibrant.ranking.verbs import RankArray, enter_ranks, public_ranks
+from calibrant.ranking.verbs import RankArray, enter_ranks
 
 Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
 METHODS = {
@@ -34,7 +34,7 @@ OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
 
 
-@public_ranks
+@public
 def joint_ranks(
     y: Outcomes,
     prediction: Samples | None = None,
@@ -118,7 +118,6 @@ class JointOptions:
     rng: Rng | None
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, *METHODS)
         check_scale(self.scale)
         check_rng(self.rng)
 

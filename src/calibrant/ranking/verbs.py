@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import LOOKALIKES, Entry, enter, public
+from calibrant.core.calls import POINTERS
+from calibrant.core.catalogue import Entry, enter
 from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError
@@ -18,7 +18,6 @@ from calibrant.ranking.counting import Ranked, equal_rows
 from calibrant.ranking.summary import Ranks
 
 OptionsT = TypeVar("OptionsT")
-P = ParamSpec("P")
 RankArray = NDArray[np.int64]
 
 
@@ -28,11 +27,6 @@ class RankEntry(Entry[OptionsT, RankArray]):
 
     rank: Callable[[Any, OptionsT], Ranked] = field(kw_only=True)
 
-    def parse(self, given: Mapping[str, Any]) -> OptionsT:
-        """Return the options of a call that is made later."""
-        _refuse_weights(self.name, given)
-        return super().parse(given)
-
     def of_rows(self, rows: AnyRows, options: OptionsT) -> RankArray:
         """Return the ranks of checked rows."""
         return self.rank(rows, options).rank
@@ -40,27 +34,6 @@ class RankEntry(Entry[OptionsT, RankArray]):
     def of_summary(self, summary: Summary, options: OptionsT) -> RankArray:
         """Refuse a summary."""
         raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer contains the single rows")
-
-
-def public_ranks(verb: Callable[P, RankArray]) -> Callable[P, RankArray]:
-    """Let a verb that returns ranks refuse unknown options by name; weights belong to its summary."""
-    checked = public(verb)
-
-    @functools.wraps(verb)
-    def without_weights(*args: P.args, **given: P.kwargs) -> RankArray:
-        _refuse_weights(verb.__name__, given)
-        return checked(*args, **given)
-
-    return without_weights
-
-
-def _refuse_weights(verb: str, given: Mapping[str, Any]) -> None:
-    for name in given:
-        if LOOKALIKES.get(name, name) == "weights":
-            raise InputError(
-                f"{verb} has no option {name}, because a rank belongs to one row; weights go to "
-                f"summarize({verb}, y, prediction, weights=...)"
-            )
 
 
 def enter_ranks(
@@ -87,6 +60,9 @@ def enter_ranks(
     def finish(summary: Ranks, options: OptionsT) -> RankArray:
         return entry.of_summary(summary, options)
 
+    POINTERS[verb.__name__, "weights"] = (
+        f"A rank belongs to one row; weights go to summarize({verb.__name__}, y, prediction, weights=...)"
+    )
     entry = RankEntry(
         verb,
         options,

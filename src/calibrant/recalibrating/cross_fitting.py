@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.catalogue import find
-from calibrant.core.kinds import part_of
 from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Binary
@@ -53,9 +51,9 @@ def scores_after(found: Recalibration, data: CalibrationRows, options: FitOption
 def _row_scores(data: CalibrationRows, options: FitOptions) -> FloatArray:
     """Return one score per row, (n,): the mean over levels, quantiles or coordinates."""
     assert options.score is not None
-    entry = find(SCORES[data.kind][options.score])
+    entry = SCORES[data.kind][options.score]
     assert entry.row_scores is not None
-    scores = np.asarray(entry.row_scores(part_of(data.rows, slice(None)), entry.usual), dtype=np.float64)
+    scores = np.asarray(entry.row_scores(data.rows.part(slice(None)), entry.usual), dtype=np.float64)
     return scores if scores.ndim == 1 else scores.mean(axis=1)
 
 

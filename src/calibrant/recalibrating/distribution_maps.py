@@ -8,11 +8,9 @@ distribution: the first term is a mean of absolute values of linear functions of
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, refuse_not_finite
@@ -25,7 +23,6 @@ from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
 from calibrant.scores.crps import between
 
 EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
-MEDIAN_SAMPLE = 20_000  # values from which the place of a median is guessed
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 ELSEWHERE = (
     "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
@@ -42,38 +39,28 @@ class Part(NamedTuple):
     spread: FloatArray  # (n,)
 
 
-def _located(distribution: LocationScale) -> tuple[FloatArray, FloatArray]:
-    location, spread = (getattr(distribution, field.name) for field in fields(distribution))  # type: ignore[arg-type]
-    return location, spread
-
-
 def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
     """Return the mean of each row and the components; refuse distributions that are not made of known families."""
-    components = distribution.components if isinstance(distribution, Mixture) else (distribution,)
+    components, weights = distribution.as_mixture()
     known = [one for one in components if isinstance(one, (Normal, Laplace))]
     if len(known) < len(components):
-        which = "a Mixture of " if isinstance(distribution, Mixture) else ""
-        other = next(one for one in components if not isinstance(one, (Normal, Laplace)))
         remedy = (
             "Describe it by draws, Samples(distribution.sample(1000, rng=0)): coordinates are recalibrated one by one"
             if distribution.shape
             else ELSEWHERE
         )
         raise NotApplicableError(
-            f"location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
-            f"{which}{type(other).__name__}. {remedy}"
+            "location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
+            f"{distribution.words}. {remedy}"
         )
-    if isinstance(distribution, Mixture):
-        weights = list((distribution.weights / distribution.weights.sum(axis=1, keepdims=True)).T)
-    else:
-        weights = [np.ones(distribution.n)]
-    located = [_located(one) for one in known]
-    mean = np.asarray(sum(p * location for p, (location, _) in zip(weights, located, strict=True)))
+    shares = list((weights / weights.sum(axis=1, keepdims=True)).T)
+    located = [one.parameters for one in known]
+    mean = np.asarray(sum(p * location for p, (location, _) in zip(shares, located, strict=True)))
     if len(known) == 1:
         mean = located[0][0]
     return mean, [
         Part(type(one), p, location - mean, spread)
-        for one, p, (location, spread) in zip(known, weights, located, strict=True)
+        for one, p, (location, spread) in zip(known, shares, located, strict=True)
     ]
 
 
@@ -163,26 +150,11 @@ def median_range(values: FloatArray, weights: FloatArray) -> tuple[float, float]
     """
     total = float(weights.sum())
     half, rounding = total / 2, 1e-13 * total
-    below = 0.0
-    if values.size > MEDIAN_SAMPLE:  # sort only values near the middle, if these are enough
-        near, lighter = _near_middle(values, weights)
-        if lighter < half - rounding and half + rounding < lighter + float(weights[near].sum()):
-            values, weights, below = values[near], weights[near], lighter
     order = np.argsort(values, kind="stable")
-    reached = below + np.cumsum(weights[order])
+    reached = np.cumsum(weights[order])
     low = int(np.searchsorted(reached, half - rounding))
     high = int(np.searchsorted(reached, half + rounding, side="right"))
     return float(values[order[low]]), float(values[order[min(high, values.size - 1)]])
-
-
-def _near_middle(values: FloatArray, weights: FloatArray) -> tuple[NDArray[np.bool_], float]:
-    """Return which values lie where the median of a sample says that it could be, and the weight of those below."""
-    step = values.size // MEDIAN_SAMPLE
-    order = np.argsort(values[::step], kind="stable")
-    reached = np.cumsum(weights[::step][order])
-    ends = order[np.searchsorted(reached, reached[-1] * np.array([0.45, 0.55]))]
-    low, high = values[::step][ends]
-    return (values >= low) & (values <= high), float(weights[values < low].sum())
 
 
 def _by_crps(

@@ -10,28 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import KINDS, AnyRows, read
+from calibrant.core.kinds import KINDS, read
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import CdfRows, DistributionRows, IntervalRows, QuantileRows, SetRows
-from calibrant.inputs.samples import Samples
 from calibrant.recalibrating.method import Fit, FitOptions
 from calibrant.recalibrating.methods import METHODS, SCORES, advice
 from calibrant.recalibrating.recalibration import Recalibration
 
 MAX_ROUNDING_SHARE = 1e-12  # share of the weight of a cell that is rounding
-KIND_OF_ROWS = {
-    Binary: "binary",
-    Classes: "classes",
-    IntervalRows: "intervals",
-    SetRows: "sets",
-    QuantileRows: "quantiles",
-    CdfRows: "cdf",
-}
 
 
 @dataclass(frozen=True)
@@ -55,16 +45,12 @@ class CalibrationRows:
         """Number of classes or levels; 1 if predictions have neither."""
         if self.classes is not None:
             return len(self.classes)
-        return int(np.size(getattr(getattr(self.rows, "prediction", None), "levels", 1.0)))
+        return int(np.size(getattr(self.rows.prediction, "levels", 1.0)))
 
     @property
     def prediction(self) -> Any:
         """The predictions: an array of float64 for probabilities, and the typed prediction for other kinds."""
-        if isinstance(self.rows, Binary):
-            return self.rows.p.astype(np.float64, copy=False)
-        if isinstance(self.rows, Classes):
-            return self.rows.P.astype(np.float64, copy=False)
-        return self.rows.distribution if isinstance(self.rows, DistributionRows) else self.rows.prediction
+        return self.rows.part(slice(None)).prediction
 
     def take(self, chosen: Any) -> CalibrationRows:
         """Return these rows alone."""
@@ -147,15 +133,14 @@ def read_calibration(
 ) -> CalibrationRows:
     """Take calibration rows through the boundary."""
     rows = read(verb, tuple(KINDS), y, prediction, weights=weights, classes=classes, pos_label=pos_label)
-    kind = _kind_of(rows)
     names: tuple[Any, ...] | None = None
     if isinstance(rows, Classes):
         given = range(rows.K) if classes is None else read_classes(classes, expected=rows.K, given_by="columns")
         names = tuple(given)
     if groups is None:
-        return CalibrationRows(rows, kind, names)
+        return CalibrationRows(rows, rows.kind, names)
     labels = read_row_labels(groups, rows.n, keep=getattr(rows, "keep", None))
-    return CalibrationRows(rows, kind, names, labels.values, labels.code)
+    return CalibrationRows(rows, rows.kind, names, labels.values, labels.code)
 
 
 def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
@@ -176,12 +161,6 @@ def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]
     y, p, w, count, part_number = (np.concatenate(column) for column in zip(*columns, strict=True))
     rows = Binary(y.astype(np.uint8), p, w.astype(np.float64))
     return CalibrationRows(rows, "binary", count=count), part_number.astype(np.intp)
-
-
-def _kind_of(rows: AnyRows) -> str:
-    if isinstance(rows, DistributionRows):
-        return "samples" if isinstance(rows.distribution, Samples) else "distributions"
-    return KIND_OF_ROWS[type(rows)]
 
 
 def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> FitOptions:
@@ -211,7 +190,7 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
         _check_inner(options)
     scores = list(SCORES[data.kind])
     if options.score is None:
-        is_mixture = isinstance(getattr(data.rows, "distribution", None), Mixture)  # whose log score is not convex
+        is_mixture = isinstance(data.rows.prediction, Mixture)  # whose log score is not convex
         return replace(options, score="crps" if is_mixture else next(iter(scores), None))
     if not scores:
         raise InputError(

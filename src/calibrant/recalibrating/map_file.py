@@ -25,9 +25,8 @@ from calibrant.version import __version__
 
 FORMAT = "calibrant-recalibration"
 VERSION = 1
-CERTIFICATE = ("objective", "gradient")
 NAMES = ("format", "version", "kind", "method", "parameters", "options", "classes", "levels", "groups", "n", "score")
-KEYS = (*NAMES, *CERTIFICATE, "boundary", "library")
+KEYS = (*NAMES, "objective", "gradient", "boundary", "library")
 COLUMNS = ("p", "p_cols", "lower", "upper", "set_cols", "quantile_cols", "draws", "draw_cols", "by")
 OPTIONS = ("clip", "smoothing", "ridge", "inner")
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
@@ -201,7 +200,8 @@ def _map(tree: Any, at: str) -> Recalibration:
         classes,
         levels,
         groups,
-        *(None if tree[name] is None else _number(tree[name], Parameter(), f"{at}{name}") for name in CERTIFICATE),
+        _certificate(tree["objective"], f"{at}objective"),
+        _certificate(tree["gradient"], f"{at}gradient"),
         _boundary(tree["boundary"], rule, f"{at}boundary"),
         columns=_columns(tree["columns"], f"{at}columns") if "columns" in tree else None,
     )
@@ -317,6 +317,11 @@ def _levels(value: Any, kind: str, rule: Method, key: str) -> FloatArray | None:
         return read_levels(given)[0]
     except InputError as error:
         raise _refused(key, f"are illegal: {error}") from None
+
+
+def _certificate(value: Any, key: str) -> float | None:
+    """Return a number of the certificate, which is shown and not used."""
+    return None if value is None else _number(value, Parameter(), key)
 
 
 def _boundary(value: Any, rule: Method, key: str) -> tuple[str, ...]:

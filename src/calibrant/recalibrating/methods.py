@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from calibrant.core.catalogue import Entry
 from calibrant.errors import did_you_mean
 from calibrant.recalibrating.class_maps import ONE_VS_REST
 from calibrant.recalibrating.class_maps import TEMPERATURE as CLASS_TEMPERATURE
@@ -15,6 +17,9 @@ from calibrant.recalibrating.sample_maps import SAMPLE_LOCATION_SCALE
 from calibrant.recalibrating.smooth_maps import BETA, LOGISTIC, QUADRATIC, TEMPERATURE
 from calibrant.recalibrating.softmax_maps import DIRICHLET, MATRIX, VECTOR
 from calibrant.recalibrating.step_maps import CENTRED_ISOTONIC, ISOTONIC, VENN_ABERS
+from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
+from calibrant.scores.crps import CRPS
+from calibrant.scores.interval_scores import INTERVAL_SCORE, QUANTILE_SCORE
 
 METHODS: Mapping[str, Mapping[str, Method]] = {
     "binary": {
@@ -85,14 +90,14 @@ def advice(kind: str, method: str) -> str:
     return f". It is called {known} here" if known else f". {question}" if question else ""
 
 
-SCORES: Mapping[str, Mapping[str, str]] = {
-    "binary": {"log": "log_score", "brier": "brier_score"},
-    "classes": {"log": "log_score", "brier": "brier_score"},
-    "intervals": {"interval": "interval_score"},
-    "quantiles": {"quantile": "quantile_score"},
-    "samples": {"crps": "crps", "fair-crps": "crps"},
-    "distributions": {"log": "log_score", "crps": "crps"},
+SCORES: Mapping[str, Mapping[str, Entry[Any, Any]]] = {
+    "binary": {"log": LOG_SCORE, "brier": BRIER_SCORE},
+    "classes": {"log": LOG_SCORE, "brier": BRIER_SCORE},
+    "intervals": {"interval": INTERVAL_SCORE},
+    "quantiles": {"quantile": QUANTILE_SCORE},
+    "samples": {"crps": CRPS, "fair-crps": CRPS},
+    "distributions": {"log": LOG_SCORE, "crps": CRPS},
     "sets": {},
     "cdf": {},
 }
-"""The scores by which a gain is measured for each kind of prediction, the default first, and their verbs."""
+"""The scores by which a gain is measured for each kind of prediction, the default first, and their entries."""

@@ -102,8 +102,8 @@ def _knapsack(c: FloatArray, d: FloatArray, total: float) -> tuple[float, float]
 
 def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     """Fit shift and scale of draws by the mean CRPS, coordinate by coordinate."""
-    samples = rows.distribution
-    assert isinstance(samples, Samples)
+    samples = rows.samples
+    assert samples is not None
     if samples.M < 2:
         raise NotApplicableError(
             "location-scale stretches draws about the mean of their row, and needs at least 2 draws per row; got 1. "

@@ -196,7 +196,7 @@ def group_table(
     return Table(name, title, {noun: tuple(curve.group[curve.count > 0].tolist()), **columns}, note)
 
 
-def grouped(tables: list[HitTable], setting: Setting, rule: Rule, *, quantity: str, several: bool) -> Grouped:
+def grouped(tables: Sequence[HitTable], setting: Setting, rule: Rule, *, quantity: str, several: bool) -> Grouped:
     """Return the table of groups, and the coverage of each of them at each level as evidence."""
     tests = sum(filled(table) for table in tables)
     curves = [level_lines(table, setting, rule, tests=tests).curve for table in tables]
@@ -264,11 +264,11 @@ class Covered:
         return Plan(levels, self.lines.rule, self.lines.family_rate, calibration_size=setting.calibration_size)
 
 
-def covered(rows: SizedRows, setting: Setting) -> Covered:
-    """Count hits, and judge levels, sizes and places by what is promised."""
-    rule, table, sizes = promise(rows, setting), HitTable.of(rows), Sizes.of(rows)
+def covered(rows: Any, table: HitTable, setting: Setting) -> Covered:
+    """Judge levels by the hits of all rows, and sizes and places of these rows, by what is promised."""
+    rule, sizes = promise(rows, setting), Sizes.of(rows)
     joint = joint_test(table, setting, rule)
-    labels = position_labels(rows) if isinstance(rows, IntervalRows) else None
+    labels = position_labels(rows) if rows.kind == "intervals" else None
     places = 0 if labels is None else table.levels.size * sum(name != "" for name in labels.values)
     tests = filled_sizes(sizes) + places
     return Covered(
@@ -281,10 +281,8 @@ def covered(rows: SizedRows, setting: Setting) -> Covered:
     )
 
 
-def _by_place(rows: SizedRows, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
-    if labels is None or not isinstance(rows, IntervalRows):
-        return None
-    return position_lines(rows, labels, setting, rule, tests=tests)
+def _by_place(rows: Any, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
+    return None if labels is None else position_lines(rows, labels, setting, rule, tests=tests)
 
 
 def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, further: Any, tables: Any) -> Section:
@@ -378,9 +376,8 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
     )
 
 
-def sized_groups(rows: SizedRows, groupings: list[Grouping], setting: Setting) -> Grouped:
+def sized_groups(rows: SizedRows, tables: Sequence[HitTable], setting: Setting) -> Grouped:
     """Return coverage per group and level, judged by what is promised."""
-    tables = [HitTable.of(rows, labels_of(grouping)) for grouping in groupings]
     return grouped(tables, setting, promise(rows, setting), quantity=COVERAGE, several=rows.covered.shape[1] > 1)
 
 

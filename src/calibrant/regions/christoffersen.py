@@ -17,7 +17,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labels
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import DIGITS, check_choice, check_count, generator
+from calibrant.inputs.options import DIGITS, check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
@@ -107,8 +107,6 @@ class ChristoffersenOptions:
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("method", self.method, "conditional", "independence")
-        check_choice("null", self.null, "exact", "asymptotic")
         check_count("resamples", self.resamples)
         generator(self.rng)
 

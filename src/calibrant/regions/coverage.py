@@ -18,7 +18,7 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import RowLabels
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import DIGITS, as_number, check_choice
+from calibrant.inputs.options import DIGITS, as_number
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
@@ -155,9 +155,6 @@ class CoverageGapOptions:
     groups: RowGroups | None
     average: Literal["macro", "weighted", "max"]
 
-    def __post_init__(self) -> None:
-        check_choice("average", self.average, "macro", "weighted", "max")
-
 
 def _hits_by_group(rows: CoveredRows, options: CoverageGapOptions) -> HitTable:
     if rows.prediction.levels is None:
@@ -267,7 +264,6 @@ class CriterionOptions:
     normalizer: float | None
 
     def __post_init__(self) -> None:
-        check_choice("variant", self.variant, *ETA)
         if self.eta is not None and not 0 <= as_number(self.eta) < np.inf:
             raise InputError(
                 f"eta must be a finite number of at least 0; got {shown(self.eta)}. A negative one rewards wrong "

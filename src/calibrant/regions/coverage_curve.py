@@ -16,7 +16,7 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import check_choice, check_level
+from calibrant.inputs.options import check_level
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
 from calibrant.inputs.sets import Sets
@@ -107,10 +107,7 @@ class CoverageCurveOptions:
     simultaneous: bool
 
     def __post_init__(self) -> None:
-        check_choice("empty", self.empty, "merge", "own")
         object.__setattr__(self, "level", check_level(self.level))
-        check_choice("simultaneous", self.simultaneous, False, True)
-        check_choice("method", self.method, None, "clopper-pearson", "wilson")
         if not self.by_size and (self.bins is not None or self.empty != "merge"):
             raise InputError('bins= and empty= are for groups="size"; leave them out')
         object.__setattr__(self, "bins", read_size_bins(self.bins))

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Rng
-from calibrant.core.catalogue import POINTERS, Entry, enter, public
+from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferroni, two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
@@ -111,7 +111,6 @@ class CoverageTestOptions:
     groups: RowGroups | None
 
     def __post_init__(self) -> None:
-        check_choice("alternative", self.alternative, "two-sided", "less", "greater")
         if self.calibration_size is not None:
             check_count("calibration_size", self.calibration_size)
 
@@ -182,11 +181,6 @@ def conformal_beta(m: int, level: float) -> tuple[int, int]:
 COVERAGE_TEST = enter(
     Entry(coverage_test, CoverageTestOptions, hits_of, _exact, reads=(HitTable,), kind="test", predictions=REGIONS)
 )
-POINTERS["coverage_test", "method"] = (
-    "Each test has its own verb: coverage_test is the exact binomial test, with groups= the test of groups; "
-    "in regions: kupiec_test; christoffersen_test (independence, conditional coverage); multinomial_coverage_test "
-    "(several levels at once); coverage_hsic_test (dependence on size)"
-)
 
 
 @public
@@ -246,9 +240,6 @@ class KupiecOptions:
     """The options of `kupiec_test`."""
 
     null: Null
-
-    def __post_init__(self) -> None:
-        check_choice("null", self.null, "exact", "asymptotic")
 
 
 def _kupiec(table: HitTable, options: KupiecOptions) -> TestResult:
@@ -381,7 +372,6 @@ class MultinomialOptions(KupiecOptions):
     rng: Rng
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         check_count("resamples", self.resamples)
         generator(self.rng)
 

@@ -33,27 +33,11 @@ def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
     array([False,  True])
     """
     levels = rows.prediction.levels
-    bad = np.zeros(rows.n, dtype=bool)
-    if isinstance(rows, QuantileRows) or levels is None:
-        return bad
-    for inner, outer in pairwise(np.argsort(levels).tolist()):
-        if isinstance(rows, SetRows):
-            mask = rows.prediction.mask
-            bad |= (mask[:, :, inner] & ~mask[:, :, outer]).any(axis=1)
-        else:
-            lower, upper = rows.prediction.lower, rows.prediction.upper
-            bad |= (lower[:, outer] > lower[:, inner]) | (upper[:, outer] < upper[:, inner])
-    return bad
-
-
-def off_edges(rows: CoveredRows) -> NDArray[np.bool_]:
-    """Tell which outcomes are covered and do not lie on an edge of their region, (n, L)."""
-    y = rows.y[:, None]
-    if isinstance(rows, QuantileRows):
-        return np.asarray(y < rows.prediction.values)
-    if isinstance(rows, SetRows):
-        return rows.covered
-    return np.asarray((rows.prediction.lower < y) & (y < rows.prediction.upper))
+    order = [] if levels is None else np.argsort(levels).tolist()
+    nested = np.ones(rows.n, dtype=bool)
+    for inner, outer in pairwise(order):
+        nested &= rows.is_nested(inner, outer)
+    return ~nested
 
 
 ALL = "all"  # the one group of all rows
@@ -106,7 +90,7 @@ class HitTable(Summary):
         L = covered.shape[1]
         groups = (ALL,) if labels is None else labels.values
         G = len(groups)
-        inside = off_edges(rows)
+        inside = rows.inside
 
         def total(values: NDArray[Any]) -> NDArray[Any]:
             """Return the sum over each group, (G,)."""
@@ -180,6 +164,11 @@ class HitTable(Summary):
     def n(self) -> int:
         """Number of rows."""
         return self.rows
+
+    @property
+    def group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        return self.count[self.level == 0]
 
     @property
     def has_equal_weights(self) -> bool:

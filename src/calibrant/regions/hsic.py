@@ -18,7 +18,7 @@ from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import as_number, check_choice, check_count, generator
+from calibrant.inputs.options import as_number, check_count, generator
 from calibrant.inputs.rows import AS_INTERVALS
 from calibrant.inputs.sets import Sets
 from calibrant.kernels.line_sum import line_sum
@@ -118,8 +118,6 @@ class CoverageHsicOptions:
             )
         if not 0 < as_number(self.coverage_scale) < np.inf:
             raise InputError(f"coverage_scale must be a number above 0; got {shown(self.coverage_scale)}")
-        check_choice("kernel", self.kernel, "gaussian", "exponential")
-        check_choice("root", self.root, False, True)
 
 
 def _hsic(sizes: Sizes, options: CoverageHsicOptions) -> float | FloatArray:

@@ -27,7 +27,7 @@ from calibrant.inputs.options import DIGITS
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions.coverage_curve import COVERAGE_CURVE
 from calibrant.regions.coverage_test import conformal_beta
-from calibrant.regions.hits import CoveredRows, HitTable, off_edges
+from calibrant.regions.hits import CoveredRows, HitTable
 from calibrant.regions.sizes import Sizes, size_groups
 
 Line = dict[str, Any]
@@ -68,7 +68,7 @@ def promise(rows: CoveredRows, setting: Setting) -> Rule:
         return Rule(setting.alternative, ties=False)
     if isinstance(rows, SetRows) or setting.calibration_size is not None:
         return Rule("less", ties=False)
-    on_edge = (rows.covered & ~off_edges(rows)).mean(axis=0).max()
+    on_edge = (rows.covered & ~rows.inside).mean(axis=0).max()
     return Rule("less", ties=False) if on_edge >= COUNT_TIES else Rule()
 
 
@@ -246,7 +246,7 @@ def size_lines(rows: IntervalRows | SetRows, sizes: Sizes, setting: Setting, rul
 
     Intervals without any bound cover every outcome. That is no news, and lines of nothing else are not tested.
     """
-    lines = _judged(sizes, _by_size(off_edges(rows), rows, sizes), setting, rule, tests, groups="size")
+    lines = _judged(sizes, _by_size(rows.inside, rows, sizes), setting, rule, tests, groups="size")
     curve = lines.curve
     if isinstance(rows, IntervalRows):
         bounded = _by_size(np.isfinite(rows.prediction.lower) | np.isfinite(rows.prediction.upper), rows, sizes)

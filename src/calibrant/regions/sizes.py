@@ -19,7 +19,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MAX_BINS, as_number, check_choice, check_count
+from calibrant.inputs.options import MAX_BINS, as_number, check_count
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.inputs.sets import Sets
 
@@ -106,8 +106,6 @@ class SizeStratifiedOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bins", read_size_bins(self.bins))
-        check_choice("summary", self.summary, "min", "violation")
-        check_choice("empty", self.empty, "merge", "own")
         check_count("min_count", self.min_count)
 
 

@@ -17,7 +17,7 @@ from calibrant.core.pool import tie_ends
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_numbers, refuse_not_finite
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import as_number, check_choice, check_count, generator
+from calibrant.inputs.options import as_number, check_count, generator
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.inputs.sets import Sets
 
@@ -128,7 +128,6 @@ def worst_slabs(
     )
     covered = cast(IntervalRows | SetRows, rows).covered
     X = _read_features(features, rows.n)
-    check_choice("standardize", standardize, True, False)
     chosen = _read_search(search, rows.n)
     V, drawn = _read_directions(directions, X.shape[1])
     if rng is None and (isinstance(chosen, int) or drawn):

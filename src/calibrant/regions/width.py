@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.sizes import Sizes
@@ -77,9 +76,6 @@ class WidthOptions:
     """The options of `width`."""
 
     statistic: Statistic
-
-    def __post_init__(self) -> None:
-        check_choice("statistic", self.statistic, *get_args(Statistic))
 
 
 def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArray:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calibrant.core import pictures
+from calibrant.core.calls import public
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
@@ -59,11 +60,13 @@ class Reported(ABC):
             ax.set_title(figure.title.replace("$", r"\$"))
         return canvas
 
+    @public
     def to_html(self, path: str | Path) -> Path:
         """Write the report: one self-contained HTML file."""
         replace_text(path, render(self.findings))
         return Path(path)
 
+    @public
     def to_json(self, path: str | Path) -> Path:
         """Write everything that was found as JSON."""
         replace_text(path, json.dumps(self.findings.to_dict(), ensure_ascii=False, indent=1) + "\n")

@@ -17,10 +17,8 @@ from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.scipy_distribution import ScipyDistribution
 
 
 @public
@@ -74,16 +72,12 @@ class BrierOptions:
 
     half: bool
 
-    def __post_init__(self) -> None:
-        check_choice("half", self.half, False, True)
-
 
 def _squared_distances(rows: Rows, options: BrierOptions) -> FloatArray:
     if isinstance(rows, Binary):
         _refuse_half(options)
-        score: FloatArray = squared_distance(rows.y, rows.p)
-        return score
-    score = squared_distance(np.arange(rows.K) == rows.y[:, None], rows.P)
+        return np.asarray(squared_distance(rows.y, rows.p))
+    score: FloatArray = squared_distance(np.arange(rows.K) == rows.y[:, None], rows.P)
     return score / 2 if options.half else score
 
 
@@ -206,7 +200,7 @@ def _negative_logarithms(rows: Rows | DistributionRows, options: LogScoreOptions
 
 def _of_distribution(rows: DistributionRows) -> FloatArray:
     distribution = rows.distribution
-    if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
+    if distribution.is_discrete:
         return np.asarray(-distribution.log_probability(rows.y) + 0.0)
     score: FloatArray = -distribution.log_density(rows.y)
     infinite = np.isneginf(score)

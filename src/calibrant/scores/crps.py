@@ -15,12 +15,9 @@ from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.mixture import Mixture
-from calibrant.inputs.options import check_choice
 from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels.expected_line import normal_exponential
 
 ROOT_HALF = math.sqrt(0.5)
@@ -109,13 +106,10 @@ class CrpsOptions:
 
     fair: bool
 
-    def __post_init__(self) -> None:
-        check_choice("fair", self.fair, False, True)
-
 
 def _row_scores(rows: DistributionRows, options: CrpsOptions) -> FloatArray:
-    if isinstance(rows.distribution, Samples):
-        return _of_draws(rows.y, rows.distribution, options.fair)
+    if rows.samples is not None:
+        return _of_draws(rows.y, rows.samples, options.fair)
     if options.fair:
         raise InputError(f"fair=True is for Samples; the CRPS of {type(rows.distribution).__name__} needs no estimate")
     return distribution_crps(rows.distribution, rows.y)
@@ -142,35 +136,32 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
             f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
             "Use energy_score(y, Samples(distribution.sample(1000, rng)))"
         )
-    if isinstance(distribution, ScipyDistribution) and distribution.is_discrete:
+    if distribution.is_discrete:
         return _of_whole_numbers(distribution, y)
-    parts = distribution.components if isinstance(distribution, Mixture) else (distribution,)
-    weights = distribution.weights.T if isinstance(distribution, Mixture) else np.ones((1, distribution.n))
+    parts, weights = distribution.as_mixture()
     judged = [part for part in parts if isinstance(part, (Normal, Laplace))]
     if len(judged) < len(parts):
-        names = ", ".join(sorted({type(part).__name__ for part in parts}))
-        scipy_name = f" of {distribution.dist.name}" if isinstance(distribution, ScipyDistribution) else ""
         raise NotApplicableError(
-            "crps judges Normal, Laplace, mixtures of these, and SciPy's distributions of whole numbers; got "
-            f"{f'a Mixture of {names}' if isinstance(distribution, Mixture) else names + scipy_name}. {ELSEWHERE}"
+            "crps judges Normal, Laplace, mixtures of these, and distributions of whole numbers; got "
+            f"{distribution.words}. {ELSEWHERE}"
         )
     score = np.zeros(distribution.n)
-    for k, (part, weight) in enumerate(zip(judged, weights, strict=True)):
+    for k, (part, weight) in enumerate(zip(judged, weights.T, strict=True)):
         score += weight * (from_point(part, y) - 0.5 * weight * between(part, part))
-        for other, other_weight in zip(judged[:k], weights[:k], strict=True):
+        for other, other_weight in zip(judged[:k], weights.T[:k], strict=True):
             score -= weight * other_weight * between(part, other)
     return score
 
 
-def _of_whole_numbers(distribution: ScipyDistribution, y: FloatArray) -> FloatArray:
+def _of_whole_numbers(distribution: Distribution, y: FloatArray) -> FloatArray:
     """Return ∫ (F(x) - 1{y <= x})² dx, where F is constant between neighbouring values of the distribution."""
     n = distribution.n
-    wide = ~(distribution.spread() < MAX_SPREAD)
+    spread = distribution.deviations()
+    wide = ~(spread < MAX_SPREAD)
     if wide.any():
         raise NotApplicableError(
-            f"crps sums over the values of {distribution.dist.name} one by one, and needs a standard deviation below "
-            f"{MAX_SPREAD:,}; row {int(np.argmax(wide))} has {distribution.spread()[wide][0]:g}. Pass draws of it "
-            "as Samples"
+            f"crps sums over the values of {distribution.words} one by one, and needs a standard deviation below "
+            f"{MAX_SPREAD:,}; row {int(np.argmax(wide))} has {spread[wide][0]:g}. Pass draws of it as Samples"
         )
     first, last = distribution.ppf(np.full(n, TAIL)), distribution.isf(np.full(n, TAIL))
     # Beyond the values that are summed F is 0 or 1: all that counts there is how far away y is.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.binned import bin_table, on_grid
-from calibrant.core.catalogue import Entry, Shown, enter, public
+from calibrant.core.catalogue import Entry, Shown, all_rows, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import (
@@ -29,7 +29,6 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_bins, check_choice, read_levels
-from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
@@ -144,17 +143,11 @@ class DecomposeOptions:
     levels: Any  # array_like or None when given; then a tuple of numbers, or None
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, *get_args(Score))
-        check_choice("method", self.method, *get_args(Method))
-        check_bins(self.bins, self.strategy)
+        check_bins(self.bins)
         if self.method == "bins" and self.score != "brier":
             raise InputError('method="bins" splits the Brier score only; use method="isotonic" for the log score')
         if self.levels is not None:
             object.__setattr__(self, "levels", tuple(read_levels(self.levels, "levels")[0].tolist()))
-
-
-def _summarise(rows: Binary | QuantileRows | DistributionRows, options: DecomposeOptions) -> Ordered | KeptRows:
-    return Ordered.of(rows) if isinstance(rows, Binary) else KeptRows.of(rows)
 
 
 def _finish(
@@ -163,14 +156,14 @@ def _finish(
     if isinstance(summary, (Ordered, Grid)):
         return _of_probabilities(summary, options)
     rows = summary.rows
-    assert isinstance(rows, (QuantileRows, DistributionRows))
-    prediction = rows.prediction if isinstance(rows, QuantileRows) else rows.distribution
     for name, default in DEFAULTS_OF_PROBABILITIES.items():
         value = getattr(options, name)
         if value != default:
-            kind = type(prediction).__name__
+            kind = type(rows.prediction).__name__
             raise InputError(f"{name}= is for probabilities; got {shown(value)} with {kind}. Leave it out")
-    return _of_quantiles(rows, options) if isinstance(rows, QuantileRows) else _of_distributions(rows, options)
+    if isinstance(rows, DistributionRows):
+        return _of_distributions(rows, options)
+    return _of_quantiles(rows, options)
 
 
 def _on_grid(options: DecomposeOptions) -> bool:
@@ -199,7 +192,7 @@ DECOMPOSE = enter(
     Entry(
         decompose,
         DecomposeOptions,
-        _summarise,
+        all_rows,
         _finish,
         reads=(Ordered, KeptRows, Grid),
         on_grid=_on_grid,
@@ -331,12 +324,11 @@ def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> Crps
             f"decompose splits the CRPS of numbers; the outcomes are vectors of {distribution.shape[0]} coordinates. "
             "Pass one coordinate, such as Samples(draws[:, :, 0])"
         )
-    if isinstance(distribution, Samples):
+    samples = rows.samples
+    if samples is not None:
         if levels is not None:
             raise InputError("levels= is for distributions; draws are their own quantiles. Leave it out for Samples")
-        return (
-            hersbach(rows, distribution) if method == "hersbach" else _isotonic(rows, _order_statistics(distribution))
-        )
+        return hersbach(rows, samples) if method == "hersbach" else _isotonic(rows, _order_statistics(samples))
     if method == "hersbach":
         raise InputError(f'method="hersbach" is for Samples; got {type(distribution).__name__}. Use method="isotonic"')
     score = distribution_crps(distribution, rows.y)

@@ -14,7 +14,7 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import as_number, check_choice
+from calibrant.inputs.options import as_number
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 
@@ -78,7 +78,6 @@ class EnergyScoreOptions:
     beta: float
 
     def __post_init__(self) -> None:
-        check_choice("fair", self.fair, False, True)
         power = as_number(self.beta)
         if not 0 < power < 2:
             raise InputError(f"beta must lie strictly between 0 and 2; got {shown(self.beta)}")
@@ -86,8 +85,8 @@ class EnergyScoreOptions:
 
 
 def _row_scores(rows: DistributionRows, options: EnergyScoreOptions) -> FloatArray:
-    distribution = rows.distribution
-    assert isinstance(distribution, Samples)  # the only kind this verb reads
+    distribution = rows.samples
+    assert distribution is not None  # the only kind this verb reads
     if options.fair and distribution.M < 2:
         raise InputError("fair=True needs at least 2 draws per row; got 1. Leave it out for the distance itself")
     size = max(1, MAX_NUMBERS_AT_ONCE // distribution.draws[0].size) if rows.n else 1

@@ -16,7 +16,7 @@ from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, read_numbers
 from calibrant.inputs.intervals import Intervals, read_bounds
-from calibrant.inputs.options import DIGITS, check_choice
+from calibrant.inputs.options import DIGITS
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows
 
@@ -84,9 +84,6 @@ class IntervalScoreOptions:
     """The options of `interval_score`."""
 
     part: Part
-
-    def __post_init__(self) -> None:
-        check_choice("part", self.part, *get_args(Part))
 
 
 def _interval_terms(rows: IntervalRows, options: IntervalScoreOptions) -> list[Terms]:
@@ -234,9 +231,6 @@ class WisOptions:
 
     median: ArrayLike | None
     part: WisPart
-
-    def __post_init__(self) -> None:
-        check_choice("part", self.part, *get_args(WisPart))
 
     @property
     def column(self) -> str:

@@ -16,7 +16,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_not_finite
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.inputs.rows import DistributionRows, read_outcomes
 from calibrant.inputs.samples import Samples
 from calibrant.scores.brier_and_log import LOG_SCORE
@@ -40,7 +40,6 @@ class SkillOptions:
     rng: Rng
 
     def __post_init__(self) -> None:
-        check_choice("score", self.score, "crps", "energy", "log")
         generator(self.rng)
         if self.score != "log" and self.log_density_y is not None:
             raise InputError('log_density_y= is for score="log"; leave it out')
@@ -204,7 +203,6 @@ def compared(summary: SkillRows, options: SkillOptions) -> Compared:
     if isinstance(options.climatology, Distribution) and not summary.climatology:
         raise InputError("this summary was made without climatology; pass it to summarize")
     rows = summary.kept[0].rows
-    assert isinstance(rows, DistributionRows)  # the only kind this verb reads
     w = np.asarray(rows.w, np.float64) / float(np.max(rows.w))
     other = summary.climatology[0].rows if summary.climatology else None
     if options.score == "log":
@@ -231,7 +229,7 @@ def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
 
 
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
-    if not summary.density.size and isinstance(rows.distribution, Samples):
+    if not summary.density.size and rows.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density, and none is fitted to them; pass log_density_y=, the log density of the "
             "prediction at each outcome, or a distribution such as Normal"
@@ -241,7 +239,7 @@ def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArra
             'score="log" needs climatology=: a distribution with as many rows, such as the prior, or its log densities '
             "at the outcomes. No density is fitted to outcomes"
         )
-    if other is not None and isinstance(other.distribution, Samples):
+    if other is not None and other.kind == "samples":
         raise NotApplicableError(
             "draws do not determine a density; pass climatology= as a distribution or as log densities of the outcomes"
         )
@@ -264,7 +262,7 @@ def _log_scores(rows: DistributionRows, name: str) -> FloatArray:
 
 
 def _check_energy(rows: DistributionRows) -> None:
-    if not isinstance(rows.distribution, Samples):
+    if rows.kind != "samples":
         raise NotApplicableError('score="energy" is for draws; pass Samples(distribution.sample(1000, rng))')
 
 
@@ -286,14 +284,14 @@ def _scaled(rows: Any, scale: FloatArray) -> DistributionRows:
 
 def _scores(rows: Any, score: str) -> tuple[FloatArray, str]:
     """Return the scores (n, D) of a prediction, and what they are."""
-    distribution = rows.distribution
+    samples = rows.samples
     name = "energy score" if score == "energy" else "CRPS"
     plain = ""
-    if isinstance(distribution, Samples):
-        if distribution.M < 2:
+    if samples is not None:
+        if samples.M < 2:
             raise NotApplicableError("one draw per row has no fair score; skill needs two or more")
-        plain = _why_plain(distribution)
-    fair = isinstance(distribution, Samples) and not plain
+        plain = _why_plain(samples)
+    fair = samples is not None and not plain
     options: Any = EnergyScoreOptions(fair, 1.0) if score == "energy" else CrpsOptions(fair)
     row_scores: Any = (ENERGY_SCORE if score == "energy" else CRPS).row_scores
     scores = np.asarray(row_scores(rows, options))

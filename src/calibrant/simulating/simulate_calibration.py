@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.core.catalogue import CALLS, public
+from calibrant.core.catalogue import public
 from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.inputs.arrays import Rng
 from calibrant.inputs.named import element_names
-from calibrant.inputs.options import check_choice, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.progress import rows_counted
 from calibrant.ranking.quantities import Quantities, quantities_by_name
 from calibrant.report.files import sole_writer
@@ -37,9 +37,6 @@ class Interrupted(KeyboardInterrupt):
     """The run was interrupted; `calibration` has the fits that were finished, None if they are fewer than 20."""
 
     calibration: Calibration | None = None
-
-
-CALLS["simulate_calibration"] = "simulate_calibration(prior, simulator, sampler, n=200, draws=99)"
 
 
 @public
@@ -181,7 +178,6 @@ class Run:
         if self.checkpoint is not None and not named:
             got = f"{shown(self.checkpoint)} ({type(self.checkpoint).__name__})"
             raise InputError(f'checkpoint must be the path of a folder of its own, such as "run1"; got {got}')
-        check_choice("progress", self.progress, None, False, True)
         if self.quantity is not None:
             quantities_by_name(self.quantity)
         source = generator(self.rng)

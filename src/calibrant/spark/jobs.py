@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calibrant.auditing.batches import AuditJob
+from calibrant.auditing.job import AuditJob
+from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
 from calibrant.errors import InputError, MissingExtraError, shown
@@ -14,6 +15,7 @@ from calibrant.report.audit import Audit
 from calibrant.spark.partitions import run
 
 
+@public
 def measure(
     verbs: Any,
     data: Any,
@@ -71,6 +73,7 @@ def measure(
     return found
 
 
+@public
 def audit(
     data: Any,
     *,
@@ -140,6 +143,7 @@ def audit(
     return found
 
 
+@public
 def summarize(
     metric: Any,
     data: Any,

@@ -270,7 +270,7 @@ def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums
         raise _unsupported(entry, options)
     assert isinstance(rows, (Binary, Classes))
     try:
-        entry.finish(Grid.of(rows if isinstance(rows, Binary) else rows.top_label()), entry.parse(options))
+        entry.finish(Grid.of(rows.pairs()), entry.parse(options))
     except SummaryError:
         raise _unsupported(entry, options) from None
     return GridSums()

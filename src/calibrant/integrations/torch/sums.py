@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from calibrant.core.bins import COLUMNS, grid_uppers
-from calibrant.core.catalogue import find
 from calibrant.core.grid import CELLS, Grid
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError, shown
@@ -18,7 +17,7 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary
 from calibrant.integrations.torch.rows import FIELDS, Rows
 from calibrant.probabilities.spiegelhalter_test import row_terms
-from calibrant.scores.brier_and_log import squared_distance
+from calibrant.scores.brier_and_log import LOG_SCORE, squared_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,9 +43,9 @@ def _log_score(rows: Rows, *, clip: Any) -> Scores:
 def _log_limits(clip: Any) -> tuple[float, float]:
     """Return the least and the largest score: 0 and inf unless probabilities are clipped."""
     certain = Binary(np.array([1, 1], np.uint8), np.array([1.0, 0.0]), unit_weights(2))
-    row_scores = find("log_score").row_scores
+    row_scores = LOG_SCORE.row_scores
     assert row_scores is not None
-    low, high = row_scores(certain, find("log_score").parse({"clip": clip})).tolist()
+    low, high = row_scores(certain, LOG_SCORE.parse({"clip": clip})).tolist()
     return low, high
 
 

@@ -1,0 +1,253 @@
+"""The audit of rows of any kind, from all of them at once or from batches: a job that every engine can run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from calibrant.auditing.distributions import (
+    audit_distributions,
+    count_distributions,
+    count_groups_of_distributions,
+    distribution_groups,
+)
+from calibrant.auditing.measurements import Scores
+from calibrant.auditing.probabilities import (
+    audit_binary,
+    audit_classes,
+    binary_groups,
+    count_binary,
+    count_classes,
+    count_groups,
+)
+from calibrant.auditing.regions import (
+    audit_intervals,
+    audit_quantiles,
+    audit_sets,
+    count_hits,
+    count_hits_of_groups,
+    quantile_groups,
+)
+from calibrant.core.annotations import Alternative, Labels, Rng
+from calibrant.core.evidence import note
+from calibrant.core.findings import Facts, Findings, Kind, Setting
+from calibrant.core.kept_rows import table_of
+from calibrant.core.kinds import KINDS, AnyRows, read
+from calibrant.core.row_sample import RowSample
+from calibrant.core.several import Several
+from calibrant.core.summary import Summary
+from calibrant.engines.batches import check_event_seen, with_batch_rng, with_event_outcomes
+from calibrant.errors import InputError
+from calibrant.inputs.arrays import as_array, read_weights
+from calibrant.inputs.columns import Batch
+from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
+from calibrant.inputs.labels import read_classes
+from calibrant.inputs.options import check_count, check_level, check_share, generator
+from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.judging.notes import as_text
+from calibrant.judging.voice import verdict_of
+from calibrant.regions.audit_tables import sized_groups
+from calibrant.report.audit import Audit
+from calibrant.report.names import report_names
+from calibrant.version import __version__
+
+AUDITED: dict[type, Kind] = {
+    Binary: Kind(audit_binary, binary_groups, count_binary, count_groups),
+    Classes: Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class")),
+    IntervalRows: Kind(
+        audit_intervals,
+        sized_groups,
+        count_hits,
+        count_hits_of_groups,
+        ("all rows", "rows of similar width or place"),
+    ),
+    SetRows: Kind(audit_sets, sized_groups, count_hits, count_hits_of_groups, ("all rows", "rows of similar size")),
+    QuantileRows: Kind(audit_quantiles, quantile_groups, count_hits, count_hits_of_groups),
+    DistributionRows: Kind(
+        audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions
+    ),
+}
+"""How each kind of rows is audited."""
+
+KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
+INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
+CONFORMAL = ("intervals", "sets")
+SMALLEST_TOLERANCE = 1e-6
+ROWS, GROUPS = "rows", "groups "  # names of summaries
+SEED, ROWS_HASHED = 0, 1000  # of the randomness of a batch
+
+
+@dataclass(frozen=True)
+class AuditJob:
+    """An audit of any kind of prediction, with the options that do not belong to single rows.
+
+    Batches keep a sample of their rows, which is all of them while they are few, and summaries of all rows: of
+    probabilities their cells in a `Grid`, or with `exact` all different scores, of the others hits or ranks.
+    """
+
+    exact: bool = False
+    level: float = 0.95
+    tolerance: float | None = None
+    relative: bool = False
+    resamples: int = 999
+    rng: Rng = 0
+    classes: Labels | None = None
+    pos_label: Any = None
+    names: Mapping[str, str] | None = None
+    alternative: Alternative | None = None
+    calibration_size: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options before rows are read."""
+        self.setting(generator(self.rng))
+        check_tolerance(self.tolerance, self.relative)
+        self._called()
+
+    def part(self, batch: Batch) -> Several:
+        """Return the summaries of a batch."""
+        batch, labels, seen = with_event_outcomes(batch, self._labels)
+        rows = self.read(batch.y, batch.prediction, batch.weights, labels)
+        how, rng = AUDITED[type(rows)], _batch_rng(rows, batch.number)
+        setting = self.setting(rng)
+        parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng), **how.count(rows, setting, self.exact)}
+        if batch.groups:
+            n = len(as_array(batch.y, name="y"))
+            keep = None if batch.weights is None else read_weights(batch.weights, n) > 0
+            groupings = read_groups(batch.groups, n, intersections=1, keep=keep, is_batch=True)
+            for name, grouping in zip(batch.groups, groupings, strict=True):
+                parts[GROUPS + name] = how.count_groups(rows, grouping, setting)
+        return Several.of({**parts, **seen})
+
+    def finish(self, total: Summary) -> Audit:
+        """Return the audit of all batches."""
+        parts = cast(Several, total)
+        check_event_seen(parts, self._labels)
+        counted = dict(zip(parts.names, parts.parts, strict=True))
+        groups = {name.removeprefix(GROUPS): part for name, part in counted.items() if name.startswith(GROUPS)}
+        for name, part in groups.items():
+            check_group_sizes(name, (part.parts[0] if isinstance(part, Several) else part).group_sizes)
+        drawn = cast(RowSample, counted[ROWS])
+        facts = Facts(drawn.rows, drawn.n, None if drawn.rows.n == drawn.n else counted)
+        return self.audit_of(facts, list(groups.values()), self.setting(generator(self.rng)))
+
+    def setting(self, rng: np.random.Generator) -> Setting:
+        """Return what is asked of the rows, in checked numbers."""
+        return Setting(
+            check_level(self.level),
+            check_count("resamples", self.resamples, least=19),
+            rng,
+            relative=self.relative,
+            alternative=self.alternative,
+            calibration_size=self._calibration_size,
+        )
+
+    def read(self, y: Any, prediction: Any, weights: Any, labels: Mapping[str, Any], **given: Any) -> AnyRows:
+        """Return checked rows; refuse options that are not for this kind of prediction."""
+        rows = read("audit", KINDS_AUDITED, y, prediction, weights=weights, instead=INSTEAD, **labels, **given)
+        kind = rows.kind
+        for option in ("calibration_size", "alternative"):
+            if getattr(self, option) is not None and kind not in CONFORMAL:
+                raise InputError(
+                    f"{{{option}=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}", option=option
+                )
+        return rows
+
+    def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
+        """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
+        how = AUDITED[type(facts.rows)]
+        families = (*how.families, *(["groups"] if groups else []))
+        setting = replace(
+            setting,
+            class_names=_class_names(facts.rows, self.classes),
+            families=len(families),
+            tolerance=self._error_tolerated(facts),
+        )
+        found = how.sections(facts, setting)
+        case, grouped = found.case, None
+        if groups:
+            sorts = isinstance(facts.rows, (Binary, Classes))  # the rows of each group
+            counted = [
+                how.count_groups(facts.rows, each, setting) if isinstance(each, Grouping) and not sorts else each
+                for each in groups
+            ]
+            grouped = how.groups(facts.rows, counted, setting)
+            case = replace(case, families=(*case.families, grouped.family))
+        shared = [note("families", number=len(families), names=families)] if len(families) > 1 else []
+        return Audit(
+            Findings(
+                kind=facts.rows.kind,
+                n=facts.n,
+                level=setting.level,
+                verdict=verdict_of(case, setting, further=found.further),
+                sections=found.sections,
+                groups=None if grouped is None else grouped.table,
+                group_figures=() if grouped is None else grouped.figures,
+                caveats=tuple(as_text(each) for each in (*found.caveats, *shared)),
+                names=self._called(),
+                version=__version__,
+            )
+        )
+
+    @property
+    def _calibration_size(self) -> int | None:
+        m = self.calibration_size
+        return None if m is None else check_count("calibration_size", m)
+
+    def _called(self) -> dict[str, str]:
+        return report_names(self.names, "{'outcome': 'left'}")
+
+    @property
+    def _labels(self) -> dict[str, Any]:
+        return {"classes": self.classes, "pos_label": self.pos_label}
+
+    def _error_tolerated(self, facts: Facts) -> float | None:
+        """Return the largest error that is accepted; a relative one is a share of the mean prediction."""
+        tolerance, rows = check_tolerance(self.tolerance, self.relative), facts.rows
+        if tolerance is None or not self.relative:
+            return tolerance
+        if not isinstance(rows, Binary):
+            raise InputError("{relative=} is for probabilities of one event; leave it out here", option="relative")
+        mean = float(np.average(rows.p, weights=rows.w)) if facts.complete else Scores.of(facts).ordered.mean_score
+        if tolerance * mean < SMALLEST_TOLERANCE**2:
+            raise InputError(
+                f"{{relative=}} is a share of the mean prediction, which is {mean:g}; leave it out", option="relative"
+            )
+        return tolerance * mean
+
+
+def check_tolerance(tolerance: Any, relative: Any) -> float | None:
+    """Return the tolerance as a number; refuse one that no audit can show."""
+    if tolerance is None and relative:
+        raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
+    if tolerance is None:
+        return None
+    found = check_share("tolerance", tolerance)
+    if found < SMALLEST_TOLERANCE:
+        raise InputError(
+            f"{{tolerance=}} must be at least {SMALLEST_TOLERANCE:g}; got {found:g}. No number of rows shows less",
+            option="tolerance",
+        )
+    return found
+
+
+def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
+    """Return the names of the classes, by default their numbers; none of other kinds."""
+    if not isinstance(rows, (Classes, SetRows)):
+        return ()
+    K = rows.K if isinstance(rows, Classes) else rows.prediction.K
+    if classes is None:
+        return tuple(str(k) for k in range(K))
+    return tuple(str(name) for name in read_classes(classes, expected=K, given_by=f"{K} columns"))
+
+
+def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
+    """Return the random generator of a batch, from its number and its first rows."""
+    first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
+    rng: np.random.Generator = with_batch_rng(
+        {"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number)
+    )["rng"]
+    return rng

@@ -1,0 +1,79 @@
+"""A random sample of the rows as a summary: all of them while they are few, of bounded size beyond that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from calibrant.core.kept_rows import KeptRows, table_of
+from calibrant.core.kinds import AnyRows
+from calibrant.core.summary import Summary
+from calibrant.errors import SummaryError
+from calibrant.inputs.arrays import FloatArray, read_weights
+
+MAX_ROWS_KEPT = 100_000
+MAX_NUMBERS_KEPT = 4_000_000  # in the predictions of the kept rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RowSample(Summary):
+    """Rows drawn without replacement, in the order in which they came; all of them while they are few.
+
+    Every row has a random number from 0 to 1, and those with the smallest numbers are kept.
+    """
+
+    COUNTS: ClassVar[tuple[str, ...]] = ("seen",)
+    POSITIVE: ClassVar[tuple[str, ...]] = ("number",)
+    seen: int  # rows that were drawn from
+    number: FloatArray  # of each kept row
+    kept: tuple[KeptRows, ...]  # one, or none without rows
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if sum(part.n for part in self.kept) != self.number.size or self.number.size > self.seen:
+            raise SummaryError("a RowSample must have a number for each row that it keeps")
+
+    @classmethod
+    def of(cls, rows: AnyRows, rng: np.random.Generator) -> Self:
+        """Draw from these rows: the m smallest of n uniform numbers are ratios of sums of exponential ones."""
+        n, m = rows.n, min(rows.n, most_kept(rows))
+        sums = np.cumsum(rng.exponential(size=m))
+        number = sums / (sums[-1] + rng.gamma(n - m + 1))
+        if m < n:
+            rows = rows.take(np.sort(rng.choice(n, m, replace=False, shuffle=False)))
+        return cls(n, rng.permutation(number), (KeptRows.of(rows),))
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Return the sample of no rows."""
+        return cls(0, np.zeros(0), ())
+
+    def merged(self, other: Self) -> Self:
+        """Return the sample of the rows of both."""
+        both, w = self.kept[0] + other.kept[0], np.concatenate([self.kept[0].rows.w, other.kept[0].rows.w])
+        number = np.concatenate([self.number, other.number])[read_weights(w, w.size) > 0]  # others were dropped
+        most = most_kept(both.rows)
+        if both.n > most:
+            chosen = np.sort(np.argpartition(number, most)[:most])
+            number, both = number[chosen], KeptRows(both.rows.take(chosen), both.dtype)
+        return type(self)(self.seen + other.seen, number, (both,))
+
+    @property
+    def n(self) -> int:
+        """Number of rows that were drawn from."""
+        return self.seen
+
+    @property
+    def rows(self) -> AnyRows:
+        """The kept rows, probabilities in the type in which they came."""
+        (kept,) = self.kept
+        rows = kept.rows
+        return type(rows)(rows.y, rows.prediction.astype(kept.dtype), rows.w) if kept.dtype else rows
+
+
+def most_kept(rows: AnyRows) -> int:
+    """Return how many rows of this kind a sample keeps."""
+    _, columns = table_of(rows.take(np.zeros(1, np.intp)).prediction)
+    return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // columns.shape[1]))

@@ -1,0 +1,225 @@
+"""One audit of rows at once and of rows in batches, of every kind of prediction."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from calibrant import Intervals, MvNormal, Normal, Quantiles, Samples, Sets, audit
+from calibrant.auditing.job import AUDITED, AuditJob
+from calibrant.core import dispatch, row_sample
+from calibrant.core.evidence import Subject
+from calibrant.core.summary import Summary
+from calibrant.engines.merging import Merging
+from calibrant.errors import InputError
+from calibrant.inputs.columns import Batch
+
+RNG = np.random.default_rng(1)
+N, KEPT = 1500, 600
+P = RNG.beta(0.5, 1.5, N)
+Y = (RNG.random(N) < P**1.3).astype(int)
+W = RNG.uniform(0.5, 2, N)
+REGION = {"region": np.array(["north", "south", "west"])[RNG.integers(0, 3, N)]}
+LOGITS = RNG.normal(size=(N, 3))
+CLASSES = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
+LABELS = np.array([RNG.choice(3, p=row) for row in CLASSES])
+MEAN, SD = RNG.normal(size=N), RNG.uniform(0.5, 2, N)
+X = MEAN + 1.2 * SD * RNG.normal(size=N)
+LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+DRAWS = MEAN[:, None] + SD[:, None] * RNG.normal(size=(N, 19))
+VECTORS, VECTOR_DRAWS = RNG.normal(size=(N, 2)), RNG.normal(size=(N, 9, 2))
+KINDS = {
+    "binary": (Y, lambda k: P[k]),
+    "classes": (LABELS, lambda k: CLASSES[k]),
+    "intervals": (X, lambda k: Intervals(MEAN[k] - 1.645 * SD[k], MEAN[k] + 1.645 * SD[k], 0.9)),
+    "sets": (LABELS, lambda k: Sets(CLASSES[k] > 0.2, 0.9)),
+    "quantiles": (X, lambda k: Quantiles(MEAN[k, None] + SD[k, None] * norm.ppf(LEVELS), LEVELS)),
+    "distributions": (X, lambda k: Normal(MEAN[k], SD[k])),
+    "distributions of vectors": (VECTORS, lambda k: MvNormal(VECTORS[k] / 9, np.array([np.eye(2)] * len(VECTORS[k])))),
+    "samples": (X, lambda k: Samples(DRAWS[k])),
+    "samples of vectors": (VECTORS, lambda k: Samples(VECTOR_DRAWS[k])),
+}
+WITHOUT_GROUPS = ("distributions of vectors", "samples of vectors")
+
+
+def batches(y, predicted, weights=None, groups=None, size=700):
+    for number, start in enumerate(range(0, len(y), size)):
+        k = slice(start, start + size)
+        w, labels = None if weights is None else weights[k], {name: v[k] for name, v in (groups or {}).items()}
+        yield Batch(y[k], predicted(k), w, labels, number)
+
+
+def audited(job, *rows, **given):
+    """Audit batches; their summaries travel as bytes."""
+    merging = Merging()
+    for batch in batches(*rows, **given):
+        merging.add(Summary.from_bytes(job.part(batch).to_bytes()))
+    return job.finish(merging.total())
+
+
+def table(found):
+    return {line.name: line for line in found.findings.measurements}
+
+
+@pytest.fixture
+def few_kept(monkeypatch):
+    """Keep a third of the rows."""
+    monkeypatch.setattr(row_sample, "MAX_ROWS_KEPT", KEPT)
+
+
+@pytest.mark.parametrize("weights", [None, W], ids=["equal", "weights"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_rows_in_batches_are_audited_as_those_rows(kind, weights):
+    y, predicted = KINDS[kind]
+    ours = audited(AuditJob(resamples=49), y, predicted, weights)
+    whole = audit(y, predicted(slice(None)), weights=weights, resamples=49)
+    assert ours.findings.measurements == whole.findings.measurements
+    assert ours.verdict.claims == whole.verdict.claims
+    assert ours.findings.caveats == whole.findings.caveats
+
+
+COUNTED = {
+    "intervals": "coverage",
+    "sets": "coverage",
+    "quantiles": "coverage.0.5",
+    "distributions": "coverage.0.9",
+    "distributions of vectors": "coverage.largest_gap",
+    "samples": "coverage_error",
+    "samples of vectors": "uniformity_test",
+}
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_more_rows_than_are_kept_are_counted(kind, few_kept):
+    y, predicted = KINDS[kind]
+    groups = None if kind in WITHOUT_GROUPS else REGION
+    ours = audited(AuditJob(resamples=49), y, predicted, None, groups)
+    whole = audit(y, predicted(slice(None)), groups=groups, resamples=49)
+    assert table(ours)[COUNTED[kind]].value == table(whole)[COUNTED[kind]].value
+    assert ours.findings.n == N
+    assert any("count" in text and "600 rows of them" in text for text in ours.findings.caveats)
+    if groups:
+        sizes = [
+            sorted(zip(*(one.findings.groups.columns[c] for c in ("group", "n")), strict=True)) for one in (ours, whole)
+        ]
+        assert sizes[0] == sizes[1]
+
+
+def test_cells_state_how_far_they_are_off(few_kept):
+    found, of_rows = audited(AuditJob(resamples=99), *KINDS["binary"]), audit(Y, P, resamples=99)
+    ours, whole = table(found), table(of_rows)
+    assert found.verdict.status == "miscalibrated"
+    assert set(whole) - set(ours) == {"mmce"}
+    sampled = {name for name in ours if name.startswith(("recalibrat", "skce_test"))}
+    for name in set(ours) - sampled:
+        bound = ours[name].details.get("rounding", 0.0)
+        off = bound or 1e-12  # of p-values: cells round the scores of the exact tail
+        assert ours[name].value == pytest.approx(whole[name].value, rel=1e-9, abs=off)
+        assert not bound or "at most" in ours[name].method
+    bounded = {name for name, line in ours.items() if "rounding" in line.details}
+    assert bounded == {"kuiper_test", "kolmogorov_smirnov_test", "decompose.mcb", "decompose.dsc"}
+    assert "off by at most" in str(found)
+    assert "off by at most" not in str(of_rows)
+    for words in (
+        "counted in",
+        "mmce does not apply",
+        "Kernel errors (skce_test) are those of 600",
+        "is measured on",
+    ):
+        assert any(words in caveat for caveat in found.findings.caveats)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes"])
+def test_exact_keeps_all_scores(kind, few_kept):
+    y, predicted = KINDS[kind]
+    ours, whole = (
+        table(audited(AuditJob(exact=True, resamples=99), y, predicted)),
+        table(audit(y, predicted(slice(None)), resamples=99)),
+    )
+    assert set(ours) == set(whole)
+    sampled = ("recalibrat", "skce_test", "classes.skce_test")
+    for name, line in ours.items():
+        if not name.startswith(sampled):
+            assert line.value == pytest.approx(whole[name].value, rel=1e-12), name
+            assert (line.pvalue or 0) == pytest.approx(whole[name].pvalue or 0, rel=1e-12)
+
+
+def test_classes_in_cells(few_kept):
+    ours = table(audited(AuditJob(resamples=399), *KINDS["classes"]))
+    whole = table(audit(LABELS, CLASSES, resamples=399))
+    for name, line in ours.items():
+        off = line.details.get("rounding", 0.0)
+        if name == "calibration_test":  # a p-value of other redraws
+            off = 3 * np.sqrt(whole[name].value * (1 - whole[name].value) / 399)
+        if not name.startswith(("recalibrat", "skce_test", "classes.skce_test")):
+            assert line.value == pytest.approx(whole[name].value, rel=1e-9, abs=off), name
+
+
+def test_a_class_that_is_never_predicted(require, monkeypatch):
+    """Its cells are counted by the compiled loop too, where many rows are expected."""
+    require("numba")
+    P = np.tile([0.5, 0.3, 0.2], (400, 1))
+    y = np.arange(400) % 10 // 5
+    plain = AuditJob(resamples=19).part(Batch(y, P))
+    monkeypatch.setattr(dispatch, "FAST_ROWS", 1)
+    assert AuditJob(resamples=19).part(Batch(y, P)).n == plain.n
+
+
+def test_groups_of_probabilities():
+    y = np.where(REGION["region"] == "west", RNG.random(N) < 0.7, Y)
+    found = audited(AuditJob(resamples=99), y, KINDS["binary"][1], groups=REGION).findings
+    whole = audit(y, P, resamples=99, groups=REGION).findings
+    assert found.groups.columns["group"][0] == "region = west"
+    ours, theirs = (
+        sorted(zip(*(one.groups.columns[c] for c in ("group", "n", "bias")), strict=True)) for one in (found, whole)
+    )
+    for (name, n, bias), (other, rows, of_rows) in zip(ours, theirs, strict=True):
+        assert (name, n) == (other, rows)
+        assert bias == pytest.approx(of_rows, rel=1e-9)
+    assert Subject("group", "region = west") in {claim.subject for claim in found.verdict.claims}
+
+
+@pytest.mark.parametrize("kind", ["binary", "intervals", "samples"])
+def test_a_column_of_numbers_is_not_one_of_groups(kind, refusal):
+    y, predicted = KINDS[kind]
+    numbers = {"age": np.arange(N) / 7}
+    assert "the groups of age are too small" in refusal(audited, AuditJob(resamples=19), y, predicted, groups=numbers)
+
+
+def test_labels_and_names():
+    job = pickle.loads(pickle.dumps(AuditJob(pos_label="yes", resamples=19, names={"source": "a file"})))
+    found = audited(job, np.where(Y == 1, "yes", "no"), KINDS["binary"][1])
+    assert table(found)["brier_score"].value == pytest.approx(table(audit(Y, P, resamples=19))["brier_score"].value)
+    assert found.findings.names == {"source": "a file"}
+    named = audited(AuditJob(classes=["a", "b", "c"], resamples=19), np.array(list("abc"))[LABELS], KINDS["classes"][1])
+    assert set(named.findings.sections[1].tables[0].columns["class"]) == {"a", "b", "c"}
+
+
+def test_outcomes_that_were_ruled_out(few_kept):
+    p = np.append(P, 0.0)
+    found = audited(AuditJob(resamples=19), np.append(Y, 1), lambda k: p[k])
+    assert any(
+        caveat.startswith("Outcomes happened that were given probability 0") for caveat in found.findings.caveats
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"level": 95}, "level"),
+        ({"exact": "yes"}, "exact"),
+        ({"alternative": "both"}, "alternative"),
+        ({"calibration_size": 0}, "calibration_size"),
+        ({"alternative": "less"}, "alternative= is for Intervals and Sets"),
+        ({"names": ["y", "p"]}, "names must be a mapping"),
+    ],
+)
+def test_refusals(given, words):
+    with pytest.raises(InputError, match=words):
+        AuditJob(**given).part(Batch(Y, P))
+
+
+def test_every_kind_of_prediction_has_its_sections():
+    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
+    assert {kind.__name__ for kind in AUDITED} == kinds
