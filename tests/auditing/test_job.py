@@ -208,8 +208,6 @@ def test_outcomes_that_were_ruled_out(few_kept):
     ("given", "words"),
     [
         ({"level": 95}, "level"),
-        ({"exact": "yes"}, "exact"),
-        ({"alternative": "both"}, "alternative"),
         ({"calibration_size": 0}, "calibration_size"),
         ({"alternative": "less"}, "alternative= is for Intervals and Sets"),
         ({"names": ["y", "p"]}, "names must be a mapping"),

@@ -134,18 +134,14 @@ def test_many_rows_are_read_in_pieces(run, parts, monkeypatch):
     assert len(seen) == 1
 
 
-def test_other_kinds_are_not_read_in_pieces(refused, run, folder, frame, monkeypatch):
+def test_other_kinds_are_read_in_pieces_too(run, folder, frame, monkeypatch):
     import polars as pl
 
     frame.with_columns(low=pl.col("score") - 1, high=pl.col("score") + 1).write_parquet(folder / "x.parquet")
-    intervals = ("audit", "x.parquet", "--y", "left", "--lower", "low", "--upper", "high", "--level", "0.9")
-    assert refused(*intervals, "--stream") == (
-        "--stream is for probabilities (--p, --p-cols); single measurements of intervals in any number of rows are "
-        "made in Python: scan(...).measure(...)"
-    )
-    monkeypatch.setattr(module, "MAX_ROWS_AT_ONCE", 250)
-    assert "x.parquet has more than 250 rows, and an audit of intervals reads all" in refused(*intervals)
-    assert run(*intervals, "--where 'age < 40'").code == 0
+    asked = ("audit", "x.parquet", "--y left --lower low --upper high --level 0.9 --by segment --json")
+    assert json.loads(run(*asked, "--stream").out) == json.loads(run(*asked).out)
+    monkeypatch.setattr("calibrant.core.row_sample.MAX_ROWS_KEPT", 250)
+    assert "250 rows of them, drawn at random" in run(*asked, "--stream").out
 
 
 def test_a_run_goes_on(run, parts, folder, monkeypatch):

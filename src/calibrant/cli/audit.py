@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LABEL_ROWS = 10_000  # rows from which labels are taken
 MAX_ROWS_AT_ONCE = 20_000_000  # rows that are read at once
+NEED_ALL_ROWS = ("--clusters", "--percent", "--normalise", "--covariates", "--log-density-y")
 
 
 def run(files: Sequence[Path], request: Request) -> None:
@@ -46,7 +47,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
         request, columns, scan = scan_of(files, request)
-        reading, many = scan.reading(), _streams(scan, request, columns)
+        reading, many = scan.reading(), _streams(scan, request)
         rows = _first_outcomes(scan) if many else reading.whole()
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
@@ -132,21 +133,10 @@ def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, 
     return request, columns, Scan(found, named, where, {}, request.format, request.dialect)
 
 
-def _streams(scan: Scan, request: Request, columns: Columns) -> bool:
+def _streams(scan: Scan, request: Request) -> bool:
     """Tell whether to read in batches: on request, or because there are many rows."""
-    asked = [option for option in ("--stream", "--resume") if option in request.given]
-    many = bool(asked) or scan.reading().likely_rows() > MAX_ROWS_AT_ONCE
-    if columns.kind in ("binary", "classes") or not many:
-        return many
-    instead = f"single measurements of {columns.kind} in any number of rows are made in Python: scan(...).measure(...)"
-    if asked:
-        raise InputError(f"{asked[0]} is for probabilities (--p, --p-cols); {instead}")
-    if scan.where is None or sum(frame.height for frame in _outcomes(scan, 1 << 20)) > MAX_ROWS_AT_ONCE:
-        raise InputError(
-            f"{scan.files[0].path} has more than {MAX_ROWS_AT_ONCE:,} rows, and an audit of {columns.kind} reads all "
-            f"of them at once. Take fewer with --where; {instead}"
-        )
-    return False
+    asked = any(option in request.given for option in ("--stream", "--resume"))
+    return asked or scan.reading().likely_rows() > MAX_ROWS_AT_ONCE
 
 
 def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
@@ -163,14 +153,15 @@ def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
 
 
 def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
-    """Audit probabilities batch by batch; with --resume the state is kept beside the report."""
+    """Audit batch by batch; with --resume the state is kept beside the report."""
     from calibrant.auditing.job import AuditJob
     from calibrant.files.checkpoint import Checkpoint
 
-    for option in ("--clusters", "--percent", "--normalise"):
+    for option in NEED_ALL_ROWS:
         if request.value(option):
             raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
-    job = AuditJob(exact=request.exact, names=names, **request.measured, **request.judged, **scan.labels)
+    given = {**request.measured, **request.judged, **scan.labels}
+    job = AuditJob(exact=request.exact, names=names, calibration_size=request.calibration_size, **given)
     kept = checkpoint_of(request.output) if request.resume else None
     if kept is not None and kept.exists():
         start = Checkpoint.read(kept, scan.files).fitting(kept, scan.asked(job), scan.files)

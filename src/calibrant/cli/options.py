@@ -206,8 +206,8 @@ class Request:
         f"{FITS} samples", MEASURING, "NUMBER", "Seed of random numbers (default 0).", type=click.IntRange(min=0)
     )
 
-    stream: bool = _flag(AUDITS, MANY, "Read probabilities in batches even if there are few rows.")
-    exact: bool = _flag(AUDITS, MANY, "Keep all distinct probabilities, on disk if there are many.")
+    stream: bool = _flag(AUDITS, MANY, "Read rows in batches even if there are few.")
+    exact: bool = _flag(AUDITS, MANY, "Keep all distinct probabilities.")
     resume: bool = _flag(AUDITS, MANY, "Keep a checkpoint, from which an interrupted run resumes; implies --stream.")
 
     format: str | None = _row(FILES, FORMAT, "NAME", f"{', '.join(FORMATS)}.", type=click.Choice(FORMATS))

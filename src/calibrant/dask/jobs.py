@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from calibrant.auditing.job import AuditJob
+from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
@@ -105,20 +106,22 @@ def audit(
     level: float = 0.95,
     tolerance: float | None = None,
     relative: bool = False,
+    alternative: Alternative | None = None,
+    calibration_size: int | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
 ) -> Audit:
-    """Audit probabilities in Dask collections in one pass, as `calibrant.audit` does in memory.
+    """Audit predictions in Dask collections in one pass, as `calibrant.audit` does in memory.
 
     Parameters
     ----------
     data, y, prediction, weights
-        As in `measure`. One probability per row, or class probabilities.
+        As in `measure`; predictions of any kind.
     groups
         Labels of rows: the name of a column or a list of names; where `data` is a tuple, a Dask array or a mapping from
         names to Dask arrays. Every group is tested.
-    classes, pos_label, level, tolerance, relative, resamples, names, rng
+    classes, pos_label, level, tolerance, relative, alternative, calibration_size, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept. Without it rows are counted in the cells of a `Grid`, and memory does not
@@ -143,7 +146,9 @@ def audit(
     >>> audit((da.from_array(y, chunks=500), da.from_array(p, chunks=500))).verdict.status
     'within'
     """
-    job = AuditJob(exact, level, tolerance, relative, resamples, rng, classes, pos_label, names)
+    job = AuditJob(
+        exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
+    )
     found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
     return found
 

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.engines.jobs import Job, Measured, Measuring
 from calibrant.errors import refuse_choice
@@ -19,10 +20,8 @@ from calibrant.files.run_job import run_job
 from calibrant.files.table_file import FORMATS
 from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import Batch, NamedColumns
+from calibrant.report.audit import Audit
 from calibrant.version import __version__
-
-if TYPE_CHECKING:
-    from calibrant.report.audit import Audit
 
 
 @public
@@ -169,22 +168,35 @@ class Scan:
         level: float = 0.95,
         tolerance: float | None = None,
         relative: bool = False,
+        alternative: Alternative | None = None,
+        calibration_size: int | None = None,
         resamples: int = 999,
         rng: Any = 0,
         names: Mapping[str, str] | None = None,
     ) -> Audit:
-        """Audit probabilities, of one event or of classes, in one pass.
+        """Audit predictions of any kind in one pass.
 
         Parameters
         ----------
         exact, checkpoint
             As for `measure`.
-        level, tolerance, relative, resamples, rng, names
+        level, tolerance, relative, alternative, calibration_size, resamples, rng, names
             As for `calibrant.audit`.
         """
         from calibrant.auditing.job import AuditJob
 
-        job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **self.labels)
+        job = AuditJob(
+            exact,
+            level,
+            tolerance,
+            relative,
+            resamples,
+            rng,
+            names=names or self.names,
+            alternative=alternative,
+            calibration_size=calibration_size,
+            **self.labels,
+        )
         found: Audit = self.found(job, checkpoint)
         return found
 

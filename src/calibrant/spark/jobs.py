@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant.auditing.job import AuditJob
+from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Measured, Measuring, Summarizing
@@ -87,19 +88,21 @@ def audit(
     level: float = 0.95,
     tolerance: float | None = None,
     relative: bool = False,
+    alternative: Alternative | None = None,
+    calibration_size: int | None = None,
     resamples: int = 999,
     names: Mapping[str, str] | None = None,
     rng: Any = 0,
 ) -> Audit:
-    """Audit the probabilities in a Spark frame in one pass, as `calibrant.audit` does in memory.
+    """Audit the predictions in a Spark frame in one pass, as `calibrant.audit` does in memory.
 
     Parameters
     ----------
     data, y, prediction, weights
-        As in `measure`. One probability per row, or class probabilities.
+        As in `measure`; predictions of any kind.
     groups
         The name of a column of labels, or a list of names. Every group is tested.
-    classes, pos_label, level, tolerance, relative, resamples, names, rng
+    classes, pos_label, level, tolerance, relative, alternative, calibration_size, resamples, names, rng
         As in `calibrant.audit`.
     exact
         Whether all different scores are kept, in the end on the driver. Without it rows are counted in the cells of a
@@ -137,7 +140,9 @@ def audit(
         print(result)
         result.to_html("report.html")
     """
-    job = AuditJob(exact, level, tolerance, relative, resamples, rng, classes, pos_label, names)
+    job = AuditJob(
+        exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
+    )
     named = NamedColumns.read(y, prediction, weights, groups)
     found: Audit = run(job, named, selected(data, named))
     return found
