@@ -1,5 +1,6 @@
 """Files written for the test, and batches small enough that a few rows fill several of them."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -59,16 +60,10 @@ def write():
         elif path.suffix == ".arrow":
             pyarrow.feather.write_feather(table, path, compression="uncompressed")
         else:
-            path.write_text("\n".join(map(_json, table.to_pylist())) + "\n")
+            path.write_text("\n".join(map(json.dumps, table.to_pylist())) + "\n")
         return path
 
     return written
-
-
-def _json(row):
-    import json
-
-    return json.dumps(row)
 
 
 @pytest.fixture

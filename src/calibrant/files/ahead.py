@@ -25,13 +25,7 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
     [3, 1, 2]
     """
 
-    def make(give: Callable[[T], bool]) -> None:
-        for item in items:
-            if not give(item):
-                return
-            del item
-
-    return handed_over(make)
+    return handed_over(lambda give: all(map(give, items)))
 
 
 def handed_over(make: Callable[[Callable[[T], bool]], object]) -> Generator[T, None, None]:

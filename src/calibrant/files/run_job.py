@@ -245,13 +245,9 @@ def _number_of_rows(reading: Reading) -> int | None:
     watched = sys.stderr is not None and sys.stderr.isatty()
     if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED:
         return None
-    total = 0
-    for found in reading.files:
-        try:
-            rows = open_table(found.path, format=reading.format, dialect=reading.dialect).rows()
-        except InputError:  # reported when the file is read
-            return None
-        if rows is None:
-            return None
-        total += rows
-    return total
+    try:
+        rows = [open_table(each.path, format=reading.format, dialect=reading.dialect).rows() for each in reading.files]
+    except InputError:  # reported when the file is read
+        return None
+    known = [number for number in rows if number is not None]
+    return sum(known) if len(known) == len(rows) else None

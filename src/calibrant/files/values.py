@@ -110,28 +110,28 @@ class Values:
         """Refuse a column that does not contain numbers, naming the first row that does not."""
         if self.column.dtype.is_numeric():
             return
-        texts = self._texts()
         otherwise = f"{instead[:1].upper()}{instead[1:]}"
-        if texts is None or all(text is None for text in texts):
+        given = [(row, text) for row, text in enumerate(self._texts() or ()) if text is not None]
+        if not given:
             dtype = str(self.column.dtype)
             raise self.refusal(
                 "must contain numbers; it contains values of type {dtype}. {advice}", dtype=dtype, advice=otherwise
             )
-        strange = next((i for i, text in enumerate(texts) if text is not None and not _is_number(text)), None)
-        remedy = "Save it as numbers"
-        if strange is not None:
-            some = any(text is not None and _is_number(text) for text in texts)
-            remedy = "Leave such cells empty" if some else ""
-            if is_percentage(texts[strange] or ""):
-                remedy = "Write percentages as numbers between 0 and 1, without the percent sign"
-            if self.is_csv and all(text is None or _is_number(text.replace(",", ".")) for text in texts):
-                remedy = "Add {decimal_comma=yes}"
-        row = strange if strange is not None else next(i for i, text in enumerate(texts) if text is not None)
+        strange = [(row, text) for row, text in given if not _is_number(text)]
+        row, text = (strange or given)[0]
+        if not strange:
+            remedy = "Save it as numbers"
+        elif self.is_csv and all(_is_number(each.replace(",", ".")) for _, each in given):
+            remedy = "Add {decimal_comma=yes}"
+        elif is_percentage(text):
+            remedy = "Write percentages as numbers between 0 and 1, without the percent sign"
+        else:
+            remedy = "Leave such cells empty" if len(strange) < len(given) else ""
         raise self.refusal(
             "must contain numbers; {row} ({counting}) is the text {value}. "
             + (remedy + ", or {instead}" if remedy else "{otherwise}"),
             row,
-            value=texts[row],
+            value=text,
             yes=True,
             instead=instead,
             otherwise=otherwise,
