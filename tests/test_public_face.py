@@ -1,9 +1,7 @@
-"""What users see: names, signatures, docstrings, errors, and what an import costs."""
+"""What users see: names, signatures, docstrings and errors."""
 
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -14,6 +12,7 @@ import calibrant
 from calibrant.core.calls import choices_of
 from calibrant.core.catalogue import entries, find
 from calibrant.errors import CallError
+from calibrant.lazy import PEERS
 
 ENTRIES = entries()
 SHARED = ("weights", "classes", "pos_label")
@@ -69,8 +68,26 @@ class TestNames:
             AttributeError, match=r"module 'calibrant.points' has no attribute 'ece'; it is calibrant\.ece$"
         ):
             _ = calibrant.points.ece
-        with pytest.raises(AttributeError, match=r"module 'calibrant' has no attribute 'ecce'$"):
+        with pytest.raises(AttributeError, match=r"module 'calibrant' has no attribute 'ecce'. Did you mean ece\?$"):
             _ = calibrant.ecce
+
+    def test_names_of_other_packages_are_answered(self, refusal, for_each):
+        def check(name, ours):
+            with pytest.raises(AttributeError, match=rf"has no attribute '{name}'; it is calibrant\.{ours}$"):
+                getattr(calibrant, name)
+            if ours in ENTRIES:
+                assert refusal(find, name).endswith(f"Did you mean {ours!r}?")
+
+        assert set(PEERS.values()) <= set(EXPORTED)
+        for_each({name: (name, ours) for name, ours in PEERS.items()}, check)
+        assert "interval(ece, y, p); a distribution has .interval(level)" in refusal(calibrant.interval, [0.5], DRAWS)
+
+    @pytest.mark.parametrize("verb", [name for name, entry in ENTRIES.items() if "intervals" in entry.predictions])
+    def test_verbs_of_intervals_point_to_those_of_draws(self, verb, refusal):
+        given = [[0.1, 0.2], DRAWS][not ENTRIES[verb].outcome :]
+        if not {"samples", "distributions"} & set(ENTRIES[verb].predictions):
+            advice = ENTRIES[verb].instead.get("samples", "Call .interval(level) on it")
+            assert refusal(VERBS[verb], *given).endswith(f". {advice}")
 
     def test_no_module_stands_where_a_verb_is_exported(self):
         for package in (calibrant, calibrant.points, calibrant.kernels, *SUBJECTS):
@@ -184,6 +201,7 @@ class TestSignatures:
         ("name", "option", "words"),
         [
             ("audit", "n_bins", "ece and reliability_curve take bins="),
+            ("ranks", "sample_weight", "weights go to summarize(ranks, y, prediction, weights=...)"),
             ("equivalence_test", "alpha", "Compare its p-value"),
             ("power", "power", "The power that is aimed at is target="),
             ("power", "n", ".rows of the result is the number that it takes"),
@@ -281,28 +299,6 @@ class TestErrors:
     def test_missing_extra_names_what_to_install(self):
         error = calibrant.errors.MissingExtraError("a plot", extra="plot")
         assert str(error) == ("a plot needs an optional library that is not installed; pip install 'calibrant[plot]'")
-
-
-def imported(statement):
-    """Return the modules that a fresh interpreter has loaded after a statement."""
-    code = f"import sys; {statement}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-class TestImport:
-    heavy = frozenset({"numba", "matplotlib", "pandas", "polars", "pyarrow", "scipy.stats", "torch", "sklearn"})
-
-    def test_is_light(self):
-        assert not self.heavy & imported("import calibrant")
-
-    def test_measuring_lists_stays_light(self):
-        statement = "import calibrant; calibrant.ece([0, 1], [0.2, 0.7]); calibrant.kuiper_test([0, 1], [0.2, 0.7])"
-        assert not self.heavy & imported(statement)
-
-    def test_writes_nothing(self):
-        done = subprocess.run([sys.executable, "-c", "import calibrant"], capture_output=True, text=True, check=True)
-        assert (done.stdout, done.stderr) == ("", "")
 
 
 class TestSummaries:

@@ -21,7 +21,7 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
 
     def find(name: str) -> Any:
         if name not in known:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{pointer(name)}")
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{pointer(name) or _near(name, known)}")
         module, original = known[name]
         if module == package:
             return import_module(f"{package}.{original}")
@@ -33,6 +33,14 @@ def lazy(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], li
         return sorted({*names, *(name for name in vars(sys.modules[package]) if name.startswith("__"))})
 
     return find, listed, names
+
+
+def _near(name: str, known: dict[str, tuple[str, str]]) -> str:
+    from calibrant.errors import did_you_mean
+
+    alike = [other for other in known if other[0].isupper() == name[0].isupper()]  # a class, or a function
+    hint = "" if name.startswith("_") else did_you_mean(name, alike, spelled=str)
+    return f". {hint}" if hint else ""
 
 
 def exported(stub: str) -> dict[str, tuple[str, str]]:

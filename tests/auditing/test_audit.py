@@ -389,7 +389,6 @@ def test_same_result_twice_and_in_any_order():
         ({"level": 95}, "strictly between 0 and 1"),
         ({"groups": ["a"]}, "expected 3000 rows"),
         ({"groups": {}}, "no columns"),
-        ({"intersections": 3}, "intersections must be one of 1, 2"),
         ({"resamples": 5}, "at least 19"),
         ({"rng": "x"}, "rng must be"),
     ],

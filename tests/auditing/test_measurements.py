@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.auditing.measurements import _growing, redrawn_metrics
-from calibrant.core.catalogue import find
+from calibrant.auditing.measurements import FIRST, _growing, redrawn_metrics
+from calibrant.core.catalogue import entries, find
 from calibrant.core.null import MAX_ENTRIES_REDRAWN
 
 
@@ -13,6 +13,12 @@ def run(y, p, weights=None, resamples=299, seed=0):
     summary = cb.summarize("decompose", y, p, weights=weights)
     entries = [find(name) for name in ("ece", "decompose")]
     return redrawn_metrics(summary, entries, resamples=resamples, rng=np.random.default_rng(seed))
+
+
+def test_the_measurements_of_one_probability_are_those_marked_in_the_catalogue():
+    assert {entry.name for entry in FIRST} == {
+        name for name, entry in entries().items() if entry.audit and "binary" in entry.predictions
+    }
 
 
 @pytest.mark.parametrize("weights", [None, [1, 2, 0.5, 1, 3, 1]])

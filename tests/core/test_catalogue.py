@@ -16,6 +16,7 @@ from calibrant import (
     Quantiles,
     Samples,
     Sets,
+    audit,
     brier_score,
     coverage,
     crps,
@@ -32,7 +33,7 @@ from calibrant.core.catalogue import entries
 from calibrant.core.kinds import KINDS, kind_of, kinds_words, read, read_alone
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
-from calibrant.errors import SummaryError
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 
@@ -332,3 +333,24 @@ def test_chunks_add_up(monkeypatch):
         whole.mean_of("y")
     )
     assert whole.mean_of("y") == pytest.approx(np.average(Y_MEANS, weights=[1, 2, 3, 1, 2, 3]))
+
+
+LOW, HIGH = np.zeros(4), np.ones(4)
+MISTAKEN = {
+    "a pair of bounds": ((LOW, HIGH), r"Pass a pair of bounds as Intervals\(lower, upper, level\)"),
+    "columns of bounds": (np.column_stack([LOW, HIGH]), r"Intervals\(\*numpy.transpose\(bounds\), level\)"),
+}
+
+
+@pytest.mark.parametrize(("prediction", "advice"), MISTAKEN.values(), ids=MISTAKEN)
+def test_bounds_without_a_level_are_pointed_to_intervals(prediction, advice):
+    with pytest.raises(InputError, match=advice):
+        coverage(np.full(4, 0.5), prediction)
+
+
+def test_groups_of_arviz_have_a_reader():
+    xarray = pytest.importorskip("xarray")
+    drawn = xarray.Dataset({"y": (("chain", "draw", "obs"), np.zeros((2, 3, 4)))})
+    for data in (drawn, xarray.DataTree.from_dict({"posterior_predictive": drawn})):
+        with pytest.raises(InputError, match="from_arviz"):
+            audit(np.zeros(4), data)

@@ -178,6 +178,15 @@ def test_a_value_that_does_not_fit_its_column(kept, refusal, text, why):
     assert why in refusal(kept, text)
 
 
+@pytest.mark.parametrize("value", ["2024-01-03", "2024-01-02T18:30Z", "'2024-01-03 00:00'"])
+def test_moments_with_an_offset_as_their_zone(tmp_path, write, columns, require, value):
+    pa = require("pyarrow")
+    days = [dt.datetime(2024, 1, day, tzinfo=dt.timezone(dt.timedelta(hours=5.5))) for day in (1, 2, 3, 4)]
+    rows = {"y": columns["y"][:4], "p": columns["p"][:4], "when": pa.array(days, pa.timestamp("us", tz="+05:30"))}
+    (batch,) = scan(write(tmp_path / "a.parquet", rows), y="y", prediction="p", where=f"when >= {value}").batches()
+    assert batch.prediction.tolist() == columns["p"][2:4].tolist()
+
+
 def test_nan_is_kept_by_no_comparison(tmp_path, write, columns):
     """100 of 400 incomes are not known; whoever asks for the high ones does not mean these."""
     income = np.where(np.arange(400) % 4 == 0, np.nan, np.arange(400.0))

@@ -152,7 +152,7 @@ NOON = pa.array([datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC), None], 
 
 @pytest.mark.parametrize("make", [lambda column: column, lambda column: column.to_pandas(), pl.from_arrow])
 def test_moments_are_shown_in_their_zone(make):
-    for zone, text in (("Asia/Kolkata", "17:30:00+05:30"), ("America/New_York", "07:00:00-05:00")):
+    for zone, text in (("Asia/Kolkata", "17:30+05:30"), ("America/New_York", "07:00-05:00")):
         column = make(pa.chunked_array([NOON.cast(pa.timestamp("us", tz=zone))]))
         (found,) = read_groups({"at": column}, 2, intersections=1, keep=None)
         assert found.names == ["at = (missing)", f"at = 2024-01-01 {text}"]
@@ -163,14 +163,14 @@ def test_an_offset_is_a_zone():
     column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz="-03:00"))])
     for labels in (column, column.to_pandas()):
         (found,) = read_groups({"at": labels}, 2, intersections=1, keep=None)
-        assert found.names[1] == "at = 2024-01-01 09:00:00-03:00"
+        assert found.names[1] == "at = 2024-01-01 09:00-03:00"
 
 
 def test_an_hour_that_comes_twice_is_two_groups():
     """Of one wall time, at the end of summer time."""
     moments = pd.to_datetime(["2024-10-27T00:30Z", "2024-10-27T01:30Z"]).tz_convert("Europe/Berlin")
     (found,) = read_groups({"at": moments.to_series()}, 2, intersections=1, keep=None)
-    assert found.names == ["at = 2024-10-27 02:30:00+01:00", "at = 2024-10-27 02:30:00+02:00"]
+    assert found.names == ["at = 2024-10-27 02:30+01:00", "at = 2024-10-27 02:30+02:00"]
 
 
 def test_ordered_categories_keep_their_order():

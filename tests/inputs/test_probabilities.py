@@ -1,6 +1,7 @@
 """Predictions at the boundary: what is read, and what is refused with row, value and remedy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from calibrant import ece, kuiper_test, one_vs_rest, top_label
@@ -282,3 +283,25 @@ class TestOtherPredictions:
     )
     def test_what_is_meant_is_named(self, refusal, prediction, words):
         assert words in refusal(read_probabilities, self.Y, prediction)
+
+
+class TestFramesOfClasses:
+    P = pd.DataFrame([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]], columns=["zero", "one", "two"])
+
+    def test_columns_in_another_order_than_classes_are_refused(self, refusal):
+        """Ten digits named in words, with the alphabetical `classes_` of a model: an ECE of 0.865 for 0.0225."""
+        message = refusal(ece, ["zero", "one"], self.P, classes=["one", "two", "zero"])
+        assert "column 0 is 'zero' and the first class 'one'. Pass prediction[list(classes)]" in message
+
+    @pytest.mark.parametrize("names", [[0, 1, 2], ["p0", "p1", "p2"]])
+    def test_other_names_are_no_reason(self, names):
+        classes = ["a", "b", "c"] if "p0" in names else [1, 2, 0]  # numbers of columns are no names
+        assert ece(classes[:2], self.P.set_axis(names, axis=1), classes=classes) == ece([0, 1], self.P)
+
+
+def test_two_columns_are_judged_by_the_more_probable_class():
+    p = np.array([0.2, 0.2, 0.8, 0.8])
+    y = [0, 0, 1, 0]
+    P = np.column_stack([1 - p, p])
+    assert ece(y, P) == pytest.approx(ece(*top_label(y, P))) == pytest.approx(0.05)
+    assert ece(y, P[:, 1]) == pytest.approx(0.25)

@@ -128,3 +128,23 @@ def test_refused(refusal, name):
     given, words = REFUSED[name]
     message = refusal(Samples, *given)
     assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("dims", [("chain", "draw", "obs"), ("obs", "chain", "draw"), ("sample", "obs")])
+def test_axes_named_as_arviz_does_are_not_taken_for_rows(dims):
+    """A posterior predictive (chain, draw, obs) of 4 chains was read as 4 rows of vectors."""
+    xarray = pytest.importorskip("xarray")
+    drawn = xarray.DataArray(np.zeros((4, 5, 6)[: len(dims)]), dims=dims)
+    with pytest.raises(InputError, match=r"outcomes along the first dimension.*from_arviz"):
+        Samples(drawn)
+    with pytest.raises(InputError, match="from_arviz"):
+        Samples(drawn.to_dataset(name="y"))
+
+
+def test_axes_named_in_the_right_order_are_taken():
+    xarray = pytest.importorskip("xarray")
+    drawn = xarray.DataArray(np.arange(24.0).reshape(2, 3, 4), dims=("obs", "chain", "draw"))
+    assert Samples.from_chains(drawn).held.tolist() == drawn.values.reshape(2, 12).tolist()
+    assert Samples(drawn[:, 0]).M == 4
+    with pytest.raises(InputError, match="from_arviz"):
+        Samples.from_chains(drawn.transpose("chain", "draw", "obs"))

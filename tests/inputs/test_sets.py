@@ -61,6 +61,7 @@ class TestRefused:
             ([[0.7, 0.3]], "Compare probabilities with a threshold first"),
             ([[0, 1]], "Convert a mask of 0 and 1 with .astype(bool)"),
             ([["a", "b"]], "Turn lists of labels into a mask first"),
+            ([{0, 1}, {2}], "Turn lists of labels into a mask first"),
         ],
     )
     def test_what_is_not_bool(self, mask, remedy, refusal):

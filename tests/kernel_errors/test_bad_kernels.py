@@ -201,7 +201,7 @@ class TestSamplesThatAreMissing:
         options = {**WITH_DRAWS, **more}
         assert 0 < verb(REAL[:20], self.right, **options).pvalue <= 1
         message = refusal(verb, REAL[:20], self.wrong, **options)
-        assert message == "sample of Shifted must return finite numbers; row 0 is nan"
+        assert message.startswith("sample of Shifted must return finite numbers; row 0 is nan")
 
     def test_with_a_median_length_scale(self, refusal):
         options = {**WITH_DRAWS, "kernel": None, "method": "resample"}

@@ -175,7 +175,7 @@ class TestDraws:
         message = refusal(
             of_distributions, Y, self.distribution, Exponential(1.0) * Exponential(0.9), error=NotApplicableError
         )
-        assert "ScipyDistribution with the target kernel" in message
+        assert "ScipyDistribution of gamma with the target kernel" in message
         assert "Pass draws= " in message
         assert "rng=" in message
 

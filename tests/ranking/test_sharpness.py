@@ -142,7 +142,7 @@ class TestRefusals:
         assert "have a width" in refusal(sharpness, Intervals([0.0], [1.0], 0.9))
 
     def test_ones_own_distribution(self, refusal):
-        assert "the variance of Own is not known" in refusal(sharpness, Own(), error=NotApplicableError)
+        assert "Own has no variances" in refusal(sharpness, Own(), error=NotApplicableError)
 
     def test_distributions_without_a_variance(self, refusal):
         message = refusal(sharpness, ScipyDistribution(stats.cauchy(loc=[0.0])), error=NotApplicableError)

@@ -1,6 +1,7 @@
 """Pictures of curves inside a page."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -211,3 +212,12 @@ def test_formulas_in_names_of_coordinates_are_read_and_covariates_keep_their_cel
     assert r"\theta" not in written
     plain = cb.conditional_map(rng.normal(size=(120, 2)), draws, covariates={"x": rng.normal(size=120)})
     assert written.count("<path") == picture(plain, "f", "Map", points=100, places=100).count("<path")
+
+
+def test_titles_have_no_control_characters():
+    """A page that holds them is no XML."""
+    names = tuple(f"{name}{strange}" for name, strange in zip("abc", "\x00\x1b\x07", strict=True))
+    curve = groups_figure(replace(GROUPS, columns={**GROUPS.columns, "group": names}), level=0.95).curve
+    text = picture(curve, "f", "A", points=100, places=100)
+    assert not re.search("[\x00-\x08\x0b-\x1f]", text)
+    assert ElementTree.fromstring(text) is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,15 +21,13 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.named import read_coordinate_names
-from calibrant.inputs.options import check_choice, generator
+from calibrant.inputs.options import generator
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.sets import Sets
 from calibrant.ranking.counting import equal_rows
-from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
-from calibrant.ranking.rank_checks import judged_by_ranks
 from calibrant.report.audit import Audit
 
 
@@ -39,7 +37,7 @@ def audit(
     prediction: ArrayLike | Intervals | Sets | Quantiles | Distribution,
     *,
     groups: ArrayLike | Mapping[str, ArrayLike] | None = None,
-    intersections: int = 1,
+    intersections: Literal[1, 2] = 1,
     weights: ArrayLike | None = None,
     level: float = 0.95,
     classes: Labels | None = None,
@@ -163,7 +161,6 @@ def audit(
         calibration_size=calibration_size,
     )
     generated = generator(rng)
-    check_choice("intersections", intersections, 1, 2)
     rows = job.read(y, prediction, weights, {"classes": classes, "pos_label": pos_label}, unequal=True)
     groupings = [] if groups is None else _groupings(rows, groups, intersections, weights)
     given = {"covariates": covariates, "log_density_y": log_density_y, "quantity": quantity, "draws": draws}
@@ -186,7 +183,7 @@ def audit(
 def _refuse_dask(**given: Any) -> None:
     """Refuse Dask collections, which would be loaded slowly and in silence."""
     for name, values in given.items():
-        if hasattr(values, "__dask_graph__"):
+        if hasattr(values, "__dask_graph__") and values.__dask_graph__() is not None:  # xarray has the method always
             raise InputError(
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
                 f"calibrant.dask.audit, or load it first with {name}.compute()"
@@ -214,8 +211,10 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if rows.kind != "samples":
+        if not isinstance(rows, DistributionRows) or rows.samples is None:
             raise InputError(f"{name}= is for Samples; leave it out for other predictions")
+        from calibrant.ranking.rank_checks import judged_by_ranks
+
         if not judged_by_ranks(rows):
             raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
     if columns is not None and not (isinstance(rows, DistributionRows) and rows.distribution.shape):
@@ -224,7 +223,7 @@ def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
 
 def _names(rows: Any, columns: Any) -> tuple[str, ...]:
     if columns is None:
-        return (rows.names or ()) if isinstance(rows, DistributionRows) else ()
+        return rows.names or ()
     return read_coordinate_names(columns, rows.distribution.shape[0], "columns")
 
 
@@ -236,6 +235,8 @@ def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
             "{log_density_y=} is compared with the log densities of the draws; pass Samples(draws, log_density)",
             option="log_density_y",
         )
+    from calibrant.ranking.density_ranks import read_log_density_y
+
     return read_log_density_y(log_density_y, rows)
 
 

@@ -31,7 +31,6 @@ from calibrant.inputs.arrays import FloatArray, is_unit, kept_mask
 from calibrant.inputs.groups import read_row_labels, read_times
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import RegionRows
 from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 from calibrant.report.comparison import Comparison
 from calibrant.report.names import displayed, report_names
@@ -327,7 +326,7 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
             words += ", long-run variance" + (f" of {moments:,} times" if moments < models.n else "")
         return MeanDifferences(terms, models.w, models.time, words)
     if entry.name == "cutoff_error":
-        binary = {name: part.top_label() if isinstance(part, Classes) else part for name, part in rows.items()}
+        binary = {name: part.pairs() for name, part in rows.items()}
         return CutoffDifferences({name: Walk.of(part, models.clusters) for name, part in binary.items()})
     if entry.limits is not None:
         return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
@@ -364,7 +363,7 @@ def _reliability(models: _Models, level: float) -> Curve | None:
     for name, part in models.rows.items():
         if not isinstance(part, (Binary, Classes)):
             return None
-        rows[name] = part.top_label() if isinstance(part, Classes) else part
+        rows[name] = part.pairs()
     return reliability_curves(rows, level)
 
 
@@ -386,16 +385,16 @@ def _named(predictions: Any) -> dict[str, Prediction]:
     return named
 
 
+def _scale(rows: Any) -> Any:
+    """Return the levels, or the number of classes, of predictions that have them."""
+    return getattr(rows.prediction, "levels", getattr(rows, "K", None))
+
+
 def _check_alike(rows: Mapping[str, Any]) -> None:
     """Refuse predictions of different kinds, numbers of classes or levels: their scores have different scales."""
     (first, one), *others = rows.items()
     for name, other in others:
-        alike = type(one) is type(other)
-        if alike and isinstance(one, RegionRows):
-            alike = np.array_equal(one.prediction.levels, other.prediction.levels)
-        elif alike and isinstance(one, Classes):
-            alike = one.K == other.K
-        if not alike:
+        if type(one) is not type(other) or not np.array_equal(_scale(one), _scale(other)):
             raise InputError(
                 f"predictions must be of one kind, with the same classes and levels, to be compared; {first!r} and "
                 f"{name!r} are not"

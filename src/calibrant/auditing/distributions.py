@@ -22,7 +22,7 @@ from calibrant.auditing.regions import (
 from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, crps_parts, scored_vectors
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
-from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -163,7 +163,7 @@ def _worst(lines: Lines | None) -> tuple[Measurement, ...]:
 
 def count_distributions(rows: DistributionRows, setting: Setting, exact: bool) -> dict[str, Summary]:
     """Return the summaries of a batch of distributions, which of draws serve rows of equal and of unequal weights."""
-    found = count_ranks(rows, setting) if isinstance(rows.distribution, Samples) else {}
+    found = count_ranks(rows, setting) if rows.samples is not None else {}
     try:
         return {**found, HITS: coordinate_hits(rows) if rows.distribution.shape else level_hits(rows)}
     except NotApplicableError:  # without a distribution function; it is said on the page
@@ -173,7 +173,7 @@ def count_distributions(rows: DistributionRows, setting: Setting, exact: bool) -
 def count_groups_of_distributions(rows: DistributionRows, grouping: Grouping, setting: Setting) -> Several:
     """Count the ranks of draws in each group, and the outcomes up to each quantile of distributions of numbers."""
     found: dict[str, Summary] = {}
-    if isinstance(rows.distribution, Samples):
+    if rows.samples is not None:
         found[RANKS] = group_ranks(rows, grouping, setting)
     if not rows.distribution.shape:
         found[HITS] = level_hits(rows, labels_of(grouping))
@@ -284,9 +284,8 @@ def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
 
 
 def _scored(rows: DistributionRows, setting: Setting) -> Collected:
-    distribution = rows.distribution
-    draws = isinstance(distribution, Samples)
-    several = isinstance(distribution, Samples) and distribution.M > 1
+    draws = rows.samples is not None
+    several = rows.samples is not None and rows.samples.M > 1
     found = [
         score(crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
         ((), ()) if draws else score(log_score, "log score", rows, setting),
@@ -306,8 +305,8 @@ def _sharp(rows: DistributionRows) -> Collected:
 def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
     """Split the CRPS if that is quick; with many rows a distribution is evaluated at fewer levels."""
     options: dict[str, Any] = {}
-    if isinstance(rows.distribution, Samples):
-        if rows.n * rows.distribution.M > MAX_SPLIT:
+    if rows.samples is not None:
+        if rows.n * rows.samples.M > MAX_SPLIT:
             return None
     else:
         number = min(MAX_DECOMPOSED_LEVELS, MAX_SPLIT // rows.n)
@@ -323,10 +322,10 @@ def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:
 
 def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[str]:
     found = []
-    if isinstance(rows.distribution, Samples):
+    if rows.samples is not None:
         found.append(
-            f"{rows.distribution.M:,} draws per row are tested at levels that are multiples of "
-            f"1/{rows.distribution.M + 1:,}. Draws that rows share make rows dependent; no test here accounts for this."
+            f"{rows.samples.M:,} draws per row are tested at levels that are multiples of "
+            f"1/{rows.samples.M + 1:,}. Draws that rows share make rows dependent; no test here accounts for this."
         )
     if parts is None:
         found.append("The CRPS is not split: it has no closed form here, or there are too many rows.")
@@ -339,3 +338,6 @@ def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...]
     section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)
     return KindFindings((section,), _kernel_case(p, setting), missing)
+
+
+DISTRIBUTIONS = Kind(audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions)

@@ -147,8 +147,7 @@ def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dic
 
 def _hits(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any]) -> tuple[RegionRows, Moments]:
     """Take intervals, sets or quantiles through the boundary and count their hits; rows must have equal weights."""
-    rows = COVERAGE.read(y, prediction, **given)
-    assert isinstance(rows, RegionRows)
+    rows: Any = COVERAGE.read(y, prediction, **given)
     summary = cast(Moments, COVERAGE.summarise(rows, COVERAGE.parse(options)))
     if rows.prediction.levels is None:
         raise NotApplicableError("these sets have no level to compare their coverage with; pass Sets(mask, level)")

@@ -22,7 +22,6 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.inputs.samples import Samples
 from calibrant.judging.voice import paragraph
 from calibrant.ranking.bands import BandTest, check_band_level
 from calibrant.ranking.column_claims import (
@@ -364,10 +363,11 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
         return None
     if isinstance(rows.distribution, MvNormal):
         return cast(Ranks, ENERGY_RANKS.summarise(rows, ENERGY_RANKS.usual))
-    if not isinstance(rows.distribution, Samples) or not rows.distribution.finite:
+    samples = rows.samples
+    if samples is None or not samples.finite:
         return None
-    if rows.distribution.held.size > MAX_JOINT_NUMBERS:
+    if samples.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
-    order = content_order(rows.y, rows.distribution.held)  # ties are broken in it
+    order = content_order(rows.y, samples.held)  # ties are broken in it
     return cast(Ranks, JOINT_RANKS.summarise(rows.take(order), options))

@@ -35,7 +35,6 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import check_choice, check_level
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import RegionRows
 from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks
 from calibrant.kernel_errors.skce import SkceOptions, check_made_with
@@ -348,5 +347,4 @@ def per_row(
         raise InputError("per_row takes no weights: they belong to the mean, not to the score of a row")
     rows = entry.read(y, prediction, classes=classes, pos_label=pos_label)
     scores = np.array(entry.row_scores(rows.part(slice(None)), entry.parse(options)), dtype=np.float64)
-    single = isinstance(rows, RegionRows) and getattr(rows.prediction, "single", False)
-    return scores[:, 0] if scores.ndim == 2 and single else scores
+    return scores[:, 0] if scores.ndim == 2 and getattr(rows.prediction, "single", False) else scores

@@ -8,29 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.distributions import (
-    audit_distributions,
-    count_distributions,
-    count_groups_of_distributions,
-    distribution_groups,
-)
 from calibrant.auditing.measurements import Scores
-from calibrant.auditing.probabilities import (
-    audit_binary,
-    audit_classes,
-    binary_groups,
-    count_binary,
-    count_classes,
-    count_groups,
-)
-from calibrant.auditing.regions import (
-    audit_intervals,
-    audit_quantiles,
-    audit_sets,
-    count_hits,
-    count_hits_of_groups,
-    quantile_groups,
-)
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
@@ -47,31 +25,12 @@ from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.rows import SetRows
 from calibrant.judging.notes import as_text
 from calibrant.judging.voice import verdict_of
-from calibrant.regions.audit_tables import sized_groups
 from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
 from calibrant.version import __version__
-
-AUDITED: dict[type, Kind] = {
-    Binary: Kind(audit_binary, binary_groups, count_binary, count_groups),
-    Classes: Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class")),
-    IntervalRows: Kind(
-        audit_intervals,
-        sized_groups,
-        count_hits,
-        count_hits_of_groups,
-        ("all rows", "rows of similar width or place"),
-    ),
-    SetRows: Kind(audit_sets, sized_groups, count_hits, count_hits_of_groups, ("all rows", "rows of similar size")),
-    QuantileRows: Kind(audit_quantiles, quantile_groups, count_hits, count_hits_of_groups),
-    DistributionRows: Kind(
-        audit_distributions, distribution_groups, count_distributions, count_groups_of_distributions
-    ),
-}
-"""How each kind of rows is audited."""
 
 KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
@@ -79,6 +38,21 @@ CONFORMAL = ("intervals", "sets")
 SMALLEST_TOLERANCE = 1e-6
 ROWS, GROUPS = "rows", "groups "  # names of summaries
 SEED, ROWS_HASHED = 0, 1000  # of the randomness of a batch
+
+
+def audited(rows: AnyRows) -> Kind:
+    """Return how a kind of rows is audited; only the modules of that kind are imported."""
+    if rows.kind in ("binary", "classes"):
+        from calibrant.auditing.probabilities import BINARY, CLASSES
+
+        return BINARY if rows.kind == "binary" else CLASSES
+    if rows.kind in ("intervals", "sets", "quantiles"):
+        from calibrant.auditing.regions import INTERVALS, QUANTILES, SETS
+
+        return {"intervals": INTERVALS, "sets": SETS, "quantiles": QUANTILES}[rows.kind]
+    from calibrant.auditing.distributions import DISTRIBUTIONS
+
+    return DISTRIBUTIONS
 
 
 @dataclass(frozen=True)
@@ -111,7 +85,7 @@ class AuditJob:
         """Return the summaries of a batch."""
         batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self.read(batch.y, batch.prediction, batch.weights, labels)
-        how, rng = AUDITED[type(rows)], _batch_rng(rows, batch.number)
+        how, rng = audited(rows), _batch_rng(rows, batch.number)
         setting = self.setting(rng)
         parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng), **how.count(rows, setting, self.exact)}
         if batch.groups:
@@ -158,7 +132,7 @@ class AuditJob:
 
     def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
-        how = AUDITED[type(facts.rows)]
+        how = audited(facts.rows)
         families = (*how.families, *(["groups"] if groups else []))
         setting = replace(
             setting,

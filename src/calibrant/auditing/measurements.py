@@ -26,7 +26,6 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
-from calibrant.inputs.samples import Samples
 from calibrant.kernel_errors.mmce import MMCE, mmce_of_events
 from calibrant.kernel_errors.skce_test import SKCE_TEST, in_blocks, kernel_options
 from calibrant.probabilities.binned_errors import DIRECTION, ECE
@@ -328,10 +327,9 @@ def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Region
 def _measured_scores(
     verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, options: dict[str, Any]
 ) -> Measurement:
-    prediction = rows.distribution if isinstance(rows, DistributionRows) else rows.prediction
     weights = None if is_unit(rows.w) else rows.w
     try:
-        found = interval(verb, rows.y, prediction, level=setting.level, weights=weights, **options)
+        found = interval(verb, rows.y, rows.prediction, level=setting.level, weights=weights, **options)
     except NotApplicableError:
         return Measurement(verb.__name__, label, float(np.ravel(of_rows(verb, rows, **options))[0]))
     low, high, value = (float(np.ravel(part)[0]) for part in (found.low, found.high, found.estimate))
@@ -347,8 +345,7 @@ def kernel_test(rows: RegionRows | DistributionRows, setting: Setting, *, finite
     """Return the kernel test of coverage or of distributions; it needs two rows, two draws and finite bounds."""
     if not finite:
         return (), ("skce_test does not apply: it measures distances, and some are infinite.",)
-    draws = rows.distribution if isinstance(rows, DistributionRows) else None
-    samples = draws if isinstance(draws, Samples) else None
+    samples = rows.samples
     if rows.n < 2 or (samples is not None and samples.M < 2):
         return (), ()
     is_slow = samples is not None and rows.n * samples.draws.size > MAX_DRAWS_COMPARED

@@ -25,7 +25,7 @@ from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
-from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
@@ -329,7 +329,7 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
     cells = [each for each in groups if isinstance(each, GroupCells)]
     if cells:
         return _parts(counted_groups(cells, level=level, rng=rng), setting)
-    pairs, groupings = event_rows(rows), [each for each in groups if isinstance(each, Grouping)]
+    pairs, groupings = rows.pairs(), [each for each in groups if isinstance(each, Grouping)]
     if setting.clusters is not None:
         return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng), setting)
     return _parts(group_test(pairs, groupings, level=level, rng=rng), setting)
@@ -337,12 +337,7 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
 
 def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:
     """Count the rows of each group in cells."""
-    return GroupCells.of(event_rows(rows), grouping)
-
-
-def event_rows(rows: Binary | Classes) -> Binary:
-    """Return one probability per row: of the event, or of the most probable class."""
-    return rows if isinstance(rows, Binary) else rows.top_label()
+    return GroupCells.of(rows.pairs(), grouping)
 
 
 def _parts(
@@ -386,3 +381,7 @@ def _parts(
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))
+
+
+BINARY = Kind(audit_binary, binary_groups, count_binary, count_groups)
+CLASSES = Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class"))

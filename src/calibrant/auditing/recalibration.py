@@ -67,7 +67,7 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
 
     Rows are sorted, so the folds do not depend on the order in which they came. The choice of a sample does.
     """
-    columns = 1 if isinstance(rows, Binary) else rows.K
+    columns = rows.K
     most, rng = MAX_NUMBERS // columns, np.random.default_rng(SEED)
     chosen = np.arange(rows.n)
     if rows.n > most and clusters is None:
@@ -80,12 +80,9 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
         used[order[np.cumsum(size[order]) <= most]] = True
         chosen = np.flatnonzero(used[clusters])
     some = rows.take(chosen)
-    scores = (some.p,) if isinstance(some, Binary) else tuple(some.P.T)
-    order = np.lexsort((some.w, some.y, *scores))
+    order = np.lexsort((some.w, some.y, *np.atleast_2d(some.prediction.T)))
     some = some.take(order)
-    data = CalibrationRows(
-        some, "binary" if columns == 1 else "classes", None if columns == 1 else tuple(range(columns))
-    )
+    data = CalibrationRows(some, some.kind, None if columns == 1 else tuple(range(columns)))
     if clusters is None:
         return data, None
     return data, np.unique(clusters[chosen[order]], return_inverse=True)[1].astype(np.intp)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score, score_levels
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
-from calibrant.core.findings import Facts, Figure, Grouped, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.summary import Summary
 from calibrant.inputs.groups import Grouping, RowLabels
@@ -458,3 +458,14 @@ def _score_table(rows: QuantileRows, parts: QuantileDecomposition | None) -> tup
             "Miscalibration is what isotonic recalibration would take off the score; it is above 0 by chance too.",
         ),
     )
+
+
+INTERVALS = Kind(
+    audit_intervals,
+    sized.sized_groups,
+    count_hits,
+    count_hits_of_groups,
+    ("all rows", "rows of similar width or place"),
+)
+SETS = Kind(audit_sets, sized.sized_groups, count_hits, count_hits_of_groups, ("all rows", "rows of similar size"))
+QUANTILES = Kind(audit_quantiles, quantile_groups, count_hits, count_hits_of_groups)

@@ -103,8 +103,8 @@ def score_measurements(
 
 def scored_vectors(rows: DistributionRows, setting: Setting) -> Collected:
     """Return the score of draws or distributions of vectors."""
-    distribution = rows.distribution
-    if not isinstance(distribution, Samples):
+    distribution = rows.samples
+    if distribution is None:
         return score(log_score, "log score", rows, setting)
     if distribution.M < 2 or rows.n * distribution.held[0].size * distribution.M > MAX_PAIRS_SCORED:
         return (), ("energy_score is left out: it needs two draws, and its time grows with their square.",)

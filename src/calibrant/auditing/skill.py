@@ -20,7 +20,6 @@ from calibrant.core.words import confidence_words
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import DistributionRows
-from calibrant.inputs.samples import Samples
 from calibrant.scores.skill import HEAVY_ROWS, MIN_DECIDING_ROWS, skill_test
 
 QUANTITY = "skill"
@@ -75,8 +74,8 @@ class SkillFound(NamedTuple):
 def audited_skill(facts: Facts, setting: Setting) -> SkillFound:
     """Compare the CRPS of each coordinate with that of the marginal distribution of the outcomes."""
     rows: DistributionRows = facts.rows
-    distribution, level = rows.distribution, 1 - SHARE_OF_ERRORS * (1 - setting.level)
-    if isinstance(distribution, Samples) and (not distribution.finite or distribution.M < 2):
+    samples, level = rows.samples, 1 - SHARE_OF_ERRORS * (1 - setting.level)
+    if samples is not None and (not samples.finite or samples.M < 2):
         return SkillFound()  # said with the scores, which are left out too
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -85,7 +84,7 @@ def audited_skill(facts: Facts, setting: Setting) -> SkillFound:
         return SkillFound(missing=(f"Whether predictions are informative is not tested: {reason}.",))
     if not np.isfinite(found.estimate).all():
         return SkillFound(missing=("Whether predictions are informative is not tested: scores exceed float64.",))
-    names = setting.columns if distribution.shape else ()
+    names = setting.columns if rows.distribution.shape else ()
     return SkillFound(tuple(_coordinates(found, names, level, numbered=facts.complete)), found.method)
 
 

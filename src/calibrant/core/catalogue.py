@@ -270,8 +270,9 @@ def find(measurement: Any, *, ranks: bool = False) -> Entry[Any, Any]:
     if entry is None:
         import_all()
         names = f"expected a verb of calibrant or its name ({', '.join(sorted(known))})"
-        meant = PEERS.get(name, name) if isinstance(name, str) else ""
-        hint = did_you_mean(meant, known) if meant else "The verb comes first, as in interval(ece, y, prediction)"
+        hint = "The verb comes first, as in interval(ece, y, p); a distribution has .interval(level) of its own"
+        if isinstance(name, str):
+            hint = did_you_mean(PEERS.get(name, name), known)
         raise InputError(f"{names}; got {shown(measurement)}. {hint}".removesuffix(". "))
     return entry
 

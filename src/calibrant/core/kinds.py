@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from calibrant.core.words import listed
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.distribution import Stored
+from calibrant.inputs.intervals import call_for_bounds
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.rows import DistributionRows, RegionRows, read_outcomes, read_regions, without_outcome
-from calibrant.inputs.samples import Samples
+from calibrant.inputs.samples import Samples, refuse_labelled
 
 Rows = Binary | Classes
 AnyRows = Rows | DistributionRows | RegionRows
@@ -35,6 +36,13 @@ KINDS = {
     "cdf": PredictionKind("CdfValues", read_regions),
 }
 """The kinds of prediction, by the `prediction_kind` of the typed ones."""
+
+AS_INTERVALS = {
+    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    "distributions": "Call .interval(level) on it",
+    "samples": "Call .interval(level) on it",
+}
+"""What verbs of intervals advise for other kinds of prediction."""
 
 NO_ADVICE: Mapping[str, str] = MappingProxyType({})
 
@@ -63,17 +71,20 @@ def read(
     """
     kind = kind_of(prediction)
     if kind is None:
+        refuse_labelled(prediction, "prediction")
         if "classes" in accepted:
             return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
         if "binary" in accepted:
             return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
-        draws = ". Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        bounds = call_for_bounds(prediction) if "intervals" in accepted else ""
+        draws = "Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        advice = f". {bounds or draws}" if bounds or draws else ""
         raise InputError(
             f"{verb} judges {kinds_words(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
-            f"A plain array is always taken as probabilities{draws}"
+            f"A plain array is always taken as probabilities{advice}"
         )
     if kind not in accepted:
-        advice = f". {instead[kind]}" if kind in instead else ""
+        advice = _advice(kind, accepted, instead)
         raise InputError(f"{verb} judges {kinds_words(accepted)}; got {type(prediction).__name__}{advice}")
     if pos_label is not None or (classes is not None and kind != "sets"):
         name = "pos_label" if pos_label is not None else "classes"
@@ -89,13 +100,19 @@ def read_alone(
     """Return checked rows of predictions without outcomes."""
     kind = kind_of(prediction)
     if kind not in accepted:
-        advice = f". {instead[kind]}" if kind is not None and kind in instead else ""
+        advice = _advice(kind, accepted, instead)
         raise InputError(
             f"{verb} takes {kinds_words(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
         )
     if isinstance(prediction, Samples):
         _check_draws(verb, prediction)
     return without_outcome(prediction, weights=weights)
+
+
+def _advice(kind: str | None, accepted: tuple[str, ...], instead: Mapping[str, str]) -> str:
+    """Return what to do instead of passing this kind of prediction, if that is known."""
+    advice = {**AS_INTERVALS, **instead} if "intervals" in accepted else instead
+    return f". {advice[kind]}" if kind in advice else ""
 
 
 def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:

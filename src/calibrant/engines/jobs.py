@@ -13,7 +13,7 @@ from calibrant.core.catalogue import Entry, find, summarize
 from calibrant.core.cells import UnitRows
 from calibrant.core.dispatch import takes_fast_body
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import AnyRows, kind_of, read
+from calibrant.core.kinds import AnyRows, read
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -180,9 +180,8 @@ class Measuring:
         if not first.outcome:
             return first.read(y, prediction, weights=weights)
         rows = read(first.name, judged, y, prediction, weights=weights, **labels)
-        kind = kind_of(prediction) or ("binary" if isinstance(rows, Binary) else "classes")
         for entry in entries:
-            if kind not in entry.predictions:
+            if rows.kind not in entry.predictions:
                 entry.read(y, prediction, weights=weights, **labels if entry.outcome else {})
         return rows
 
@@ -195,7 +194,7 @@ class Measuring:
         return summary
 
     def _on_grid(self, rows: AnyRows, entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
-        return not self.exact and isinstance(rows, Binary) and entry.on_grid(entry.parse(options))
+        return not self.exact and rows.kind == "binary" and entry.on_grid(entry.parse(options))
 
 
 def _wanted(verb: Any) -> tuple[str, VerbCall]:

@@ -17,9 +17,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
-from zoneinfo import ZoneInfo
 
 from calibrant.errors import InputError, shown
+from calibrant.inputs.labels import time_zone as zone_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,6 +79,8 @@ class Clause:
             return pl.lit(False)
         if isinstance(dtype, (pl.Categorical, pl.Enum)):
             column = column.cast(pl.String)
+        if isinstance(dtype, pl.Datetime) and dtype.time_zone:
+            column = column.cast(pl.Datetime(dtype.time_unit, "UTC"))  # polars knows no zones such as +05:30
         compare = COMPARISONS["=" if self.op == "in" else self.op]
         values = [literal(text, dtype, column=self.column, option="where") for text in self.values]
         kept = pl.any_horizontal([compare(column, value) for value in values])
@@ -144,7 +146,8 @@ def _unquoted(name: str) -> str:
 
 def _refusal(text: str, rest: str) -> InputError:
     is_or = rest.lower().startswith(("or", "|"))
-    advice = "For one of several values write: column in (a, b)" if is_or else "Write it like: age >= 65 and region = north"
+    one_of = "For one of several values write: column in (a, b)"
+    advice = one_of if is_or else "Write it like: age >= 65 and region in (north, west)"
     return InputError(
         "{where=text} is not a filter: it cannot be read from {rest} on. " + advice,
         text=text,
@@ -216,8 +219,7 @@ def _moment(text: str, time_zone: str | None) -> dt.datetime | None:
     moment = _parsed(dt.datetime.fromisoformat, text)
     if moment is None or time_zone is None:
         return moment if moment is None or moment.tzinfo is None else None
-    zone = ZoneInfo(time_zone)
-    return moment.replace(tzinfo=zone) if moment.tzinfo is None else moment.astimezone(zone)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone_named(time_zone))).astimezone(dt.UTC)
 
 
 def _parsed(parse: Callable[[str], T], text: str) -> T | None:

@@ -134,7 +134,11 @@ def _from_frame(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
     if isinstance(native, nw.Series) and native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
         return np.array(native.to_list(), dtype=object)
-    if isinstance(native, nw.Series) and native.dtype == nw.Categorical and hasattr(values, "combine_chunks"):
+    if (
+        isinstance(native, nw.Series)
+        and native.dtype == nw.Categorical
+        and type(values).__module__.startswith("pyarrow")
+    ):
         return np.array(native.to_list(), dtype=object)  # pyarrow would give missing values another label
     if isinstance(native, (nw.Series, nw.DataFrame)):
         return np.asarray(native.to_numpy())

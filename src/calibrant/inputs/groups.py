@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, read_numbers, refuse_where
-from calibrant.inputs.labels import moment_texts, plain_label
+from calibrant.inputs.labels import moment_texts, plain_label, time_zone
 
 MISSING = "(missing)"
 MAX_TINY_GROUPS = 20  # of a column that has no larger group
@@ -173,21 +172,24 @@ def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
     """Return moments in UTC as texts with the time of a zone and its distance from UTC.
 
     >>> _zoned_texts(np.array(["2024-01-01T12:00", "NaT"], "M8[us]"), "+05:30")
-    ['2024-01-01 17:30:00+05:30', 'NaT']
+    ['2024-01-01 17:30+05:30', 'NaT']
     """
-    offset = zone.removeprefix("UTC")  # as pandas calls +05:30
-    try:
-        place = datetime.fromisoformat(f"2000-01-01T00:00{offset}").tzinfo or ZoneInfo(zone)
-    except ValueError:
-        place = ZoneInfo(zone)
+    place = time_zone(zone)
     whole = moments.astype("M8[us]")
     if not np.array_equal(whole.astype(moments.dtype), moments, equal_nan=True):  # Python has no nanoseconds
         return [text if text == "NaT" else f"{text}+00:00" for text in moment_texts(moments)]
-    return ["NaT" if at is None else str(at.replace(tzinfo=UTC).astimezone(place)) for at in whole.tolist()]
+    return ["NaT" if at is None else _zoned_text(at.replace(tzinfo=UTC).astimezone(place)) for at in whole.tolist()]
+
+
+def _zoned_text(at: datetime) -> str:
+    """Return a moment with its distance from UTC, without seconds where there are none."""
+    return at.isoformat(" ", "auto" if at.second or at.microsecond else "minutes")
 
 
 def _number(value: Any) -> Any:
     """Return 2.0 as 2: in a column of integers a missing value turns all of them into floats."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return _zoned_text(value)
     return int(value) if isinstance(value, float) and value.is_integer() else plain_label(value)
 
 

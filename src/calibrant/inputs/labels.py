@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, tzinfo
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,6 +241,18 @@ def moment_texts(moments: NDArray[Any]) -> list[str]:
     unit, _ = np.datetime_data(moments.dtype)
     spelt_out = moments.astype("M8[s]") if unit in ("h", "m") else moments
     return list(map(_shortened, spelt_out.astype(str).tolist()))
+
+
+def time_zone(name: str) -> tzinfo:
+    """Return a time zone by its name, or by its distance from UTC.
+
+    >>> print(time_zone("+05:30"), time_zone("Asia/Kolkata"))
+    UTC+05:30 Asia/Kolkata
+    """
+    offset = name.removeprefix("UTC")  # as pandas calls them
+    if offset[:1] in ("+", "-"):
+        return datetime.strptime(offset, "%z").tzinfo or UTC
+    return ZoneInfo(name)
 
 
 def plain_label(value: Any) -> Any:

@@ -24,6 +24,7 @@ from calibrant.inputs.arrays import (
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import call_for_bounds
 from calibrant.inputs.labels import Rows, read_classes, read_columns, read_events
+from calibrant.inputs.named import Names, column_labels
 from calibrant.inputs.options import check_count
 
 SUM_TOLERANCE = 1e-6
@@ -36,6 +37,8 @@ class Binary:
     """Outcomes y of 0 and 1, probabilities p of the event, weights w: one per row, all legal."""
 
     kind: ClassVar[str] = "binary"
+    samples: ClassVar[None] = None  # of class `Samples` where a distribution is known by draws alone
+    names: ClassVar[None] = None  # of coordinates
     y: NDArray[np.uint8]
     p: NDArray[np.floating[Any]]  # keeps the caller's precision: bin edges are compared in it
     w: FloatArray
@@ -44,6 +47,11 @@ class Binary:
     def n(self) -> int:
         """Number of rows."""
         return len(self.p)
+
+    @property
+    def K(self) -> int:
+        """Number of columns, which is one."""
+        return 1
 
     @property
     def prediction(self) -> NDArray[np.floating[Any]]:
@@ -77,6 +85,8 @@ class Classes:
     """Outcomes y as column numbers, rows P on the simplex, weights w: one per row, all legal."""
 
     kind: ClassVar[str] = "classes"
+    samples: ClassVar[None] = None  # of class `Samples` where a distribution is known by draws alone
+    names: ClassVar[None] = None  # of coordinates
     y: NDArray[np.intp]
     P: NDArray[np.floating[Any]]
     w: FloatArray
@@ -159,9 +169,23 @@ def read_probabilities(
             "{pos_label=} belongs to a 1-D prediction; for (n, K) pass {classes=} with one label per column",
             option="pos_label",
         )
+    _check_order(column_labels(prediction), classes)
     outcomes, P, w, rows = _read_rows(y, P, weights)
     _check_simplex(P, rows)
     return Classes(read_columns(outcomes, rows, K=P.shape[1], classes=classes), P, w)
+
+
+def _check_order(names: Names | None, classes: Any) -> None:
+    """Refuse classes that are the names of the columns of a frame in another order."""
+    if names is None or classes is None or names == tuple(map(str, range(len(names)))):
+        return
+    labels = tuple(map(str, classes))
+    if names != labels and sorted(names) == sorted(labels):
+        raise InputError(
+            "{classes=} must be in the order of the columns of prediction, which have the same names; column 0 is "
+            f"{names[0]!r} and the first class {labels[0]!r}. Pass prediction[list(classes)]",
+            option="classes",
+        )
 
 
 def read_binary(

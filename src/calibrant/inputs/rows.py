@@ -33,13 +33,6 @@ from calibrant.inputs.samples import Samples, float_type
 from calibrant.inputs.sets import Sets
 
 DOUBLE = np.dtype(np.float64)
-AS_INTERVALS = {
-    "quantiles": "Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
-    "distributions": "Call .interval(level) on it",
-    "samples": "Call .interval(level) on it",
-}
-"""What verbs of intervals advise for other kinds of prediction."""
-
 Prediction = Intervals | Sets | Quantiles | CdfValues
 
 

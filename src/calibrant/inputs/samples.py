@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
 
 AXES = ("row", "draw", "coordinate")
+ARVIZ = ("arviz", "arviz_base", "xarray")  # packages whose arrays name their axes
+SAMPLE_AXES = ("chain", "draw", "sample")  # arviz.extract joins the first two into the third
 BLOCK = 1 << 20  # draws among which some are chosen at a time
 EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
 
@@ -122,6 +124,7 @@ class Samples(Checked, Distribution):
         draw_weights: ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
+        refuse_labelled(draws, "draws", SAMPLE_AXES[1:2], SAMPLE_AXES[2:])
         found: Names | None = None
         counts: NDArray[np.int64] | None = None
         if isinstance(draws, Mapping):
@@ -183,6 +186,7 @@ class Samples(Checked, Distribution):
         >>> kept, kept.chains, kept.thinned
         (Samples(2 rows, 4 draws), 2, 'Every 3rd draw of each chain was kept, 4 of 12 draws a row.')
         """
+        refuse_labelled(draws, "draws", SAMPLE_AXES[:2])
         found: Names | None = None
         if isinstance(draws, Mapping):
             given, found = flattened(draws, "draws", axes=3)
@@ -453,6 +457,26 @@ class Samples(Checked, Distribution):
         """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
         columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
         return np.broadcast_to(columns, (self.n, columns.shape[1]))
+
+
+def refuse_labelled(values: Any, what: str, *orders: tuple[str, ...]) -> None:
+    """Refuse groups of arviz, and arrays whose axes of chains and draws are not those after the first, in such order.
+
+    >>> refuse_labelled([1.0], "draws")
+    """
+    if type(values).__module__.partition(".")[0] not in ARVIZ:
+        return
+    axes = tuple(map(str, getattr(values, "dims", ())))
+    drawn = tuple(axis for axis in axes if axis in SAMPLE_AXES)
+    if not drawn and not hasattr(values, "groups"):  # which `InferenceData` and `DataTree` have
+        return
+    if hasattr(values, "dtype") and drawn in orders and axes[1 : 1 + len(drawn)] == drawn:
+        return
+    raise InputError(
+        f"{what} must have the outcomes along the first dimension, and chains only for Samples.from_chains; got a "
+        f"{type(values).__name__} with dimensions ({', '.join(axes)}). Read it with found = "
+        "calibrant.integrations.draws.from_arviz(data, truth, case=...), then pass found.y and found.prediction"
+    )
 
 
 def _scaled_deviations(draws: FloatArray) -> FloatArray:

@@ -54,7 +54,7 @@ def completed(rows: KernelRows, kernel: AnyKernel) -> Product | JointKernel:
         return coverage_kernel(kernel)
     if isinstance(kernel, JointKernel):
         return kernel
-    return probability_kernel(kernel, 1 if isinstance(rows, Binary) else rows.K)
+    return probability_kernel(kernel, rows.K)
 
 
 def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product | JointKernel:

@@ -96,7 +96,8 @@ def ece(
         The root is taken of the value clipped at 0; ``"l2-squared"`` is not clipped and may be negative. Bins with
         one row are left out.
     notion
-        For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated?
+        For (n, K). ``"confidence"`` (default): is the most probable class right as often as stated? Two columns are
+        judged so too, which is another number than that of the event: for the event pass ``P[:, 1]``.
         ``"top-label"``: the same within the rows of each predicted label. ``"classwise"``: each class against the
         rest. ``"canonical"``: the whole vector; one probability p per row is then the vector (1 - p, p).
     average

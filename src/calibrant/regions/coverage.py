@@ -20,7 +20,7 @@ from calibrant.inputs.groups import RowLabels
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import DIGITS, as_number
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, hits_of
 
@@ -90,7 +90,6 @@ COVERAGE = enter_mean(
     predictions=REGIONS,
     range=(0.0, 1.0),
     perfect=1.0,
-    instead={kind: advice for kind, advice in AS_INTERVALS.items() if kind != "quantiles"},
 )
 
 
@@ -348,6 +347,5 @@ COVERAGE_WIDTH_CRITERION = enter(
         reads=(IntervalMoments,),
         predictions=("intervals",),
         mean=True,
-        instead=AS_INTERVALS,
     )
 )

@@ -19,7 +19,6 @@ from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.options import as_number, check_count, generator
-from calibrant.inputs.rows import AS_INTERVALS
 from calibrant.inputs.sets import Sets
 from calibrant.kernels.line_sum import line_sum
 from calibrant.progress import steps
@@ -148,7 +147,6 @@ COVERAGE_HSIC = enter(
         reads=(Sizes,),
         predictions=("intervals", "sets"),
         range=(0.0, 2.0),
-        instead=AS_INTERVALS,
     )
 )
 
@@ -239,7 +237,6 @@ COVERAGE_HSIC_TEST = enter(
         reads=(Sizes,),
         kind="test",
         predictions=("intervals", "sets"),
-        instead=AS_INTERVALS,
     )
 )
 

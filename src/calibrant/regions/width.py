@@ -16,7 +16,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, SetRows
+from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.sizes import Sizes
 
@@ -156,6 +156,5 @@ WIDTH = enter(
         range=(0.0, np.inf),
         mean=True,
         row_scores=_row_scores,
-        instead=AS_INTERVALS,
     )
 )

@@ -18,7 +18,7 @@ from calibrant.inputs.arrays import FloatArray, read_numbers
 from calibrant.inputs.intervals import Intervals, read_bounds
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.rows import AS_INTERVALS, IntervalRows, QuantileRows
+from calibrant.inputs.rows import IntervalRows, QuantileRows
 
 Part = Literal["total", "width", "below", "above"]
 WisPart = Literal["total", "dispersion", "below", "above"]
@@ -103,7 +103,6 @@ INTERVAL_SCORE = enter_mean(
     sums=lambda rows, options: [interval_sums(rows.y, terms) for terms in _interval_terms(rows, options)],
     predictions=("intervals",),
     range=(0.0, np.inf),
-    instead=AS_INTERVALS,
 )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import NUMBERS
 from calibrant.inputs.named import element_names
+from calibrant.inputs.samples import SAMPLE_AXES
 from calibrant.integrations.draws.arrays import Drawn, Variable, joined, numbers, refuse_unknown
 
 POSTERIOR = "posterior"
@@ -180,9 +181,6 @@ def _pick(name: str, truth: Any) -> Any:
     if name not in named:
         raise refuse_unknown(name, named, "truth")
     return named[name]
-
-
-SAMPLE_AXES = ("chain", "draw", "sample")  # arviz.extract joins the first two into the third
 
 
 class Labelled(NamedTuple):
