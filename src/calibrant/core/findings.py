@@ -202,7 +202,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class KindFindings:
-    """What a kind of prediction contributes to an audit: its sections, the case on calibration, and what to keep in mind.
+    """What a kind of prediction contributes to an audit: sections, the case on calibration, what to keep in mind.
 
     `further` are claims on other questions, which have error rates of their own: skill, the gain of recalibration.
     """

@@ -62,7 +62,8 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
 def headline(verdict: Verdict) -> str:
     """Return the outcome and the claim that decides it.
 
-    >>> error = Claim("miscalibrated", Subject("all rows"), "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
+    >>> where = Subject("all rows")
+    >>> error = Claim("miscalibrated", where, "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
     >>> headline(Verdict("miscalibrated", claims=(error,)))
     'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
     """
