@@ -259,8 +259,8 @@ class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
-    behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch, what
-    the sections need of all rows; whether what grows with them may be kept is its last argument.
+    behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch,
+    what the sections need of all rows; whether what grows with them may be kept is its last argument.
     """
 
     sections: Callable[[Facts, Setting], KindFindings]

@@ -1,1 +1,1 @@
-"""From evidence to a verdict: the judge decides, the voice speaks. Tolerances, outcomes and sentences are here alone."""
+"""From evidence to a verdict: the judge decides, the voice speaks. Tolerances and sentences are here alone."""
