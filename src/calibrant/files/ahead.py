@@ -24,7 +24,6 @@ def ahead(items: Iterable[T]) -> Generator[T, None, None]:
     >>> list(ahead(iter([3, 1, 2])))
     [3, 1, 2]
     """
-
     return handed_over(lambda give: all(map(give, items)))
 
 
