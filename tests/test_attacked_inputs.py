@@ -125,5 +125,5 @@ def test_the_smallest_scale_of_a_laplace():
 
 def test_a_grid_of_scores_next_to_one_half_says_what_it_cannot_tell():
     grid = cal.summarize("ece", [0, 1, 1], [0.5 - 1e-9, 0.5 + 1e-9, 0.5 + 2e-9])
-    with pytest.raises(NotApplicableError, match="so near that the sums of a Grid cannot tell"):
+    with pytest.raises(NotApplicableError, match="so near that sums of a Grid cannot tell"):
         cal.spiegelhalter_test(grid, null="asymptotic")

@@ -20,9 +20,9 @@ from benchmarks.validity.cells import Cell, Counts, command, run
 from benchmarks.validity.point_designs import CLASSIFIED, DESIGNS, SAME, VARIED, Rng
 from benchmarks.validity.samples import Rate
 
+from calibrant.auditing.compare_points import compare
 from calibrant.points.classifier_test import c2st
 from calibrant.points.classifiers import BEST
-from calibrant.auditing.compare_points import compare
 from calibrant.points.coordinates import coordinate_differences
 from calibrant.points.diversity import diversity_test
 from calibrant.points.diversity_section import COLLAPSED

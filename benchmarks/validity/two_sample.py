@@ -21,10 +21,10 @@ from benchmarks.validity.point_designs import DESIGNS, DIFFERENT, SAME, FloatArr
 from benchmarks.validity.samples import NORMAL_QUANTILE, Rate
 
 from calibrant import interval
+from calibrant.auditing.compare_points import compare
 from calibrant.points.balls import density_coverage
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.classifier_test import c2st
-from calibrant.auditing.compare_points import compare
 from calibrant.points.discrepancy import MIN_BLOCKS, kernel_distance, mmd
 from calibrant.points.discrepancy_test import mmd_test
 from calibrant.points.frechet import expected_frechet, frechet_distance

@@ -430,7 +430,9 @@ class TestWorstSlab:
 
     def test_options(self, refusal):
         assert "features=" in refusal(interval, worst_slab_coverage, *judged(3, 4))
-        assert "has no option colour" in refusal(interval, worst_slab_coverage, *judged(3, 4), features=[[1]] * 4, colour=1)
+        assert "has no option colour" in refusal(
+            interval, worst_slab_coverage, *judged(3, 4), features=[[1]] * 4, colour=1
+        )
 
 
 class TestRefused:

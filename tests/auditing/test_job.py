@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from calibrant import Intervals, MvNormal, Normal, Quantiles, Samples, Sets, audit
-from calibrant.auditing.job import AUDITED, AuditJob
+from calibrant.auditing.job import AuditJob
 from calibrant.core import dispatch, row_sample
 from calibrant.core.evidence import Subject
 from calibrant.core.summary import Summary
@@ -216,8 +216,3 @@ def test_outcomes_that_were_ruled_out(few_kept):
 def test_refusals(given, words):
     with pytest.raises(InputError, match=words):
         AuditJob(**given).part(Batch(Y, P))
-
-
-def test_every_kind_of_prediction_has_its_sections():
-    kinds = {"Binary", "Classes", "IntervalRows", "SetRows", "QuantileRows", "DistributionRows"}
-    assert {kind.__name__ for kind in AUDITED} == kinds

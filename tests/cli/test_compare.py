@@ -114,7 +114,7 @@ class TestPredictions:
         assert (done.code, done.err) == (0, "")
         found = cb.compare_predictions(y, {"old": old, "new": new}, metric=["ece", "brier_score"])
         assert done.out == f"{found}\n"
-        assert found.verdict.headline.startswith("new is better calibrated than old: ")
+        assert found.verdict.status == "different"
         assert "A lower score is not better calibration" in done.out
 
     def test_options(self, run, table):

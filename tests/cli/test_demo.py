@@ -16,7 +16,7 @@ HEADS = {
     "demand": "how many are sold?\n✗ ",
     "posterior": "what drove the epidemic?\n✗ ",
     "ensemble": "how will the weather be?\n✗ ",
-    "generated": "does a mixture make such digits?\n✗ The generated points differ",
+    "generated": "does a mixture make such digits?\n✗ ",
 }
 
 

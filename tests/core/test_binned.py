@@ -41,9 +41,7 @@ class TestCheck:
         assert "bins must be a whole number" in refusal(check_bins, bins)
 
     def test_refuses_an_unknown_rule(self, refusal):
-        assert refusal(check_bins, "auto") == (
-            'bins must be a whole number, "cube-root" or "sweep"; got \'auto\''
-        )
+        assert refusal(check_bins, "auto") == ('bins must be a whole number, "cube-root" or "sweep"; got \'auto\'')
 
 
 class TestSummary:

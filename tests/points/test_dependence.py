@@ -1,6 +1,5 @@
 """Rank correlations of two sets of points: their values, their p-values, and when they are spoken of."""
 
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -166,9 +166,8 @@ def audit(
     given = {"covariates": covariates, "log_density_y": log_density_y, "quantity": quantity, "draws": draws}
     _check_of_draws(rows, columns=columns, **given)
     by = _ranked_by(quantity, covariates, log_likelihood, log_density_y)
-    if isinstance(rows, DistributionRows):
-        rows, generated = equal_rows(rows, generated, draws)
-    keep = rows.keep if isinstance(rows, DistributionRows) else None
+    rows, generated = equal_rows(cast(Any, rows), generated, draws)
+    keep = getattr(rows, "keep", None)
     setting = replace(
         job.setting(generated),
         clusters=None if clusters is None else _clusters(rows, clusters, weights),

@@ -65,8 +65,8 @@ def compare(
     Five tests are made: of location and spread of each coordinate, of the whole by the maximum mean discrepancy
     (`mmd_test` with twenty kernels), of whether classifiers can tell the sets apart (`c2st`; left out without
     scikit-learn), of neighbours (missing, invented, memorised and copied points), and of variety (`diversity_test`, and
-    points that repeat themselves). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity of
-    each set at many scales (`vendi_profile`) are shown as well.
+    points that repeat themselves). `mmd`, `frechet_distance`, `kernel_distance`, `density_coverage` and the diversity
+    of each set at many scales (`vendi_profile`) are shown as well.
 
     Parameters
     ----------
@@ -99,9 +99,10 @@ def compare(
     copies of real points are the only finding, the verdict is "copies", and the headline counts them. P-values are
     multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
     floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
-    own p-value is significant, allowing for all others. Limits hold for all coordinates together. If the sets are different, rank correlations of pairs of coordinates
-    are compared too, to name a wrong dependence; this never changes the verdict. "Cannot tell" means that
-    a shift of one coordinate by half a standard deviation would be found with a probability below 0.8.
+    own p-value is significant, allowing for all others. Limits hold for all coordinates together. If the sets are
+    different, rank correlations of pairs of coordinates are compared too, to name a wrong dependence; this never
+    changes the verdict. "Cannot tell" means that a shift of one coordinate by half a standard deviation would be found
+    with a probability below 0.8.
 
     Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
     coordinates that have different units.

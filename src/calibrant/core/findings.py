@@ -202,7 +202,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class KindFindings:
-    """What a kind of prediction contributes to an audit: its sections, the case on calibration, and what to keep in mind.
+    """What a kind of prediction contributes to an audit: sections, the case on calibration, what to keep in mind.
 
     `further` are claims on other questions, which have error rates of their own: skill, the gain of recalibration.
     """
@@ -259,8 +259,8 @@ class Kind(NamedTuple):
     """How a kind of prediction is audited.
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
-    behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch, what
-    the sections need of all rows; whether what grows with them may be kept is its last argument.
+    behind its verdict, besides groups. `count_groups` summarises the groups of one column, and `count`, of a batch,
+    what the sections need of all rows; whether what grows with them may be kept is its last argument.
     """
 
     sections: Callable[[Facts, Setting], KindFindings]

@@ -112,7 +112,7 @@ def read_alone(
 def _advice(kind: str | None, accepted: tuple[str, ...], instead: Mapping[str, str]) -> str:
     """Return what to do instead of passing this kind of prediction, if that is known."""
     advice = {**AS_INTERVALS, **instead} if "intervals" in accepted else instead
-    return f". {advice[kind]}" if kind in advice else ""
+    return "" if kind is None or kind not in advice else f". {advice[kind]}"
 
 
 def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:

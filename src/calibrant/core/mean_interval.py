@@ -63,7 +63,7 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
         )
     if ((np.abs(summary.mean) > LARGEST_SCORE) | ((summary.mean != 0) & (np.abs(summary.mean) < SMALLEST_SCORE))).any():
         raise NotApplicableError(
-            f"the mean of {entry.name} is {summary.mean.flat[0]:.3g}, and squares of such scores leave the range of float64. "
+            f"the mean of {entry.name} is {summary.mean.flat[0]:.3g}, and squares of such scores leave float64. "
             "Give outcomes and predictions in other units"
         )
     spread = summary.spread2 + summary.w2 * (summary.mean2 - summary.mean) ** 2

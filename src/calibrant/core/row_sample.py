@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -66,7 +66,7 @@ class RowSample(Summary):
         return self.seen
 
     @property
-    def rows(self) -> AnyRows:
+    def rows(self) -> Any:
         """The kept rows, probabilities in the type in which they came."""
         (kept,) = self.kept
         rows = kept.rows
@@ -76,4 +76,4 @@ class RowSample(Summary):
 def most_kept(rows: AnyRows) -> int:
     """Return how many rows of this kind a sample keeps."""
     _, columns = table_of(rows.take(np.zeros(1, np.intp)).prediction)
-    return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // columns.shape[1]))
+    return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // int(columns.shape[1])))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from math import log, pi
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +41,7 @@ class Standard(NamedTuple):
 class LocationScale(Checked, Distribution):
     """A standard distribution that is shifted and scaled in each row; its first field is the location."""
 
+    family: ClassVar[Literal["normal", "laplace"]]
     _standard: ClassVar[Standard]
 
     @classmethod
@@ -178,6 +179,7 @@ class Normal(LocationScale):
            [10.  , 13.92]])
     """
 
+    family = "normal"
     _standard = Standard(
         _normal_cdf,
         _normal_quantile,
@@ -216,6 +218,7 @@ class Laplace(LocationScale):
     array([-6.])
     """
 
+    family = "laplace"
     _standard = Standard(
         _laplace_cdf,
         _laplace_quantile,

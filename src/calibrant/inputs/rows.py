@@ -191,6 +191,17 @@ class RegionRows:
         """Number of rows."""
         return int(self.prediction.n)
 
+    @classmethod
+    def read_outcomes(cls, y: Any, prediction: Any, w: FloatArray, classes: Any) -> NDArray[Any] | None:
+        """Return the outcomes of the rows with positive weight: here real numbers."""
+        if classes is not None:
+            raise InputError(
+                f"{{classes=}} is for labels; the outcomes of {type(prediction).__name__} are numbers", option="classes"
+            )
+        outcomes = read_numbers(y, "y")
+        _check_length(outcomes, prediction)
+        return _real_outcomes(outcomes, w)[0]
+
     @property
     def kind(self) -> str:
         """The kind of prediction, a name of `core.kinds.KINDS`."""
@@ -293,51 +304,47 @@ class SetRows(RegionRows):
         """Number of labels in each set, (n, L)."""
         return self.prediction.sizes.astype(np.float64)
 
+    @classmethod
+    def read_outcomes(cls, y: Any, prediction: Sets, w: FloatArray, classes: Any) -> NDArray[Any]:
+        """Return the column of each label."""
+        labels, rows = as_array(y, name="y"), kept_rows(w)
+        _check_length(labels, prediction)
+        return read_columns(labels if rows is None else labels[rows], rows, K=prediction.K, classes=classes)
+
 
 class CdfRows(RegionRows):
     """Values of distribution functions at the outcomes; y is empty."""
 
     prediction: CdfValues
 
+    @classmethod
+    def read_outcomes(cls, y: Any, prediction: CdfValues, w: FloatArray, classes: Any) -> None:
+        """Refuse outcomes, which these values contain."""
+        if y is not None:
+            raise InputError("CdfValues contain the outcome already; pass None for y")
 
-ROWS_OF: dict[type, type[RegionRows]] = {
-    Intervals: IntervalRows,
-    Sets: SetRows,
-    Quantiles: QuantileRows,
-    CdfValues: CdfRows,
+
+ROWS_OF: dict[str, type[RegionRows]] = {
+    "intervals": IntervalRows,
+    "sets": SetRows,
+    "quantiles": QuantileRows,
+    "cdf": CdfRows,
 }
-"""The rows of each typed prediction that is not a distribution."""
-
-
-def _rows_of(prediction: Any) -> type[RegionRows]:
-    return next((rows for kind, rows in ROWS_OF.items() if isinstance(prediction, kind)), RegionRows)
+"""The rows of each kind of typed prediction that is not a distribution."""
 
 
 def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> RegionRows:
     """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
     w = _read_weights(weights, prediction)
-    if isinstance(prediction, Sets):
-        labels, rows = as_array(y, name="y"), kept_rows(w)
-        _check_length(labels, prediction)
-        columns = read_columns(labels if rows is None else labels[rows], rows, K=prediction.K, classes=classes)
-        return _kept(SetRows, columns, prediction, w)
-    if classes is not None:
-        raise InputError(
-            f"{{classes=}} is for labels; the outcomes of {type(prediction).__name__} are numbers", option="classes"
-        )
-    if isinstance(prediction, CdfValues):
-        if y is not None:
-            raise InputError("CdfValues contain the outcome already; pass None for y")
-        return _kept(CdfRows, None, prediction, w)
-    outcomes = read_numbers(y, "y")
-    _check_length(outcomes, prediction)
-    values, _ = _real_outcomes(outcomes, w)
-    return _kept(_rows_of(prediction), values, prediction, w)
+    kind = ROWS_OF[prediction.prediction_kind]
+    return _kept(kind, kind.read_outcomes(y, prediction, w, classes), prediction, w)
 
 
 def without_outcome(prediction: Any, *, weights: Any = None) -> RegionRows:
     """Return rows of predictions alone, for measurements that do not use outcomes."""
-    return _kept(_rows_of(prediction), None, prediction, _read_weights(weights, prediction))
+    return _kept(
+        ROWS_OF.get(prediction.prediction_kind, RegionRows), None, prediction, _read_weights(weights, prediction)
+    )
 
 
 def _read_weights(weights: Any, prediction: Any) -> FloatArray:

@@ -1,1 +1,1 @@
-"""From evidence to a verdict: the judge decides, the voice speaks. No other package has tolerances, outcomes or sentences."""
+"""From evidence to a verdict: the judge decides, the voice speaks. Tolerances and sentences are here alone."""

@@ -1,8 +1,8 @@
 """The judge: families of evidence at a tolerance become claims and one of three outcomes.
 
-All rows decide first. A part of the rows that is off by more than is accepted makes the predictions miscalibrated, whatever
-is true of all rows; one that may be off by more leaves "within" open. What the same rule decides at other tolerances is
-found by applying it again.
+All rows decide first. A part of the rows that is off by more than is accepted makes the predictions miscalibrated,
+whatever is true of all rows; one that may be off by more leaves "within" open. What the same rule decides at other
+tolerances is found by applying it again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Scale:
 
 
 def is_rare(mean: float | None, setting: Setting) -> bool:
-    """Tell whether errors are shares of the predicted events: where these are rare, or the tolerance is such a share."""
+    """Tell whether errors are shares of the predicted events: where these are rare, or the tolerance is one."""
     if mean is None or (setting.tolerance is not None and not setting.relative):
         return False
     smaller = mean if setting.relative else min(mean, 1 - mean)

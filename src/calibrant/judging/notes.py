@@ -169,6 +169,7 @@ NOTES: dict[str, tuple[str, str]] = {
         KEEP,
         "Repetitions in {name}: {distinct:,} distinct points among {rows:,}; the most frequent one appears {most:times}.",
     ),
+    "no classifiers": (KEEP, "No classifiers: {why}."),
     "no neighbours": (KEEP, "Neighbours are not compared: each set needs more than {k} points."),
     "subset of points": (
         KEEP,

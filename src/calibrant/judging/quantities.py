@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Unit: TypeAlias = Literal["points", "share", "factor", "sd", "number", "count"]
+Unit: TypeAlias = Literal["points", "share", "skill", "factor", "sd", "number", "count"]
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,19 @@ QUANTITIES = {
         name="regions too small",
     ),
     "wrong shape": Quantity("number", "regions of {who} have the right size and the wrong shape", name="wrong shape"),
-    "joint_ranks": Quantity("number", "all variables together are off", name="joint ranks not uniform"),
-    "region_shift": Quantity("sd", "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high"),
-    "region_spread": Quantity("factor", "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow"),
-    "relation": Quantity("number", "what was known of a row predicts where its outcome falls among the draws"),
+    "joint_ranks": Quantity("number", "all variables together are off", "joint ranks not uniform"),
+    "ranks": Quantity("number", "ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
+    "pair_dependence": Quantity("number", "coordinates do not go together as in the draws", "pairs of coordinates"),
+    "conditional_test": Quantity("number", "ranks change with the covariates", "ranks change with covariates"),
+    "region_shift": Quantity(
+        "sd", "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high"
+    ),
+    "region_spread": Quantity(
+        "factor", "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow"
+    ),
+    "relation": Quantity(
+        "number", "what was known of a row predicts where its outcome falls among the draws", "related to covariates"
+    ),
     "dependence": Quantity(
         "number",
         "{who} do not go together as in the draws",
@@ -165,7 +174,7 @@ QUANTITIES = {
         name="gain of the log score by recalibration",
     ),
     "skill": Quantity(
-        "share", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"
+        "skill", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"
     ),
 }
 """One row for each quantity, or for a quantity of one kind of subject."""
@@ -203,6 +212,6 @@ def quantity_of(key: str, kind: str) -> Quantity:
     name = key.replace("_", " ")
     return (
         QUANTITIES.get(f"{key} of {kind}")
-        or QUANTITIES.get(key)
-        or Quantity("number", f"{name} of {{who}} is {{found}}")
+        or QUANTITIES.get(key.partition(".")[0])
+        or Quantity("number", f"{name} of {{who}} is {{found}}", "")
     )

@@ -47,7 +47,7 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
     """Return the verdict on a case in words; `further` are claims on other questions than calibration."""
     verdict = judge(case, setting)
     notes = [text_of(each) for each in verdict.notes]
-    lines = [Line(*each) for each in notes]
+    lines = [Line(*each) for each in notes[case.whole is None :]]  # the first is the headline then
     if verdict.at:
         lines.append(Line("tolerance", _tolerances(verdict)))
     return replace(
@@ -62,7 +62,8 @@ def verdict_of(case: Case, setting: Setting, further: Sequence[Claim] = ()) -> V
 def headline(verdict: Verdict) -> str:
     """Return the outcome and the claim that decides it.
 
-    >>> error = Claim("miscalibrated", Subject("all rows"), "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
+    >>> where = Subject("all rows")
+    >>> error = Claim("miscalibrated", where, "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
     >>> headline(Verdict("miscalibrated", claims=(error,)))
     'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
     """
@@ -128,7 +129,7 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     for claim in (*first, *others):
         unit = quantity_of(claim.quantity, claim.subject.kind).unit
         key = claim.subject, claim.quantity if unit in ("number", "count") else unit
-        row = row_of(claim)
+        row = row_of(claim, claims[0].level)
         if key not in found:
             found[key] = row
         elif row.meaning and not found[key].meaning:
@@ -140,16 +141,18 @@ def _clearness(claim: Claim) -> tuple[float, float]:
     return (1.0 if claim.pvalue is None else claim.pvalue), -abs(claim.estimate - claim.expected)
 
 
-def row_of(claim: Claim) -> Row:
-    """Return a claim as a line of the table."""
+def row_of(claim: Claim, level: float | None = None) -> Row:
+    """Return a claim as a line of the table; limits of another level than that of the table say so."""
     quantity = quantity_of(claim.quantity, claim.subject.kind)
     written = _written(claim, quantity)
     found = "" if math.isnan(claim.estimate) else quantity.found.format(value=written.with_unit(written.value))
+    is_other = None not in (level, claim.level) and level != claim.level
+    beside = f" ({words.confidence_words(claim.level or 0.0)})" if is_other and written.limits else ""
     return Row(
         where(claim.subject),
         written.expected if claim.expected or quantity.unit == "share" else "",
         found or quantity.name or words.heading(claim.quantity),
-        written.limits,
+        written.limits + beside,
         f"{claim.rows:,}" if claim.rows else "",
         _pvalue(claim).replace(" ", ""),
         meaning(claim, quantity),
@@ -216,9 +219,9 @@ class _Written(NamedTuple):
         return f"{self.low} to {self.high}{unit}" if self.low else ""
 
 
-SCALES = {"points": 100.0, "share": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
-UNITS = {"points": " points", "share": " %", "factor": "", "sd": " sd", "number": "", "count": ""}
-LEAST_DIGITS = {"points": None, "share": 0, "factor": 2, "sd": 2, "number": None, "count": 0}
+SCALES = {"points": 100.0, "share": 100.0, "skill": 100.0, "factor": 1.0, "sd": 1.0, "number": 1.0, "count": 1.0}
+UNITS = {"points": " points", "share": " %", "skill": " %", "factor": "", "sd": " sd", "number": "", "count": ""}
+LEAST_DIGITS = {"points": None, "share": 0, "skill": 0, "factor": 2, "sd": 2, "number": None, "count": 0}
 
 
 def _written(claim: Claim, quantity: Quantity) -> _Written:
@@ -229,7 +232,7 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
     if math.isnan(claim.low) or math.isnan(claim.high):
         number = (
             words.percent(claim.estimate).removesuffix(" %")
-            if quantity.unit == "share"
+            if UNITS[quantity.unit] == " %"
             else f"{scale * claim.estimate:.3g}"
         )
         return _Written(words.minus(number), "", "", expected, unit)

@@ -22,6 +22,7 @@ Tile = Callable[[slice, slice], FloatArray]
 TILE = 128  # rows: what a tile needs stays in the cache
 COPIED_NUMBERS_AT_ONCE = 1 << 20  # numbers handed to a user's distance at once
 ONE_THREAD = 1 << 18  # multiplications of the largest product that BLAS does without threads of its own
+MIN_WIDTH = 8  # terms of each entry that a product adds at once
 
 
 def prediction_tile(form: VectorForm) -> Tile:
@@ -69,6 +70,9 @@ def term_tile(form: VectorForm) -> Tile:
 
 def products(A: FloatArray, B: FloatArray) -> FloatArray:
     """Return A Bᵀ by products so small that BLAS starts no threads, which would fight with those of `on_tiles`."""
+    most = max(1, ONE_THREAD // (len(A) * MIN_WIDTH))  # columns of the product, more of which are made one by one
+    if len(B) > most:
+        return np.concatenate([products(A, B[part]) for part in chunks(len(B), most)], axis=1)
     width = max(1, ONE_THREAD // (len(A) * len(B)))
     total: FloatArray = A[:, :width] @ B[:, :width].T
     for k in range(width, A.shape[1], width):

@@ -239,7 +239,9 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
     try:
         test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
     except MissingExtraError as missing:
-        return TestedSection(Section("classifier", title, intro, ()), 1.0, (), (f"No classifiers: {missing}.",), floor)
+        return TestedSection(
+            Section("classifier", title, intro, ()), 1.0, (), (note("no classifiers", why=str(missing)),), floor
+        )
     share, area, best = float(test.estimate), float(test.statistic), test.details["classifier"]
     each = {f"{name}, AUC": value for name, value in test.details["auc"].items()}
     each |= {f"{name}, unadjusted p-value": value for name, value in test.details["pvalue_unadjusted"].items()}

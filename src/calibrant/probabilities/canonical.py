@@ -166,9 +166,9 @@ class SimplexCells(Summary):
     @classmethod
     def of(cls, rows: Binary | Classes, m: int) -> Self:
         """Return the cells of these rows with m width bins per component."""
-        if isinstance(rows, Classes) and rows.K == 2:
-            rows = rows.one_vs_rest(1)
-        judged, P = (rows.p[:, None], two_columns(rows.p)) if isinstance(rows, Binary) else (rows.P, rows.P)
+        judged = P = rows.prediction.reshape(rows.n, -1)
+        if P.shape[1] <= 2:
+            judged, P = P[:, -1:], two_columns(P[:, -1])
         keys, place = distinct(bin_numbers(judged, m))
         return cls(m, keys, *sums_by_cell(place, keys.shape[0], rows.y, P, rows.w))
 

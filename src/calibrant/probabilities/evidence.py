@@ -54,7 +54,7 @@ def whole_evidence(
     ranges: tuple[Evidence, ...],
     clusters: Clusters | None = None,
 ) -> Whole:
-    """Return the evidence on all rows: the cutoff error with its limits, the test, and ranges of scores that are off."""
+    """Return the evidence on all rows: the cutoff error with its limits, the test, and ranges that are off."""
     low, high = limits.at(setting.level, "both")
     total = Evidence(
         subject,

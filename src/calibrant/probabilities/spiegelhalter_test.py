@@ -254,7 +254,7 @@ def _without_variance(sums: _Sums, alternative: str, *, in_cells: bool) -> tuple
         return 0.0, 1.0, "all scores are 0 or 1, and right"
     if in_cells:
         raise NotApplicableError(
-            "every score is 0, 0.5 or 1, or so near that the sums of a Grid cannot tell. Pass the rows, or use kuiper_test"
+            "every score is 0, 0.5 or 1, or so near that sums of a Grid cannot tell. Pass the rows, or use kuiper_test"
         )
     raise NotApplicableError(
         "every score is 0, 0.5 or 1, where the Brier score cannot vary; expected other scores too. "

@@ -42,7 +42,7 @@ class Part(NamedTuple):
 def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
     """Return the mean of each row and the components; refuse distributions that are not made of known families."""
     components, weights = distribution.as_mixture()
-    known = [one for one in components if isinstance(one, (Normal, Laplace))]
+    known = [one for one in components if isinstance(one, LocationScale)]
     if len(known) < len(components):
         remedy = (
             "Describe it by draws, Samples(distribution.sample(1000, rng=0)): coordinates are recalibrated one by one"

@@ -168,7 +168,7 @@ class HitTable(Summary):
     @property
     def group_sizes(self) -> NDArray[np.int64]:
         """The number of rows of each group."""
-        return self.count[self.level == 0]
+        return np.asarray(self.count[self.level == 0])
 
     @property
     def has_equal_weights(self) -> bool:

@@ -81,8 +81,12 @@ class Comparison(Reported):
     @property
     def claims(self) -> tuple[Claim, ...]:
         """What the limits support, one claim for each pair; a difference is claimed only if they exclude 0."""
-        about = {"level": self.level, "rows": self.n, "tolerance": self.tolerance}
-        return tuple(claim_on_models(pair, **about, method=self.methods[pair.metric]) for pair in self.pairs)
+        return tuple(
+            claim_on_models(
+                pair, level=self.level, rows=self.n, tolerance=self.tolerance, method=self.methods[pair.metric]
+            )
+            for pair in self.pairs
+        )
 
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.names)} models on {self.n:,} rows: {self.verdict.headline}>"

@@ -15,7 +15,7 @@ from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.parametric import Laplace, Normal
+from calibrant.inputs.parametric import LocationScale
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.kernels.expected_line import normal_exponential
@@ -139,7 +139,7 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
     if distribution.is_discrete:
         return _of_whole_numbers(distribution, y)
     parts, weights = distribution.as_mixture()
-    judged = [part for part in parts if isinstance(part, (Normal, Laplace))]
+    judged = [part for part in parts if isinstance(part, LocationScale)]
     if len(judged) < len(parts):
         raise NotApplicableError(
             "crps judges Normal, Laplace, mixtures of these, and distributions of whole numbers; got "
@@ -199,7 +199,7 @@ def _of_draws(y: FloatArray, distribution: Samples, fair: bool) -> FloatArray:
     return score if fair else np.maximum(score, 0.0)
 
 
-def from_point(distribution: Normal | Laplace, y: FloatArray) -> FloatArray:
+def from_point(distribution: LocationScale, y: FloatArray) -> FloatArray:
     r"""Return E|X - y| of each row.
 
     With d = y - centre: :math:`A(d, \sigma)` for `Normal`, :math:`|d| + b e^{-|d|/b}` for `Laplace`.
@@ -207,13 +207,12 @@ def from_point(distribution: Normal | Laplace, y: FloatArray) -> FloatArray:
     >>> from_point(Laplace([0.0, 0.0], 1.0), np.array([0.0, np.log(2)])).round(4)
     array([1.    , 1.1931])
     """
-    if isinstance(distribution, Normal):
-        return normal_mean(y - distribution.mean, distribution.std)
-    d = np.abs(y - distribution.loc)
-    return np.asarray(d + distribution.scale * _decay(d, distribution.scale))
+    centre, scale = distribution.parameters
+    d = np.abs(y - centre)
+    return normal_mean(d, scale) if distribution.family == "normal" else np.asarray(d + scale * _decay(d, scale))
 
 
-def between(first: Normal | Laplace, second: Normal | Laplace) -> FloatArray:
+def between(first: LocationScale, second: LocationScale) -> FloatArray:
     r"""Return E|X - X'| of two independent distributions, row by row.
 
     With m the difference of the centres: :math:`A(m, \sqrt{s^2 + s'^2})` for two of `Normal` (Grimit et al. 2006),
@@ -228,15 +227,14 @@ def between(first: Normal | Laplace, second: Normal | Laplace) -> FloatArray:
     >>> between(Laplace(1.0, 2.0), Laplace(1.0, 2.0))
     array([3.])
     """
-    if isinstance(first, Normal) and isinstance(second, Normal):
-        return normal_mean(first.mean - second.mean, np.hypot(first.std, second.std))
-    if isinstance(first, Laplace) and isinstance(second, Laplace):
-        return _laplace_laplace(np.abs(first.loc - second.loc), first.scale, second.scale)
-    if isinstance(first, Normal) and isinstance(second, Laplace):
-        m, s, b = np.abs(first.mean - second.loc), first.std, second.scale
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
-    return between(second, first)
+    (centre, s), (other, b) = first.parameters, second.parameters
+    m = np.abs(centre - other)
+    if first.family == second.family:
+        return normal_mean(m, np.hypot(s, b)) if first.family == "normal" else _laplace_laplace(m, s, b)
+    if first.family == "laplace":
+        s, b = b, s
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(normal_mean(m, s) + b * normal_exponential(m / b, s / b))
 
 
 def normal_mean(m: FloatArray, s: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,13 +58,15 @@ def verdict_range(ranks: Ranks, failed: int, level: float) -> Range:
     )
 
 
-def with_failures(findings: Findings, ranks: Ranks, failures: Sequence[Failure], of_parameters: Note | None) -> Findings:
+def with_failures(
+    findings: Findings, ranks: Ranks, failures: Sequence[Failure], of_parameters: Note | None
+) -> Findings:
     """Return the findings of an audit with what failed fits could change."""
     found = verdict_range(ranks, len(failures), findings.level)
     verdict, main = findings.verdict, next(iter(findings.verdict.claims), None)
     tolerance = verdict.tolerance
     exceeds = verdict.status == "within" and tolerance is not None and found.high > tolerance
-    counted = {"failed": len(failures), "n": ranks.n + len(failures)}
+    counted: dict[str, Any] = {"failed": len(failures), "n": ranks.n + len(failures)}
     low, high = found.pvalues
     if len(found.rejects) > 1 or exceeds:
         _, decide = text_of(note("failures decide", **counted, low=low, high=high))
