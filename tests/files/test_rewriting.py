@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from calibrant.errors import MissingExtraError
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.rewriting import Change, rewrite
 from calibrant.files.table_file import open_table
@@ -92,7 +93,7 @@ TERMINATED = """
     from calibrant.files.csv_file import USUAL
     from calibrant.files.rewriting import Change, rewrite
     from calibrant.files.table_file import open_table
-    wait = lambda frame: (print("ready", flush=True), time.sleep(60))
+    wait = lambda frame: (print("ready", flush=True), [time.sleep(0.1) for _ in range(600)])
     rewrite(open_table(Path(sys.argv[1])), Change(("x",), {"y": pl.Float64()}, wait), Path(sys.argv[2]), USUAL)
 """
 
@@ -269,6 +270,13 @@ def test_what_cannot_be_copied_leaves_the_old_file(tmp_path, refusal, name, cont
     assert re.search(words, refusal(copied, tmp_path / name, tmp_path / f"out.{ending}"))
     assert (tmp_path / f"out.{ending}").read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    source = write(pl.DataFrame({"x": [1.0]}), tmp_path / "in.csv")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[cli\]'"):
+        copied(source, tmp_path / "out.csv")
 
 
 def test_more_digits_than_at_first(tmp_path):
