@@ -128,11 +128,11 @@ class TestRefusals:
         assert "kuiper_test" in refusal(kuiper_test, [0, 1, 2], np.eye(3))
 
     def test_what_to_do_instead_is_said(self, refusal):
-        advice = {"distributions": "Call .interval(level) on it"}
-        message = refusal(read, "verb", ("intervals",), Y, NORMAL, instead=advice)
-        assert message == "verb judges Intervals; got Normal. Call .interval(level) on it"
-        message = refusal(read, "verb", ("intervals",), Y, QUANTILES, instead=advice)
-        assert message == "verb judges Intervals; got Quantiles"
+        advice = {"distributions": "Draw from it"}
+        message = refusal(read, "verb", ("samples",), Y, NORMAL, instead=advice)
+        assert message == "verb judges Samples; got Normal. Draw from it"
+        message = refusal(read, "verb", ("samples",), Y, QUANTILES, instead=advice)
+        assert message == "verb judges Samples; got Quantiles"
 
     @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, NORMAL, SAMPLES], ids=kind_of)
     def test_labels_of_what_has_none(self, prediction, refusal):

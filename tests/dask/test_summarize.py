@@ -33,7 +33,7 @@ def test_options_are_those_of_the_verb(rows, cut, threads, refusal):
 
     y, p = (cut(values, 450) for values in rows)
     assert calibrant.ece(summarize("ece", (y, p), bins=7), bins=7) == pytest.approx(calibrant.ece(*rows, bins=7))
-    assert "ece has no option n_bins. Did you mean bins=?" in refusal(summarize, "ece", (y, p), n_bins=7)
+    assert "ece has no option n_bins. Did you mean bins=7?" in refusal(summarize, "ece", (y, p), n_bins=7)
     assert "expected a verb" in refusal(summarize, "accuracy", (y, p))
 
 

@@ -474,7 +474,7 @@ class TestRefused:
             ({"bins": 0}, "bins must be at least 1; got 0"),
             ({"norm": "l7"}, "norm must be one of 'l1'"),
             ({"debias": True}, "debias=True is defined for"),
-            ({"n_bins": 5}, "Did you mean bins=?"),
+            ({"n_bins": 5}, "Did you mean bins=5?"),
             ({"classes": [0, 1]}, "takes no classes="),
             ({"pos_label": "yes"}, "pos_label must be a number, as tensors contain no text; got 'yes'"),
         ],

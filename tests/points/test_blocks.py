@@ -128,7 +128,6 @@ def test_options_stay_with_the_summary():
         {"bandwidth": 1.0},
         {"bandwidth": np.ones(2)},
         {"estimator": "linear"},
-        {"estimator": np.ones(2)},
         {"kernel": "laplace"},
         {"blocksize": 10},
     ):

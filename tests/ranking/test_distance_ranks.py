@@ -133,7 +133,7 @@ class TestRefusals:
             ({"covariates": [1, 2, 3], "rng": 0}, "expected 4 rows, got shape (3,)"),
             ({"covariates": [1, 2, np.nan, 4], "rng": 0}, "row 2, column 0 is nan"),
             ({"scale": "sd", "references": np.ones((4, 2))}, "scale must be"),
-            ({"reference": np.ones((4, 2))}, "Did you mean references=?"),
+            ({"reference": np.ones((4, 2))}, ", references=...)?"),
         ],
     )
     def test_options(self, refusal, options, words):

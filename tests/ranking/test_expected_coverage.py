@@ -222,7 +222,7 @@ class TestRefusals:
             ({"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
             ({"levels": []}, "levels must be a number or a list"),
             ({"confidence": 0}, "confidence must lie"),
-            ({"level": 0.9}, "has no option level. Did you mean levels=?"),
+            ({"level": 0.9}, "has no option level. Did you mean expected_coverage(y, prediction, levels=0.9)?"),
             ({"multiplicity": "exchange"}, "rank_exchange_test"),
         ],
     )

@@ -205,7 +205,7 @@ class TestRefusals:
             ({"quantity": total, "covariates": [1, 2, 3]}, "two arguments without defaults; none of these has"),
             ({"covariates": [1, 2, 3]}, "covariates= goes with quantity="),
             ({"quantity": lambda z, x: z, "covariates": [1, 2]}, "expected 3 rows, got shape (2,)"),
-            ({"quantities": total}, "Did you mean quantity=?"),
+            ({"quantities": total}, "Did you mean ranks(y, prediction, rng=0, quantity=...)?"),
         ],
     )
     def test_options(self, refusal, options, words):

@@ -178,7 +178,7 @@ class TestRefusals:
             ({"scale": [1.0]}, "shape (2,); got shape (1,)"),
             ({"scale": [1.0, 0.0]}, "coordinate 1 is 0.0"),
             ({"scale": [np.nan, 1.0]}, "coordinate 0 is nan"),
-            ({"methods": "average"}, "Did you mean method=?"),
+            ({"methods": "average"}, "Did you mean joint_ranks(y, prediction, method='average')?"),
         ],
     )
     def test_options(self, refusal, options, words):

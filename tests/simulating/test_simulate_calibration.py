@@ -147,7 +147,7 @@ class TestContract:
             ({"workers": 0}, "workers must be at least 1"),
             ({"batch": 0}, "batch must be at least 1"),
             ({"quantity": "summ"}, "Did you mean 'sum'?"),
-            ({"worker": 2}, "Did you mean workers=?"),
+            ({"worker": 2}, ", workers=2)?"),
         ],
     )
     def test_refused_options(self, refusal, given, words):

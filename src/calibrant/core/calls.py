@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar, Union, get_args
 import numpy as np
 
 from calibrant.core.words import listed
-from calibrant.errors import CallError, InputError, closest, refuse_choice, shown
+from calibrant.errors import CallError, InputError, closest, shown
 from calibrant.inputs.options import check_choice
 
 P = ParamSpec("P")
@@ -54,8 +54,13 @@ LOOKALIKES = {
 Those of the command line are in `cli/group.py`.
 """
 
-VALUES_ELSEWHERE = {("strategy", "quantile"): "mass", ("strategy", "uniform"): "width"}
-"""What other packages call a choice, by option and value."""
+VALUES = {
+    ("strategy", "quantile"): "Did you mean 'mass'?",
+    ("strategy", "uniform"): "Did you mean 'width'?",
+    ("multiplicity", "exchange"): "That is a test: ranking.rank_exchange_test(y, samples)",
+    ("null", "asymptotic"): "The limit is not offered here: it rejects calibrated predictions too often",
+}
+"""What to do instead of a choice that an option does not have, by option and value."""
 
 POINTERS = {
     ("audit", "bins"): "It chooses its bins itself; ece and reliability_curve take bins=",
@@ -200,11 +205,11 @@ def check_choices(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
     for name, choices in choices_of(verb).items():
         if name not in given:
             continue
-        value = given[name]
-        if isinstance(value, str) and (name, value) in VALUES_ELSEWHERE:
-            ours = VALUES_ELSEWHERE[name, value]
-            raise refuse_choice(name, value, choices).within("", f". Did you mean {ours!r}?")
-        check_choice(name, value, *choices)
+        try:
+            check_choice(name, given[name], *choices)
+        except InputError as refused:
+            key = name, given[name] if isinstance(given[name], str) else None
+            raise refused.within("", f". {VALUES[key]}" if key in VALUES else "") from None
 
 
 @functools.cache

@@ -140,7 +140,6 @@ class EcdfOptions(RankedBy):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "level", check_band_level("level", self.level))
-        check_multiplicity(self.multiplicity)
         if self.points is not None and not is_count(self.points):
             read_shares(self.points, "points")
 
@@ -272,7 +271,6 @@ class HistogramOptions(RankedBy):
         super().__post_init__()
         check_bins(self.bins)
         object.__setattr__(self, "level", check_band_level("level", self.level))
-        check_multiplicity(self.multiplicity)
 
 
 def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
@@ -415,9 +413,3 @@ def rank_places(points: Any, M: int) -> NDArray[np.int64]:
         raise InputError(f"points must be at most M = {M:,}, one between any two ranks; got {K:,}")
     i = np.arange(1, K + 1)
     return np.unique((2 * i * m + K + 1) // (2 * (K + 1)))
-
-
-def check_multiplicity(multiplicity: object) -> None:
-    """Refuse ways of joining columns that a curve does not have."""
-    if isinstance(multiplicity, str) and multiplicity == "exchange":
-        raise InputError('multiplicity="exchange" is for tests: use ranking.rank_exchange_test(y, samples)')

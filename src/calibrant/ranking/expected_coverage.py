@@ -19,7 +19,6 @@ from calibrant.ranking.counting import JUDGED, Forecast
 from calibrant.ranking.curves import (
     BandMultiplicity,
     band_and_details,
-    check_multiplicity,
     columns_in_words,
     nearest,
     read_shares,
@@ -133,7 +132,6 @@ class CoverageOptions(RankedBy):
         if self.levels is not None:
             read_shares(self.levels, "levels")
         object.__setattr__(self, "confidence", check_band_level("confidence", self.confidence))
-        check_multiplicity(self.multiplicity)
 
 
 def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: CoverageOptions) -> Ranks:
