@@ -13,7 +13,7 @@ from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.evidence import group_family, rows_to_pass, stated_low
+from calibrant.probabilities.evidence import caveats, group_family, rows_to_pass, stated_low
 from calibrant.probabilities.group_test import GroupFindings
 
 HALF = np.full(400, 0.5)
@@ -246,3 +246,38 @@ class TestGroups:
     def test_the_lower_limit_is_stated_if_the_test_rejects(self):
         assert stated_low(FOUND, setting()).tolist()[:3] == [0.06, 0.01, 0.0]
         assert np.isnan(stated_low(FOUND, setting())[3])
+
+
+def caveat_keys(y, p, *, pooled=False, clusters=None, **weights):
+    rows = Binary(np.asarray(y, np.uint8), np.asarray(p, np.float64), weights.get("w", np.ones(len(p))))
+    asked = Setting(0.95, 99, np.random.default_rng(0), clusters=clusters)
+    return [note.key for note in caveats(Ordered.of(rows), asked, pooled=pooled, infinite=False)]
+
+
+class TestCaveats:
+    def test_tied_scores_ask_for_clusters_unless_rounding_explains_them(self):
+        rounded, many = np.arange(303) % 101 / 100, np.arange(408) % 102 / 101
+        y = np.arange(408) % 2
+        assert [key for key in caveat_keys(y[:303], rounded) if "tied" in key] == ["tied"]
+        assert [key for key in caveat_keys(y, many) if "tied" in key] == ["tied", "tied rows?"]
+        assert [key for key in caveat_keys(y, many, clusters=np.arange(408)) if "tied" in key] == ["tied"]
+
+    def test_outcomes_of_probability_0_are_counted(self):
+        p = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 0.5] * 40)
+        y = np.array([1, 0, 0, 0, 1, 1] * 40)
+        rows = Binary(y.astype(np.uint8), p, np.ones(p.size))
+        asked = Setting(0.95, 99, np.random.default_rng(0))
+        (found,) = [n for n in caveats(Ordered.of(rows), asked, pooled=False, infinite=True) if n.key == "ruled out"]
+        assert found.values == {"ruled_out": 120}
+
+    def test_weights_that_count_like_fewer_rows(self):
+        y, p = np.arange(400) % 2, np.full(400, 0.5)
+        assert "weights" not in caveat_keys(y, p)
+        assert "weights" in caveat_keys(y, p, w=np.where(np.arange(400) < 100, 4.0, 1.0))
+
+
+def test_a_bin_after_scores_of_0_does_not_hold_them():
+    p = np.concatenate([np.zeros(2000), np.repeat(0.05, 2000), np.repeat(0.5, 2000)])
+    y = np.concatenate([np.zeros(2000), np.arange(2000) < 600, np.arange(2000) < 1000])
+    low = [c.subject.low for c in audited(y, p).claims if c.quantity == "frequency"]
+    assert low == [math.ulp(0.0)]
