@@ -237,6 +237,7 @@ class Line:
 
 
 PARTS = ("width", "size", "place")
+COVERAGE_ERRORS = ("coverage_error", "coverage_shortfall", "coverage_excess")
 TIED = 1e-6  # relative distance of sizes or places that are taken as equal
 
 
@@ -262,10 +263,10 @@ class RegionTruth:
         rows = np.ones(every[0].hit.size, dtype=bool)
         if claim.subject.kind == "group":
             rows = in_group(claim, claim.subject.name, self.groups)
-        if claim.quantity == "coverage_error" and claim.subject.kind in ("all rows", "group"):
+        if claim.quantity in COVERAGE_ERRORS and claim.subject.kind in ("all rows", "group"):
             return max(line.error(rows, less=self.less) for line in every)
         line, rows = self._line(claim, rows)
-        if claim.quantity == "coverage_error":
+        if claim.quantity in COVERAGE_ERRORS:
             return line.error(rows, less=self.less)
         if claim.quantity in ("coverage", "share_below"):
             return float(line.hit[rows].mean())
@@ -273,7 +274,7 @@ class RegionTruth:
 
     def calibrated(self, claim: Claim) -> float:
         """Return the level for a coverage, else 0."""
-        if claim.quantity in ("coverage_error", "skill"):
+        if claim.quantity in (*COVERAGE_ERRORS, "skill"):
             return 0.0
         line, _ = self._line(claim, np.ones(0, dtype=bool))
         return line.level
@@ -379,7 +380,7 @@ class DrawsTruth:
             return self.joint
         if subject.kind == "pair":  # coordinates are independent, outcomes and draws
             return 0.0
-        if claim.quantity == "coverage_error":
+        if claim.quantity in COVERAGE_ERRORS:
             return max(interval_error(self.M, *wrong), self.joint)
         if subject.kind != ("all rows" if self.D == 1 else "coordinate"):
             raise UnknownClaimError(claim)

@@ -200,7 +200,8 @@ def test_outcomes_that_were_ruled_out(few_kept):
     p = np.append(P, 0.0)
     found = audited(AuditJob(resamples=19), np.append(Y, 1), lambda k: p[k])
     assert any(
-        caveat.startswith("Outcomes happened that were given probability 0") for caveat in found.findings.caveats
+        caveat.startswith("Outcomes happened against predictions of exactly 0 or 1")
+        for caveat in found.findings.caveats
     )
 
 

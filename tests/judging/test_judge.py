@@ -155,8 +155,9 @@ class TestLines:
 
     def test_a_line_that_only_describes_has_no_level(self):
         above = Evidence(Subject("sets", level=0.9), "coverage", 0.97, 0.95, 0.99, 500, 0.9, pvalue=1.0, describes=True)
-        claims = judge(Case(self.whole(above, pvalue=1.0)), setting(0.2)).claims
-        assert [claim.level for claim in claims if claim.kind == "description"] == [None]
+        verdict = judge(Case(self.whole(above, pvalue=1.0)), setting(0.2))
+        assert [claim.level for claim in verdict.claims if claim.kind == "description"] == [None]
+        assert verdict.notes == (note("uncounted", number=1, all=1),)
 
     def test_0_is_no_limit_of_an_error_that_only_a_joint_test_finds(self):
         total = Evidence(ALL_ROWS, "coverage_error", 0.03, rows=9, pvalue=0.001, error=Error(0.03, NAN, 0.06, 0.06))

@@ -10,7 +10,7 @@ from calibrant.core.findings import Setting
 from calibrant.inputs.rows import read_regions
 from calibrant.judging.judge import judge
 from calibrant.regions.audit_tables import covered
-from calibrant.regions.evidence import Judged, Plan, coverage_whole, least_hits, part_family
+from calibrant.regions.evidence import ERROR, Judged, Plan, coverage_whole, least_hits, part_family
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Rule
 
@@ -31,7 +31,7 @@ def plan(levels=(0.9,), rule=None, *, families=2, **given):
 
 def total_of(verdict):
     """Return the claim on the largest error of all levels."""
-    return next(claim for claim in verdict.claims if claim.quantity == "coverage_error")
+    return next(claim for claim in verdict.claims if claim.quantity in ERROR.values())
 
 
 class TestRows:

@@ -20,7 +20,7 @@ RARE = 0.1  # mean prediction below which errors are stated as shares of the pre
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
 PART = "part"  # a note beside a verdict that a part of the rows decides
 NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
-ERRORS = ("cutoff_error", "coverage_error")  # quantities that are themselves distances from calibration
+ERRORS = ("cutoff_error", "coverage_error", "coverage_shortfall", "coverage_excess")  # distances from calibration
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,13 @@ def judge(case: Case, setting: Setting) -> Verdict:
     return Verdict(
         ruling.status,
         claims=ruling.claims,
-        notes=(*questions, *_shape(ruling.claims), *_calm(case.families, setting), *others),
+        notes=(
+            *questions,
+            *_shape(ruling.claims),
+            *_uncounted(ruling.claims),
+            *_calm(case.families, setting),
+            *others,
+        ),
         tolerance=ruling.tolerance,
         at=tuple(AtTolerance(tau, _ruling(case, setting, scale, tau).status) for tau in steps),
         needed=needed,
@@ -219,7 +225,7 @@ def side(evidence: Evidence, setting: Setting) -> ClaimKind:
     return "below" if evidence.estimate < evidence.expected else "above"
 
 
-def leaves_out(evidence: Evidence) -> bool:
+def leaves_out(evidence: Evidence | Claim) -> bool:
     """Tell whether the limits leave out what calibration gives; there may be none."""
     return not evidence.low <= evidence.expected <= evidence.high
 
@@ -261,7 +267,8 @@ def _needed(whole: Whole, ruling: _Ruling, setting: Setting, scale: Scale) -> tu
 
 def _said(notes: Sequence[Note], ruling: _Ruling, needed: tuple[float, Needed] | None) -> list[Note]:
     """Return the notes that belong beside this outcome: of all rows, or of a part that alone decides it."""
-    beside = {None, PART if ruling.claims[0].subject.part is not None else ruling.status}
+    subject = ruling.claims[0].subject
+    beside = {None, PART if subject.part is not None or subject.kind == "group" else ruling.status}
     if ruling.status == "cannot tell" and needed is None:
         beside.add(NO_ROWS)
     return [each for each in notes if each.only in beside]
@@ -283,6 +290,13 @@ def _shape(claims: Sequence[Claim]) -> list[Note]:
         for name, found in (("low", low), ("high", high))
     }
     return [Note(key, ranges)]
+
+
+def _uncounted(claims: Sequence[Claim]) -> list[Note]:
+    """Say how many levels are off on the side that is no error, so that nobody reads "within" of both sides."""
+    levels = [claim for claim in claims if claim.subject.level is not None and claim.subject.part is None]
+    off = [claim for claim in levels if claim.kind == "description" and leaves_out(claim)]
+    return [note("uncounted", number=len(off), all=len(levels))] if off else []
 
 
 def _calm(families: Sequence[Family], setting: Setting) -> list[Note]:

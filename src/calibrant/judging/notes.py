@@ -54,6 +54,10 @@ NOTES: dict[str, tuple[str, str]] = {
     "too high": (SHAPE, "too high {high:ranges}"),
     "no range": (SHAPE, "no single tenth of the rows is off by more than chance, but all together are"),
     "levels off": (SHAPE, "{off:,} of {all:,} levels are off by more than chance: {low:,} too low, {high:,} too high"),
+    "uncounted": (
+        "coverage",
+        "{number:,} of {all:,} levels are off on the side that does not count as an error here; the alternative two-sided counts both",
+    ),
     "calm": ("parts", "none of {tested:,} {things} is off by more than chance"),
     # remedies
     "recalibrate": (REMEDY, RECALIBRATE),
@@ -211,11 +215,11 @@ NOTES: dict[str, tuple[str, str]] = {
     "weights": (KEEP, "With these weights {n:rows} count like {effective:,}."),
     "infinite": (
         KEEP,
-        "Outcomes happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1.",
+        "Outcomes happened against predictions of exactly 0 or 1, so the log score is infinite. No prediction should be exactly 0 or 1.",
     ),
     "ruled out": (
         KEEP,
-        "{ruled_out:outcomes} happened that were given probability 0, so the log score is infinite. No prediction should be exactly 0 or 1.",
+        "{ruled_out:outcomes} happened against a prediction of exactly 0 or 1, so the log score is infinite. No prediction should be exactly 0 or 1.",
     ),
     "power": (
         KEEP,

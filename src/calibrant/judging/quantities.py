@@ -30,6 +30,8 @@ QUANTITIES = {
     "coverage_error": Quantity(
         "points", "coverage of {who} is off by {found}", "off by {value}", name="error of coverage"
     ),
+    "coverage_shortfall": Quantity("points", "coverage of {who} falls short by {found}", "short by {value}"),
+    "coverage_excess": Quantity("points", "coverage of {who} is too high by {found}", "too high by {value}"),
     "calibration_error": Quantity("number", "{who} have a calibration error of {found}", "error {value}"),
     # probabilities
     "bias": Quantity(

@@ -33,8 +33,9 @@ from calibrant.regions.coverage_test import conformal_beta, hit_pvalue, last_tru
 from calibrant.regions.hits import HitTable, not_nested
 from calibrant.regions.lines import Line, Lines, Rule, lines_of, mirrored
 
-COVERAGE, SHARE_BELOW, ERROR = "coverage", "share_below", "coverage_error"
-"""Quantities: outcomes in a region, outcomes up to a quantile, and the distance from what calibration allows."""
+COVERAGE, SHARE_BELOW = "coverage", "share_below"  # quantities: outcomes in a region, outcomes up to a quantile
+ERROR = {"two-sided": "coverage_error", "less": "coverage_shortfall", "greater": "coverage_excess"}
+"""The distance of coverage from what calibration allows, by the side that counts."""
 
 
 ERRORS = ("error", "error_low", "error_high", "error_most")
@@ -122,7 +123,8 @@ def coverage_whole(judged: Sequence[Judged], beside: Beside | None, plan: Plan, 
     )
     error = Error(estimate, low if by_lines else math.nan, high, most)  # 0 is no limit of an error that a test finds
     test = "coverage_test" if beside is None or alone > p else beside.test
-    total = Evidence(ALL_ROWS, ERROR, *error[:3], judged[0].lines.curve.n, test=test, pvalue=p, error=error)
+    quantity = ERROR[judged[0].lines.rule.alternative]
+    total = Evidence(ALL_ROWS, quantity, *error[:3], judged[0].lines.curve.n, test=test, pvalue=p, error=error)
 
     def needed(tolerance: float) -> Needed | None:
         rows = plan.rows(tolerance)
