@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import NoOptions, public
-from calibrant.core.kinds import Rows
 from calibrant.core.means import enter_mean
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import Rows
 from calibrant.inputs.probabilities import Binary
 
 

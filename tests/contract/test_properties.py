@@ -5,8 +5,8 @@ import pytest
 
 from calibrant import Normal
 from calibrant.core.catalogue import entries, find
-from calibrant.core.kinds import KINDS
 from calibrant.errors import CalibrantError
+from calibrant.inputs.kinds import KINDS
 from calibrant.kernels import Delta, Exponential, Gaussian, Matern32
 from calibrant.probabilities.canonical import MedianVariance
 from calibrant.testing import DATA, PROPERTIES, PerRow, VerbUnderTest

@@ -30,10 +30,10 @@ from calibrant import (
 )
 from calibrant.core import dispatch
 from calibrant.core.catalogue import entries
-from calibrant.core.kinds import KINDS, kind_of, kinds_words, read, read_alone
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError
+from calibrant.inputs.kinds import KINDS, kind_of, kinds_words, read, read_alone
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
 
@@ -162,7 +162,7 @@ class TestAlone:
         message = refusal(read_alone, "width", ("intervals",), NORMAL, weights=None, instead=advice)
         assert message.endswith("(Normal). Call .interval(level) on it")
         message = refusal(read_alone, "width", ("intervals",), QUANTILES, weights=None, instead=advice)
-        assert message.endswith("(Quantiles)")
+        assert message.endswith("(Quantiles). Call .intervals() on it, which pairs levels such as 0.1 and 0.9")
 
     def test_verbs_of_predictions_alone_take_no_outcomes(self):
         alone = [entry for entry in entries().values() if not entry.outcome]

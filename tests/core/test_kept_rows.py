@@ -27,8 +27,9 @@ from calibrant.core import summary as codec
 from calibrant.core.kept_rows import KeptRows, joined, prediction_of
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors import cme_test
 from calibrant.summaries import Summary
 
@@ -77,7 +78,7 @@ def of(name, rows=slice(None), weights=None):
     w = None if weights is None else weights[rows]
     if isinstance(prediction, np.ndarray):
         return KeptRows.of(read_probabilities(y[rows], prediction[rows], weights=w))
-    read = read_outcomes if isinstance(prediction, Distribution) else read_regions
+    read = read_typed
     return KeptRows.of(read(y[rows], prediction.take(rows), weights=w))
 
 
@@ -201,14 +202,14 @@ def test_kinds_do_not_mix(first, second, words, refusal):
 def test_other_numbers_of_classes_and_labels(refusal):
     other = KeptRows.of(read_probabilities([0], [[0.25, 0.25, 0.25, 0.25]]))
     assert "3 classes do not merge with rows of 4 classes" in refusal(lambda: of("classes") + other, error=SummaryError)
-    sets = KeptRows.of(read_regions([0], Sets([[True, False]], 0.8)))
+    sets = KeptRows.of(read_typed([0], Sets([[True, False]], 0.8)))
     assert "3 labels do not merge with Sets of 2" in refusal(lambda: of("set") + sets, error=SummaryError)
 
 
 def test_levels_are_compared_after_rounding():
-    first, second = (KeptRows.of(read_regions([0.0], Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
+    first, second = (KeptRows.of(read_typed([0.0], Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
     assert (first + second).n == 2
-    several = KeptRows.of(read_regions([0.0], Quantiles([[1.0]], [0.1])))
+    several = KeptRows.of(read_typed([0.0], Quantiles([[1.0]], [0.1])))
     assert not (first + several).rows.prediction.single
 
 

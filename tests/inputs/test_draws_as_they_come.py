@@ -361,7 +361,8 @@ class TestQuantities:
         assert cb.uniformity_test(theta, prior, **given).pvalue < 1e-6
         audit = cb.audit(theta, prior, **given)
         assert audit.verdict.status == "miscalibrated"
-        assert any("ranks by log_likelihood" in sentence for sentence in audit.verdict.sentences)
+        claims = {claim.test: claim.kind for claim in audit.verdict.claims}
+        assert claims["ranks by log_likelihood"] == "miscalibrated"
         exact = cb.Samples(rng.normal(x[:, None] / 2, np.sqrt(0.5), size=(300, 49)))
         assert cb.uniformity_test(theta, exact, **given).pvalue > 0.01
 

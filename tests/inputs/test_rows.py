@@ -5,16 +5,9 @@ import pytest
 
 from calibrant import CdfValues, Intervals, Quantiles, Sets
 from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.parametric import MvNormal, Normal
-from calibrant.inputs.rows import (
-    CdfRows,
-    IntervalRows,
-    QuantileRows,
-    SetRows,
-    read_outcomes,
-    read_regions,
-    without_outcome,
-)
+from calibrant.inputs.rows import CdfRows, IntervalRows, QuantileRows, SetRows, read_outcomes
 from calibrant.inputs.samples import Samples
 
 DISTRIBUTION = Normal([0.0, 1.0, 2.0], 1.0)
@@ -122,7 +115,7 @@ SETS = Sets([[True, False], [True, True], [False, False]], 0.9)
 
 class TestReadJudged:
     def test_intervals(self):
-        rows = read_regions([1, 2, 4], INTERVALS)
+        rows = read_typed([1, 2, 4], INTERVALS)
         assert isinstance(rows, IntervalRows)
         assert rows.covered[:, 0].tolist() == [True, True, False]
         assert rows.sizes[:, 0].tolist() == [1, 2, 3]
@@ -130,42 +123,42 @@ class TestReadJudged:
         assert rows.keep is None
 
     def test_quantiles(self):
-        rows = read_regions([1, 0, 4], QUANTILES)
+        rows = read_typed([1, 0, 4], QUANTILES)
         assert isinstance(rows, QuantileRows)
         assert rows.covered.tolist() == [[False, True], [True, True], [False, False]]
 
     def test_sets(self):
-        rows = read_regions(["b", "b", "a"], SETS, classes=["a", "b"])
+        rows = read_typed(["b", "b", "a"], SETS, classes=["a", "b"])
         assert isinstance(rows, SetRows)
         assert rows.covered[:, 0].tolist() == [False, True, False]
         assert rows.sizes[:, 0].tolist() == [1, 2, 0]
 
     def test_values_of_a_distribution_function(self):
-        rows = read_regions(None, CdfValues([0.1, 0.2]))
+        rows = read_typed(None, CdfValues([0.1, 0.2]))
         assert isinstance(rows, CdfRows)
         assert rows.n == 2
 
     def test_a_float64_outcome_is_not_copied(self):
         y = np.arange(3.0)
-        assert np.shares_memory(read_regions(y, INTERVALS).y, y)
+        assert np.shares_memory(read_typed(y, INTERVALS).y, y)
 
     @pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32"])
     def test_outcomes_become_float64(self, dtype):
-        assert read_regions(np.array([1, 2, 3], dtype), INTERVALS).y.dtype == np.float64
+        assert read_typed(np.array([1, 2, 3], dtype), INTERVALS).y.dtype == np.float64
 
     def test_columns_of_frames(self, require):
         pd, pl = require("pandas"), require("polars")
         for y in (pd.Series([1, 2, 4], index=[9, 8, 7]), pl.Series([1, 2, 4]), pd.array([1, 2, 4], dtype="Int64")):
-            assert read_regions(y, INTERVALS).y.tolist() == [1, 2, 4]
+            assert read_typed(y, INTERVALS).y.tolist() == [1, 2, 4]
 
     def test_large_outcomes_are_finite(self):
-        assert read_regions([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3
+        assert read_typed([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3
 
 
 class TestWeights:
     @pytest.mark.parametrize(("y", "prediction"), [([1, 2, 4], INTERVALS), ([1, 2, 4], QUANTILES), ([0, 1, 0], SETS)])
     def test_rows_of_weight_zero_are_dropped(self, y, prediction):
-        rows = read_regions(y, prediction, weights=[2, 0, 1])
+        rows = read_typed(y, prediction, weights=[2, 0, 1])
         assert rows.n == 2
         assert rows.y.tolist() == [y[0], y[2]]
         assert rows.w.tolist() == [2, 1]
@@ -173,31 +166,31 @@ class TestWeights:
 
     @pytest.mark.parametrize(("y", "prediction"), [([1, 2, 4], INTERVALS), ([0, 1, 0], SETS)])
     def test_what_is_left_may_weigh_one(self, y, prediction):
-        assert is_unit(read_regions(y, prediction, weights=[1, 0, 1]).w)
+        assert is_unit(read_typed(y, prediction, weights=[1, 0, 1]).w)
 
     def test_a_dropped_row_may_be_anything(self):
-        assert read_regions([1, np.nan, 4], INTERVALS, weights=[1, 0, 1]).n == 2
+        assert read_typed([1, np.nan, 4], INTERVALS, weights=[1, 0, 1]).n == 2
 
     def test_refused_rows_keep_their_number(self, refusal):
-        message = refusal(read_regions, [1, 2, inf], INTERVALS, weights=[1, 0, 1])
+        message = refusal(read_typed, [1, 2, inf], INTERVALS, weights=[1, 0, 1])
         assert message.startswith("y must be finite; row 2 is inf")
-        assert "row 2" in refusal(read_regions, [0, 1, 5], SETS, weights=[1, 0, 1])
+        assert "row 2" in refusal(read_typed, [0, 1, 5], SETS, weights=[1, 0, 1])
 
     def test_weights_of_other_length(self, refusal):
-        assert "expected 3 rows, got 2" in refusal(read_regions, [1, 2, 4], INTERVALS, weights=[1, 1])
+        assert "expected 3 rows, got 2" in refusal(read_typed, [1, 2, 4], INTERVALS, weights=[1, 1])
 
 
 class TestWithoutOutcome:
     def test_sizes_are_there(self):
-        assert without_outcome(INTERVALS).sizes[:, 0].tolist() == [1, 2, 3]
-        assert without_outcome(SETS, weights=[1, 0, 1]).sizes[:, 0].tolist() == [1, 0]
+        assert IntervalRows.alone(INTERVALS).sizes[:, 0].tolist() == [1, 2, 3]
+        assert SetRows.alone(SETS, weights=[1, 0, 1]).sizes[:, 0].tolist() == [1, 0]
 
     def test_take(self):
-        assert without_outcome(INTERVALS).take(slice(1, 3)).sizes[:, 0].tolist() == [2, 3]
+        assert IntervalRows.alone(INTERVALS).take(slice(1, 3)).sizes[:, 0].tolist() == [2, 3]
 
 
 def test_a_slice_shares_memory():
-    rows = read_regions(np.array([1.0, 2.0, 4.0]), INTERVALS)
+    rows = read_typed(np.array([1.0, 2.0, 4.0]), INTERVALS)
     part = rows.take(slice(1, 3))
     assert part.covered[:, 0].tolist() == [True, False]
     assert np.shares_memory(part.y, rows.y)
@@ -208,14 +201,14 @@ def test_a_slice_shares_memory():
 class TestRefused:
     @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
     def test_a_column_is_not_broadcast(self, prediction, refusal):
-        message = refusal(read_regions, np.zeros((3, 1), int), prediction)
+        message = refusal(read_typed, np.zeros((3, 1), int), prediction)
         assert message == "y must be 1-D, one outcome per row; got shape (3, 1). Pass its one column as y[:, 0]"
-        assert "Pass one outcome per row" in refusal(read_regions, np.zeros((3, 2), int), prediction)
+        assert "Pass one outcome per row" in refusal(read_typed, np.zeros((3, 2), int), prediction)
 
     @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
     def test_lengths(self, prediction, refusal):
         name = type(prediction).__name__
-        assert refusal(read_regions, [0, 1], prediction) == (
+        assert refusal(read_typed, [0, 1], prediction) == (
             f"y and {name} must have the same number of rows; got 2 outcomes and 3 predictions. "
             "Take both from the same table"
         )
@@ -223,22 +216,22 @@ class TestRefused:
     @pytest.mark.parametrize(("bad", "shown"), [(np.nan, "nan (missing)"), (inf, "inf"), (-inf, "-inf")])
     @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES])
     def test_not_finite(self, bad, shown, prediction, refusal):
-        message = refusal(read_regions, [0.0, bad, bad], prediction)
+        message = refusal(read_typed, [0.0, bad, bad], prediction)
         assert message == f"y must be finite; row 1 is {shown}. Drop or repair such rows"
 
     def test_opposite_infinities(self, refusal):
-        assert "row 0 is inf" in refusal(read_regions, [inf, -inf, 0.0], INTERVALS)
+        assert "row 0 is inf" in refusal(read_typed, [inf, -inf, 0.0], INTERVALS)
 
     def test_missing_in_a_list(self, refusal):
-        assert "row 1 is nan" in refusal(read_regions, [0.0, None, 1.0], INTERVALS)
+        assert "row 1 is nan" in refusal(read_typed, [0.0, None, 1.0], INTERVALS)
 
     @pytest.mark.parametrize("y", [None, ["a", "b", "c"], [True, False, True]])
     def test_no_numbers(self, y, refusal):
-        assert refusal(read_regions, y, INTERVALS).startswith("y ")
+        assert refusal(read_typed, y, INTERVALS).startswith("y ")
 
     def test_classes_of_numbers(self, refusal):
-        assert refusal(read_regions, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
+        assert refusal(read_typed, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
 
     def test_an_outcome_beside_values_of_a_distribution_function(self, refusal):
-        message = refusal(read_regions, [1.0], CdfValues([0.1]))
+        message = refusal(read_typed, [1.0], CdfValues([0.1]))
         assert message == "CdfValues contain the outcome already; pass None for y"

@@ -24,8 +24,9 @@ from calibrant import (
 )
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import is_unit
+from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.kernel_rows import CoverageRows, canonical_order
@@ -143,7 +144,7 @@ class TestRows:
     @pytest.mark.parametrize("name", CASES)
     def test_what_a_kernel_sees(self, name):
         y, prediction = CASES[name]
-        rows = CoverageRows.of(read_regions(y, prediction))
+        rows = CoverageRows.of(read_typed(y, prediction))
         points, e = seen(name)
         np.testing.assert_array_equal(rows.points, np.stack(points, axis=1))
         np.testing.assert_allclose(rows.e, np.column_stack(e), rtol=1e-15)
@@ -151,14 +152,14 @@ class TestRows:
         assert is_unit(rows.w)
 
     def test_take(self):
-        rows = CoverageRows.of(read_regions(*CASES["two levels"], weights=W))
+        rows = CoverageRows.of(read_typed(*CASES["two levels"], weights=W))
         some = rows.take(np.array([3, 0]))
         assert some.n == 2
         np.testing.assert_array_equal(some.points, rows.points[[3, 0]])
         np.testing.assert_array_equal(some.e, rows.e[[3, 0]])
         np.testing.assert_array_equal(some.w, W[[3, 0]])
         assert some.levels is rows.levels
-        assert is_unit(CoverageRows.of(read_regions(*CASES["two levels"])).take(np.array([1])).w)
+        assert is_unit(CoverageRows.of(read_typed(*CASES["two levels"])).take(np.array([1])).w)
 
 
 class Joint(JointKernel):
@@ -346,6 +347,6 @@ def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
 
 def test_coverage_by_points_then_weight_then_hits():
     intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
-    first, second = (read_regions(y, intervals, weights=[2, 1, 1, 2]) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4))
+    first, second = (read_typed(y, intervals, weights=[2, 1, 1, 2]) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4))
     assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]
     assert canonical_order(first, with_outcomes=True).tolist() == [2, 3, 0, 1]

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import CdfValues, Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
-from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking import counting as module
 from calibrant.ranking.counting import (
     cells,
@@ -157,7 +158,7 @@ def test_memory_does_not_grow_with_the_draws():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_regions(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_typed(y, prediction)
     return pit_bounds(rows)
 
 
@@ -239,7 +240,7 @@ def test_cells_are_uniform_under_calibration():
 
 
 def of(y, prediction, rng=None):
-    read = read_regions if isinstance(prediction, (Quantiles, CdfValues)) else read_outcomes
+    read = read_typed
     return marginal_ranks(read(y, prediction), rng)
 
 

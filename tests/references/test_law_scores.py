@@ -17,7 +17,8 @@ from calibrant import (
     decompose,
     reliability_curve,
 )
-from calibrant.inputs.rows import read_outcomes, read_regions
+from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.sharpness import sharpness
@@ -48,7 +49,7 @@ def distributions():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_regions(y, prediction)
+    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_typed(y, prediction)
     low, high = pit_bounds(rows)
     return {"lower": low.tolist(), "upper": high.tolist()}
 

@@ -13,7 +13,7 @@ from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.inputs.rows import read_regions
+from calibrant.inputs.kinds import read_typed
 from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
 from calibrant.summaries import Summary as SummaryCoverageWidthCriterion
 from calibrant.summaries import Summary as SummaryIntervalMoments
@@ -349,7 +349,7 @@ INTERVALS = Intervals(np.zeros((4, 2)), [[1, 2], [1, 2], [1, 2], [1, np.inf]], [
 
 
 def of(part):
-    return IntervalMoments.of(read_regions(Y_INTERVAL_MOMENTS[part], INTERVALS.take(part)))
+    return IntervalMoments.of(read_typed(Y_INTERVAL_MOMENTS[part], INTERVALS.take(part)))
 
 
 def test_by_hand():

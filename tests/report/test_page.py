@@ -14,8 +14,9 @@ import pytest
 import calibrant as cb
 from calibrant.core.findings import Findings, Line, Measurement, Section, Table, Verdict
 from calibrant.errors import MissingExtraError
+from calibrant.inputs.kinds import KINDS
 from calibrant.report import page as page_module
-from calibrant.report.page import AUDIT, COMPARISON, KIND_TITLES, MARKS, MODELS, frame_of, render, tone_of
+from calibrant.report.page import AUDIT, COMPARISON, MARKS, MODELS, frame_of, render, tone_of
 from calibrant.report.text import as_html_fragment, as_text
 
 NAMES = ["churn", "digits", "calm", "points", "hostile"]
@@ -299,7 +300,7 @@ def visible(page):
     return " ".join(re.sub(r"<[^>]*>", " ", page).split())
 
 
-@pytest.mark.parametrize("kind", [*KIND_TITLES, "unknown"])
+@pytest.mark.parametrize("kind", [*KINDS, "points", "comparison", "unknown"])
 def test_points_and_models_are_compared(kind):
     assert frame_of(kind) is {"points": COMPARISON, "comparison": MODELS}.get(kind, AUDIT)
 

@@ -5,9 +5,9 @@ import pytest
 
 from calibrant import coverage_curve, coverage_gap, decompose, width
 from calibrant.core.catalogue import Entry, NoOptions, enter, find
-from calibrant.core.kinds import KINDS
 from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
+from calibrant.inputs.kinds import KINDS
 from calibrant.testing import DATA, PROPERTIES, PerRow, VerbUnderTest, check_verb
 from calibrant.testing.data import judgement, names_of, numbers
 

@@ -13,13 +13,13 @@ from calibrant.auditing.job import AuditJob
 from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.findings import Facts
-from calibrant.core.kinds import AnyRows
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray, kept_mask
 from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.named import read_coordinate_names
 from calibrant.inputs.options import generator
 from calibrant.inputs.probabilities import Binary

@@ -22,13 +22,13 @@ from calibrant.auditing.paired_differences import (
 )
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import Entry, find, public
-from calibrant.core.kinds import kind_of, kinds_words
 from calibrant.core.mean_interval import check_unseen_losses
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve, Pair
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, kept_mask
 from calibrant.inputs.groups import read_row_labels, read_times
+from calibrant.inputs.kinds import kind_of, kinds_words
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from calibrant.auditing.interval import Prediction, limits_of
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, find, public
-from calibrant.core.kinds import KINDS, kind_of
 from calibrant.core.mean_interval import exact_limits, has_equal_weights
 from calibrant.core.moments import Moments
 from calibrant.core.pvalues import binomial_tails
@@ -19,6 +18,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import KINDS, kind_of
 from calibrant.inputs.options import check_share
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import RegionRows

@@ -14,12 +14,12 @@ from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import note
-from calibrant.core.kinds import read
 from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import read
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.judging.voice import paragraph

@@ -13,7 +13,6 @@ from calibrant.core.annotations import Alternative, Labels, Rng
 from calibrant.core.evidence import note
 from calibrant.core.findings import Facts, Findings, Kind, Setting
 from calibrant.core.kept_rows import table_of
-from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.core.row_sample import RowSample
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -22,6 +21,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import as_array, read_weights
 from calibrant.inputs.columns import Batch
 from calibrant.inputs.groups import Grouping, check_group_sizes, read_groups
+from calibrant.inputs.kinds import AUDITED, KINDS, AnyRows, read
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.options import check_count, check_level, check_share, generator
 from calibrant.inputs.probabilities import Binary, Classes
@@ -32,27 +32,11 @@ from calibrant.report.audit import Audit
 from calibrant.report.names import report_names
 from calibrant.version import __version__
 
-KINDS_AUDITED = tuple(kind for kind in KINDS if kind != "cdf")
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
 CONFORMAL = ("intervals", "sets")
 SMALLEST_TOLERANCE = 1e-6
 ROWS, GROUPS = "rows", "groups "  # names of summaries
 SEED, ROWS_HASHED = 0, 1000  # of the randomness of a batch
-
-
-def audited(rows: AnyRows) -> Kind:
-    """Return how a kind of rows is audited; only the modules of that kind are imported."""
-    if rows.kind in ("binary", "classes"):
-        from calibrant.auditing.probabilities import BINARY, CLASSES
-
-        return BINARY if rows.kind == "binary" else CLASSES
-    if rows.kind in ("intervals", "sets", "quantiles"):
-        from calibrant.auditing.regions import INTERVALS, QUANTILES, SETS
-
-        return {"intervals": INTERVALS, "sets": SETS, "quantiles": QUANTILES}[rows.kind]
-    from calibrant.auditing.distributions import DISTRIBUTIONS
-
-    return DISTRIBUTIONS
 
 
 @dataclass(frozen=True)
@@ -85,7 +69,7 @@ class AuditJob:
         """Return the summaries of a batch."""
         batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self.read(batch.y, batch.prediction, batch.weights, labels)
-        how, rng = audited(rows), _batch_rng(rows, batch.number)
+        how, rng = _audit_of(rows), _batch_rng(rows, batch.number)
         setting = self.setting(rng)
         parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng), **how.count(rows, setting, self.exact)}
         if batch.groups:
@@ -121,7 +105,7 @@ class AuditJob:
 
     def read(self, y: Any, prediction: Any, weights: Any, labels: Mapping[str, Any], **given: Any) -> AnyRows:
         """Return checked rows; refuse options that are not for this kind of prediction."""
-        rows = read("audit", KINDS_AUDITED, y, prediction, weights=weights, instead=INSTEAD, **labels, **given)
+        rows = read("audit", AUDITED, y, prediction, weights=weights, instead=INSTEAD, **labels, **given)
         kind = rows.kind
         for option in ("calibration_size", "alternative"):
             if getattr(self, option) is not None and kind not in CONFORMAL:
@@ -132,7 +116,7 @@ class AuditJob:
 
     def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
-        how = audited(facts.rows)
+        how = _audit_of(facts.rows)
         families = (*how.families, *(["groups"] if groups else []))
         setting = replace(
             setting,
@@ -191,6 +175,11 @@ class AuditJob:
                 f"{{relative=}} is a share of the mean prediction, which is {mean:g}; leave it out", option="relative"
             )
         return tolerance * mean
+
+
+def _audit_of(rows: AnyRows) -> Kind:
+    how: Kind = KINDS[rows.kind].audited()
+    return how
 
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:

@@ -16,7 +16,6 @@ from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Facts, Measurement, Setting
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import AnyRows
 from calibrant.core.limits import Limits
 from calibrant.core.null import MAX_ENTRIES_REDRAWN, reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
@@ -24,6 +23,7 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.mmce import MMCE, mmce_of_events

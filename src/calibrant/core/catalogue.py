@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels
 from calibrant.core.calls import check_options, public
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.core.limits import Limits
 from calibrant.core.moments import Moments
 from calibrant.core.ordered import Ordered
@@ -27,6 +26,7 @@ from calibrant.errors import InputError, SummaryError, did_you_mean, shown
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import KINDS, AnyRows, kinds_words, read, read_alone
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.lazy import PEERS, import_all, import_named

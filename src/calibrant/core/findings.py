@@ -18,6 +18,7 @@ from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.covariates import Covariates
 from calibrant.inputs.groups import Grouping
+from calibrant.inputs.kinds import KINDS
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,9 @@ class Verdict:
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
 
 
+OTHER_TITLES = {"points": "Sets of points", "comparison": "Predictions of the same rows"}
+
+
 @dataclass(frozen=True)
 class Findings:
     """Everything an audit found: the answer, its evidence, the table of groups, and what to keep in mind."""
@@ -131,6 +135,11 @@ class Findings:
     caveats: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)  # the user's names of outcome, prediction, source and so on
     version: str = ""  # of calibrant
+
+    @property
+    def title(self) -> str:
+        """What the heading of a page calls the kind."""
+        return KINDS[self.kind].title if self.kind in KINDS else OTHER_TITLES.get(self.kind, self.kind)
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:

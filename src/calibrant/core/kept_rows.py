@@ -10,19 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import summary as codec
-from calibrant.core.kinds import KINDS, AnyRows, read
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit, locked
 from calibrant.inputs.distribution import Stored
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.mixture import STORED_COMPONENTS, Mixture
+from calibrant.inputs.kinds import KINDS, STORED, AnyRows, is_levelled, read
 from calibrant.inputs.options import DIGITS
-from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.sets import Sets
-
-LEVELLED = ("Intervals", "Quantiles", "Sets")
-"""Predictions whose columns belong to nominal levels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,10 +131,6 @@ class KeptRows(Summary):
         return found
 
 
-STORED: dict[str, Any] = STORED_COMPONENTS | {kind.__name__: kind for kind in (Mixture, Intervals, Quantiles, Sets)}
-"""The typed predictions that can be stored, by their names."""
-
-
 def table_of(prediction: Any) -> tuple[list[Any], FloatArray]:
     """Return the kind of predictions, as plain values, and what they say of each row, (n, columns)."""
     if isinstance(prediction, Stored):
@@ -168,7 +157,7 @@ def _common_kind(first: list[Any], second: list[Any]) -> list[Any]:
     """Return the kind of both; a level given as a number counts as one only if both give it as a number."""
     if first == second:
         return first
-    if first[0] != second[0] or first[0] not in LEVELLED:
+    if first[0] != second[0] or not is_levelled(first[0]):
         raise SummaryError(
             f"rows of {_words(first)} do not merge with rows of {_words(second)}; "
             "summarize each kind of prediction alone"
@@ -183,7 +172,7 @@ def _common_kind(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _words(kind: list[Any]) -> str:
-    if kind[0] in LEVELLED:
+    if is_levelled(kind[0]):
         return str(kind[0])
     words = {"probability": "one probability per row", "classes": f"{kind[-1]} classes"}
     return words.get(kind[0]) or " ".join(str(part) for part in kind)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 

@@ -15,9 +15,9 @@ from calibrant.core.catalogue import Entry, Shown, enter
 from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
 from calibrant.core.grid import Grid
 from calibrant.core.interval_sums import IntervalSums, sums_in_one_pass
-from calibrant.core.kinds import AnyRows
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.inputs.sets import Sets

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from calibrant.core.kept_rows import KeptRows, table_of
-from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, read_weights
+from calibrant.inputs.kinds import AnyRows
 
 MAX_ROWS_KEPT = 100_000
 MAX_NUMBERS_KEPT = 4_000_000  # in the predictions of the kept rows

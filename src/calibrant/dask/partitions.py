@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.core.dispatch import expecting, on_one_thread
-from calibrant.core.kinds import kind_of
 from calibrant.engines.batches import NamedArrays
 from calibrant.errors import InputError, MissingExtraError, SummaryError, shown
 from calibrant.inputs.columns import Batch, FromColumns, NamedColumns
+from calibrant.inputs.kinds import kind_of
 
 ARRAY_NAMES = ("y", "prediction", "weights")
 

@@ -9,12 +9,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.kinds import kind_of
 from calibrant.core.several import LabelsSeen, Several
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import as_array
 from calibrant.inputs.columns import Batch
+from calibrant.inputs.kinds import kind_of
 from calibrant.inputs.labels import check_label_seen, events_of_label
 from calibrant.inputs.options import seed_of
 

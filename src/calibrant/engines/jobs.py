@@ -13,7 +13,6 @@ from calibrant.core.catalogue import Entry, find, summarize
 from calibrant.core.cells import UnitRows
 from calibrant.core.dispatch import takes_fast_body
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import AnyRows, read
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -29,6 +28,7 @@ from calibrant.engines.batches import (
 )
 from calibrant.errors import InputError, NotApplicableError, listing, shown
 from calibrant.inputs.columns import Batch
+from calibrant.inputs.kinds import AnyRows, read
 from calibrant.inputs.probabilities import Binary
 
 

@@ -13,22 +13,9 @@ from numpy.typing import NDArray
 
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.arrays import as_array
-from calibrant.inputs.cdf_values import CdfValues
-from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.distribution import Stored
 from calibrant.inputs.groups import batch_labels
-from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.quantiles import Quantiles
-from calibrant.inputs.samples import Samples
-from calibrant.inputs.sets import Sets
-
-ROW_ARGUMENTS: Mapping[type, tuple[str, ...]] = {
-    Intervals: ("lower", "upper"),
-    Sets: ("mask",),
-    Quantiles: ("values",),
-    Samples: ("draws", "log_density"),
-    CdfValues: ("at", "below"),
-}
-"""The arguments of a prediction that have one entry per row; for a distribution these are all arguments."""
+from calibrant.inputs.kinds import KINDS, kinds_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,16 +62,14 @@ def from_columns(kind: type, *arguments: Any, **named: Any) -> FromColumns:
     >>> from_columns(Normal, mean="mu", std="sigma")
     from_columns(Normal, mean='mu', std='sigma')
     """
-    if not (isinstance(kind, type) and (kind in ROW_ARGUMENTS or issubclass(kind, Distribution))):
-        known = ", ".join(known.__name__ for known in ROW_ARGUMENTS)
-        raise InputError(
-            f"expected a kind of prediction ({known}, or a distribution such as Normal); got {shown(kind)}"
-        )
+    if not (isinstance(kind, type) and issubclass(kind, Stored)):
+        known = kinds_words([name for name, declared in KINDS.items() if declared.classes])
+        raise InputError(f"expected a kind of prediction ({known}); got {shown(kind)}")
     try:
         given = inspect.signature(kind).bind(*arguments, **named).arguments
     except TypeError as problem:
         raise InputError(f"from_columns({kind.__name__}, ...): {problem}") from None
-    of_rows = ROW_ARGUMENTS.get(kind, tuple(given))
+    of_rows = KINDS[kind.prediction_kind].row_arguments or tuple(given)
     columns = {name: read_names(name, value) for name, value in given.items() if name in of_rows and value is not None}
     return FromColumns(kind, columns, {name: value for name, value in given.items() if name not in of_rows})
 

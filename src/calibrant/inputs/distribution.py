@@ -22,7 +22,7 @@ Selection = NDArray[np.intp] | NDArray[np.bool_] | slice | list[int]
 class Stored:
     """A prediction of a kind that has a name, and a table from which it can be built again."""
 
-    prediction_kind: ClassVar[str]  # a name of `core.kinds.KINDS`
+    prediction_kind: ClassVar[str]  # a name of `inputs.kinds.KINDS`
 
     def columns(self) -> tuple[list[Any], FloatArray]:
         """Return the kind, as plain values, and what it says of each row (n, c); `of_columns` builds it again."""

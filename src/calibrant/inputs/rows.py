@@ -54,7 +54,7 @@ class DistributionRows:
 
     @property
     def kind(self) -> str:
-        """The kind of prediction, a name of `core.kinds.KINDS`."""
+        """The kind of prediction, a name of `inputs.kinds.KINDS`."""
         return self.distribution.prediction_kind
 
     @property
@@ -186,6 +186,26 @@ class RegionRows:
     names: ClassVar[None] = None  # outcomes are single values
     dtype: ClassVar[np.dtype[Any]] = DOUBLE
 
+    @classmethod
+    def read(cls, y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> Self:
+        """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
+        w = _read_weights(weights, prediction)
+        return cls._kept(cls.read_outcomes(y, prediction, w, classes), prediction, w)
+
+    @classmethod
+    def alone(cls, prediction: Any, *, weights: Any = None) -> Self:
+        """Return rows of predictions alone, for measurements that do not use outcomes."""
+        return cls._kept(None, prediction, _read_weights(weights, prediction))
+
+    @classmethod
+    def _kept(cls, y: NDArray[Any] | None, prediction: Any, w: FloatArray) -> Self:
+        """Return the rows with positive weight; `y` are their outcomes, None if there are none."""
+        rows = kept_rows(w)
+        if rows is None:
+            return cls(np.zeros((prediction.n, 0)) if y is None else y, prediction, w)
+        chosen = unit_weights(rows.size) if (w[rows] == 1).all() else w[rows]
+        return cls(np.zeros((rows.size, 0)) if y is None else y, prediction.take(rows), chosen, w > 0)
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -204,7 +224,7 @@ class RegionRows:
 
     @property
     def kind(self) -> str:
-        """The kind of prediction, a name of `core.kinds.KINDS`."""
+        """The kind of prediction, a name of `inputs.kinds.KINDS`."""
         return str(self.prediction.prediction_kind)
 
     def take(self, rows: Rows | slice) -> Self:
@@ -324,42 +344,10 @@ class CdfRows(RegionRows):
             raise InputError("CdfValues contain the outcome already; pass None for y")
 
 
-ROWS_OF: dict[str, type[RegionRows]] = {
-    "intervals": IntervalRows,
-    "sets": SetRows,
-    "quantiles": QuantileRows,
-    "cdf": CdfRows,
-}
-"""The rows of each kind of typed prediction that is not a distribution."""
-
-
-def read_regions(y: Any, prediction: Prediction, *, weights: Any = None, classes: Any = None) -> RegionRows:
-    """Return checked rows of outcomes and predictions; rows of weight 0 are dropped."""
-    w = _read_weights(weights, prediction)
-    kind = ROWS_OF[prediction.prediction_kind]
-    return _kept(kind, kind.read_outcomes(y, prediction, w, classes), prediction, w)
-
-
-def without_outcome(prediction: Any, *, weights: Any = None) -> RegionRows:
-    """Return rows of predictions alone, for measurements that do not use outcomes."""
-    return _kept(
-        ROWS_OF.get(prediction.prediction_kind, RegionRows), None, prediction, _read_weights(weights, prediction)
-    )
-
-
 def _read_weights(weights: Any, prediction: Any) -> FloatArray:
     if prediction.n == 0:
         raise InputError("there are no rows: prediction is empty; at least one row is needed")
     return read_weights(weights, prediction.n)
-
-
-def _kept(kind: type[RegionRows], y: NDArray[Any] | None, prediction: Any, w: FloatArray) -> RegionRows:
-    """Return the rows with positive weight; `y` are their outcomes, None if there are none."""
-    rows = kept_rows(w)
-    if rows is None:
-        return kind(np.zeros((prediction.n, 0)) if y is None else y, prediction, w)
-    chosen = unit_weights(rows.size) if (w[rows] == 1).all() else w[rows]
-    return kind(np.zeros((rows.size, 0)) if y is None else y, prediction.take(rows), chosen, w > 0)
 
 
 def _check_length(y: NDArray[Any], prediction: Prediction) -> None:

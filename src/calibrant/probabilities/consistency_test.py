@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import Entry, find, is_verb
-from calibrant.core.kinds import AnyRows, read
 from calibrant.core.null import reaches, redraw_centre, resampled_pvalue
 from calibrant.core.results import Decomposition, Direction, TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.kinds import AnyRows, read
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.kernels.kernel_rows import canonical_order

@@ -14,7 +14,6 @@ from calibrant.core.catalogue import Entry, Shown, enter, public
 from calibrant.core.dispatch import chunks
 from calibrant.core.grid import ROUNDING as ROUNDING_PER_ROW
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import Rows
 from calibrant.core.means import RowScores, moments_of
 from calibrant.core.moments import Moments
 from calibrant.core.null import (
@@ -32,6 +31,7 @@ from calibrant.core.pvalues import normal_sf
 from calibrant.core.results import TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import Rows
 from calibrant.inputs.probabilities import Binary
 
 NAMES = EXCESS, VARIANCE, OUTCOME_VARIANCE, THIRD = tuple(

@@ -13,11 +13,11 @@ from calibrant.core.annotations import Outcomes, Rng
 from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.dispatch import CHUNK_ROWS, chunks
-from calibrant.core.kinds import read
 from calibrant.core.moments import Moments
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
+from calibrant.inputs.kinds import read
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds

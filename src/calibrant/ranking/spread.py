@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Outcomes
 from calibrant.core.catalogue import Entry, NoOptions, enter, public
 from calibrant.core.dispatch import chunks
-from calibrant.core.kinds import read
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.kinds import read
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 

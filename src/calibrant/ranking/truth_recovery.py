@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant.core.catalogue import public
-from calibrant.core.kinds import read
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.kinds import read
 from calibrant.inputs.options import check_share
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from calibrant.core.calls import POINTERS
 from calibrant.core.catalogue import Entry, enter
-from calibrant.core.kinds import AnyRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError
+from calibrant.inputs.kinds import AnyRows
 from calibrant.ranking.counting import Ranked, equal_rows
 from calibrant.ranking.summary import Ranks
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calibrant.core.kinds import KINDS
 from calibrant.errors import CalibrantError, InputError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.cross_fitting import (
     IDENTITY_NAME,

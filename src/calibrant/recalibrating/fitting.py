@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import KINDS, read
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.groups import Label, read_row_labels
+from calibrant.inputs.kinds import KINDS, read
 from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice

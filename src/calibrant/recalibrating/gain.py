@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import KINDS
 from calibrant.core.summary import Summary
 from calibrant.core.words import number as written
 from calibrant.errors import InputError, SummaryError
@@ -21,6 +20,7 @@ from calibrant.inputs.arrays import FloatArray, kept_mask, locked
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.options import check_count, check_level, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets

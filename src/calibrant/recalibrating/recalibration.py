@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from calibrant.core.kinds import KINDS, kind_of
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, locked
 from calibrant.inputs.groups import Label, read_row_labels
+from calibrant.inputs.kinds import KINDS, kind_of
 from calibrant.inputs.options import DIGITS
 from calibrant.inputs.probabilities import read_unlabelled
 from calibrant.recalibrating.method import USUAL, FitOptions, Method

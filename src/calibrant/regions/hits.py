@@ -27,9 +27,9 @@ def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
     """Tell in which rows the prediction at some level does not lie within that at the next higher level.
 
     >>> from calibrant.inputs.intervals import Intervals
-    >>> from calibrant.inputs.rows import read_regions
+    >>> from calibrant.inputs.kinds import read_typed
     >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
-    >>> not_nested(read_regions([0.0, 0.0], both))
+    >>> not_nested(read_typed([0.0, 0.0], both))
     array([False,  True])
     """
     levels = rows.prediction.levels

@@ -324,9 +324,9 @@ def positions(rows: IntervalRows) -> FloatArray:
     """Return where the intervals of each row lie, NaN for rows without any bound.
 
     >>> from calibrant.inputs.intervals import Intervals
-    >>> from calibrant.inputs.rows import read_regions
+    >>> from calibrant.inputs.kinds import read_typed
     >>> inf = np.inf
-    >>> rows = read_regions([0.0] * 3, Intervals([0.0, -inf, -inf], [2.0, 5.0, inf], 0.9))
+    >>> rows = read_typed([0.0] * 3, Intervals([0.0, -inf, -inf], [2.0, 5.0, inf], 0.9))
     >>> positions(rows)
     array([ 1.,  5., nan])
     """

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Rng
 from calibrant.core.catalogue import public
-from calibrant.core.kinds import read
 from calibrant.core.pool import tie_ends
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, read_numbers, refuse_not_finite
 from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.kinds import read
 from calibrant.inputs.options import as_number, check_count, generator
 from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.inputs.sets import Sets

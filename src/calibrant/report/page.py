@@ -107,17 +107,6 @@ TITLE = "title"  # the name that replaces the heading of the page
 MAX_PAGE_BYTES = 500_000
 MAX_CLAIMS = 100  # rows of the table of claims
 ROOM_USED = 0.9  # of the bytes that are left, as detail and size are not quite proportional
-KIND_TITLES = {
-    "binary": "Probabilities of an event",
-    "classes": "Probabilities of classes",
-    "intervals": "Prediction intervals",
-    "sets": "Prediction sets",
-    "quantiles": "Quantile forecasts",
-    "samples": "Draws of predictive distributions",
-    "distributions": "Predictive distributions",
-    "points": "Sets of points",
-    "comparison": "Predictions of the same rows",
-}
 
 
 class Detail(NamedTuple):
@@ -197,7 +186,7 @@ def _page(findings: Findings, detail: Detail) -> str:
     names = {key: name for key, name in findings.names.items() if key != TITLE}
     return environment.get_template("page.html.j2").render(
         findings=findings,
-        kind=KIND_TITLES.get(findings.kind, findings.kind),
+        kind=findings.title,
         frame=frame,
         title=findings.names.get(TITLE) or frame.title,
         names=names,

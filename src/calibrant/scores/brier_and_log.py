@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from calibrant.core.annotations import Labels, Outcomes
 from calibrant.core.catalogue import Shown, public
 from calibrant.core.grid import Grid
-from calibrant.core.kinds import Rows
 from calibrant.core.means import enter_mean
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
+from calibrant.inputs.kinds import Rows
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows
 

@@ -1,0 +1,252 @@
+"""The kinds of prediction: each is declared once, and the rest of the code asks the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from calibrant.errors import InputError, NotApplicableError, shown
+from calibrant.inputs.cdf_values import CdfValues
+from calibrant.inputs.distribution import Stored
+from calibrant.inputs.intervals import Intervals, call_for_bounds
+from calibrant.inputs.mixture import Mixture
+from calibrant.inputs.parametric import Laplace, MvNormal, Normal
+from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
+from calibrant.inputs.quantiles import Quantiles
+from calibrant.inputs.rows import (
+    CdfRows,
+    DistributionRows,
+    IntervalRows,
+    QuantileRows,
+    RegionRows,
+    SetRows,
+    read_outcomes,
+)
+from calibrant.inputs.samples import Samples, refuse_labelled
+from calibrant.inputs.sets import Sets
+
+Rows = Binary | Classes
+AnyRows = Rows | DistributionRows | RegionRows
+
+
+@dataclass(frozen=True)
+class PredictionKind:
+    """A kind of prediction.
+
+    Attributes
+    ----------
+    words, title
+        What messages and the heading of an audit call it.
+    read
+        Makes checked rows of outcomes and predictions. The rows know how to be cut (`take`, `part`).
+    alone
+        Makes rows of predictions without outcomes.
+    classes
+        The classes of typed predictions of this kind. Those with `columns` and `of_columns` can be stored and merged.
+    row_arguments
+        Arguments of the class that have one entry per row, which `from_columns` names; None: all arguments.
+    levelled
+        Whether its columns belong to nominal levels.
+    audit
+        Where its audit is declared, as ``module:name``, imported when it is needed; empty: it is not audited.
+    as_intervals
+        What turns it into intervals, as advice.
+    """
+
+    words: str
+    title: str
+    read: Callable[..., AnyRows]
+    alone: Callable[..., RegionRows] = RegionRows.alone
+    classes: tuple[type, ...] = ()
+    row_arguments: tuple[str, ...] | None = None
+    levelled: bool = False
+    audit: str = ""
+    as_intervals: str = ""
+
+    def audited(self) -> Any:
+        """Return how this kind is audited, a `core.findings.Kind`; only the modules of the kind are imported."""
+        module, name = self.audit.split(":")
+        return getattr(import_module(module), name)
+
+
+KINDS = {
+    "binary": PredictionKind(
+        "one probability per row (a 1-D array)",
+        "Probabilities of an event",
+        read=read_probabilities,
+        audit="calibrant.auditing.probabilities:BINARY",
+    ),
+    "classes": PredictionKind(
+        "class probabilities (an array (n, K))",
+        "Probabilities of classes",
+        read=read_probabilities,
+        audit="calibrant.auditing.probabilities:CLASSES",
+    ),
+    "intervals": PredictionKind(
+        "Intervals",
+        "Prediction intervals",
+        read=IntervalRows.read,
+        alone=IntervalRows.alone,
+        classes=(Intervals,),
+        row_arguments=("lower", "upper"),
+        levelled=True,
+        audit="calibrant.auditing.regions:INTERVALS",
+    ),
+    "sets": PredictionKind(
+        "Sets",
+        "Prediction sets",
+        read=SetRows.read,
+        alone=SetRows.alone,
+        classes=(Sets,),
+        row_arguments=("mask",),
+        levelled=True,
+        audit="calibrant.auditing.regions:SETS",
+    ),
+    "quantiles": PredictionKind(
+        "Quantiles",
+        "Quantile forecasts",
+        read=QuantileRows.read,
+        alone=QuantileRows.alone,
+        classes=(Quantiles,),
+        row_arguments=("values",),
+        levelled=True,
+        audit="calibrant.auditing.regions:QUANTILES",
+        as_intervals="Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
+    ),
+    "samples": PredictionKind(
+        "Samples",
+        "Draws of predictive distributions",
+        read=read_outcomes,
+        classes=(Samples,),
+        row_arguments=("draws", "log_density"),
+        audit="calibrant.auditing.distributions:DISTRIBUTIONS",
+        as_intervals="Call .interval(level) on it",
+    ),
+    "distributions": PredictionKind(
+        "a distribution such as Normal",
+        "Predictive distributions",
+        read=read_outcomes,
+        classes=(Normal, Laplace, MvNormal, Mixture),
+        audit="calibrant.auditing.distributions:DISTRIBUTIONS",
+        as_intervals="Call .interval(level) on it",
+    ),
+    "cdf": PredictionKind(
+        "CdfValues",
+        "Values of distribution functions",
+        read=CdfRows.read,
+        alone=CdfRows.alone,
+        classes=(CdfValues,),
+        row_arguments=("at", "below"),
+    ),
+}
+"""The kinds of prediction, by the `prediction_kind` of the typed ones."""
+
+AUDITED = tuple(name for name, kind in KINDS.items() if kind.audit)
+STORED: dict[str, Any] = {made.__name__: made for kind in KINDS.values() for made in kind.classes}
+"""The typed predictions by the names of their classes."""
+
+NO_ADVICE: Mapping[str, str] = MappingProxyType({})
+
+
+def kind_of(prediction: Any) -> str | None:
+    """Return the kind of a typed prediction, None for anything else, which must be an array."""
+    return type(prediction).prediction_kind if isinstance(prediction, Stored) else None
+
+
+def is_levelled(stored: str) -> bool:
+    """Whether the columns of a typed prediction, named by its class, belong to nominal levels."""
+    return stored in STORED and KINDS[STORED[stored].prediction_kind].levelled
+
+
+def read_typed(y: Any, prediction: Any, **options: Any) -> Any:
+    """Return checked rows of outcomes and a typed prediction; rows of weight 0 are dropped."""
+    return KINDS[prediction.prediction_kind].read(y, prediction, **options)
+
+
+def read(
+    verb: str,
+    accepted: tuple[str, ...],
+    y: Any,
+    prediction: Any,
+    *,
+    weights: Any = None,
+    classes: Any = None,
+    pos_label: Any = None,
+    instead: Mapping[str, str] = NO_ADVICE,
+    unequal: bool = False,
+    weighted: bool = False,
+) -> AnyRows:
+    """Return checked rows of a prediction that the verb takes; refuse others by name and say what to do instead.
+
+    `unequal` says that the verb takes rows with different numbers of draws, `weighted` that it takes weighted draws.
+    """
+    kind = kind_of(prediction)
+    if kind is None:
+        refuse_labelled(prediction, "prediction")
+        if "classes" in accepted:
+            return read_probabilities(y, prediction, weights=weights, classes=classes, pos_label=pos_label)
+        if "binary" in accepted:
+            return read_binary(y, prediction, verb=verb, weights=weights, classes=classes, pos_label=pos_label)
+        bounds = call_for_bounds(prediction) if "intervals" in accepted else ""
+        draws = "Draws are passed as Samples(draws)" if "samples" in accepted else ""
+        advice = f". {bounds or draws}" if bounds or draws else ""
+        raise InputError(
+            f"{verb} judges {kinds_words(accepted)}; got {shown(prediction)} ({type(prediction).__name__}). "
+            f"A plain array is always taken as probabilities{advice}"
+        )
+    if kind not in accepted:
+        advice = _advice(kind, accepted, instead)
+        raise InputError(f"{verb} judges {kinds_words(accepted)}; got {type(prediction).__name__}{advice}")
+    if pos_label is not None or (classes is not None and kind != "sets"):
+        name = "pos_label" if pos_label is not None else "classes"
+        raise InputError(f"{name}= is for labels of probabilities; leave it out for {type(prediction).__name__}")
+    if isinstance(prediction, Samples):
+        _check_draws(verb, prediction, unequal=unequal, weighted=weighted)
+    return KINDS[kind].read(y, prediction, weights=weights, **({} if classes is None else {"classes": classes}))
+
+
+def read_alone(
+    verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
+) -> RegionRows:
+    """Return checked rows of predictions without outcomes."""
+    kind = kind_of(prediction)
+    if kind not in accepted:
+        advice = _advice(kind, accepted, instead)
+        raise InputError(
+            f"{verb} takes {kinds_words(accepted)} alone; got {shown(prediction)} ({type(prediction).__name__}){advice}"
+        )
+    if isinstance(prediction, Samples):
+        _check_draws(verb, prediction)
+    return KINDS[kind].alone(prediction, weights=weights)
+
+
+def _advice(kind: str | None, accepted: Sequence[str], instead: Mapping[str, str]) -> str:
+    """Return what to do instead of passing this kind of prediction, if that is known."""
+    if kind is None:
+        return ""
+    usual = KINDS[kind].as_intervals if "intervals" in accepted else ""
+    advice = instead.get(kind, usual)
+    return f". {advice}" if advice else ""
+
+
+def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:
+    """Refuse weighted draws, and unequal numbers of draws, for verbs that do not take them."""
+    if samples.draw_weights is not None and not weighted:
+        raise NotApplicableError(
+            f"{verb} takes draws of equal weight: a weighted draw has no rank. Use pit(y, samples, rng=0), and "
+            "CdfValues of what it returns for curves and tests"
+        )
+    if samples.counts is not None and not unequal:
+        raise NotApplicableError(
+            f"{verb} needs the same number of draws in every row; these rows have {samples.counts.min():,} to "
+            f"{samples.counts.max():,}. Pass samples.thin(rng=0), random draws of each row"
+        )
+
+
+def kinds_words(accepted: Sequence[str]) -> str:
+    """Return the kinds of prediction in words."""
+    *others, last = (kind.words for name, kind in KINDS.items() if name in accepted)
+    return f"{', '.join(others)} or {last}" if others else last
