@@ -16,11 +16,11 @@ from calibrant.core import summary as codec
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.files.found import FoundFile, stamp_of
-from calibrant.files.reading import START, Piece, Position
+from calibrant.files.reading import START, Position
 from calibrant.files.values import ColumnType
 from calibrant.report.files import replace_bytes
 
-FORMAT = 4
+FORMAT = 5
 NAME = "Checkpoint"
 
 RunDescription = Mapping[str, str]
@@ -28,12 +28,15 @@ RunDescription = Mapping[str, str]
 
 
 class Total(NamedTuple):
-    """The total of all rows up to a position: the summaries that wait to be merged, and of how many parts each is."""
+    """The total of all rows up to a position: the summaries that wait to be merged, and of how many parts each is.
+
+    `known` says what the columns were seen to contain up to there.
+    """
 
     position: Position = START
     done: int = 0  # rows in all
-    checksum: int = 0  # of the batch before the position
     stack: tuple[tuple[int, Summary], ...] = ()
+    known: Mapping[str, ColumnType] = {}
 
 
 @dataclass(frozen=True)
@@ -42,32 +45,32 @@ class Checkpoint:
 
     asked: RunDescription
     stamps: tuple[str | None, ...]  # of the files as they were when they were opened; the last one is being read
-    known: Mapping[str, ColumnType]
     now: Total  # of all rows so far
     whole: Total  # of whole files, from which a run resumes after the last one was repaired
 
     def write(self, path: Path, files: Sequence[FoundFile]) -> None:
         """Write the checkpoint; an earlier one is replaced when the new one is on disk."""
         numbers = {str(found.path): number for number, found in enumerate(files)}
-        totals = (self.now, self.whole)
-        about = json.dumps(
+        totals = [
             {
-                "format": FORMAT,
-                "asked": self.asked,
-                "stamps": self.stamps,
+                "position": total.position,
+                "done": total.done,
+                "merged": [many for many, _ in total.stack],
                 "known": {
-                    name: (holds.what, holds.precision, numbers[holds.file]) for name, holds in self.known.items()
+                    name: (holds.what, holds.precision, numbers[holds.file]) for name, holds in total.known.items()
                 },
-                "totals": [(*total[:3], [many for many, _ in total.stack]) for total in totals],
             }
-        )
-        summaries = tuple(summary.to_bytes() for total in totals for _, summary in total.stack)
+            for total in (self.now, self.whole)
+        ]
+        about = json.dumps({"format": FORMAT, "asked": self.asked, "stamps": self.stamps, "totals": totals})
+        summaries = tuple(summary.to_bytes() for total in (self.now, self.whole) for _, summary in total.stack)
         values = {"about": about, "digest": _digest(about, summaries), "summaries": summaries}
         replace_bytes(path, codec.encode(NAME, values))
 
     @classmethod
     def read(cls, path: Path, files: Sequence[FoundFile]) -> Self:
         """Read what `write` wrote; what was changed since is refused."""
+        paths = dict(enumerate(str(found.path) for found in files))
         try:
             name, values = codec.decode(path.read_bytes())
             if name != NAME:
@@ -78,16 +81,19 @@ class Checkpoint:
             if about["format"] != FORMAT:
                 raise SummaryError("it was written by another calibrant")
             summaries = iter([Summary.from_bytes(each) for each in values["summaries"]])
-            totals = [
-                Total(Position(*position), done, checksum, tuple((many, next(summaries)) for many in merged))
-                for position, done, checksum, merged in about["totals"]
-            ]
-            paths = dict(enumerate(str(found.path) for found in files))
-            known = {
-                column: ColumnType(what, precision, paths.get(number, "an earlier file"))
-                for column, (what, precision, number) in about["known"].items()
-            }
-            return cls(about["asked"], tuple(about["stamps"]), known, *totals)
+            now, whole = (
+                Total(
+                    Position(*total["position"]),
+                    total["done"],
+                    tuple((many, next(summaries)) for many in total["merged"]),
+                    {
+                        column: ColumnType(what, precision, paths.get(number, "an earlier file"))
+                        for column, (what, precision, number) in total["known"].items()
+                    },
+                )
+                for total in about["totals"]
+            )
+            return cls(about["asked"], tuple(about["stamps"]), now, whole)
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise InputError(
@@ -104,32 +110,20 @@ class Checkpoint:
             then, now = self.asked.get(name, "nothing"), asked.get(name, "nothing")
             if then != now:
                 raise _does_not_fit(path, f"{name} was {_short(then)}, and is {_short(now)} now")
-        stamps, whole = self.stamps, self.whole.position.file
+        whole = self.whole.position.file
         if len(files) < whole:
             raise _does_not_fit(path, f"it has read {whole:,} files, and there are {len(files):,} now")
-        there = tuple(stamp_of(each.path) for each in files[: len(stamps)])
+        there = tuple(stamp_of(each.path) for each in files[: len(self.stamps)])
         for number in range(whole):
-            if there[number] != stamps[number]:
+            if there[number] != self.stamps[number]:
                 place = f"file {number + 1:,} of the run, {files[number].path},"
                 raise _does_not_fit(path, f"{place} is another one or has changed since it was read")
-        if there == stamps:
-            return self
-        before = {str(each.path) for each in files[:whole]}
-        known = {column: holds for column, holds in self.known.items() if holds.file in before}
-        return replace(self, stamps=stamps[:whole], known=known, now=self.whole)
-
-    def check_data(self, path: Path, piece: Piece | None) -> None:
-        """Refuse data whose batch before the position is not the one that was read."""
-        if piece is None or piece.checksum() != self.now.checksum:
-            raise _does_not_fit(path, f"the rows before row {self.now.position.rows:,} of its last file are other ones")
+        return self if there == self.stamps else replace(self, stamps=self.stamps[:whole], now=self.whole)
 
 
 def _digest(about: str, summaries: Sequence[bytes]) -> str:
     """Return what ties the totals to the position and to what was asked."""
-    found = sha256(about.encode())
-    for each in summaries:
-        found.update(each)
-    return found.hexdigest()
+    return sha256(b"".join([about.encode(), *summaries])).hexdigest()
 
 
 def described(value: Any) -> str:

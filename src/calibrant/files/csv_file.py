@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from codecs import getincrementaldecoder
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 GZIP = b"\x1f\x8b"
-SUSPICIOUS_RATIO = 100  # times that gzip does not reach for tables
-MAX_LINE_BYTES = 64 << 20  # bytes of a line
 ZSTD = b"\x28\xb5\x2f\xfd"
 UNREAD = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x04\x22\x4d\x18": "LZ4"}  # compressions that are not read
 OTHER_ENCODING = "Add {encoding='cp1252'} if Windows or Excel wrote it, or the name of its own encoding"
@@ -60,31 +59,29 @@ def read_delimiter(given: Any) -> str:
 
 def check(path: Path, start: bytes, dialect: Dialect) -> None:
     """Refuse a file whose first bytes show another encoding or another delimiter."""
-    packed = next((name for mark, name in UNREAD.items() if start.startswith(mark)), None)
-    if packed:
-        raise InputError(f"{path} is compressed by {packed}, which is not read; unpack it, or save it as Parquet")
+    for mark, packed in UNREAD.items():
+        if start.startswith(mark):
+            raise InputError(f"{path} is compressed by {packed}, which is not read; unpack it, or save it as Parquet")
     if start.startswith(ZSTD):
         return
-    if start.startswith(GZIP):
-        check_packed(path)
     start = unpacked(start)
     if dialect.encoding is None:
         _check_encoding(path, start)
-    header = _decoded(path, start, dialect.encoding, errors="ignore").splitlines()[:1]
+    header = _decoded(path, start, dialect.encoding, errors="ignore").partition("\n")[0].rstrip("\r")
     delimiter = dialect.delimiter or ","
-    if header and delimiter not in header[0]:
-        others = [other for other in DELIMITERS if other in header[0]]
-        if others:
-            used, most = (DELIMITERS.get(each, each) for each in (delimiter, max(others, key=header[0].count)))
-            raise InputError(
-                "{file} has one column only, {header}, when it is split at {used}; it seems to be split at {most}. "
-                "Add {delimiter=typed}",
-                file=str(path),
-                header=shown(header[0]),
-                used=used if used == "tab" else shown(used),
-                most=most if most == "tab" else shown(most),
-                typed=most,
-            )
+    others = [other for other in DELIMITERS if other in header]
+    if others and delimiter not in header:
+        likely = DELIMITERS[max(others, key=header.count)]
+        used, most = (each if each == "tab" else shown(each) for each in (DELIMITERS.get(delimiter, delimiter), likely))
+        raise InputError(
+            "{file} has one column only, {header}, when it is split at {used}; it seems to be split at {most}. "
+            "Add {delimiter=typed}",
+            file=str(path),
+            header=shown(header),
+            used=used,
+            most=most,
+            typed=likely,
+        )
 
 
 def long_line(path: Path, dialect: Dialect) -> str:
@@ -92,43 +89,14 @@ def long_line(path: Path, dialect: Dialect) -> str:
     import csv
 
     opened = gzip.open if path.suffix == ".gz" else open
-    if path.suffix == ".zst":
-        return ""
     with opened(path, "rt", encoding=dialect.encoding or "utf-8-sig", errors="replace", newline="") as file:
         lines = csv.reader(file, delimiter=dialect.delimiter or ",")
-        try:
+        with suppress(csv.Error, EOFError, OSError, zlib.error):
             header = len(next(lines, []))
             for fields in lines:
                 if len(fields) > header:
                     return f"line {lines.line_num:,} has {len(fields)} fields, and the header {header}"
-        except (csv.Error, EOFError, OSError, zlib.error):
-            return ""
     return ""
-
-
-def check_packed(path: Path) -> None:
-    """Refuse a gzip file with a line of more than `MAX_LINE_BYTES` bytes, which would be held in memory as a whole.
-
-    Only files that were compressed more than a hundredfold are read for this check.
-    """
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - 4))
-        if int.from_bytes(file.read(4), "little") < SUSPICIOUS_RATIO * size:  # the last four bytes tell the length
-            return
-    line = 0
-    try:
-        with gzip.open(path) as text:
-            while piece := text.read(1 << 20):
-                end = piece.rfind(b"\n")
-                line = line + len(piece) if end < 0 else len(piece) - end - 1
-                if line > MAX_LINE_BYTES:
-                    raise InputError(
-                        f"{path} has {size / 1e6:.3g} MB and unpacks to a line of more than {MAX_LINE_BYTES >> 20} MB. "
-                        "Is it a CSV? Unpack it, and look at it in an editor"
-                    )
-    except (EOFError, OSError, zlib.error):  # this is said when the file is read
-        return
 
 
 def unpacked(start: bytes) -> bytes:

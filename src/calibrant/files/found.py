@@ -28,7 +28,6 @@ TABLE_FORMATS = (
     (".hoodie", "Hudi", "spark.read.format('hudi').load({folder}).write.parquet('rows')"),
 )
 """What marks a folder of a table format, its name, and the call that saves its rows."""
-AMBIGUOUS_ENDINGS = ("", ".txt", ".dat")  # endings of tables, and of anything else
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def _inside(folder: Path, format: str | None) -> list[Path]:
     if format is not None:
         return found
     readable = [file for file in found if format_of(file)]
-    unread = [file for file in found if not format_of(file) and _is_table(file, readable)]
+    unread = [file for file in found if not format_of(file) and _is_unread_table(file)]
     if unread:
         remedy = (
             f"or name those that are meant, such as '*{_ending(readable[0])}'" if readable else f"one of {_endings()}"
@@ -171,21 +170,9 @@ def _leads_back(folder: Path) -> bool:
     return folder.is_symlink() and any(each.resolve().is_relative_to(folder.resolve()) for each in folder.parents)
 
 
-def _is_table(file: Path, readable: list[Path]) -> bool:
-    """Tell whether a file that is not read looks like a table: by its ending, or by a first line that a CSV has."""
+def _is_unread_table(file: Path) -> bool:
     ending = file.suffix.lower()
-    if ending in AMBIGUOUS_ENDINGS and readable and format_of(readable[0]) == "csv":
-        line = _first_line(file)
-        return line != b"" and line == _first_line(readable[0])
     return ending in UNREAD_TABLES or (ending in COMPRESSIONS and format_of(file.with_suffix("")) is not None)
-
-
-def _first_line(file: Path) -> bytes:
-    try:
-        with file.open("rb") as lines:
-            return lines.readline(1 << 16).strip()
-    except OSError:
-        return b""
 
 
 def _below(path: Path, root: Path) -> tuple[str, ...]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
@@ -20,13 +19,9 @@ from calibrant.files.values import ColumnType, Values, column_types, merged_type
 from calibrant.files.where import Where
 from calibrant.inputs.columns import FromColumns, NamedColumns
 
-if TYPE_CHECKING:
-    import polars as pl
-
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
 READERS: dict[str, int] = {}  # the number of the process that read files first, which a fork inherits
-ROWS_CHECKED = 100  # at the end of a batch, by which a resumed run recognises it
 
 
 class Piece(NamedTuple):
@@ -45,21 +40,12 @@ class Piece(NamedTuple):
         """Number of rows."""
         return len(self.frame)
 
-    def checksum(self) -> int:
-        """Return a checksum of its number of rows and of its last rows."""
-        return zlib.crc32(repr((self.rows, self.frame.tail(ROWS_CHECKED).rows())).encode(errors="replace"))
-
 
 class Position(NamedTuple):
     """How far a pass has come: rows of this file, after all rows of the files before it."""
 
     file: int = 0
     rows: int = 0
-
-    @property
-    def batch_before(self) -> Position:
-        """Where the batch begins that ends here; rows of one file only."""
-        return Position(self.file, max(self.rows - 1, 0) // BATCH * BATCH)
 
 
 START = Position()
@@ -90,18 +76,18 @@ class Reading:
                 'reader are missing there. Start it with multiprocessing.get_context("spawn"), or read files in it only'
             )
 
-    def pieces(self, position: Position = START) -> Iterator[Piece]:
+    def pieces(self, position: Position = START) -> Generator[Piece, None, None]:
         """Yield the rows of each file in batches of `BATCH` rows, the last one of fewer."""
         self.check_types_first(position)
-        for number, found in enumerate(self.files):
-            if number < position.file:
-                continue
-            skip = position.rows if number == position.file else 0
-            table = self.open(number)
-            for k, frame in enumerate(self._frames(table, found.constants, skip)):
+        needed, start = self.columns.needed, position.rows
+        for number, found in enumerate(self.files[position.file :], start=position.file):
+            table, constants = self.open(number), found.constants
+            frames = table.frames(needed, self.where, size=BATCH, skip=start, constants=constants, labels=self.labels)
+            for k, frame in enumerate(recut(frames, BATCH, _joined)):
                 if k == 0:
                     self.check_kinds(table, found, frame)
-                yield self._checked(Piece(number, skip + k * BATCH, frame, self.known))
+                yield self._checked(Piece(number, start + k * BATCH, frame, self.known))
+            start = 0
 
     def whole(self) -> Any:
         """Return all rows as one polars frame; afterwards `place` returns the file of a row."""
@@ -115,7 +101,7 @@ class Reading:
             self.check_kinds(table, found, frame)
             piece = self._checked(Piece(number, 0, frame, self.known))
             self.check_numbers(piece)
-            frames.append(_shrunk(piece.frame))
+            frames.append(piece.frame)
             self._check_widths(frames[0], piece)
         if not frames:
             raise nothing_to_measure([found.path for found in self.files], self.where)
@@ -231,22 +217,11 @@ class Reading:
                     then=then.shape,
                 )
 
-    def _frames(self, table: TableFile, constants: Mapping[str, Any], skip: int) -> Iterator[pl.DataFrame]:
-        """Yield frames of `BATCH` rows."""
-        import polars as pl
 
-        needed, labels = self.columns.needed, self.labels
-        frames = table.frames(needed, self.where, size=BATCH, skip=skip, constants=constants, labels=labels)
-        return recut(frames, BATCH, lambda parts: pl.concat(parts, rechunk=False))
+def _joined(frames: list[Any]) -> Any:
+    import polars as pl
 
-
-def _shrunk(frame: Any) -> Any:
-    """Return a frame whose whole numbers take as few bytes as they need: 70 MB less for ten million outcomes."""
-    frame = frame.clone()
-    for place, column in enumerate(frame.get_columns()):
-        if column.dtype.is_integer():
-            frame.replace_column(place, column.alias("cells").shrink_dtype().alias(column.name))
-    return frame
+    return pl.concat(frames, rechunk=False)
 
 
 def recut(frames: Iterable[Any], size: int, together: Callable[[list[Any]], Any]) -> Iterator[Any]:

@@ -6,8 +6,8 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,11 @@ from calibrant.core.summary import Summary
 from calibrant.engines.jobs import Job, Measuring
 from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
-from calibrant.files.ahead import ahead
 from calibrant.files.checkpoint import Checkpoint, RunDescription, Total
 from calibrant.files.found import stamp_of
 from calibrant.files.reading import START, Piece, Position, Reading
 from calibrant.files.table_file import open_table
-from calibrant.files.values import ColumnType, counting, nothing_to_measure
+from calibrant.files.values import counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
 from calibrant.report.files import sigterm_as_exit, sole_writer
@@ -57,24 +56,19 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
     done = kept.now.done if kept else 0
     total = _number_of_rows(reading)
     try:
-        with closing(ahead(reading.pieces(start))) as pieces:
-            if kept:
-                kept.check_data(pieces)
+        with closing(reading.pieces(start)) as pieces:
             for piece in rows_counted(pieces, label="reading", rows=_rows, before=done, total=total):
                 with _named(reading, piece), expecting(reading.expected):
                     part = _part(job, reading.columns, piece, merging.parts)
-                if part is not None:
-                    if not merging.parts:
-                        _check_memory(part, piece, reading)
-                    with _named(reading, piece):
+                    if part is not None:
+                        if not merging.parts:
+                            _check_memory(part, piece, reading)
                         merging.add(part)
                 if kept:
                     kept.after(merging, piece)
         summary = merging.total()
-    except BaseException as problem:
-        expected = isinstance(problem, (CalibrantError, KeyboardInterrupt, SystemExit))
-        saved = kept is not None and expected and kept.leave()
-        if kept and saved and isinstance(problem, CalibrantError):
+    except (CalibrantError, KeyboardInterrupt, SystemExit) as problem:
+        if kept and kept.leave() and isinstance(problem, CalibrantError):
             raise problem.within("", ". {advice}", advice=kept.how_to_resume()) from problem
         raise
     if summary is None:
@@ -137,40 +131,28 @@ class _Checkpointing:
 
     def __init__(self, path: Path, asked: RunDescription, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading
-        self.now, self.whole = Total(), Total()
-        self.saved = 0  # rows in the checkpoint on disk
-        self.found: Checkpoint | None = None  # whose last batch is still to be compared
-        self.known: Mapping[str, ColumnType] = {}
+        self.now = self.whole = Total()
         self.since, self.written = 0, time.monotonic()  # batches since the last checkpoint, and when it was written
         self.cost = 0.0  # seconds that it took
         self.warned = False
 
     def resume(self, merging: Merging[Summary]) -> Position:
-        """Take over the total of an existing checkpoint, and return the batch that was read last."""
-        if not self.path.exists():
-            return START
-        files = self.reading.files
-        found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
-        self.now, self.whole, self.saved = found.now, found.whole, found.now.done
-        self.known = self.reading.known = dict(found.known)
-        self.reading.stamps = dict(enumerate(found.stamps))
-        merging.stack = list(found.now.stack)
-        self.found = found if found.now.position.rows else None
-        return found.now.position.batch_before
-
-    def check_data(self, pieces: Iterator[Piece]) -> None:
-        """Compare the batch that was read last with the data."""
-        if self.found is not None:
-            self.found.check_data(self.path, next(pieces, None))
-            self.found = None
+        """Take over the total of an existing checkpoint, and return where it ends."""
+        if self.path.exists():
+            files = self.reading.files
+            found = Checkpoint.read(self.path, files).fitting(self.path, self.asked, files)
+            self.now, self.whole = found.now, found.whole
+            self.reading.known = dict(found.now.known)
+            self.reading.stamps = dict(enumerate(found.stamps))
+            merging.stack = list(found.now.stack)
+        return self.now.position
 
     def after(self, merging: Merging[Summary], piece: Piece) -> None:
         """Count the rows of a piece, and write the checkpoint regularly."""
         if piece.file != self.now.position.file:
             self.whole = self.now._replace(position=Position(piece.file))
         position = Position(piece.file, piece.start + piece.rows)
-        self.now = Total(position, self.now.done + piece.rows, piece.checksum(), tuple(merging.stack))
-        self.known = piece.known
+        self.now = Total(position, self.now.done + piece.rows, tuple(merging.stack), piece.known)
         self.since += 1
         begun = time.monotonic()
         ago = begun - self.written
@@ -185,19 +167,15 @@ class _Checkpointing:
     def write(self) -> None:
         """Write the checkpoint."""
         stamps = tuple(self.reading.stamps[number] for number in range(self.now.position.file + 1))
-        Checkpoint(self.asked, stamps, self.known, self.now, self.whole).write(self.path, self.reading.files)
-        self.saved = self.now.done
+        Checkpoint(self.asked, stamps, self.now, self.whole).write(self.path, self.reading.files)
 
     def leave(self) -> bool:
-        """Write a last checkpoint, and tell whether it contains everything so far."""
-        if self.found is not None:
-            return False
-        try:
-            if self.now.done != self.saved or (self.now.done and not self.path.exists()):
+        """Write a last checkpoint if any rows were read, and tell whether it contains them."""
+        if self.now.done:
+            with suppress(CalibrantError, OSError):
                 self.write()
-        except (CalibrantError, OSError):
-            return False
-        return self.now.done > 0
+                return True
+        return False
 
     def how_to_resume(self) -> str:
         """Say what is not lost."""

@@ -149,7 +149,7 @@ class Scan:
             are counted in the cells of a `Grid` where that will do, and each result comes with its rounding.
         checkpoint
             A file to keep the total in: every 16 batches of up to 2^21 rows, or every 30 seconds. If it is there the
-            run resumes from it, after comparing the batch that was read last; at the end it is removed.
+            run resumes from it, if the files it has read are unchanged; at the end it is removed.
 
         Returns
         -------

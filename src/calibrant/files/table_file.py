@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from queue import Full, Queue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from calibrant.errors import InputError, MissingExtraError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
-from calibrant.files.ahead import handed_over
 from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
 
@@ -43,6 +43,7 @@ MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 HEAD_BYTES = 1 << 16  # bytes whose lines tell how many there are
 PACKED_ROW_BYTES = 4  # bytes, about, where the lines cannot be looked at
 GUARD = "guard"  # the column that makes polars read whole lines
+WAIT_SECONDS = 0.1  # after which the thread that decodes looks whether its rows are still wanted
 ROWS_FOR_TYPES = 10_000  # decide the types of the columns of a text file; all rows when that fails
 
 
@@ -255,8 +256,6 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
         if dialect.delimiter is None and ".tsv" in path.suffixes[-2:]:
             dialect = csv_file.Dialect("\t", dialect.encoding, dialect.decimal_comma)
         csv_file.check(path, start, dialect)
-    if chosen == "ndjson":
-        _check_keys(path)
     return TableFile(path, chosen, dialect)
 
 
@@ -272,7 +271,7 @@ def check_file(path: Path) -> None:
         inside = sorted(entry.name for entry in path.iterdir() if format_of(entry))
         remedy = f"name a file in it: {listing(inside, most=5)}" if inside else "name a file"
         raise InputError(f"{path} is a folder; {remedy}")
-    if not _is_utf8(path):
+    if any("\ud800" <= character <= "\udfff" for character in str(path)):  # bytes that are not UTF-8
         raise InputError(f"the name of {shown(str(path))} is not in UTF-8, and such files cannot be opened; rename it")
     if path.is_symlink() and not path.exists():
         raise InputError(f"{path} is a link to {path.readlink()}, which does not exist. Check the link")
@@ -288,30 +287,6 @@ def check_file(path: Path) -> None:
         raise InputError(f"you do not have permission to read {path}; ask its owner, or change that with chmod")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty (0 bytes); write the predictions to it first")
-
-
-def _is_utf8(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _check_keys(path: Path) -> None:
-    """Refuse NDJSON with a key twice in one of the first lines; polars would take the last."""
-    start = _start(path, HEAD_BYTES)
-    lines = start.split(b"\n")[: -1 if len(start) == HEAD_BYTES else None]  # the last one may be cut
-    objects: list[list[str]] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            json.loads(line, object_pairs_hook=lambda pairs: objects.append([name for name, _ in pairs]))
-        except (ValueError, RecursionError):  # this is said when the file is read
-            return
-        twice = next((name for names in objects for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise InputError(f"line {number} of {path} has the key {shown(twice)} twice; write each key once")
-        objects.clear()
 
 
 def _needed(columns: Sequence[str], where: Where | None) -> list[str]:
@@ -358,14 +333,47 @@ def _named(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return frame
 
 
+class _Ended(NamedTuple):
+    """The end of the rows, by an error or without one."""
+
+    problem: BaseException | None
+
+
 def sunk_batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None, None]:
-    """Yield rows as they are decoded.
+    """Yield rows while another thread decodes the next ones; its errors are raised in turn.
 
     `collect_batches` of polars does the same, but ends without a word where a damaged file makes a thread panic.
     """
-    return handed_over(
-        lambda give: rows.sink_batches(lambda frame: not give(frame), chunk_size=size, maintain_order=True)
-    )
+    queue: Queue[pl.DataFrame | _Ended] = Queue(1)
+    unwanted = Event()
+
+    def give(item: pl.DataFrame | _Ended) -> bool:
+        """Wait until the item before is taken, and tell polars whether to stop."""
+        while not unwanted.is_set():
+            with suppress(Full):
+                queue.put(item, timeout=WAIT_SECONDS)
+                return False
+        return True
+
+    def work() -> None:
+        problem: BaseException | None = None
+        try:
+            rows.sink_batches(give, chunk_size=size, maintain_order=True)
+        except BaseException as error:  # whatever it is, it belongs to whoever wants the rows
+            problem = error
+        give(_Ended(problem))
+
+    thread = Thread(target=work, name="calibrant-decoding", daemon=True)
+    thread.start()
+    try:
+        while not isinstance(item := queue.get(), _Ended):
+            yield item
+            del item  # not kept in memory while the next one is waited for
+        if item.problem is not None:
+            raise item.problem
+    finally:
+        unwanted.set()
+        thread.join()
 
 
 def _type_of(value: Any) -> pl.DataType:
