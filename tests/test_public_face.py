@@ -273,11 +273,19 @@ class TestDocstrings:
         for_each(list(ENTRIES), check)
 
     def test_everything_public_is_documented(self, for_each):
-        def check(name):
-            if not name.startswith("_"):
-                assert inspect.getdoc(EXPORTED[name])
+        public = {name: getattr(space, name) for space in (calibrant, *LAZY) for name in space.__all__}
+        documented = {name: value for name, value in public.items() if not name.startswith("_")}
+        for name, value in public.items():
+            if inspect.isclass(value):
+                members = {key: member for key, member in vars(value).items() if not key.startswith("_")}
+                methods = (FunctionType, classmethod, staticmethod, property)
+                found = [key for key, member in members.items() if isinstance(member, methods)]
+                documented |= {f"{name}.{key}": getattr(value, key) for key in found}
 
-        for_each(list(EXPORTED), check)
+        def check(name):
+            assert inspect.getdoc(documented[name])
+
+        for_each(list(documented), check)
 
 
 class TestErrors:

@@ -176,10 +176,6 @@ class TestLabelBins:
         words = "a classwise summary of 6 labels and 7 bins does not merge with a classwise summary of 6 labels and 15"
         assert words in refusal(lambda: summary + other, error=SummaryError)
 
-    @pytest.mark.parametrize("bad", [np.zeros((10, 2, 3)), np.zeros((11, 2)), np.full((11, 2, 3), -1.0)], ids=str)
-    def test_sums_that_no_rows_have(self, bad, refusal):
-        assert "LabelBins has sums" in refusal(LabelBins, "classwise", bad, "float64", error=SummaryError)
-
     def test_memory_does_not_grow_by_a_grid_for_each_label(self):
         # A Grid takes 365 kB; these bins take 1.3 kB for each of 5,000 labels.
         K = 5000

@@ -62,11 +62,6 @@ def test_any_number_of_bins_can_be_asked_of_one_grid():
     )
 
 
-def test_other_shapes_are_refused(refusal):
-    message = refusal(Grid, np.zeros((11, 5)), 1.0, error=SummaryError)
-    assert message == f"a Grid has sums of shape (11, {CELLS}); got (11, 5)"
-
-
 class TestRareEvents:
     def test_scores_that_differ_by_a_thirtieth_are_told_apart(self):
         p = 2e-7 * 1.04 ** np.arange(270)
@@ -162,17 +157,3 @@ def test_groups_that_only_one_batch_has():
 def test_only_cells_in_use_are_kept():
     rows = read_binary([0, 1], [0.2, 0.7], verb="a test")
     assert counted(rows, ["b", "c"]).sums.shape[1] == 2
-
-
-def test_damaged():
-    found = counted(read_binary([0, 1], [0.2, 0.7], verb="a test"), ["b", "c"])
-    with pytest.raises(SummaryError, match="does not exist"):
-        GroupCells(found.names, found.group + 5, found.cell, found.sums, found.weight_max)
-    with pytest.raises(SummaryError, match="every group must have one"):
-        GroupCells((*found.names, "z"), found.group, found.cell, found.sums, np.ones(3))
-    with pytest.raises(SummaryError, match="ordered by group"):
-        GroupCells(found.names, found.group[::-1], found.cell, found.sums, found.weight_max)
-    with pytest.raises(SummaryError, match="as many weights"):
-        GroupCells(found.names[:1], found.group, found.cell, found.sums, found.weight_max)
-    with pytest.raises(SummaryError, match="shape"):
-        GroupCells(found.names, found.group, found.cell, found.sums[:3], found.weight_max)

@@ -62,12 +62,6 @@ def test_precisions_do_not_mix(refusal):
     assert (Ordered.zero() + single).dtype == "float32"
 
 
-def test_columns_of_one_length(refusal):
-    one, two = np.ones(1), np.ones(2)
-    with pytest.raises(SummaryError, match="one length"):
-        Ordered(two, one, one.astype(int), one.astype(int), "float64")
-
-
 class TestBins:
     def test_more_than_the_grid_holds(self):
         # (0.5, 0.504] .. : bin 125 of 250 ends at 0.504 and begins after 0.5.

@@ -6,7 +6,6 @@ import pytest
 from calibrant.core import row_sample
 from calibrant.core.row_sample import RowSample
 from calibrant.core.summary import Summary
-from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import read_outcomes
 from calibrant.inputs.samples import Samples
@@ -58,5 +57,3 @@ def test_wide_rows_are_kept_in_smaller_numbers(monkeypatch):
 def test_bytes():
     sample = RowSample.of(rows(0, 30), RNG)
     assert Summary.from_bytes(sample.to_bytes()) == sample
-    with pytest.raises(SummaryError, match="a number for each row"):
-        RowSample(sample.seen, sample.number[1:], sample.kept)

@@ -274,5 +274,3 @@ def test_refusals_hits():
         of_hits() + replace(of_hits(), level=0.8)
     with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
         of_hits() + replace(of_hits(), weight=5.0)
-    with pytest.raises(SummaryError, match="one number of a series per row"):
-        replace(of_hits(), series=np.zeros(2, np.int64))

@@ -98,8 +98,6 @@ def test_refusals():
         of() + replace(of(), kind="Sets")
     with pytest.raises(SummaryError, match="do not merge"):
         of() + replace(of(), levels=np.array([0.5, 0.8]))
-    with pytest.raises(SummaryError, match="one length"):
-        replace(of(), count=np.zeros(1, np.int64))
 
 
 def test_sets_without_a_level():

@@ -48,7 +48,6 @@ def on_grid(*, bins: Any, strategy: str, **_: Any) -> bool:
 
 
 def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
-    """Return the table of the bins."""
     if isinstance(summary, Grid):
         if strategy != "width" or isinstance(bins, str):
             raise SummaryError(
@@ -97,13 +96,6 @@ class LabelBins(Summary):
     sums: FloatArray  # (11, labels, bins), rows named by COLUMNS
     dtype: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sums.ndim != 3 or self.sums.shape[0] != len(COLUMNS):
-            raise SummaryError(f"LabelBins has sums of shape ({len(COLUMNS)}, labels, bins); got {self.sums.shape}")
-        if not (np.isfinite(self.sums).all() and (self.sums >= 0).all()):
-            raise SummaryError("LabelBins has sums that are finite and at least 0; got others")
-
     @classmethod
     def of(cls, rows: Classes, notion: str, m: int) -> Self:
         """Return m bins for each label of these rows."""
@@ -127,11 +119,9 @@ class LabelBins(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the summary of no rows, of no labels."""
         return cls("", np.zeros((len(COLUMNS), 0, 0)), "")
 
     def merged(self, other: Self) -> Self:
-        """Add the sums of each bin."""
         if self.notion != other.notion or self.sums.shape != other.sums.shape:
             raise SummaryError(
                 f"a {self.notion} summary of {self.labels} labels and {self.bins} bins does not merge with "
@@ -151,7 +141,6 @@ class LabelBins(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         count = self.sums[0]
         return int(count[:1].sum() if self.notion == "classwise" else count.sum())
 

@@ -99,7 +99,6 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, verb: Callable[..., Any]) -> Known:
-        """Read the signature of a function or method."""
         named = [each for each in inspect.signature(verb).parameters.values() if each.kind is not each.VAR_KEYWORD]
         named = [each for each in named if each.name != "self"]
         return cls(
@@ -192,7 +191,6 @@ def public(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_options(verb: Callable[..., Any], names: Collection[str], given: Mapping[str, Any]) -> None:
-    """Refuse wrong names and choices among the options of a call that is made later."""
     unknown = [name for name in given if name not in names]
     if unknown:
         known = Known.of(verb)

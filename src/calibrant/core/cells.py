@@ -107,7 +107,6 @@ def cell_sums_of_pieces(pieces: Iterable[UnitRows]) -> FloatArray | None:
 
 
 def _no_sums(columns: int) -> FloatArray:
-    """Return a row of zeros for each cell and outcome."""
     return np.zeros((2 * (grid_edges().size - 1), columns))
 
 
@@ -147,13 +146,11 @@ def _reference(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray
 
 
 def _of_rows(t: FloatArray) -> Iterator[FloatArray]:
-    """Yield the columns t, t², v²."""
     tt = t * t
     yield from (t, tt, (t - tt) ** 2)
 
 
 def _of_weighted_rows(t: FloatArray, w: FloatArray) -> Iterator[FloatArray]:
-    """Yield the columns w, w², wt, w²t, wt², w²t², w²v², one at a time."""
     w2, wt = w * w, w * t
     wtt = wt * t
     yield from (w, w2, wt)

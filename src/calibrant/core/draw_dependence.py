@@ -64,7 +64,6 @@ def lag_one(draws: NDArray[Any]) -> LagOne:
 
 
 def is_ordered(x: FloatArray) -> bool:
-    """Tell whether the draws of every row are sorted."""
     return bool((x[:, 1:] >= x[:, :-1]).all())
 
 

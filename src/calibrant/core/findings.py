@@ -63,7 +63,6 @@ class Table:
 
     @property
     def length(self) -> int:
-        """Number of rows."""
         return len(next(iter(self.columns.values()), ()))
 
 
@@ -143,7 +142,6 @@ class Findings:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """All measurements, section by section."""
         return tuple(m for section in self.sections for m in section.measurements)
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,7 +203,6 @@ class Setting:
         return np.minimum(1.0, self.families * np.asarray(pvalue))
 
     def rejects(self, adjusted: float | None) -> bool:
-        """Tell whether an adjusted p-value rejects."""
         return adjusted is not None and adjusted < 1 - self.level
 
 
@@ -256,7 +253,6 @@ class Facts:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows are at hand."""
         return self.counted is None
 
     def of_all(self, name: str, count: Callable[[Any], Any]) -> Any:

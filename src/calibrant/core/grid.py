@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, grid_edges, grid_starts, width_edges
 from calibrant.core.cells import UnitRows, cell_of, cell_sums, cell_sums_of_pieces
 from calibrant.core.ordered import Ordered, sums_by_key
-from calibrant.core.summary import MAX_ROWS, Summary, one_precision
+from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit
 from calibrant.inputs.groups import Grouping
@@ -20,7 +20,6 @@ from calibrant.inputs.probabilities import Binary
 
 CELLS = 4150  # between the Farey fractions of order 100 and the finer edges near 0 and 1
 ROUNDING = 2.0**-52  # relative error of a sum, per row
-SLACK = 1e-6  # relative difference of two sums of many rows that may be rounding error
 MAX_TABLE_CELLS = 1 << 23  # of all groups together, up to which a table is quicker than sorting the rows
 
 
@@ -32,20 +31,9 @@ class Grid(Summary):
     precision, `dtype`, which is empty if unknown. `weight_max` is the largest weight.
     """
 
-    POSITIVE: ClassVar[tuple[str, ...]] = ("sums", "weight_max")
     sums: FloatArray  # (11, CELLS), rows named by COLUMNS
     weight_max: float
     dtype: str = ""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.sums.shape != (len(COLUMNS), CELLS):
-            raise SummaryError(f"a Grid has sums of shape {(len(COLUMNS), CELLS)}; got {self.sums.shape}")
-
-    def check_values(self) -> None:
-        """Refuse sums that no rows can have."""
-        super().check_values()
-        check_cells(self, self.sums)
 
     @classmethod
     def of(cls, rows: Binary) -> Self:
@@ -60,17 +48,14 @@ class Grid(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the grid of no rows."""
         return cls(np.zeros((len(COLUMNS), CELLS)), 0.0)
 
     def merged(self, other: Self) -> Self:
-        """Return the grid of the rows of both."""
         dtype = one_precision(self.dtype, other.dtype)
         return type(self)(self.sums + other.sums, max(self.weight_max, other.weight_max), dtype)
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.sums[0].sum())
 
     def bins(self, m: int) -> BinTable:
@@ -110,20 +95,6 @@ class Grid(Summary):
         return BinTable(grid_edges(), self.sums)
 
 
-def check_cells(summary: Summary, sums: FloatArray) -> None:
-    """Refuse sums per cell (11, m) that no rows can have: fractions of rows, weight without rows, too many events."""
-    count, w, _, wp, wy, *_ = sums
-    if (count != np.floor(count)).any() or count.sum() > MAX_ROWS:
-        raise SummaryError(
-            f"a {type(summary).__name__} must count whole rows, at most 2^53; these bytes contain other values"
-        )
-    if ((count > 0) != (w > 0)).any() or (np.maximum(wp, wy) > w * (1 + SLACK)).any():
-        raise SummaryError(
-            f"the cells of a {type(summary).__name__} must have weight where they have rows, and at most as many "
-            "events or predicted events; these bytes contain other values"
-        )
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupCells(Summary):
     """Sums per group and cell, ordered by the names of the groups and by cells.
@@ -132,33 +103,11 @@ class GroupCells(Summary):
     the largest weight of each group.
     """
 
-    POSITIVE: ClassVar[tuple[str, ...]] = ("cell", "sums", "weight_max")
     names: tuple[str, ...]
     group: NDArray[np.int64]
     cell: NDArray[np.int64]
     sums: FloatArray  # (11, columns), rows named by COLUMNS
     weight_max: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        k = self.group.size
-        if self.cell.shape != (k,) or self.sums.shape != (len(COLUMNS), k):
-            raise SummaryError(
-                f"GroupCells of {k} entries has sums of shape {(len(COLUMNS), k)}; got {self.sums.shape}"
-            )
-        if self.weight_max.shape != (len(self.names),):
-            raise SummaryError(
-                f"GroupCells of {len(self.names)} groups has as many weights; got {self.weight_max.shape}"
-            )
-        if k and not (self.group.min() >= 0 and self.group.max() < len(self.names) and self.cell.max() < CELLS):
-            raise SummaryError("GroupCells has an entry of a group or a cell that does not exist")
-        if not np.array_equal(np.flatnonzero(np.diff(self.group, prepend=-1)), self.starts):
-            raise SummaryError("the entries of GroupCells must be ordered by group, and every group must have one")
-
-    def check_values(self) -> None:
-        """Refuse sums that no rows can have."""
-        super().check_values()
-        check_cells(self, self.sums)
 
     @classmethod
     def of(cls, rows: Binary, grouping: Grouping) -> Self:
@@ -178,12 +127,10 @@ class GroupCells(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the summary of no rows, in no groups."""
         none = np.zeros(0, np.int64)
         return cls((), none, none, np.zeros((len(COLUMNS), 0)), np.zeros(0))
 
     def merged(self, other: Self) -> Self:
-        """Merge groups of the same name."""
         names = tuple(sorted({*self.names, *other.names}))
         place = {name: i for i, name in enumerate(names)}
         heaviest, keys = np.zeros(len(names)), []
@@ -199,7 +146,6 @@ class GroupCells(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.sums[0].sum())
 
     @property

@@ -32,7 +32,6 @@ class IntervalSums(NamedTuple):
 
     @property
     def of_hits(self) -> IntervalSums:
-        """The sums of the scores 1 inside and 0 outside."""
         return self._of_counts(self.hits)
 
     @property

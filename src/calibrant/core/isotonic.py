@@ -43,7 +43,6 @@ def isotonic_blocks(event_weight: NDArray[Any], weight: NDArray[Any]) -> FittedB
 
 
 def isotonic_fit(event_weight: NDArray[Any], weight: NDArray[Any]) -> FloatArray:
-    """Return the fitted frequency of each score."""
     blocks = isotonic_blocks(event_weight, weight)
     return np.repeat(blocks.fit, blocks.length)
 
@@ -64,12 +63,10 @@ class Forecasts(NamedTuple):
 
     @property
     def rows(self) -> IndexArray:
-        """Number of rows of each forecast."""
         return np.diff(self.ends, prepend=0)
 
 
 def ranked_outcomes(y: FloatArray) -> RankedOutcomes:
-    """Sort outcomes."""
     values, place = np.unique(y, return_inverse=True)
     return RankedOutcomes(values, place.astype(np.intp, copy=False))
 

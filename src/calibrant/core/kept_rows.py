@@ -48,7 +48,6 @@ class KeptRows(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return no rows."""
         return cls(None, "")
 
     @property
@@ -65,11 +64,9 @@ class KeptRows(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return 0 if self.held is None else self.held.n
 
     def merged(self, other: Self) -> Self:
-        """Return the rows of both, one after the other."""
         a, b = self.rows, other.rows
         prediction = joined(a.prediction, b.prediction)
         if self.dtype != other.dtype:

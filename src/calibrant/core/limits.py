@@ -86,12 +86,10 @@ class Noise:
 
     @classmethod
     def of(cls, w2v: float, w2r2: float, *, total: float, heaviest: float) -> Noise:
-        """Return the noise of rows with these sums."""
         return cls(max(w2v, w2r2) / total**2, w2v / heaviest**2)
 
     @classmethod
     def of_table(cls, table: BinTable, heaviest: float) -> Noise:
-        """Return the noise of the rows in a table of bins."""
         total = float(table.w.sum())
         return cls.of(float(table.w2v.sum()), float(table.w2r2.sum()), total=total, heaviest=heaviest)
 

@@ -200,7 +200,6 @@ def refuse_unseen(entry: Entry[Any, Any]) -> None:
 
 
 def has_equal_weights(summary: Moments) -> bool:
-    """Tell whether all rows have the same weight, up to rounding."""
     return bool(np.isclose(summary.w, summary.weight_max * summary.n, rtol=1e-12, atol=0))
 
 
@@ -299,5 +298,4 @@ def effective_rows(share: FloatArray, spread: FloatArray, w: FloatArray, w2: Flo
 
 
 def empty_as_nan(column: FloatArray, count: NDArray[Any]) -> FloatArray:
-    """Return a column with NaN for bins without rows."""
     return np.where(count > 0, column, np.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ class Moments(Summary):
     all of them; `infinite` is their weight.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("rows",)
-    POSITIVE: ClassVar[tuple[str, ...]] = ("w", "w2", "weight_max", "spread2", "infinite")
-    FINITE: ClassVar[tuple[str, ...]] = ("mean", "mean2")
     names: tuple[str, ...]
     rows: int
     w: float
@@ -38,15 +35,6 @@ class Moments(Summary):
     mean2: FloatArray
     spread2: FloatArray
     infinite: FloatArray
-
-    def check_values(self) -> None:
-        """Refuse moments that no rows have."""
-        super().check_values()
-        columns = (self.mean, self.mean2, self.spread2, self.infinite)
-        if any(column.shape != (len(self.names),) for column in columns):
-            raise SummaryError(f"Moments of {len(self.names)} scores must have a value for each in every column")
-        if (self.rows > 0) != (self.w > 0) or (self.infinite > self.w * (1 + 1e-9)).any():
-            raise SummaryError(f"Moments of {self.rows} rows cannot have the weight {self.w:g}")
 
     @classmethod
     def of(cls, scores: Mapping[str, Scores], w: FloatArray) -> Self:
@@ -68,14 +56,7 @@ class Moments(Summary):
         infinite = np.array([float(s.infinite) for s in sums])
         return cls(tuple(names), n, float(n), float(n), 1.0, mean, mean, spread, infinite)
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the moments of no rows, of no names."""
-        none = np.zeros(0)
-        return cls((), 0, 0.0, 0.0, 0.0, none, none, none, none)
-
     def merged(self, other: Self) -> Self:
-        """Return the moments of the rows of both."""
         if self.names != other.names:
             ours, theirs = listing(self.names, most=2), listing(other.names, most=2)
             raise SummaryError(
@@ -101,7 +82,6 @@ class Moments(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.rows
 
     def _column(self, name: str) -> int:
@@ -163,6 +143,5 @@ def _mean_of_huge(s: Scores, w: FloatArray) -> float:
 
 
 def _moments_of_hits(k: int, n: int) -> tuple[float, float, float, float]:
-    """Return the moments of k ones and n - k zeros."""
     mean = k / n
     return mean, mean, k * (1 - mean) ** 2 + (n - k) * mean**2, 0.0

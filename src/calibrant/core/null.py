@@ -49,7 +49,6 @@ class NullOptions:
         generator(self.rng)  # refuses what is neither a generator nor a seed
 
     def resolved(self, information: float) -> str:
-        """Return "asymptotic" or "monte-carlo"."""
         if self.null != "auto":
             return self.null
         return "asymptotic" if information >= MIN_INFORMATION else "monte-carlo"
@@ -65,7 +64,6 @@ def asymptotic_words(distribution: str, information: float) -> str:
 
 
 def monte_carlo_words(resamples: int) -> str:
-    """Return how the p-value was found."""
     return f"{resamples} redraws of the outcomes"
 
 
@@ -83,7 +81,6 @@ class RedrawnRows:
 
     @classmethod
     def of(cls, summary: Summary, options: NullOptions) -> RedrawnRows:
-        """Return the entries that a summary has."""
         words = monte_carlo_words(options.resamples)
         if isinstance(summary, Grid):
             rows, words = summary.ordered(), f"{words} from the mean score of each cell"
@@ -242,7 +239,6 @@ def flip_signs(pool: Pool) -> FloatArray:
 
 
 def redraw_flips(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterator[Flips]:
-    """Yield the flips of `resamples` replicates in all."""
     reach = np.cumsum(flip_rates(pool))
     total = float(reach[-1])
     size = max(1, int(POINTS_AT_ONCE // max(total, 1.0)))

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined_edges, mass_edges, rounded, width_edges
-from calibrant.core.pool import CountArray, Pool, WalkRange, merge_pools, pool_rows, tie_ends, walk
+from calibrant.core.pool import Pool, WalkRange, merge_pools, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
-from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, is_unit, take_weights, unit_weights
 from calibrant.inputs.probabilities import Binary
 
@@ -26,34 +25,17 @@ class Ordered(Summary):
     follows. `dtype` is the precision of the scores, in which bin edges are compared.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("count",)
-    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "events")
     grows = True
     score: FloatArray
     weight: FloatArray
-    count: CountArray
-    events: CountArray
+    count: NDArray[np.int64]
+    events: NDArray[np.int64]
     dtype: str
 
     def __post_init__(self) -> None:
         if self.weight.strides != (0,) and (self.weight == 1).all():
             object.__setattr__(self, "weight", unit_weights(self.weight.size))
         super().__post_init__()
-        if not self.score.shape == self.weight.shape == self.count.shape == self.events.shape:
-            raise SummaryError("the columns of an Ordered must have one length")
-
-    def check_values(self) -> None:
-        """Refuse entries that no rows have; scores may be infinite, where they are widths of intervals."""
-        super().check_values()
-        step = np.diff(self.score) if np.isfinite(self.score).all() else np.diff(np.minimum(self.score, 1e308))
-        heavier = np.diff(self.weight) > 0
-        if np.isnan(self.score).any() or not ((step > 0) | ((step == 0) & heavier)).all():
-            raise SummaryError("the entries of an Ordered must ascend by score and weight; these bytes contain others")
-        if (self.weight <= 0).any() or (self.count < 1).any() or (self.events > self.count * (1 + 1e-9)).any():
-            raise SummaryError(
-                "each entry of an Ordered must have a weight, one row or more, and no more events than rows; these "
-                "bytes contain others"
-            )
 
     @classmethod
     def of(cls, rows: Binary) -> Self:
@@ -75,19 +57,11 @@ class Ordered(Summary):
         events: Any = wy / weights
         return cls(_ascending(np.minimum(wp / w, 1.0)), weights, rows, events, "float64")
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the summary of no rows."""
-        none = np.zeros(0, np.int64)
-        return cls(np.zeros(0), unit_weights(0), none, none, "")
-
     def merged(self, other: Self) -> Self:
-        """Merge two sorted runs."""
         return type(self)(*merge_pools(self.pool, other.pool), one_precision(self.dtype, other.dtype))
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.count.sum())
 
     @property

@@ -25,7 +25,6 @@ def in_panels(details: Mapping[str, Any]) -> bool:
 
 
 def shown_panels(details: Mapping[str, Any]) -> list[int]:
-    """Return the columns that have a panel, in the order of the data: all, or those of the smallest p-values."""
     return sorted(worst_first(details)[:MAX_PANELS].tolist())
 
 
@@ -133,7 +132,6 @@ def _title(panel: Any, details: Mapping[str, Any], c: int, size: float) -> None:
 
 
 def _quiet(panel: Any, size: float) -> None:
-    """Take the legend away and make lines and text fit for a small picture."""
     from matplotlib.ticker import MaxNLocator
 
     if panel.get_legend() is not None:

@@ -118,7 +118,6 @@ class Picture:
     multiples: bool = False  # whether each of many columns (T, C) has a panel; their names may be formulas
 
     def draw_on(self, ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], **options: Any) -> None:
-        """Draw on axes, in panels if there are many columns."""
         if options.pop("mathtext", False):
             details = {**details, "mathtext": True}
         if self.multiples and in_panels(details):
@@ -127,7 +126,6 @@ class Picture:
             self.draw(ax, columns, details, **options)
 
     def all_options(self) -> tuple[str, ...]:
-        """Return the names of all options of `Curve.plot`."""
         return (*self.options, *(("mathtext",) if self.multiples else ()))
 
 
@@ -205,7 +203,6 @@ def marks(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> 
 
 
 def describe(kind: str, columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe the picture in words, for readers who cannot see it."""
     return picture(kind).describe(columns, details)
 
 
@@ -258,6 +255,5 @@ def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:
 
 
 def picture(kind: str) -> Picture:
-    """Return how a kind of curve is drawn."""
     found: Picture = getattr(import_module(f"calibrant.{DRAWN_BY[kind]}.plots"), kind.upper())
     return found

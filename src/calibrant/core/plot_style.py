@@ -126,7 +126,6 @@ def draw_lines(ax: Any, x: Any, Y: Any, details: Mapping[str, Any], *, marker: s
 
 
 def style_of(c: int) -> tuple[str, Any]:
-    """Return the colour and the dash of column c of the data, the same in every picture."""
     return COLOURS[c % len(COLOURS)], DASHES[c // len(COLOURS) % len(DASHES)]
 
 

@@ -159,7 +159,6 @@ def _label(name: str, details: Mapping[str, Any]) -> str:
 
 
 def text_size(ax: Any, groups: int) -> float:
-    """Return the size of text with which the names of the groups do not overlap."""
     usual = float(ax.xaxis.label.get_size())
     return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))
 
@@ -172,7 +171,6 @@ def _ends(values: FloatArray) -> tuple[float, float]:
 
 
 def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return each dot."""
     names = ("name", "place", "estimate", "low", "high", "reference", "detectable")
     level = f"{100 * details['level']:g} %"
     return [

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from calibrant.core.kept_rows import KeptRows, table_of
 from calibrant.core.summary import Summary
-from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import FloatArray, read_weights
 from calibrant.inputs.kinds import AnyRows
 
@@ -24,16 +23,9 @@ class RowSample(Summary):
     Every row has a random number from 0 to 1, and those with the smallest numbers are kept.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("seen",)
-    POSITIVE: ClassVar[tuple[str, ...]] = ("number",)
     seen: int  # rows that were drawn from
     number: FloatArray  # of each kept row
     kept: tuple[KeptRows, ...]  # one, or none without rows
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if sum(part.n for part in self.kept) != self.number.size or self.number.size > self.seen:
-            raise SummaryError("a RowSample must have a number for each row that it keeps")
 
     @classmethod
     def of(cls, rows: AnyRows, rng: np.random.Generator) -> Self:
@@ -45,13 +37,7 @@ class RowSample(Summary):
             rows = rows.take(np.sort(rng.choice(n, m, replace=False, shuffle=False)))
         return cls(n, rng.permutation(number), (KeptRows.of(rows),))
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the sample of no rows."""
-        return cls(0, np.zeros(0), ())
-
     def merged(self, other: Self) -> Self:
-        """Return the sample of the rows of both."""
         both, w = self.kept[0] + other.kept[0], np.concatenate([self.kept[0].rows.w, other.kept[0].rows.w])
         number = np.concatenate([self.number, other.number])[read_weights(w, w.size) > 0]  # others were dropped
         most = most_kept(both.rows)
@@ -62,7 +48,6 @@ class RowSample(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows that were drawn from."""
         return self.seen
 
     @property
@@ -74,6 +59,5 @@ class RowSample(Summary):
 
 
 def most_kept(rows: AnyRows) -> int:
-    """Return how many rows of this kind a sample keeps."""
     _, columns = table_of(rows.take(np.zeros(1, np.intp)).prediction)
     return max(1, min(MAX_ROWS_KEPT, MAX_NUMBERS_KEPT // int(columns.shape[1])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +32,7 @@ class PerLabel(Summary):
             return cls(notion, tuple(summarise(rows.one_vs_rest(k)) for k in range(rows.K)))
         return cls(notion, tuple(summarise(part) for part in rows.by_predicted_label()))
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the summary of no rows, without labels."""
-        return cls("", ())
-
     def merged(self, other: Self) -> Self:
-        """Merge label by label."""
         if self.notion != other.notion or len(self.parts) != len(other.parts):
             raise SummaryError(
                 f"a {self.notion} summary of {len(self.parts)} labels does not merge with "
@@ -48,12 +42,10 @@ class PerLabel(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
         return any(part.grows for part in self.parts)
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         if self.notion == "classwise":
             return self.parts[0].n
         return sum(part.n for part in self.parts)
@@ -71,26 +63,13 @@ class Several(Summary):
         """Return these summaries as one."""
         return cls(tuple(parts), tuple(parts.values()))
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the summary of no rows, without names."""
-        return cls((), ())
-
     def merged(self, other: Self) -> Self:
-        """Merge name by name."""
         if self.names != other.names:
             raise SummaryError(f"summaries of {self.names} do not merge with summaries of {other.names}")
         return type(self)(self.names, tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
 
-    def check_values(self) -> None:
-        """Refuse names that are not one for each part."""
-        super().check_values()
-        if len(self.names) != len(self.parts):
-            raise SummaryError(f"{len(self.parts)} summaries cannot have {len(self.names)} names")
-
     @property
     def is_empty(self) -> bool:
-        """Whether it has no parts."""
         return not self.names
 
     def __getitem__(self, name: str) -> Summary:
@@ -101,12 +80,10 @@ class Several(Summary):
 
     @property
     def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
         return any(part.grows for part in self.parts)
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.parts[0].n if self.parts else 0
 
 
@@ -114,7 +91,6 @@ class Several(Summary):
 class LabelsSeen(Summary):
     """The numbers of rows and of events and, if there are no events, some of the labels as text."""
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("rows", "events")
     rows: int
     events: int
     others: tuple[str, ...]
@@ -125,19 +101,12 @@ class LabelsSeen(Summary):
         count = int(events.sum())
         return cls(len(y), count, () if count else _some(shown(label) for label in set(y.tolist())))
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the summary of no rows."""
-        return cls(0, 0, ())
-
     def merged(self, other: Self) -> Self:
-        """Add numbers, and combine labels."""
         events = self.events + other.events
         return type(self)(self.rows + other.rows, events, () if events else _some((*self.others, *other.others)))
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.rows
 
 

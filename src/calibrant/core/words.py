@@ -371,7 +371,6 @@ def text(value: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def without_direction(value: str) -> str:
-    """Spell out the marks of the writing direction."""
     return DIRECTION.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
 
 
@@ -420,7 +419,6 @@ def is_numeric(column: Sequence[Any]) -> bool:
 
 
 def _written(name: str) -> Callable[[float], str]:
-    """Return the function that writes the numbers of a column."""
     if "pvalue" in name.lower().replace("-", ""):
         return pvalue
     return level if name == "nominal" else number

@@ -61,7 +61,6 @@ def log_audit(audit: Reported, *, prefix: str = "calibrant.", artifact: str = "c
 
 
 def _values(measurement: Measurement) -> dict[str, float]:
-    """Return the numbers of a measurement by name."""
     low, high = measurement.interval or (None, None)
     parts: dict[str, Any] = {
         "": measurement.value,

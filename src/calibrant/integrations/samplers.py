@@ -69,7 +69,6 @@ class _Adapter:
         raise NotImplementedError
 
     def chosen(self, draws: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the variables that are wanted."""
         if self.variables is None:
             return dict(draws)
         missing = [name for name in self.variables if name not in draws]
@@ -86,7 +85,6 @@ class SbiSampler(_Adapter):
     """A posterior of sbi: (draws, D), or (B, draws, D) for a list of B data sets."""
 
     def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
-        """Return draws of the posterior given x."""
         torch = sys.modules["torch"]
         several = isinstance(x, list)
         data = torch.as_tensor(np.array(x, dtype=np.float32))
@@ -102,7 +100,6 @@ class BayesFlowSampler(_Adapter):
     """An approximator or workflow of BayesFlow: mapping from names to (draws, d), or (B, draws, d)."""
 
     def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
-        """Return draws given the conditions x."""
         data = x if isinstance(x, list) else [x]
         if not all(isinstance(one, Mapping) for one in data):
             raise InputError("the data of BayesFlow are a mapping from names to arrays; let the simulator return one")
@@ -122,7 +119,6 @@ class PymcSampler(_Adapter):
     """A model of PyMC with `pymc.Data`: mapping from names to (chains, draws, ...)."""
 
     def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
-        """Return draws of the posterior given x."""
         pymc = sys.modules["pymc"]
         names = [variable.name for variable in self.model.free_RVs] if self.variables is None else self.variables
         settings = {"chains": 2, "cores": 1, "progressbar": False, "compute_convergence_checks": False, **self.options}
@@ -158,7 +154,6 @@ class NumpyroSampler(_Adapter):
     """An MCMC of NumPyro: mapping from names to (chains, draws, ...)."""
 
     def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
-        """Return draws of the posterior given x."""
         jax = sys.modules["jax"]
         positional = () if isinstance(x, Mapping) else tuple(x) if isinstance(x, tuple) else (x,)
         keywords = dict(x) if isinstance(x, Mapping) else {}

@@ -76,7 +76,6 @@ class _Recalibrating(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.recalibration_.apply(P))
 
     def _checked_target(self, y: Any) -> NDArray[Any]:
-        """Return labels of classes, one per row."""
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from math import hypot, sqrt
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,9 +35,6 @@ class Blocks(Summary):
     blocks.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("m", "blocks")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("spread", "pairs", "weight", "variance", "heaviest")
-    FINITE: ClassVar[tuple[str, ...]] = ("mean",)
     kernel: Product | JointKernel
     m: int
     unbiased: bool
@@ -172,15 +169,6 @@ class Blocks(Summary):
         if not isinstance(values.get("kernel"), str):
             raise SummaryError(f"these bytes do not contain a whole {cls.__name__}: fields {sorted(values)}")
         return super()._checked({**values, "kernel": kernel_of(values["kernel"])})
-
-    def check_values(self) -> None:
-        """Refuse values that no blocks have."""
-        super().check_values()
-        numbers = (self.mean, self.spread, self.pairs, self.weight, self.variance, self.heaviest)
-        legal = type(self.draws) in (type(None), int) and all(type(number) is float for number in numbers)
-        left = type(self.left) is tuple and all(isinstance(part, Summary) for part in self.left)
-        if not (legal and left) or (type(self.unbiased), type(self.kind)) != (bool, str):
-            raise SummaryError(f"these bytes do not contain a whole {type(self).__name__}: its values have wrong types")
 
 
 def _norm(values: FloatArray) -> float:

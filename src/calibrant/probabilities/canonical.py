@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,8 +146,6 @@ class SimplexCells(Summary):
     (1 - p, p) has the same cell as p.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("bins", "keys", "count")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("w", "wp", "wy")
     grows = True
     bins: int
     keys: KeyArray  # (c, K), or (c, 1) for two classes
@@ -174,12 +172,10 @@ class SimplexCells(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the cells of no rows, of no classes."""
         none, nothing = np.zeros(0), np.zeros((0, 0))
         return cls(0, nothing.astype(np.int64), none.astype(np.int64), none, nothing, nothing)
 
     def merged(self, other: Self) -> Self:
-        """Add the sums of equal keys."""
         if (self.bins, self.K) != (other.bins, other.K):
             raise SummaryError(
                 f"cells of {self.bins} bins and {self.K} classes do not merge with "
@@ -196,7 +192,6 @@ class SimplexCells(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.count.sum())
 
     @property

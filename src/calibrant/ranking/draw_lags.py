@@ -93,10 +93,6 @@ class DrawLags(Summary):
     weight: FloatArray  # (D,), Σw of the rows whose draws differ
     single: bool  # whether draws are numbers
 
-    COUNTS = ("total", "ordered", "rows")
-    POSITIVE = ("variance", "weight")
-    FINITE = ("lags",)
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lags.ndim != 2 or self.rows.shape != self.lags.shape[1:] or self.variance.shape != self.rows.shape:

@@ -28,8 +28,7 @@ class KeptRanks(Summary):
     KeptRanks(n=3)
     """
 
-    FINITE = ("x",)
-    POSITIVE = ("w",)
+    grows = True
 
     counted: tuple[Ranks, ...]  # one, or none if there are no rows yet
     rank: NDArray[np.int64]
@@ -57,11 +56,6 @@ class KeptRanks(Summary):
     def n(self) -> int:
         """Number of rows."""
         return len(self.rank)
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
 
     @property
     def covariates(self) -> Covariates:

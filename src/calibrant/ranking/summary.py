@@ -50,9 +50,6 @@ class Ranks(Summary):
     8
     """
 
-    COUNTS = ("counts", "tied")
-    POSITIVE = ("weight", "weight2")
-
     counts: NDArray[np.int64]  # (M + 1, C)
     weight: FloatArray  # (M + 1, C), sums of the weights
     weight2: FloatArray  # and of their squares

@@ -85,7 +85,6 @@ def at_level(measurement: Measurement, things: str, levels: FloatArray, k: int) 
 
 
 def joint_test(table: HitTable, setting: Setting, rule: Rule) -> TestResult | None:
-    """Return the test of all levels together; None where it does not apply."""
     if (
         table.levels.size < 2
         or np.isnan(table.levels).any()
@@ -183,7 +182,6 @@ def worst_curve_first(curves: list[Curve]) -> Curve:
 def group_table(
     curves: list[Curve], several: bool, setting: Setting, *, name: str = "groups", title: str = "Groups"
 ) -> Table:
-    """Return one row per group and level, the most suspicious first."""
     curve, noun = worst_curve_first(curves), name.removesuffix("s")
     test = "Beta-binomial" if "calibration_size" in curve.details else "Binomial"
     small = int(np.count_nonzero(curve.count < SMALL_GROUP))
@@ -241,7 +239,6 @@ class Covered:
 
     @property
     def tests(self) -> int:
-        """Number of tests of all rows."""
         return filled(self.table) + (self.joint is not None)
 
     @property
@@ -259,7 +256,6 @@ class Covered:
         return found
 
     def plan(self, setting: Setting) -> Plan:
-        """Return the plan of how many rows would tell."""
         levels = np.sort(self.table.levels)
         return Plan(levels, self.lines.rule, self.lines.family_rate, calibration_size=setting.calibration_size)
 
@@ -286,7 +282,6 @@ def _by_place(rows: Any, labels: RowLabels | None, setting: Setting, rule: Rule,
 
 
 def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, further: Any, tables: Any) -> Section:
-    """Return the section on the coverage of all rows."""
     things, levels = kind, found.table.levels
     note = "P-values and limits allow for all levels and families."
     lines = line_table("levels", "Coverage of each level", found.lines.curve, note)
@@ -312,7 +307,6 @@ def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, furthe
 
 
 def size_section(found: Covered, setting: Setting, kind: SubjectKind, size: str) -> Section:
-    """Return the section on coverage by size, and of intervals by place."""
     measurements = tuple(
         at_level(measurement, kind, found.table.levels, k)
         for k in places_of(found)
@@ -352,7 +346,6 @@ def _part_figure(name: str, noun: str, of: str, lines: Lines, kind: SubjectKind)
 
 
 def places_of(found: Covered) -> range:
-    """Return the numbers of the levels that have measurements of their own; none if there are many."""
     return range(found.sizes.L if found.sizes.L <= MAX_LEVELS_SHOWN else 0)
 
 
@@ -377,17 +370,14 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
 
 
 def sized_groups(rows: SizedRows, tables: Sequence[HitTable], setting: Setting) -> Grouped:
-    """Return coverage per group and level, judged by what is promised."""
     return grouped(tables, setting, promise(rows, setting), quantity=COVERAGE, several=rows.covered.shape[1] > 1)
 
 
 def labels_of(grouping: Grouping) -> RowLabels:
-    """Return a grouping as labels of rows."""
     return RowLabels(grouping.code, tuple(grouping.names))
 
 
 def _one(sizes: Sizes, k: int) -> Sizes:
-    """Return the sizes of level number k alone."""
     one = slice(k, k + 1)
     return replace(sizes, levels=sizes.levels[one], single=True, largest=sizes.largest[one], parts=sizes.parts[one])
 

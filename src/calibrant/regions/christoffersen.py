@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -177,8 +177,7 @@ class Hits(Summary):
     Memory grows with the rows: two numbers each.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("hits", "series")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("level", "weight")
+    grows = True
     hits: NDArray[np.int64]  # (n,)
     level: float
     kind: str  # of the prediction, such as "Intervals"; "": no rows yet
@@ -186,17 +185,6 @@ class Hits(Summary):
     names: tuple[Label, ...]
     weight: float = 1.0
     named: bool = False  # series were given
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.hits.shape != self.series.shape or self.hits.ndim != 1:
-            raise SummaryError("the hits must have one number of a series per row")
-
-    def check_values(self) -> None:
-        """Refuse hits other than 0 and 1, and series without a name."""
-        super().check_values()
-        if (self.hits > 1).any() or (self.series >= max(1, len(self.names))).any():
-            raise SummaryError("the hits of a Hits must be 0 and 1, of series that have a name")
 
     @classmethod
     def of(
@@ -206,15 +194,7 @@ class Hits(Summary):
         code, names = (np.zeros(covered.size), ("",)) if labels is None else labels
         return cls(covered.astype(np.int64), level, kind, code.astype(np.int64), names, weight, labels is not None)
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return no rows."""
-        return cls(np.zeros(0, np.int64), 0.0, "", np.zeros(0, np.int64), ())
-
     def merged(self, other: Self) -> Self:
-        """Return the rows of both, one after the other."""
-        if not self.n or not other.n:
-            return other if not self.n else self
         if self.kind != other.kind or round(self.level, DIGITS) != round(other.level, DIGITS):
             raise SummaryError(
                 f"hits of {self.kind} at {self.level:g} do not merge with hits of {other.kind} at {other.level:g}"
@@ -237,13 +217,7 @@ class Hits(Summary):
         return replace(self, hits=hits, series=np.concatenate(moved), names=tuple(names))
 
     @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
-
-    @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.series.size)
 
 
@@ -336,7 +310,6 @@ def _reached(n: int, k: int, ratio: Callable[[Transitions], FloatArray], T: floa
 
 
 def log_choose(a: int, b: NDArray[np.int64]) -> FloatArray:
-    """Return the logarithms of binomial coefficients."""
     from scipy.special import gammaln
 
     return np.asarray(gammaln(a + 1.0) - gammaln(b + 1.0) - gammaln(a - b + 1.0))

@@ -304,7 +304,6 @@ class IntervalMoments(Summary):
 
     @classmethod
     def of(cls, rows: IntervalRows) -> Self:
-        """Return the moments of these rows."""
         levels = rows.prediction.levels
         names = [f"{what} {level:.10g}" for what in ("coverage", "width") for level in levels]
         if sums_in_one_pass(rows.n, rows.w):
@@ -314,23 +313,14 @@ class IntervalMoments(Summary):
             moments = moments_of(rows, lambda part: dict(zip(names, [*part.covered.T, *part.sizes.T], strict=True)))
         return cls(levels, rows.prediction.single, (moments,), np.array([rows.y.min(), rows.y.max()]))
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the moments of no rows, of no levels."""
-        return cls(np.zeros(0), True, (Moments.zero(),), np.array([np.inf, -np.inf]))
-
     def merged(self, other: Self) -> Self:
-        """Return the moments of the rows of both."""
-        if not self.n or not other.n:
-            return other if not self.n else self
         low, high = np.minimum(self.extremes, other.extremes)[0], np.maximum(self.extremes, other.extremes)[1]
         moments = self.moments[0] + other.moments[0]
         return type(self)(self.levels, self.single and other.single, (moments,), np.array([low, high]))
 
     @property
     def n(self) -> int:
-        """Number of rows."""
-        return self.moments[0].n
+        return self.moments[0].n if self.moments else 0
 
     def means(self, what: str) -> FloatArray:
         """Return the mean "coverage" or "width" at each level; a mean width is infinite if one width is."""

@@ -114,12 +114,10 @@ class CoverageCurveOptions:
 
     @property
     def by_size(self) -> bool:
-        """Whether rows are grouped by their size."""
         return isinstance(self.groups, str) and self.groups == "size"
 
 
 def _hits_or_sizes(rows: CoveredRows, options: CoverageCurveOptions) -> HitTable | Sizes:
-    """Count hits by group and level, or sort the rows by size."""
     if not options.by_size:
         return hits_of(rows, options)
     if isinstance(rows, QuantileRows):

@@ -260,7 +260,6 @@ TIE = 1e-9  # statistics that differ by less, relative to those above 1, are tie
 
 
 def least_tied(statistic: float) -> float:
-    """Return the least value that counts as having reached the statistic."""
     return statistic - TIE * max(1.0, statistic)
 
 
@@ -291,7 +290,6 @@ def kupiec_pvalue(k: int, n: int, level: float, null: str) -> tuple[float, float
 
 
 def chi_square_sf(x: float, df: int) -> float:
-    """Return P(X > x) of a chi-square distribution."""
     from scipy.special import gammaincc
 
     return float(gammaincc(df / 2, max(x, 0.0) / 2))

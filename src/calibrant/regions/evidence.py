@@ -50,14 +50,12 @@ class Judged(NamedTuple):
     part: PartKind | None = None  # by what the rows of each line were chosen
 
     def subject(self, line: Line) -> Subject:
-        """Return the subject of the evidence of a line."""
         if self.part is None:
             return Subject(self.kind, level=line["nominal"])
         low, high = line.get(f"{RANGES.get(self.part)}_low"), line.get(f"{RANGES.get(self.part)}_high")
         return Subject(self.kind, str(line["group"]), line["nominal"], self.part, low, high)
 
     def evidence(self, setting: Setting) -> list[Evidence]:
-        """Return the coverage of each tested line."""
         rows, off = lines_of(self.lines.curve), self.lines.off(setting)
         return [self._of_line(rows[k], k, bool(off[k])) for k in np.flatnonzero(self.lines.tested).tolist()]
 
@@ -84,7 +82,6 @@ RANGES = {"width": "size", "size": "size", "place": "place"}
 
 
 def coverage_of(line: Line) -> tuple[float, float, float, int, float]:
-    """Return coverage, its limits, the number of rows and the level of a line."""
     return line["coverage"], line["lower"], line["upper"], int(line["count"]), line["nominal"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,8 +52,6 @@ class HitTable(Summary):
     hits of sets. `nested` tells whether every row's prediction at a level lies within those at higher levels.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("rows", "count", "hits")
-    POSITIVE: ClassVar[tuple[str, ...]] = ("weight", "weight_max", "level", "w", "w2", "wc", "w2c")
     kind: str  # of the prediction, such as "Intervals"; "": no rows yet
     levels: FloatArray  # (L,), in the given order; NaN without a nominal level
     single: bool  # one level, given as a number
@@ -72,17 +70,6 @@ class HitTable(Summary):
     w2c: FloatArray
     inside: FloatArray
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if any(column.shape != (len(self.group),) for column in (self.level, *(getattr(self, name) for name in SUMS))):
-            raise SummaryError("the columns of a HitTable must have one length")
-
-    def check_values(self) -> None:
-        """Refuse counts that no rows have."""
-        super().check_values()
-        if (self.level >= self.levels.size).any() or (self.hits > self.count).any():
-            raise SummaryError("a HitTable must have no more hits than rows, at levels that it has")
-
     @classmethod
     def of(cls, rows: CoveredRows, labels: RowLabels | None = None) -> Self:
         """Count the hits of these rows in each group; without labels all rows are one group."""
@@ -93,11 +80,9 @@ class HitTable(Summary):
         inside = rows.inside
 
         def total(values: NDArray[Any]) -> NDArray[Any]:
-            """Return the sum over each group, (G,)."""
             return np.array([values.sum()]) if labels is None else np.bincount(labels.code, values, minlength=G)
 
         def sums(k: int) -> list[NDArray[Any]]:
-            """Return the columns named by SUMS of level number k."""
             hit = w * covered[:, k]
             count, hits = (total(column).astype(np.int64) for column in (np.ones(rows.n), covered[:, k]))
             return [count, total(w), total(w * w), hits, total(hit), total(w * hit), total(w * inside[:, k])]
@@ -116,16 +101,7 @@ class HitTable(Summary):
             *(np.stack(column, axis=1).ravel() for column in zip(*map(sums, range(L)), strict=True)),
         )
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the table of no rows."""
-        none, counts = np.zeros(0), np.zeros(0, np.int64)
-        return cls("", none, False, 0, 0.0, 0.0, True, False, (), counts, counts, none, none, counts, none, none, none)
-
     def merged(self, other: Self) -> Self:
-        """Add up entry by entry; a group of one of the two stays as it is."""
-        if not self.kind or not other.kind:
-            return other if not self.kind else self
         same = self.kind == other.kind and self.single == other.single
         if not same or not np.array_equal(self.levels.round(DIGITS), other.levels.round(DIGITS), equal_nan=True):
             raise SummaryError(
@@ -162,7 +138,6 @@ class HitTable(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.rows
 
     @property
@@ -200,7 +175,6 @@ def hits_of(rows: CoveredRows, options: Any) -> HitTable:
 
 
 def check_testable(verb: str, table: HitTable) -> None:
-    """Refuse rows of unequal weight, and sets without a level."""
     if not table.has_equal_weights:
         raise InputError(
             f"{verb} refuses unequal weights: the exact distribution of hits has no weighted form; leave weights out"
@@ -210,7 +184,6 @@ def check_testable(verb: str, table: HitTable) -> None:
 
 
 def check_one_level(verb: str, L: int) -> None:
-    """Refuse several levels."""
     if L > 1:
         raise InputError(
             f"{verb} tests one level at a time; got {L}. Choose one with prediction.at(level), or test all of "

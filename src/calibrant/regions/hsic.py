@@ -374,6 +374,5 @@ def _difference(a: Any, b: Any) -> Any:
 
 
 def _halfway(least: float, most: float) -> float:
-    """Return the float64 in the middle of all between two that are at least 0."""
     bits = np.array([least, most]).view(np.int64)
     return float((bits[:1] + (bits[1:] - bits[:1]) // 2).view(np.float64)[0])

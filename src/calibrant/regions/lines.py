@@ -46,12 +46,10 @@ class Rule:
 
     @property
     def counts_low(self) -> bool:
-        """Whether too low a coverage is wrong."""
         return self.alternative != "greater"
 
     @property
     def counts_high(self) -> bool:
-        """Whether too high a coverage is wrong."""
         return self.alternative != "less"
 
 
@@ -94,16 +92,13 @@ class Lines:
 
     @property
     def tested(self) -> NDArray[np.bool_]:
-        """Which lines have rows and a test."""
         return np.asarray(~np.isnan(self.curve.pvalue_adjusted))
 
     def off(self, setting: Setting) -> NDArray[np.bool_]:
-        """Tell which lines the test rejects."""
         return np.asarray(np.nan_to_num(self.curve.pvalue_adjusted, nan=1.0) < 1 - setting.level)
 
     @cached_property
     def error(self) -> FloatArray:
-        """The estimated error of each line."""
         count = np.maximum(self.curve.count, 1)
         return self._largest(self.curve.nominal - self.curve.coverage, self.inside / count - self.curve.nominal)
 
@@ -141,12 +136,10 @@ class Lines:
 
 
 def level_lines(table: HitTable, setting: Setting, rule: Rule, *, tests: int) -> Lines:
-    """Return the judged lines of a table; `tests` is the number of tests in its family."""
     return _judged(table, table.hits_inside, setting, rule, tests)
 
 
 def filled(table: HitTable) -> int:
-    """Return the number of lines that have rows."""
     return int(np.count_nonzero(table.count))
 
 
@@ -341,7 +334,6 @@ def positions(rows: IntervalRows) -> FloatArray:
 
 
 def position_lines(rows: IntervalRows, labels: RowLabels, setting: Setting, rule: Rule, *, tests: int) -> Lines:
-    """Return the judged lines of rows whose intervals lie at about the same place."""
     lines = level_lines(HitTable.of(rows, labels), setting, rule, tests=tests)
     kept = np.flatnonzero(lines.curve.group != "")
     columns = {name: column[kept] for name, column in lines.curve.columns.items()}
@@ -355,6 +347,5 @@ def position_lines(rows: IntervalRows, labels: RowLabels, setting: Setting, rule
 
 
 def lines_of(curve: Curve) -> list[Line]:
-    """Return the columns of a curve line by line."""
     values = zip(*(column.tolist() for column in curve.columns.values()), strict=True)
     return [dict(zip(curve.columns, line, strict=True)) for line in values]

@@ -25,7 +25,6 @@ def draw_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
 
 
 def marks_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the point of each line that has rows."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     names = ("nominal", "group", "count", "coverage", "lower", "upper")

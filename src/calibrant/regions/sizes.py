@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,7 +110,6 @@ class SizeStratifiedOptions:
 
 
 def sizes_of(rows: IntervalRows | SetRows, options: object) -> Sizes:
-    """Return the rows sorted by size: the `summarise` of verbs that compare rows of different sizes."""
     return Sizes.of(rows)
 
 
@@ -156,8 +155,7 @@ class Sizes(Summary):
     intervals; `levels` is empty if there are none. Without outcomes (`judged` is False) there are no events.
     """
 
-    COUNTS: ClassVar[tuple[str, ...]] = ("K",)
-    POSITIVE: ClassVar[tuple[str, ...]] = ("eps", "largest")
+    grows = True
     kind: str
     K: int
     levels: FloatArray
@@ -166,11 +164,6 @@ class Sizes(Summary):
     largest: FloatArray
     parts: tuple[Ordered, ...]
     judged: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.parts) != self.largest.size or self.levels.size not in (0, len(self.parts)):
-            raise SummaryError("the parts of Sizes must be one per level")
 
     @classmethod
     def of(cls, rows: IntervalRows | SetRows) -> Self:
@@ -188,15 +181,7 @@ class Sizes(Summary):
         levels = np.zeros(0) if sets.levels is None else sets.levels
         return cls("Sets", sets.K, levels, sets.single, 0.0, np.zeros(len(parts)), parts, judged)
 
-    @classmethod
-    def zero(cls) -> Self:
-        """Return the summary of no rows, of no levels."""
-        return cls("", 0, np.zeros(0), True, 0.0, np.zeros(0), ())
-
     def merged(self, other: Self) -> Self:
-        """Merge level by level."""
-        if not self.parts or not other.parts:
-            return other if not self.parts else self
         if self._words != other._words or self.single != other.single:
             raise SummaryError(f"sizes of {self._words} do not merge with sizes of {other._words}")
         if self.judged != other.judged:
@@ -209,13 +194,7 @@ class Sizes(Summary):
         )
 
     @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
-
-    @property
     def n(self) -> int:
-        """Number of rows."""
         return self.parts[0].n if self.parts else 0
 
     @property

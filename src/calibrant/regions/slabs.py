@@ -118,7 +118,6 @@ def worst_slabs(
     classes: Labels | None,
     rng: Rng | None,
 ) -> list[SlabFinding]:
-    """Return the worst slab of each level; the options are those of `worst_slab_coverage`."""
     if weights is not None:
         raise NotApplicableError(
             "worst_slab_coverage takes no weights: slabs and their coverage are defined by counts of rows"

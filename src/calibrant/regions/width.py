@@ -79,7 +79,6 @@ class WidthOptions:
 
 
 def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArray:
-    """Return the scores (n, L) whose mean the statistic is."""
     statistic = options.statistic
     if statistic in OF_SETS and not isinstance(rows, SetRows):
         raise InputError(f"statistic={statistic!r} is for Sets; got Intervals")
@@ -93,7 +92,6 @@ def _row_scores(rows: IntervalRows | SetRows, options: WidthOptions) -> FloatArr
 
 
 def _summarise(rows: IntervalRows | SetRows, options: WidthOptions) -> Moments | Sizes:
-    """Return all that means and shares need, or the sorted sizes for the median."""
     if options.statistic == "median":
         return Sizes.of(rows)
     if isinstance(rows, IntervalRows) and sums_in_one_pass(rows.n, rows.w):

@@ -52,7 +52,7 @@ class SkillRows(Summary):
     `density` and `climatology_density` have one column of log densities of the outcomes where these were given.
     """
 
-    FINITE = ("density", "climatology_density")
+    grows = True
 
     kept: tuple[KeptRows, ...]  # one, or none if there are no rows yet
     climatology: tuple[KeptRows, ...]  # one if a prediction takes the place of the outcomes
@@ -72,11 +72,6 @@ class SkillRows(Summary):
     def n(self) -> int:
         """Number of rows."""
         return self.kept[0].n if self.kept else 0
-
-    @property
-    def grows(self) -> bool:
-        """Whether memory grows with the number of rows."""
-        return True
 
     @classmethod
     def zero(cls) -> Self:

@@ -193,7 +193,6 @@ class Labelled(NamedTuple):
 
 
 def is_labelled(array: Any) -> bool:
-    """Tell whether an array names its axes."""
     return hasattr(array, "dims") and hasattr(array, "coords") and not hasattr(array, "data_vars")
 
 
