@@ -260,7 +260,8 @@ class Facts:
         return count(self.rows) if self.counted is None or name not in self.counted else self.counted[name]
 
 
-class Kind(NamedTuple):
+@dataclass(frozen=True)
+class Kind:
     """How a kind of prediction is audited.
 
     `sections` makes its part of the audit, `groups` tests groups of rows, and `families` names the families of tests
