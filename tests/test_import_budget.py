@@ -26,7 +26,7 @@ def loaded(statement):
         (ROWS + "cb.ece(cb.summaries.Summary.from_bytes(cb.summarize('ece', y, p).to_bytes()))", 60),
         (ROWS + "cb.interval('cutoff_error', y, p)", 110),
         (ROWS + "cb.recalibrate(y, p)", 110),
-        (ROWS + "cb.audit(y, p)", 190),
+        (ROWS + "cb.audit(y, p)", 150),
     ],
 )
 def test_a_call_loads_what_it_needs(statement, most):

@@ -389,7 +389,7 @@ class TestRefused:
     @pytest.mark.parametrize("name", ["covariates", "log_density_y"])
     def test_other_predictions(self, name, refusal):
         message = refusal(cb.audit, Y, cb.Normal(MEAN, 1.0), **{name: MEAN})
-        assert message == f"{name}= is for Samples; leave it out for other predictions"
+        assert message == f"{name}= is for Samples; leave it out for a distribution such as Normal"
 
     def test_names_of_numbers(self, refusal):
         assert "names the coordinates of vectors" in refusal(cb.audit, Y, ensemble(), columns=["a"])

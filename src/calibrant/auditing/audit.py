@@ -4,30 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant.auditing.job import AuditJob
-from calibrant.core.annotations import Alternative, Labels, Rng
+from calibrant.auditing.job import AuditJob, refuse_options_of_other_kinds
+from calibrant.core.annotations import Alternative, Labels, Quantities, Quantity, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.findings import Facts
 from calibrant.errors import InputError
-from calibrant.inputs.arrays import FloatArray, kept_mask
-from calibrant.inputs.covariates import read_covariate_table
+from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.groups import Grouping, read_groups, read_row_labels
+from calibrant.inputs.groups import read_groups, read_row_labels
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.kinds import AnyRows
-from calibrant.inputs.named import read_coordinate_names
 from calibrant.inputs.options import generator
-from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.sets import Sets
-from calibrant.ranking.counting import equal_rows
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, quantities_by_name, uses_covariates
 from calibrant.report.audit import Audit
 
 
@@ -162,20 +155,29 @@ def audit(
     )
     generated = generator(rng)
     rows = job.read(y, prediction, weights, {"classes": classes, "pos_label": pos_label}, unequal=True)
-    groupings = [] if groups is None else _groupings(rows, groups, intersections, weights)
-    given = {"covariates": covariates, "log_density_y": log_density_y, "quantity": quantity, "draws": draws}
-    _check_of_draws(rows, columns=columns, **given)
-    by = _ranked_by(quantity, covariates, log_likelihood, log_density_y)
-    rows, generated = equal_rows(cast(Any, rows), generated, draws)
-    keep = getattr(rows, "keep", None)
-    setting = replace(
-        job.setting(generated),
-        clusters=None if clusters is None else _clusters(rows, clusters, weights),
-        columns=_names(rows, columns),
-        covariates=None if covariates is None else read_covariate_table(covariates, rows.n, keep),
-        log_density_y=_density(rows, log_density_y),
-        quantity=by,
-    )
+    keep = kept_mask(weights)
+    groupings = []
+    if groups is not None:
+        groupings = read_groups(groups, rows.n if keep is None else keep.size, intersections=intersections, keep=keep)
+    given = {
+        "clusters": clusters,
+        "columns": columns,
+        "covariates": covariates,
+        "log_density_y": log_density_y,
+        "quantity": quantity,
+        "log_likelihood": log_likelihood,
+        "draws": draws,
+    }
+    refuse_options_of_other_kinds(rows.kind, given)
+    setting = job.setting(generated)
+    if clusters is not None:
+        setting = replace(setting, clusters=read_row_labels(clusters, rows.n, name="clusters", keep=keep).code)
+    if isinstance(rows, DistributionRows):
+        from calibrant.auditing.samples import DrawOptions
+
+        rows, setting = DrawOptions(columns, covariates, log_density_y, quantity, log_likelihood, draws).read(
+            rows, setting
+        )
     return job.audit_of(Facts(rows, rows.n), groupings, setting)
 
 
@@ -187,59 +189,3 @@ def _refuse_dask(**given: Any) -> None:
                 f"{name} is a Dask {type(values).__name__}, which is not in memory. Audit it where it is with "
                 f"calibrant.dask.audit, or load it first with {name}.compute()"
             )
-
-
-def _clusters(rows: AnyRows, clusters: Any, weights: Any) -> NDArray[np.intp]:
-    """Read which rows may depend on each other; those of weight 0 were already dropped from `rows`."""
-    if not isinstance(rows, Binary):
-        raise InputError("{clusters=} is for probabilities of one event; leave it out", option="clusters")
-    return read_row_labels(clusters, rows.n, name="clusters", keep=kept_mask(weights)).code
-
-
-def _ranked_by(quantity: Any, covariates: Any, log_likelihood: Any, log_density_y: Any) -> RankedBy | None:
-    """Return which quantities are ranked; covariates and densities have uses of their own beside that."""
-    if quantity is None and log_likelihood is None:
-        return None
-    named = [] if quantity is None else [f for f in quantities_by_name(quantity).values() if isinstance(f, str)]
-    x = covariates if quantity is not None and uses_covariates(quantity) else None
-    return RankedBy(quantity, x, log_likelihood, log_density_y if "log_density" in named else None, None, None)
-
-
-def _check_of_draws(rows: AnyRows, *, columns: Any, **given: Any) -> None:
-    """Refuse options of ranks for predictions without ranks, and names of coordinates for numbers."""
-    for name, value in given.items():
-        if value is None:
-            continue
-        if not isinstance(rows, DistributionRows) or rows.samples is None:
-            raise InputError(f"{name}= is for Samples; leave it out for other predictions")
-        from calibrant.ranking.rank_checks import judged_by_ranks
-
-        if not judged_by_ranks(rows):
-            raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
-    if columns is not None and not (isinstance(rows, DistributionRows) and rows.distribution.shape):
-        raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
-
-
-def _names(rows: Any, columns: Any) -> tuple[str, ...]:
-    if columns is None:
-        return rows.names or ()
-    return read_coordinate_names(columns, rows.distribution.shape[0], "columns")
-
-
-def _density(rows: Any, log_density_y: Any) -> FloatArray | None:
-    if log_density_y is None:
-        return None
-    if rows.distribution.log_densities is None:
-        raise InputError(
-            "{log_density_y=} is compared with the log densities of the draws; pass Samples(draws, log_density)",
-            option="log_density_y",
-        )
-    from calibrant.ranking.density_ranks import read_log_density_y
-
-    return read_log_density_y(log_density_y, rows)
-
-
-def _groupings(rows: AnyRows, groups: Any, intersections: int, weights: Any) -> list[Grouping]:
-    """Read the groups of rows with positive weight; the others were already dropped from `rows`."""
-    keep = kept_mask(weights)
-    return read_groups(groups, rows.n if keep is None else keep.size, intersections=intersections, keep=keep)

@@ -31,7 +31,7 @@ from calibrant.inputs.groups import read_row_labels, read_times
 from calibrant.inputs.kinds import kind_of, kinds_words
 from calibrant.inputs.options import check_level, check_positive
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
+from calibrant.probabilities.reliability_curve import reliability_curves
 from calibrant.report.comparison import Comparison
 from calibrant.report.names import displayed, report_names
 
@@ -45,7 +45,6 @@ METRIC_OF = {
     "distributions": "metric='crps'",
 }
 """Metrics that compare predictions of other kinds than probabilities, as they are passed."""
-DRAWN_BINS = {"bins": 10, "strategy": "mass"}  # of the reliability curves that are drawn
 Metric = Callable[..., Any] | str
 
 
@@ -339,22 +338,6 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
 def _limits(entry: Entry[Any, Any], rows: Any, options: Any) -> Any:
     assert entry.limits is not None
     return entry.limits(entry.summarise(rows, options), options)
-
-
-def reliability_curves(rows: Mapping[str, Binary], level: float) -> Curve:
-    """Return the reliability curves of several predictions of the same rows in one."""
-    options = RELIABILITY_CURVE.parse({**DRAWN_BINS, "level": level})
-    columns: dict[str, list[Any]] = {}
-    for k, part in enumerate(rows.values()):
-        curve = RELIABILITY_CURVE.of_rows(part, options)
-        filled = np.asarray(curve.columns["count"]) > 0
-        columns.setdefault("model", []).append(np.full(int(filled.sum()), k))
-        for name in ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count"):
-            columns.setdefault(name, []).append(np.asarray(curve.columns[name])[filled])
-    n = next(iter(rows.values())).n
-    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    details = {"names": tuple(rows), "level": level}
-    return Curve("reliability_curves", joined, "10 bins of equal numbers of rows for each model", n, details)
 
 
 def _reliability(models: _Models, level: float) -> Curve | None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import note
@@ -45,7 +45,7 @@ from calibrant.ranking.effects import (
 )
 from calibrant.ranking.failures import NARROW, NONE
 from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
+from calibrant.ranking.quantities import RankedBy, ranked_by
 from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import JOINT_RANKS, JointOptions

@@ -33,7 +33,16 @@ from calibrant.report.names import report_names
 from calibrant.version import __version__
 
 INSTEAD = {"cdf": "Audit the distribution itself, or use pit_histogram(None, CdfValues(...))"}
-CONFORMAL = ("intervals", "sets")
+OF_EVENT, OF_REGIONS = (("binary",), "probabilities of one event"), (("intervals", "sets"), "Intervals and Sets")
+ONLY_FOR: dict[str, tuple[tuple[str, ...], str]] = {
+    "relative": OF_EVENT,
+    "clusters": OF_EVENT,
+    "alternative": OF_REGIONS,
+    "calibration_size": OF_REGIONS,
+    "columns": (("samples", "distributions"), "vectors"),
+    **dict.fromkeys(("covariates", "log_density_y", "quantity", "log_likelihood", "draws"), (("samples",), "Samples")),
+}
+"""Options of some kinds of prediction alone, and what these are called."""
 SMALLEST_TOLERANCE = 1e-6
 ROWS, GROUPS = "rows", "groups "  # names of summaries
 SEED, ROWS_HASHED = 0, 1000  # of the randomness of a batch
@@ -106,12 +115,8 @@ class AuditJob:
     def read(self, y: Any, prediction: Any, weights: Any, labels: Mapping[str, Any], **given: Any) -> AnyRows:
         """Return checked rows; refuse options that are not for this kind of prediction."""
         rows = read("audit", AUDITED, y, prediction, weights=weights, instead=INSTEAD, **labels, **given)
-        kind = rows.kind
-        for option in ("calibration_size", "alternative"):
-            if getattr(self, option) is not None and kind not in CONFORMAL:
-                raise InputError(
-                    f"{{{option}=}} is for Intervals and Sets; leave it out for {KINDS[kind].words}", option=option
-                )
+        own = {option: getattr(self, option) for option in ("relative", "alternative", "calibration_size")}
+        refuse_options_of_other_kinds(rows.kind, own)
         return rows
 
     def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
@@ -167,8 +172,6 @@ class AuditJob:
         tolerance, rows = check_tolerance(self.tolerance, self.relative), facts.rows
         if tolerance is None or not self.relative:
             return tolerance
-        if not isinstance(rows, Binary):
-            raise InputError("{relative=} is for probabilities of one event; leave it out here", option="relative")
         mean = float(np.average(rows.p, weights=rows.w)) if facts.complete else Scores.of(facts).ordered.mean_score
         if tolerance * mean < SMALLEST_TOLERANCE**2:
             raise InputError(
@@ -180,6 +183,14 @@ class AuditJob:
 def _audit_of(rows: AnyRows) -> Kind:
     how: Kind = KINDS[rows.kind].audited()
     return how
+
+
+def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that a kind of prediction does not take."""
+    for option, value in given.items():
+        kinds, words = ONLY_FOR[option]
+        if value is not None and value is not False and kind not in kinds:
+            raise InputError(f"{{{option}=}} is for {words}; leave it out for {KINDS[kind].words}", option=option)
 
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:

@@ -10,19 +10,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.interval import interval
 from calibrant.core.bins import width_edges
 from calibrant.core.catalogue import ENTRIES, Entry, find
 from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Facts, Measurement, Setting
 from calibrant.core.grid import Grid
 from calibrant.core.limits import Limits
+from calibrant.core.mean_interval import mean_interval
 from calibrant.core.null import MAX_ENTRIES_REDRAWN, reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import DistributionRows, RegionRows
@@ -31,7 +31,6 @@ from calibrant.kernel_errors.skce_test import SKCE_TEST, in_blocks, kernel_optio
 from calibrant.probabilities.binned_errors import DIRECTION, ECE
 from calibrant.probabilities.cumulative import CUTOFF_ERROR, KOLMOGOROV_SMIRNOV_TEST, KUIPER_TEST
 from calibrant.probabilities.spiegelhalter_test import SPIEGELHALTER_TEST
-from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN, at_level
 from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
 from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
@@ -233,8 +232,9 @@ def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measu
 
 def _with_mean_limits(line: Measurement, rows: Binary, level: float) -> Measurement:
     """Add limits to a mean score; it has none if few rows decide it."""
+    entry = find(line.name)
     try:
-        found = interval(line.name, rows.y, rows.p, level=level, weights=None if is_unit(rows.w) else rows.w)
+        found = mean_interval(entry, rows, entry.usual, level)
     except NotApplicableError:
         return line
     return replace(line, interval=(float(found.low), float(found.high)))
@@ -310,30 +310,17 @@ def score(
         return (), (f"{verb.__name__} does not apply: {reason}.",)
 
 
-def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Collected:
-    """Return the mean score of each level, named by the level; nothing if many levels are in a table instead."""
-    levels = rows.prediction.levels
-    if levels.size > MAX_LEVELS_SHOWN:
-        return (), ()
-    found: list[Measurement] = []
-    missing: list[str] = []
-    for k, level in enumerate(levels.tolist()):
-        scored, reasons = score(verb, label, type(rows)(rows.y, rows.prediction.at(level), rows.w), setting)
-        found += [at_level(measurement, things, levels, k) for measurement in scored]
-        missing += reasons
-    return tuple(found), tuple(dict.fromkeys(missing))
-
-
 def _measured_scores(
-    verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, options: dict[str, Any]
+    verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, given: dict[str, Any]
 ) -> Measurement:
-    weights = None if is_unit(rows.w) else rows.w
+    entry = find(verb)
+    options = entry.parse(given)
     try:
-        found = interval(verb, rows.y, rows.prediction, level=setting.level, weights=weights, **options)
+        found = mean_interval(entry, rows, options, setting.level)
     except NotApplicableError:
-        return Measurement(verb.__name__, label, float(np.ravel(of_rows(verb, rows, **options))[0]))
+        return Measurement(entry.name, label, float(np.ravel(entry.of_rows(rows, options))[0]))
     low, high, value = (float(np.ravel(part)[0]) for part in (found.low, found.high, found.estimate))
-    return Measurement(verb.__name__, label, value, interval=(low, high), method=found.method)
+    return Measurement(entry.name, label, value, interval=(low, high), method=found.method)
 
 
 def sampled(facts: Facts, counted: str) -> list[Note]:

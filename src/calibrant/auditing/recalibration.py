@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant.auditing.compare_predictions import reliability_curves
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import Note, note
 from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting
@@ -21,6 +20,7 @@ from calibrant.core.words import confidence_words, minus
 from calibrant.errors import CalibrantError
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.evidence import ADVICE
+from calibrant.probabilities.reliability_curve import reliability_curves
 from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
 from calibrant.recalibrating.fitting import CalibrationRows
 from calibrant.recalibrating.folds import Dealing, Numbers

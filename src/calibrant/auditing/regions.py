@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score, score_levels
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
 from calibrant.core.summary import Summary
 from calibrant.inputs.groups import Grouping, RowLabels
 from calibrant.inputs.options import DIGITS
-from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
+from calibrant.inputs.rows import IntervalRows, QuantileRows, RegionRows, SetRows
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.ranking.pit import pit_histogram
 from calibrant.regions import audit_tables as sized
@@ -429,6 +429,20 @@ def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition |
         Measurement("decompose.dsc", "its discrimination part", _whole(parts, "dsc"), method=f"part of the {of}"),
     )
     return (*found, *(split if found else ()), *further), missing
+
+
+def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Collected:
+    """Return the mean score of each level, named by the level; nothing if many levels are in a table instead."""
+    levels = rows.prediction.levels
+    if levels.size > MAX_LEVELS_SHOWN:
+        return (), ()
+    found: list[Measurement] = []
+    missing: list[str] = []
+    for k, level in enumerate(levels.tolist()):
+        scored, reasons = score(verb, label, type(rows)(rows.y, rows.prediction.at(level), rows.w), setting)
+        found += [at_level(measurement, things, levels, k) for measurement in scored]
+        missing += reasons
+    return tuple(found), tuple(dict.fromkeys(missing))
 
 
 def _score_name(rows: QuantileRows) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,19 +17,25 @@ from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
+from calibrant.inputs.covariates import read_covariate_table
+from calibrant.inputs.named import read_coordinate_names
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.column_claims import RankedColumn, column_claims, found_columns, subject_of
+from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
+from calibrant.ranking.density_ranks import read_log_density_y
 from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.pair_dependence import PairDependence, is_affordable
+from calibrant.ranking.quantities import DENSITY, RankedBy, quantities_by_name, uses_covariates
 from calibrant.ranking.rank_checks import (
     RankCheck,
     conditional_checks,
     coordinate_ranks,
     joint_checks,
+    judged_by_ranks,
     marginal_check,
     pair_checks,
     quantity_checks,
@@ -57,6 +63,54 @@ from calibrant.scores.energy_score import energy_score
 
 MAX_PAIRS_SCORED = 400_000_000  # pairs of draws times coordinates, for the energy score
 MAX_SPLIT = 4_000_000  # draws, or levels of distributions, for the parts of the CRPS
+
+
+class DrawOptions(NamedTuple):
+    """The options of `audit` for draws and for vectors, as the user gave them."""
+
+    columns: Any
+    covariates: Any
+    log_density_y: Any
+    quantity: Any
+    log_likelihood: Any
+    draws: Any
+
+    def read(self, rows: DistributionRows, setting: Setting) -> tuple[DistributionRows, Setting]:
+        """Return rows with equal numbers of draws, and the setting with these options, checked."""
+        for name, value in self._asdict().items():
+            if value is not None and name != "columns" and not judged_by_ranks(rows):
+                raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
+        shape, names = rows.distribution.shape, rows.names or ()
+        if self.columns is not None:
+            if not shape:
+                raise InputError("columns= names the coordinates of vectors; leave it out for other predictions")
+            names = read_coordinate_names(self.columns, shape[0], "columns")
+        samples = rows.samples
+        if self.log_density_y is not None and (samples is None or samples.log_densities is None):
+            raise InputError(
+                "{log_density_y=} is compared with the log densities of the draws; pass Samples(draws, log_density)",
+                option="log_density_y",
+            )
+        quantity = self._ranked_by()
+        rows, rng = equal_rows(rows, setting.rng, self.draws)
+        covariates, density = self.covariates, self.log_density_y
+        return rows, replace(
+            setting,
+            rng=rng,
+            columns=names,
+            covariates=None if covariates is None else read_covariate_table(covariates, rows.n, rows.keep),
+            log_density_y=None if density is None else read_log_density_y(density, rows),
+            quantity=quantity,
+        )
+
+    def _ranked_by(self) -> RankedBy | None:
+        """Return which quantities are ranked; covariates and densities have uses of their own beside that."""
+        quantity = self.quantity
+        if quantity is None and self.log_likelihood is None:
+            return None
+        is_density = quantity is not None and DENSITY in map(str, quantities_by_name(quantity).values())
+        x = self.covariates if quantity is not None and uses_covariates(quantity) else None
+        return RankedBy(quantity, x, self.log_likelihood, self.log_density_y if is_density else None, None, None)
 
 
 def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str, FloatArray]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from calibrant.core.summary import Summary
 from calibrant.inputs.arrays import Labels, Rng
 
-__all__ = ["Alternative", "IntervalMethod", "Labels", "Outcomes", "Rng"]
+__all__ = ["Alternative", "IntervalMethod", "Labels", "Outcomes", "Quantities", "Quantity", "Rng"]
 
 Outcomes: TypeAlias = ArrayLike | Summary
 """Outcomes, or the summary of outcomes and predictions in place of both."""
@@ -19,3 +20,7 @@ Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
 IntervalMethod: TypeAlias = Literal["clopper-pearson", "wilson"]
 """How confidence limits of a share are found."""
+
+Quantity: TypeAlias = Callable[..., Any]
+Quantities: TypeAlias = Quantity | str | Sequence[Quantity | str] | Mapping[str, Quantity | str]
+"""What is ranked: a function of the members, the name of a ready quantity, several of these, or names to them."""

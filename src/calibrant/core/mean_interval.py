@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,13 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
     half = float(stdtrit(m - 1, (1 + level) / 2)) * error
     words = "Student's t interval of a mean"
     return interval_of(summary.mean - half, summary.mean + half, estimate, level, words, summary.n)
+
+
+def mean_interval(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> ConfidenceInterval:
+    """Return Student's interval of the mean score of rows; refuse rows for which it would not be valid."""
+    check_rare(entry, rows, options)
+    check_deciding(entry, rows, options, level)
+    return student_interval(entry, cast(Moments, entry.summarise(rows, options)), options, level)
 
 
 def interval_of(

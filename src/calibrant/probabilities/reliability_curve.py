@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
@@ -21,6 +22,7 @@ from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_count, check_level, generator
+from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.probabilities.consistency_band import (
     binned_band,
@@ -287,3 +289,20 @@ RELIABILITY_CURVE = enter(
         rounding=_rounding,
     )
 )
+
+LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
+
+
+def reliability_curves(models: Mapping[str, Binary], level: float) -> Curve:
+    """Return the reliability curves of several predictions of the same rows in one."""
+    options = RELIABILITY_CURVE.parse({"bins": 10, "strategy": "mass", "level": level})
+    curves: list[Curve] = [RELIABILITY_CURVE.of_rows(rows, options) for rows in models.values()]
+    filled = [curve.columns["count"] > 0 for curve in curves]
+    columns = {
+        name: np.concatenate([curve.columns[name][kept] for curve, kept in zip(curves, filled, strict=True)])
+        for name in LINE_COLUMNS
+    }
+    model = np.repeat(np.arange(len(curves)), [kept.sum() for kept in filled])
+    details = {"names": tuple(models), "level": level}
+    method = "10 bins of equal numbers of rows for each model"
+    return Curve("reliability_curves", {"model": model, **columns}, method, curves[0].n, details)

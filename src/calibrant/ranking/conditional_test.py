@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.null import upper_counts
 from calibrant.core.results import TestResult
@@ -35,7 +35,7 @@ from calibrant.ranking.conditional_statistics import (
 from calibrant.ranking.counting import JUDGED, Forecast, marginal_ranks
 from calibrant.ranking.effects import rank_effect, ranks_in_words, shaped
 from calibrant.ranking.kept_ranks import KeptRanks, needed_covariates
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by, uses_covariates
+from calibrant.ranking.quantities import RankedBy, ranked_by, uses_covariates
 
 
 @public

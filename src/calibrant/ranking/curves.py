@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
@@ -31,7 +31,7 @@ from calibrant.ranking.effects import (
     refuse_unequal_weights,
     shaped,
 )
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
+from calibrant.ranking.quantities import RankedBy, count_ranked
 from calibrant.ranking.summary import Ranks
 
 SAME_SHARE = 1e-6  # within which two shares are equally near: 0.95 may come as a float32

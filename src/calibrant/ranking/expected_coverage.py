@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import Entry, enter, public
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import Curve
@@ -24,7 +24,7 @@ from calibrant.ranking.curves import (
     read_shares,
 )
 from calibrant.ranking.effects import below, refuse_one_row, refuse_unequal_weights, shaped
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, count_ranked
+from calibrant.ranking.quantities import RankedBy, count_ranked
 from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks
 
 INSTEAD = dict.fromkeys(("intervals", "sets"), "coverage_curve shows the coverage of their levels")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.core.annotations import Rng
+from calibrant.core.annotations import Quantities, Quantity, Rng
 from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, did_you_mean, shown
 from calibrant.inputs.options import check_count
@@ -25,11 +25,7 @@ from calibrant.ranking.members import Members, coordinate_scale, tie_broken
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import pre_rank
 
-Quantity = Callable[..., Any]
 Named: TypeAlias = Quantity | str
-Quantities: TypeAlias = Named | Sequence[Named] | Mapping[str, Named]
-"""A function of the members, the name of a ready quantity, several of these, or a mapping from names to them."""
-
 LIKELIHOOD, DENSITY, PRODUCT, DISTANCE = "log_likelihood", "log_density", "product", "mean_distance"
 OF_COORDINATES: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "sum": lambda z: z.sum(axis=2),

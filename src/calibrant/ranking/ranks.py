@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import public
 from calibrant.ranking.counting import JUDGED, Forecast
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
+from calibrant.ranking.quantities import RankedBy, ranked_by
 from calibrant.ranking.verbs import RankArray, enter_ranks
 
 

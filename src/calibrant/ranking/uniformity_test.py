@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.core.annotations import Outcomes, Rng
+from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
 from calibrant.core.catalogue import public
 from calibrant.core.dispatch import chunks
 from calibrant.core.null import reaches, resampled_pvalue
@@ -34,7 +34,7 @@ from calibrant.ranking.effects import (
     rank_effect,
     stream_after_ties,
 )
-from calibrant.ranking.quantities import Quantities, Quantity, RankedBy, ranked_by
+from calibrant.ranking.quantities import RankedBy, ranked_by
 from calibrant.ranking.summary import Ranks
 
 MIN_GROUP_ROWS = 20  # rows of a group that is tested

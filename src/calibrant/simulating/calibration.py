@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.auditing.audit import audit as audited
+from calibrant.core.annotations import Quantities
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.named import Names
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.quantities import Quantities, uses_covariates
+from calibrant.ranking.quantities import uses_covariates
 from calibrant.ranking.ranks import ranks as ranked
 from calibrant.ranking.summary import Ranks
 from calibrant.report.audit import Audit

@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.core.annotations import Quantities
 from calibrant.core.catalogue import public
 from calibrant.errors import CalibrantError, InputError, shown
 from calibrant.inputs.arrays import Rng
 from calibrant.inputs.named import element_names
 from calibrant.inputs.options import check_count, generator
 from calibrant.progress import rows_counted
-from calibrant.ranking.quantities import Quantities, quantities_by_name
+from calibrant.ranking.quantities import quantities_by_name
 from calibrant.report.files import sole_writer
 from calibrant.simulating.calibration import MAPPED_BYTES, MIN_FITS, Calibration, calibration_of
 from calibrant.simulating.fits import Fit, Task
