@@ -186,7 +186,7 @@ def freeze_audit(frozen: Frozen, key: tuple[object, ...], audit: Any) -> None:
     add = partial(frozen.add, "audits.jsonl")
     at = [[step.tolerance, step.status] for step in verdict.at]
     add((*key, "verdict"), {"status": verdict.status, "tolerance": verdict.tolerance, "at": at})
-    words = {name: getattr(verdict, name, "") for name in ("headline", "sentences")}
+    words = {name: getattr(verdict, name, "") for name in ("headline", "sentences", "lines")}
     frozen.files["words.jsonl"][APART.join(map(str, (*key, "verdict")))] = plain(
         {**words, "at": [step.words for step in verdict.at], "caveats": getattr(found, "caveats", ())}
     )

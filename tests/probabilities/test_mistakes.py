@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
+from calibrant.core.evidence import note
 from calibrant.inputs.probabilities import Classes
 from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence
 
@@ -14,7 +15,7 @@ def test_labels_of_classes():
     """Class vectors that predict() gave: one class has the probability 1 in every row."""
     y, P = RNG.integers(0, 3, 200), np.eye(3)[RNG.integers(0, 3, 200)]
     (question,) = questions_on_classes(Classes(y, P, np.ones(200)), ("a", "b", "c"))
-    assert question.startswith("Are these predicted labels? All 200 predictions give one class the probability 1.")
+    assert question == note("class labels?", n=200)
     P[0] = [0.9, 0.1, 0.0]
     assert questions_on_classes(Classes(y, P, np.ones(200)), ("a", "b", "c")) == []
 
@@ -33,12 +34,12 @@ def test_scores_that_repeat_anywhere_are_pointed_out(scores, options, asked):
     options = {name: labels[order] for name, labels in options.items()}
     p = scores[order]
     found = cb.audit((RNG.random(500) < p).astype(int), p, resamples=19, **options).findings.caveats
-    assert any("pass clusters=" in caveat for caveat in found) == asked
+    assert any(caveat.endswith("name the clusters.") for caveat in found) == asked
 
 
 def test_blocks_of_a_score():
     (question,) = questions_on_dependence(np.repeat(RNG.random(50), 4))
-    assert "75 % of the rows have the score of the row before" in question  # 150 of 199
+    assert question == note("clusters?", share=150 / 199)
 
 
 @pytest.mark.parametrize(

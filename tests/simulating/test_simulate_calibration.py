@@ -118,7 +118,8 @@ class TestContract:
         prior = with_sampler(lambda x, M, rng: rng.normal(size=(M, 2)), n=200, quantity={"likelihood": f})
         audit = prior.audit(resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert any("ranks by likelihood" in sentence for sentence in audit.verdict.sentences)
+        used = [each.label for each in audit.findings.sections[0].measurements if each.decides]
+        assert any("by likelihood" in label for label in used)
         assert prior.ranks().shape == (200, 1)
 
     def test_data_that_are_no_numbers(self):
@@ -224,17 +225,17 @@ class TestFailures:
         audit = found.audit(resamples=19)
         assert audit.verdict.status == "cannot tell"
         assert audit.verdict.headline.startswith(f"Cannot tell: {len(found.failures)} of 200 fits failed")
-        assert audit.verdict.sentences[0].startswith("Of the finished fits alone: ")
-        caveat = audit.findings.caveats[0]
-        assert "RuntimeError: no convergence" in caveat
-        assert "second line" not in caveat
-        assert "Fits fail where theta[0] is larger" in caveat
+        assert audit.verdict.lines[0].text.startswith("of the finished fits alone: ")
+        failed, differ = audit.findings.caveats[:2]
+        assert "RuntimeError: no convergence" in failed
+        assert "second line" not in failed
+        assert "Fits fail where theta[0] is larger" in differ
 
     def test_a_gross_error_stays_one(self):
         sampler = lambda x, M, rng: models.failing_sampler(x, M, rng) * 0.1  # noqa: E731
         audit = with_sampler(sampler, n=200, draws=99).audit(resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        assert any("whatever their ranks were" in sentence for sentence in audit.verdict.sentences)
+        assert any("whatever their ranks were" in line.text for line in audit.verdict.lines)
 
     def test_limits_contain_those_of_every_case(self):
         rng = np.random.default_rng(0)

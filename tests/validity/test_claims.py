@@ -70,7 +70,7 @@ def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatc
 
     Then 1 - 0.8³ = 49 % of the pages may accuse calibrated predictions. At the level 0.8 few pages tell that from 20 %.
     """
-    monkeypatch.setattr("calibrant.auditing.audit.Setting", partial(_with_families, families))
+    monkeypatch.setattr("calibrant.auditing.job.Setting", partial(_with_families, families))
     monkeypatch.setattr("calibrant.probabilities.evidence.smallest_error", lambda *_, **__: 0.1)  # slow; not a claim
     rng, pages, rate = np.random.default_rng(0), 70, 0.2
     accusing = 0

@@ -96,7 +96,8 @@ class AuditJob:
         counted = dict(zip(parts.names, parts.parts, strict=True))
         groups = {name.removeprefix(GROUPS): part for name, part in counted.items() if name.startswith(GROUPS)}
         for name, part in groups.items():
-            check_group_sizes(name, (part.parts[0] if isinstance(part, Several) else part).group_sizes)
+            table: Any = part.parts[0] if isinstance(part, Several) else part
+            check_group_sizes(name, table.group_sizes)
         drawn = cast(RowSample, counted[ROWS])
         facts = Facts(drawn.rows, drawn.n, None if drawn.rows.n == drawn.n else counted)
         return self.audit_of(facts, list(groups.values()), self.setting(generator(self.rng)))

@@ -35,7 +35,7 @@ from calibrant.scores.brier_and_log import BRIER_SCORE, LOG_SCORE
 from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
 SCORES = "scores"
-MEANS = (BRIER_SCORE, LOG_SCORE)  # of row scores, kept beside the cells
+MEANS: tuple[Entry[Any, Any], ...] = (BRIER_SCORE, LOG_SCORE)  # of row scores, kept beside the cells
 MAX_DRAWS_COMPARED = 20_000_000  # over all pairs of rows; the kernel test of more draws uses blocks
 
 Collected = tuple[tuple[Measurement, ...], tuple[str, ...]]

@@ -196,7 +196,7 @@ def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
         _by_label(rows, found, setting),
     )
     case = _sized_case(found, "sets", "size", setting) if known else _without_level(found)
-    caveats = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
+    caveats: tuple[Note | str, ...] = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
     return KindFindings(sections, case, caveats)
 
 

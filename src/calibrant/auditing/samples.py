@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.auditing.measurements import Collected, of_rows, sampled, score
 from calibrant.auditing.skill import audited_skill
-from calibrant.core.evidence import Case, note
+from calibrant.core.evidence import Case, Note, note
 from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import CrpsDecomposition, Curve
@@ -264,7 +264,7 @@ def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
         ),
     )
     missing = (*not_joint, *not_paired, *not_conditional, *not_scored, *informative.missing)
-    caveats = (
+    caveats: tuple[Note | str, ...] = (
         *sampled(facts, RANKS_COUNTED),
         *_caveats(rows, distribution, ranks),
         *missing,

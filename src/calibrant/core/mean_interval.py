@@ -238,6 +238,10 @@ def _surprised(rows: Any, options: Any) -> NDArray[np.bool_] | None:
     """Mark rows in which something else was likelier than what happened; a density has no such rows."""
     if rows.kind == "distributions":
         return None
+    return np.concatenate([_less_likely(rows.part(part)) for part in chunks(rows.n)])
+
+
+def _less_likely(rows: Any) -> NDArray[np.bool_]:
     P = rows.simplex
     return np.asarray(np.take_along_axis(P, rows.y[:, None], axis=1) < P.max(axis=1, keepdims=True))
 

@@ -140,6 +140,7 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
     cell of their levels, 0 and 1 added, that contains y.
 
     >>> from calibrant.inputs.rows import read_outcomes
+    >>> from calibrant.inputs.samples import Samples
     >>> low, high = pit_bounds(read_outcomes([2.0, 9.0], Samples([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
     >>> low, high
     (array([0.25, 0.75]), array([0.75, 1.  ]))
@@ -173,6 +174,7 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     """Return the ranks among draws; of other predictions the cell of F(y) among 1000, which is a rank with M = 999.
 
     >>> from calibrant.inputs.rows import read_outcomes
+    >>> from calibrant.inputs.samples import Samples
     >>> marginal_ranks(read_outcomes([2.5], Samples([[1.0, 2.0, 3.0]])), None).rank
     array([2])
     """
@@ -204,6 +206,7 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
     all M draws, the rank of the outcome among M₀ of them is hypergeometric, so uniform ranks stay uniform on 0 to M₀.
 
     >>> from calibrant.inputs.rows import read_outcomes
+    >>> from calibrant.inputs.samples import Samples
     >>> rows, _ = equal_rows(read_outcomes([2.5, 2.5], Samples([[1.0, 2.0, 3.0], [1.0, 2.0]])), 0)
     >>> rows.distribution
     Samples(2 rows, 2 draws)

@@ -204,6 +204,7 @@ def from_point(distribution: LocationScale, y: FloatArray) -> FloatArray:
 
     With d = y - centre: :math:`A(d, \sigma)` for `Normal`, :math:`|d| + b e^{-|d|/b}` for `Laplace`.
 
+    >>> from calibrant.inputs.parametric import Laplace
     >>> from_point(Laplace([0.0, 0.0], 1.0), np.array([0.0, np.log(2)])).round(4)
     array([1.    , 1.1931])
     """
@@ -222,6 +223,7 @@ def between(first: LocationScale, second: LocationScale) -> FloatArray:
     for two of `Laplace`, :math:`|m| + e^{-|m|/b}(3b + |m|)/2` if b = c, and
     :math:`A(m, s) + b\,\mathrm{E} e^{-|D|/b}` with D ~ Normal(m, s) for `Normal` and `Laplace`.
 
+    >>> from calibrant.inputs.parametric import Laplace, Normal
     >>> between(Normal(0.0, 3.0), Normal(0.0, 4.0)) / np.sqrt(2 / np.pi)
     array([5.])
     >>> between(Laplace(1.0, 2.0), Laplace(1.0, 2.0))
