@@ -70,7 +70,7 @@ def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatc
 
     Then 1 - 0.8³ = 49 % of the pages may accuse calibrated predictions. At the level 0.8 few pages tell that from 20 %.
     """
-    monkeypatch.setattr("calibrant.auditing.job.Setting", partial(_with_families, families))
+    monkeypatch.setattr("calibrant.auditing.job.replace", partial(_with_families, families))
     monkeypatch.setattr("calibrant.probabilities.evidence.smallest_error", lambda *_, **__: 0.1)  # slow; not a claim
     rng, pages, rate = np.random.default_rng(0), 70, 0.2
     accusing = 0
@@ -82,10 +82,12 @@ def test_the_bound_is_exceeded_if_families_are_ignored(families: int, monkeypatc
     assert (accusing > bound) == (families == 1)
 
 
-def _with_families(number: int, *args: object, families: int, **options: object) -> Setting:
-    """Return the setting of an audit that is told this number of families."""
-    assert families == 3
-    return Setting(*args, families=number, **options)  # type: ignore[arg-type]
+def _with_families(number: int, of: object, **changes: object) -> object:
+    """Change a part of an audit; its setting is told this number of families."""
+    if isinstance(of, Setting):
+        assert changes["families"] == 3
+        changes["families"] = number
+    return replace(of, **changes)  # type: ignore[type-var]
 
 
 def test_the_bound_is_exceeded_by_audits_that_are_not_told_what_they_need() -> None:
