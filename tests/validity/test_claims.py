@@ -5,6 +5,7 @@ eighth; all cells together pass with 21 of 253, 8.3 %. That at most 5 % are fals
 """
 
 import math
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
