@@ -49,5 +49,5 @@ def gain_note(claim: Claim, of_map: str, score: str, why: str = "") -> Note:
         gain=claim.estimate,
         limits=limits,
         level=claim.level,
-        why=why,
+        why=why.rstrip("."),
     )
