@@ -15,275 +15,149 @@ from typing import Any
 from calibrant.core import words
 from calibrant.core.evidence import Note
 
-QUESTION, SHAPE, REMEDY, KEEP = "question", "shape", "remedy", ""
-RECALIBRATE = "recalibrate, fitted on rows that did not train the model"
-
-NOTES: dict[str, tuple[str, str]] = {
-    # questions on likely mistakes
-    "labels?": (
-        QUESTION,
-        "Are these predicted labels? All {n:,} predictions are 0 or 1. Pass probabilities, such as those of predict_proba.",
-    ),
-    "class labels?": (
-        QUESTION,
-        "Are these predicted labels? All {n:,} predictions give one class the probability 1. Pass probabilities, such as those of predict_proba.",
-    ),
-    "other outcome?": (
-        QUESTION,
-        "Are these probabilities of the other outcome? The Brier score of p is {brier:number}, that of 1 - p is {other:number}.",
-    ),
-    "column order?": (
-        QUESTION,
-        "Do the columns stand in another order than the classes? Outcomes of class {a} fit the column of class {b}, and {moved:,} of {K:,} "
-        "classes fit another column better. Pass classes= in the order of the columns.",
-    ),
-    "clusters?": (
-        QUESTION,
-        "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, more than "
-        "rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
-    ),
-    "error rates?": (
-        QUESTION,
-        "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
-    ),
-    # shapes of miscalibration
-    "over-confident": (SHAPE, "over-confident: too low {low:ranges}, too high {high:ranges}"),
-    "under-confident": (SHAPE, "under-confident: too high {high:ranges}, too low {low:ranges}"),
-    "both ways": (SHAPE, "too low {low:ranges}, too high {high:ranges}"),
-    "too low": (SHAPE, "too low {low:ranges}"),
-    "too high": (SHAPE, "too high {high:ranges}"),
-    "no range": (SHAPE, "no single tenth of the rows is off by more than chance, but all together are"),
-    "levels off": (SHAPE, "{off:,} of {all:,} levels are off by more than chance: {low:,} too low, {high:,} too high"),
-    "uncounted": (
-        "coverage",
-        "{number:,} of {all:,} levels are off on the side that does not count as an error here; the alternative two-sided counts both",
-    ),
-    "calm": ("parts", "none of {tested:,} {things} is off by more than chance"),
-    # remedies
-    "recalibrate": (REMEDY, RECALIBRATE),
-    "recalibrate steps": (
-        REMEDY,
-        f"{RECALIBRATE}; methods isotonic or venn-abers, because others leave predictions of exactly 0 or 1 as they are",
-    ),
-    "map helps": (
-        REMEDY,
-        "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})",
-    ),
-    "map harms": (REMEDY, "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}"),
-    "no gain shown": (
-        REMEDY,
-        "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
-    ),
-    "gain without limits": (
-        REMEDY,
-        "{map}: gain of {gain:number} in the {score:score}. {why}",
-    ),
-    "inverted": (
-        REMEDY,
-        "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
-    ),
-    "sampled gain": (KEEP, "Recalibration is measured on {n:rows}, drawn at random."),
-    "sampled kernel": (KEEP, "Kernel errors (skce_test) are those of {n:rows}, drawn at random."),
-    "sampled rows": (
-        KEEP,
-        "{counted} all {n:rows}; everything else is measured on {some:rows} of them, drawn at random.",
-    ),
-    "few rows decide skill": ("skill", "a few rows decide the skill{name}, most of all rows {rows:list}"),
-    "few drawn rows decide skill": ("skill", "a few rows decide the skill{name}"),
-    "heavy loss": (
-        "skill",
-        "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}",
-    ),
-    "conformal": (REMEDY, "conformal prediction: recalibrate, fitted on rows that did not train the model"),
-    "conformal parts": (
-        REMEDY,
-        "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
-    ),
-    "calibration rows": (
-        REMEDY,
-        "calibrate on rows like these, or by group: those of the calibration set may differ from them",
-    ),
-    "calibration set": (
-        "rows",
-        "after a calibration set of {m:,} scores the coverage of valid predictors differs from its level too: more rows may not tell",
-    ),
-    # what cannot be judged
-    "weighted coverage": ("test", "weights are unequal, and coverage then has no exact test"),
-    "no level": (
-        "test",
-        "the sets have no nominal level; pass Sets(mask, level) to say how many outcomes they should cover",
-    ),
-    "no test": ("test", "no test applies to these predictive distributions"),
-    "kernel only": ("test", "only the kernel test applies, which gives no limits"),
-    # draws
-    "too few rows": (
-        "rows",
-        "{n:rows} are too few to judge: at least {least:,}. ecdf_difference shows their ranks inside a band",
-    ),
-    "visible": (
-        "power",
-        "with {n:rows} a spread that is wrong by a factor of {spread}, or a shift of {shift} sd that is the same in every row, would be found 4 "
-        "times in 5",
-    ),
-    "visible shift": (
-        "power",
-        "with {n:rows} a shift of {shift} sd that is the same in every row would be found 4 times in 5",
-    ),
-    "no departure": ("", "no departure beyond chance ({level:level} confidence; {p:p})"),
-    "no joint departure": ("", "all together: no departure beyond chance ({p:p})"),
-    "alone right": ("", "each variable is right alone, as far as these rows tell"),
-    "alone wrong": ("", "errors of single variables make all together wrong too: correct them first"),
-    "covered": ("coverage", "central intervals of {levels:shares} contain {shares:shares} of the outcomes"),
-    "regions covered": ("coverage", "regions of {levels:shares} contain {shares:shares} of the outcomes"),
-    "narrow or biased": (
-        "shape",
-        "a bias that changes sign between rows makes the same ranks: split rows by a covariate",
-    ),
-    "outside rows": (
-        "rows",
-        "{name}outcomes lie outside all draws in rows {rows:list}{more}: {distance:.2g} sd beyond the nearest draw (median), {below:,} below "
-        "and {above:,} above; draws of these rows are {narrower:.2g} times as wide as those of the others",
-    ),
-    "dependent draws": (
-        "draws",
-        "{name}draws depend on those before them: about {tau:.1f} are worth one independent draw. That alone makes outer ranks too frequent; "
-        "draw independently, or keep every {step}th draw, and look again",
-    ),
-    "repeated draws": ("draws", "{name}draws repeat, as resampled ones do: remove the repeats by drawing again"),
-    # models
-    "roots": ("size", "a typical gap, the root of the squared calibration error, in percentage points: {roots:list}"),
-    # sets of points
-    "sets differ": ("sets", "{different:,} of {tested:,} generated sets differ from the real points: {names:list}"),
-    "only the whole": (
-        "shape",
-        "no single coordinate of {names:list} was found to differ: compare shapes and dependence",
-    ),
-    "only copies": ("other", "no other difference was found"),
-    "no proof": ("power", "no evidence of a difference does not prove that there is none"),
-    "effective numbers": (
-        "diversity",
-        "effective numbers of different points among {points:,}: {first:list} at the median distance; {last:list} at 1/{finer:.0f} of it. "
-        "Diverse does not mean correct: noise is diverse too",
-    ),
-    "effective": (
-        KEEP,
-        "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only.",
-    ),
-    "repetitions": (
-        KEEP,
-        "Repetitions in {name}: {distinct:,} distinct points among {rows:,}; the most frequent one appears {most:times}.",
-    ),
-    "no classifiers": (KEEP, "No classifiers: {why}."),
-    "no neighbours": (KEEP, "Neighbours are not compared: each set needs more than {k} points."),
-    "subset of points": (
-        KEEP,
-        "{what}: {n:,} of {real:,} real and {m:,} of {generated:,} generated points, drawn at random to save time.",
-    ),
-    # failed fits of a simulation
-    "failures decide": (
-        "failed fits",
-        "{failed:,} of {n:,} fits failed, and their ranks could change the verdict (tests of ranks: {low:p} to {high:p} if all of them had "
-        "rank 0, all rank M, or half of them each)",
-    ),
-    "failures change nothing": (
-        "failed fits",
-        "{failed:,} of {n:,} fits failed; whatever their ranks were, the verdict is the same (tests of ranks: {low:p} to {high:p})",
-    ),
-    "finished fits": ("failed fits", "of the finished fits alone: {headline}"),
-    "not replaced": (
-        KEEP,
-        "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more}).",
-    ),
-    "failures like others": (
-        KEEP,
-        "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p}).",
-    ),
-    "failures differ": (KEEP, "Fits fail where {name} is {way} (Mann-Whitney, adjusted {p:p})."),
-    # keep in mind: rows
-    "few events": (KEEP, "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases."),
-    "few of classes": (KEEP, "{rare:,} of {K:,} classes happened fewer than {least:,} times."),
-    "cells": (
-        KEEP,
-        "The rows were counted in {unique:,} cells of the score. Bins of equal width are exact, the method says by how much others may be "
-        "off, and each cell is drawn as one score.",
-    ),
-    "tied": (KEEP, "{n:rows} have {unique:different scores}; tied scores are judged together."),
-    "tied rows?": (
-        KEEP,
-        "If rows share a score because they belong together, as several rows of one customer do, they are not independent: name the clusters.",
-    ),
-    "weights": (KEEP, "With these weights {n:rows} count like {effective:,}."),
-    "infinite": (
-        KEEP,
-        "Outcomes happened against predictions of exactly 0 or 1, so the log score is infinite. No prediction should be exactly 0 or 1.",
-    ),
-    "ruled out": (
-        KEEP,
-        "{ruled_out:outcomes} happened against a prediction of exactly 0 or 1, so the log score is infinite. No prediction should be exactly 0 or 1.",
-    ),
-    "power": (
-        KEEP,
-        "With this many rows an error of {error:points}, the same at all scores, is found 4 times in 5; smaller errors, and errors that "
+_TEMPLATES: dict[str, dict[str, str]] = {
+    "question": {
+        "labels?": "Are these predicted labels? All {n:,} predictions are 0 or 1. Pass probabilities, such as those of predict_proba.",
+        "class labels?": "Are these predicted labels? All {n:,} predictions give one class the probability 1. Pass probabilities, such as those "
+        "of predict_proba.",
+        "other outcome?": "Are these probabilities of the other outcome? The Brier score of p is {brier:number}, that of 1 - p is "
+        "{other:number}.",
+        "column order?": "Do the columns stand in another order than the classes? Outcomes of class {a} fit the column of class {b}, and "
+        "{moved:,} of {K:,} classes fit another column better. Pass classes= in the order of the columns.",
+        "clusters?": "Do rows belong together, as several rows of one customer do? {share:share} of the rows have the score of the row before, "
+        "more than rows in random order have. Tests that treat such rows as independent find errors that are not there: name the clusters.",
+        "error rates?": "Are the levels {given:list} error rates? Then pass {meant:list}: coverage is {seen:shares}.",
+    },
+    "shape": {
+        "over-confident": "over-confident: too low {low:ranges}, too high {high:ranges}",
+        "under-confident": "under-confident: too high {high:ranges}, too low {low:ranges}",
+        "both ways": "too low {low:ranges}, too high {high:ranges}",
+        "too low": "too low {low:ranges}",
+        "too high": "too high {high:ranges}",
+        "narrow or biased": "a bias that changes sign between rows makes the same ranks: split rows by a covariate",
+        "only the whole": "no single coordinate of {names:list} was found to differ: compare shapes and dependence",
+    },
+    "remedy": {
+        "recalibrate": "recalibrate, fitted on rows that did not train the model",
+        "recalibrate steps": "recalibrate, fitted on rows that did not train the model; methods isotonic or venn-abers, because others leave "
+        "predictions of exactly 0 or 1 as they are",
+        "map helps": "{map}: {score:score} lower by {gain:number} on new rows ({level:level} limits {limits:limits})",
+        "map harms": "{map} would do harm with this many rows: {score:score} higher by {limits:negative limits}",
+        "no gain shown": "no gain of the {score:score} is shown from {map} ({level:level} limits {limits:limits}); another map may gain",
+        "gain without limits": "{map}: gain of {gain:number} in the {score:score}. {why}",
+        "inverted": "higher scores go with fewer events ({map}): find out what the predictions are the probability of",
+        "conformal": "conformal prediction: recalibrate, fitted on rows that did not train the model",
+        "conformal parts": "adapt the {size} of the predictions to how hard a row is to predict, or calibrate by group",
+        "calibration rows": "calibrate on rows like these, or by group: those of the calibration set may differ from them",
+    },
+    "size": {"roots": "a typical gap, the root of the squared calibration error, in percentage points: {roots:list}"},
+    "sets": {"sets differ": "{different:,} of {tested:,} generated sets differ from the real points: {names:list}"},
+    "coverage": {
+        "uncounted": "{number:,} of {all:,} levels are off on the side that does not count as an error here; the alternative two-sided counts "
+        "both",
+        "covered": "central intervals of {levels:shares} contain {shares:shares} of the outcomes",
+        "regions covered": "regions of {levels:shares} contain {shares:shares} of the outcomes",
+    },
+    "parts": {"calm": "none of {tested:,} {things} is off by more than chance"},
+    "skill": {
+        "few rows decide skill": "a few rows decide the skill{name}, most of all rows {rows:list}",
+        "few drawn rows decide skill": "a few rows decide the skill{name}",
+        "heavy loss": "{rows:share} of the rows have {share:share} of the loss{name}; the others have a skill of {others:share}",
+    },
+    "rows": {
+        "calibration set": "after a calibration set of {m:,} scores the coverage of valid predictors differs from its level too: more rows may "
+        "not tell",
+        "too few rows": "{n:rows} are too few to judge: at least {least:,}. ecdf_difference shows their ranks inside a band",
+        "outside rows": "{name}outcomes lie outside all draws in rows {rows:list}{more}: {distance:.2g} sd beyond the nearest draw (median), "
+        "{below:,} below and {above:,} above; draws of these rows are {narrower:.2g} times as wide as those of the others",
+    },
+    "test": {
+        "weighted coverage": "weights are unequal, and coverage then has no exact test",
+        "no level": "the sets have no nominal level; pass Sets(mask, level) to say how many outcomes they should cover",
+        "no test": "no test applies to these predictive distributions",
+        "kernel only": "only the kernel test applies, which gives no limits",
+    },
+    "power": {
+        "visible": "with {n:rows} a spread that is wrong by a factor of {spread}, or a shift of {shift} sd that is the same in every row, would "
+        "be found 4 times in 5",
+        "visible shift": "with {n:rows} a shift of {shift} sd that is the same in every row would be found 4 times in 5",
+        "no proof": "no evidence of a difference does not prove that there is none",
+    },
+    "draws": {
+        "dependent draws": "{name}draws depend on those before them: about {tau:.1f} are worth one independent draw. That alone makes outer "
+        "ranks too frequent; draw independently, or keep every {step}th draw, and look again",
+        "repeated draws": "{name}draws repeat, as resampled ones do: remove the repeats by drawing again",
+    },
+    "diversity": {
+        "effective numbers": "effective numbers of different points among {points:,}: {first:list} at the median distance; {last:list} at "
+        "1/{finer:.0f} of it. Diverse does not mean correct: noise is diverse too",
+    },
+    "other": {"only copies": "no other difference was found"},
+    "failed fits": {
+        "failures decide": "{failed:,} of {n:,} fits failed, and their ranks could change the verdict (tests of ranks: {low:p} to {high:p} if "
+        "all of them had rank 0, all rank M, or half of them each)",
+        "failures change nothing": "{failed:,} of {n:,} fits failed; whatever their ranks were, the verdict is the same (tests of ranks: {low:p} "
+        "to {high:p})",
+        "finished fits": "of the finished fits alone: {headline}",
+    },
+    "": {
+        "sampled gain": "Recalibration is measured on {n:rows}, drawn at random.",
+        "sampled kernel": "Kernel errors (skce_test) are those of {n:rows}, drawn at random.",
+        "sampled rows": "{counted} all {n:rows}; everything else is measured on {some:rows} of them, drawn at random.",
+        "no departure": "no departure beyond chance ({level:level} confidence; {p:p})",
+        "no joint departure": "all together: no departure beyond chance ({p:p})",
+        "alone right": "each variable is right alone, as far as these rows tell",
+        "alone wrong": "errors of single variables make all together wrong too: correct them first",
+        "effective": "Effective numbers of points depend on kernel, length scale, order and n: compare them within one table only.",
+        "repetitions": "Repetitions in {name}: {distinct:,} distinct points among {rows:,}; the most frequent one appears {most:times}.",
+        "no classifiers": "No classifiers: {why}.",
+        "no neighbours": "Neighbours are not compared: each set needs more than {k} points.",
+        "subset of points": "{what}: {n:,} of {real:,} real and {m:,} of {generated:,} generated points, drawn at random to save time.",
+        "not replaced": "{failed:,} of {n:,} fits failed and were not replaced, which would be a selection ({named:semicolons}{more}).",
+        "failures like others": "Parameters of failed fits do not differ visibly from those of finished fits (adjusted {p:p}).",
+        "failures differ": "Fits fail where {name} is {way} (Mann-Whitney, adjusted {p:p}).",
+        "few events": "Only {rare:,} of {n:rows} are {kind}: statements about them are based on few cases.",
+        "few of classes": "{rare:,} of {K:,} classes happened fewer than {least:,} times.",
+        "cells": "The rows were counted in {unique:,} cells of the score. Bins of equal width are exact, the method says by how much others may "
+        "be off, and each cell is drawn as one score.",
+        "tied": "{n:rows} have {unique:different scores}; tied scores are judged together.",
+        "tied rows?": "If rows share a score because they belong together, as several rows of one customer do, they are not independent: name "
+        "the clusters.",
+        "weights": "With these weights {n:rows} count like {effective:,}.",
+        "infinite": "Outcomes happened against predictions of exactly 0 or 1, so the log score is infinite. No prediction should be exactly 0 or "
+        "1.",
+        "ruled out": "{ruled_out:outcomes} happened against a prediction of exactly 0 or 1, so the log score is infinite. No prediction should "
+        "be exactly 0 or 1.",
+        "power": "With this many rows an error of {error:points}, the same at all scores, is found 4 times in 5; smaller errors, and errors that "
         "cancel, can remain undetected.",
-    ),
-    "no power": (KEEP, "With so few rows no constant error is found 4 times in 5."),
-    "dependent": (
-        KEEP,
-        "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other measurements are shown "
-        "without p-values and limits, and bands in pictures are those of independent rows.",
-    ),
-    # keep in mind: regions
-    "shortfall": (
-        KEEP,
-        "With this many rows coverage too low by {error:points} is found 4 times in 5, allowing for all tests; a smaller shortfall may not be "
-        "detected.",
-    ),
-    "no shortfall": (KEEP, "With so few rows no shortfall of coverage is found 4 times in 5."),
-    "not nested": (
-        KEEP,
-        "In {bad:,} of {n:,} rows a prediction of a lower level reaches beyond that of a higher level. The levels are therefore not tested "
-        "together. Are levels or columns exchanged?",
-    ),
-    "on bounds": (
-        KEEP,
-        "Up to {tied:outcomes} lie on a bound: a level is accepted if it lies between the coverage without and with the bounds, and levels are "
-        'not tested jointly. The alternative "two-sided" judges the coverage with bounds both ways.',
-    ),
-    "on bounds, at least": (
-        KEEP,
-        "Up to {tied:outcomes} lie on a bound: coverage above the level is then not an error. The alternative "
-        '"two-sided" judges the coverage with bounds both ways.',
-    ),
-    "on quantiles": (
-        KEEP,
-        "Up to {tied:outcomes} lie on a quantile: levels are taken as right if they lie between the shares of outcomes below and at most at "
-        "it, and are not tested jointly.",
-    ),
-    "after calibration": (
-        KEEP,
-        "Tests of coverage allow for a calibration set of {m:,} scores, on which the coverage of split conformal prediction depends; limits "
-        "are those of the coverage of this predictor.",
-    ),
-    "split conformal": (
-        KEEP,
-        "If these {things} come from split conformal prediction, their coverage depends on the calibration set and these tests are too "
-        "strict: give calibration_size, its number of scores.",
-    ),
-    "no bound": (
-        KEEP,
-        "Up to {share:share} of the intervals have no bound. They cover every outcome and say nothing; the coverage of the others is lower.",
-    ),
-    "one-sided": (
-        KEEP,
-        "Up to {share:share} of the intervals are one-sided. They have no width; the median width counts them as infinite.",
-    ),
-    "families": (
-        KEEP,
-        "The verdict combines {number:,} families of tests: {names:list}. P-values in the verdict, and adjusted ones in tables, allow for all "
-        "of them together.",
-    ),
+        "no power": "With so few rows no constant error is found 4 times in 5.",
+        "dependent": "Rows of one cluster may depend on each other. The verdict and the table of groups allow for that; other measurements are "
+        "shown without p-values and limits, and bands in pictures are those of independent rows.",
+        "shortfall": "With this many rows coverage too low by {error:points} is found 4 times in 5, allowing for all tests; a smaller shortfall "
+        "may not be detected.",
+        "no shortfall": "With so few rows no shortfall of coverage is found 4 times in 5.",
+        "not nested": "In {bad:,} of {n:,} rows a prediction of a lower level reaches beyond that of a higher level. The levels are therefore "
+        "not tested together. Are levels or columns exchanged?",
+        "on bounds": "Up to {tied:outcomes} lie on a bound: a level is accepted if it lies between the coverage without and with the bounds, and "
+        'levels are not tested jointly. The alternative "two-sided" judges the coverage with bounds both ways.',
+        "on bounds, at least": 'Up to {tied:outcomes} lie on a bound: coverage above the level is then not an error. The alternative "two-sided" '
+        "judges the coverage with bounds both ways.",
+        "on quantiles": "Up to {tied:outcomes} lie on a quantile: levels are taken as right if they lie between the shares of outcomes below and "
+        "at most at it, and are not tested jointly.",
+        "after calibration": "Tests of coverage allow for a calibration set of {m:,} scores, on which the coverage of split conformal prediction "
+        "depends; limits are those of the coverage of this predictor.",
+        "split conformal": "If these {things} come from split conformal prediction, their coverage depends on the calibration set and these "
+        "tests are too strict: give calibration_size, its number of scores.",
+        "no bound": "Up to {share:share} of the intervals have no bound. They cover every outcome and say nothing; the coverage of the others is "
+        "lower.",
+        "one-sided": "Up to {share:share} of the intervals are one-sided. They have no width; the median width counts them as infinite.",
+        "families": "The verdict combines {number:,} families of tests: {names:list}. P-values in the verdict, and adjusted ones in tables, "
+        "allow for all of them together.",
+    },
 }
 
+NOTES = {key: (label, text) for label, templates in _TEMPLATES.items() for key, text in templates.items()}
+"""The label and the template of each note."""
 
 SCORES = {"crps": "CRPS", "brier": "Brier score"}
 

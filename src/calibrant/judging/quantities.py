@@ -16,167 +16,131 @@ class Quantity:
     and `above` say what limits below or above the expected value mean.
     """
 
-    unit: Unit
     says: str
     found: str = "{value}"
     below: str = ""
     above: str = ""
+    unit: Unit = "number"
     name: str = ""  # in words; by default the key with spaces
 
 
+def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
+    return Quantity(says, found, below, above, "points", name)
+
+
+def _share(says: str, found: str = "{value}", below: str = "", above: str = "", name: str = "") -> Quantity:
+    return Quantity(says, found, below, above, "share", name)
+
+
+def _width(says: str) -> Quantity:
+    return _share(says, below="too narrow", above="wider than needed")
+
+
+STATED = ("{value}", "stated too high", "stated too low")
+
 QUANTITIES = {
     # distances from calibration
-    "cutoff_error": Quantity("points", "{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
-    "coverage_error": Quantity(
-        "points", "coverage of {who} is off by {found}", "off by {value}", name="error of coverage"
-    ),
-    "coverage_shortfall": Quantity("points", "coverage of {who} falls short by {found}", "short by {value}"),
-    "coverage_excess": Quantity("points", "coverage of {who} is too high by {found}", "too high by {value}"),
-    "calibration_error": Quantity("number", "{who} have a calibration error of {found}", "error {value}"),
+    "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
+    "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
+    "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
+    "coverage_excess": _points("coverage of {who} is too high by {found}", "too high by {value}"),
+    "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
     # probabilities
-    "bias": Quantity(
-        "points",
-        "events happen more often than {who} say by {found}",
-        "{value}",
-        "stated too high",
-        "stated too low",
-        "observed less predicted frequency",
-    ),
-    "frequency": Quantity(
-        "share",
-        "events happen {found} of the time, stated {expected}",
-        below="stated too high",
-        above="stated too low",
-        name="observed frequency",
-    ),
+    "bias": _points("events happen more often than {who} say by {found}", *STATED, "observed less predicted frequency"),
+    "frequency": _share("events happen {found} of the time, stated {expected}", *STATED, "observed frequency"),
     # regions
-    "coverage": Quantity(
-        "share", "{who} cover {found}, stated {expected}", below="covers too little", above="covers too much"
-    ),
-    "coverage of intervals": Quantity("share", "{who} cover {found}", below="too narrow", above="wider than needed"),
-    "coverage of central intervals": Quantity(
-        "share", "{who} cover {found}", below="too narrow", above="wider than needed"
-    ),
-    "coverage of sets": Quantity("share", "{who} cover {found}", below="too small", above="larger than needed"),
-    "coverage of coordinate": Quantity(
-        "share", "{who}: central {expected} intervals cover {found}", below="too narrow", above="wider than needed"
-    ),
-    "coverage of all rows": Quantity(
-        "share", "central {expected} intervals of {who} cover {found}", below="too narrow", above="wider than needed"
-    ),
-    "share_below": Quantity(
-        "share",
+    "coverage": _share("{who} cover {found}, stated {expected}", "{value}", "covers too little", "covers too much"),
+    "coverage of intervals": _width("{who} cover {found}"),
+    "coverage of central intervals": _width("{who} cover {found}"),
+    "coverage of sets": _share("{who} cover {found}", "{value}", "too small", "larger than needed"),
+    "coverage of coordinate": _width("{who}: central {expected} intervals cover {found}"),
+    "coverage of all rows": _width("central {expected} intervals of {who} cover {found}"),
+    "share_below": _share(
         "{found} of the outcomes do not exceed {who}",
-        below="quantile too low",
-        above="quantile too high",
-        name="share of outcomes below",
+        *("{value}", "quantile too low", "quantile too high", "share of outcomes below"),
     ),
     # draws
-    "shift": Quantity("sd", "{who} are off by {found}", "off by {value}", "too low", "too high"),
+    "shift": Quantity("{who} are off by {found}", "off by {value}", "too low", "too high", "sd"),
     "spread": Quantity(
-        "factor",
         "the spread of {who} needs the factor {found}",
-        "spread × {value}",
-        "too wide (under-confident)",
-        "too narrow (over-confident)",
+        *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
-    "outside": Quantity(
-        "share", "{found} of the outcomes lie outside all draws of {who}", "{value} outside all draws", above="too many"
+    "outside": _share(
+        "{found} of the outcomes lie outside all draws of {who}", "{value} outside all draws", above="too many"
     ),
-    "skewed": Quantity("number", "one tail of {who} is too short and the other too long", name="skewed"),
-    "heavy-tailed": Quantity("number", "tails of {who} are too long", name="tails too long"),
-    "light-tailed": Quantity("number", "tails of {who} are too short", name="tails too short"),
-    "two modes": Quantity(
-        "number", "outcomes avoid the centre of {who}: two modes are averaged", name="centre avoided"
-    ),
-    "other": Quantity("number", "ranks of {who} are uneven in no way that has a name", name="uneven ranks"),
-    "too wide": Quantity("number", "regions of {who} are too large", name="regions too large"),
+    "skewed": Quantity("one tail of {who} is too short and the other too long"),
+    "heavy-tailed": Quantity("tails of {who} are too long", name="tails too long"),
+    "light-tailed": Quantity("tails of {who} are too short", name="tails too short"),
+    "two modes": Quantity("outcomes avoid the centre of {who}: two modes are averaged", name="centre avoided"),
+    "other": Quantity("ranks of {who} are uneven in no way that has a name", name="uneven ranks"),
+    "too wide": Quantity("regions of {who} are too large", name="regions too large"),
     "too narrow or biased": Quantity(
-        "number",
         "regions of {who} are too small, or biased in a direction that these ranks do not show",
         name="regions too small",
     ),
-    "wrong shape": Quantity("number", "regions of {who} have the right size and the wrong shape", name="wrong shape"),
-    "joint_ranks": Quantity("number", "all variables together are off", "joint ranks not uniform"),
-    "ranks": Quantity("number", "ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
-    "pair_dependence": Quantity("number", "coordinates do not go together as in the draws", "pairs of coordinates"),
-    "conditional_test": Quantity("number", "ranks change with the covariates", "ranks change with covariates"),
+    "wrong shape": Quantity("regions of {who} have the right size and the wrong shape"),
+    "joint_ranks": Quantity("all variables together are off", "joint ranks not uniform"),
+    "ranks": Quantity("ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
+    "pair_dependence": Quantity("coordinates do not go together as in the draws", "pairs of coordinates"),
+    "conditional_test": Quantity("ranks change with the covariates", "ranks change with covariates"),
     "region_shift": Quantity(
-        "sd", "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high"
+        "where {who}, predictions are off by {found}", "shift {value}", "too low", "too high", "sd"
     ),
     "region_spread": Quantity(
-        "factor", "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow"
+        "where {who}, the spread needs the factor {found}", "spread × {value}", "too wide", "too narrow", "factor"
     ),
     "relation": Quantity(
-        "number", "what was known of a row predicts where its outcome falls among the draws", "related to covariates"
+        "what was known of a row predicts where its outcome falls among the draws", "related to covariates"
     ),
     "dependence": Quantity(
-        "number",
         "{who} do not go together as in the draws",
         "rank correlation {value} from that of the draws",
-        "less together than in the draws",
-        "more together than in the draws",
+        *("less together than in the draws", "more together than in the draws"),
     ),
-    "draws": Quantity("number", "draws of {who} are not exchangeable", "draws depend or repeat"),
+    "draws": Quantity("draws of {who} are not exchangeable", "draws depend or repeat"),
     # sets of points
-    "difference": Quantity("number", "generated and real points differ", name="difference"),
+    "difference": Quantity("generated and real points differ"),
     "unseen_shift": Quantity(
-        "sd", "a shift of {who} by less than {found} may be missed", "shifts below {value} may be missed"
+        "a shift of {who} by less than {found} may be missed", "shifts below {value} may be missed", unit="sd"
     ),
     "location": Quantity(
-        "sd", "generated points are shifted in {who} by {found}", "shift {value}", "shifted down", "shifted up"
+        "generated points are shifted in {who} by {found}", "shift {value}", "shifted down", "shifted up", "sd"
     ),
     "spread_ratio": Quantity(
-        "factor",
         "generated points spread {found} times as far in {who} as real ones",
-        "spread × {value}",
-        "too narrow",
-        "too wide",
+        *("spread × {value}", "too narrow", "too wide", "factor"),
     ),
     "rank_correlation": Quantity(
-        "number",
         "the rank correlation of {who} is {found}",
-        "rank correlation {value}",
-        "lower than of real points",
-        "higher than of real points",
+        *("rank correlation {value}", "lower than of real points", "higher than of real points"),
     ),
-    "accuracy": Quantity(
-        "share", "classifiers tell {found} of {who} from real ones", "{value} told apart", above="can be told apart"
+    "accuracy": _share(
+        "classifiers tell {found} of {who} from real ones", "{value} told apart", above="can be told apart"
     ),
-    "coverage of set": Quantity(
-        "share",
-        "{found} of the real points have one of {who} near",
-        "{value} of real points have one near",
-        below="some are missing",
+    "coverage of set": _share(
+        "{found} of the real points have one of {who} near", "{value} of real points have one near", "some are missing"
     ),
-    "precision": Quantity(
-        "share", "{found} of {who} have a real point near", "{value} have a real point near", below="some are invented"
+    "precision": _share(
+        "{found} of {who} have a real point near", "{value} have a real point near", "some are invented"
     ),
-    "copied": Quantity("count", "{found} of {who} equal a real point", "{value} copies", above="copied"),
+    "copied": Quantity("{found} of {who} equal a real point", "{value} copies", above="copied", unit="count"),
     "memorised": Quantity(
-        "count",
         "{found} of {who} are closer to a real point than real points to each other",
-        "{value} near copies",
-        above="memorised",
+        *("{value} near copies", "", "memorised", "count"),
     ),
     "distinct_points": Quantity(
-        "count", "{found} of {who} are distinct", "{value} distinct", below="collapsed: repeats itself"
+        "{found} of {who} are distinct", "{value} distinct", "collapsed: repeats itself", unit="count"
     ),
-    "diversity": Quantity(
-        "share", "{who} have {found} of the variety expected", "{value} of the variety", below="less varied"
-    ),
+    "diversity": _share("{who} have {found} of the variety expected", "{value} of the variety", "less varied"),
     # other questions
-    "skce": Quantity("number", "{who} fail the kernel test", name="squared kernel calibration error"),
+    "skce": Quantity("{who} fail the kernel test", name="squared kernel calibration error"),
     "recalibration_gain": Quantity(
-        "number",
         "recalibration lowers the score by {found}",
-        "gain {value}",
-        below="the map does harm",
-        above="the map helps",
+        *("gain {value}", "the map does harm", "the map helps"),
         name="gain of the log score by recalibration",
     ),
     "skill": Quantity(
-        "skill", "skill of {who} is {found}", "skill {value}", below="worse than no forecast", above="informative"
+        "skill of {who} is {found}", "skill {value}", "worse than no forecast", "informative", unit="skill"
     ),
 }
 """One row for each quantity, or for a quantity of one kind of subject."""
@@ -204,16 +168,11 @@ def quantity_of(key: str, kind: str) -> Quantity:
     """
     if key.startswith(DIFFERENCE):
         words = metric_words(key.removeprefix(DIFFERENCE))
-        return Quantity(
-            "number",
-            f"the {words} of {{who}} differs by {{found}}",
-            f"{words} {{value}}",
-            "the first is lower",
-            "the second is lower",
-        )
+        says, found = f"the {words} of {{who}} differs by {{found}}", f"{words} {{value}}"
+        return Quantity(says, found, "the first is lower", "the second is lower")
     name = key.replace("_", " ")
     return (
         QUANTITIES.get(f"{key} of {kind}")
         or QUANTITIES.get(key.partition(".")[0])
-        or Quantity("number", f"{name} of {{who}} is {{found}}", "")
+        or Quantity(f"{name} of {{who}} is {{found}}", "")
     )
