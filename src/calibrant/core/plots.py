@@ -12,7 +12,7 @@ from calibrant.core.findings import Figure, Table
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import dress, legend_inside, plain, shortened
 from calibrant.core.results import Curve
-from calibrant.core.words import level_percent
+from calibrant.core.words import confidence_words
 from calibrant.inputs.arrays import FloatArray
 
 MAX_GROUPS_DRAWN = 30
@@ -46,7 +46,7 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
         {**details, "level": level, "groups": total, "column": _common_column(columns["name"].tolist())},
     )
     shown = f" The {MAX_GROUPS_DRAWN} worst of {total:,} groups are shown." if total > MAX_GROUPS_DRAWN else ""
-    return Figure(table.name, table.title, f"{reading.format(level=level_percent(level))}{shown}", curve)
+    return Figure(table.name, table.title, f"{reading.format(level=confidence_words(level))}{shown}", curve)
 
 
 def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:

@@ -82,15 +82,6 @@ def pvalue(value: float | None) -> str:
     return f"{value:.3f}" if value <= 0.999 else "> 0.999"
 
 
-def level_percent(value: float) -> str:
-    r"""Write a nominal level as a percentage, with all its digits.
-
-    >>> level_percent(0.95), level_percent(0.999)
-    ('95\xa0%', '99.9\xa0%')
-    """
-    return f"{100 * value:.10g}\u00a0%"
-
-
 def level_words(level: float) -> str:
     """Return a nominal level in percent, as it was given or with two decimals.
 
@@ -102,12 +93,12 @@ def level_words(level: float) -> str:
 
 
 def confidence_words(value: float) -> str:
-    """Write a confidence level in a sentence, with all its digits.
+    """Write a confidence level, with all its digits.
 
     >>> confidence_words(0.95), confidence_words(0.975)
     ('95 %', '97.5 %')
     """
-    return level_percent(value).replace("\u00a0", " ")
+    return f"{100 * value:.10g} %"
 
 
 def percent(value: float) -> str:
@@ -129,9 +120,7 @@ def points(value: float, *, digits: int = 3, up: bool = False) -> str:
     ('1 percentage point', '2.12 percentage points', '2.13 percentage points')
     """
     shown = 100 * value
-    if up and shown > 0:
-        shown = round_up(shown, digits - 1 - math.floor(math.log10(shown)))
-    text = f"{shown:.{digits}g}"
+    text = f"{significant(shown, digits, round_up) if up else shown:.{digits}g}"
     return f"{text} percentage point{'' if text == '1' else 's'}"
 
 
@@ -186,23 +175,9 @@ def outward(
 
     The lower limit is rounded down and the upper one up; the estimate is rounded to the nearest number, which does not
     leave these limits. There are as many decimals as it takes for limits and estimate to stay on their side of what is
-    expected, and within or beyond the tolerance around it.
+    `expected`, and within or beyond the `tolerance` around it or around 0: at least `digits`, by default one, or as
+    many as two digits of the upper limit take. The numbers are multiplied by `scale`.
 
-    Parameters
-    ----------
-    low, high, estimate
-        What is written.
-    tolerance
-        The largest distance from `expected`, or from 0, that is accepted.
-    expected
-        What calibration gives; without it nothing is compared with it.
-    digits
-        The fewest decimals; by default one, or as many as it takes for two digits of the upper limit.
-    scale
-        What the numbers are multiplied by.
-
-    Examples
-    --------
     >>> outward(0.00449, 0.0131, 0.008), outward(0.0, 0.00032, 0.0001)
     (('0.4', '1.4', '0.8'), ('0.000', '0.032', '0.010'))
 
@@ -292,14 +267,14 @@ def listed(texts: Sequence[str], conjunction: str = "and") -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
-def apart(low: float, high: float) -> tuple[str, str]:
+def apart(low: float, high: float, least: int = 2) -> tuple[str, str]:
     """Write two numbers from 0 to 1 with as many digits as tell them from each other and from 0 and 1.
 
     >>> apart(0.29, 0.66), apart(0.9993, 0.9996), apart(0.0, 0.004)
     (('0.29', '0.66'), ('0.9993', '0.9996'), ('0', '0.004'))
     """
     low = 0.0 if low == math.ulp(0.0) else low
-    for digits in range(2, 17):
+    for digits in range(least, 17):
         texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
         if texts[0] != texts[1] and all(
             (text == "1") == (value == 1) for text, value in zip(texts, (low, high), strict=True)

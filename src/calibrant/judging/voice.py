@@ -351,8 +351,4 @@ def range_words(low: float, high: float) -> str:
         return "0"
     if low == math.ulp(0.0):
         return f"above 0, up to {high:.3g}"
-    for digits in range(3, 17):
-        texts = f"{low:.{digits}g}", f"{high:.{digits}g}"
-        if texts[0] != texts[1] and (texts[1] != "1" or high == 1):
-            break
-    return " to ".join(texts)
+    return " to ".join(words.apart(low, high, least=3))

@@ -173,7 +173,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "expected": lambda measurement: wording.expected_words(measurement.expected, measurement.at_least),
         "pvalue": wording.pvalue,
         "interval": wording.bounds_words,
-        "percent": wording.level_percent,
+        "percent": lambda level: wording.sentence(wording.confidence_words(level)),
         "text": wording.text,
         "sentence": wording.sentence,
         "label": wording.label,

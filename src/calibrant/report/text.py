@@ -13,9 +13,9 @@ from calibrant.core.words import (
     MISSING,
     bounds_words,
     cell,
+    confidence_words,
     expected_words,
     heading,
-    level_percent,
     number,
     pvalue,
 )
@@ -143,7 +143,7 @@ def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple
         "measurement": [plain(m.label) for m in measurements],
         "value": [number(m.value) for m in measurements],
         ROUNDING: [number(m.rounding) for m in measurements],
-        f"{level_percent(findings.level)} interval": [bounds_words(m.interval) for m in measurements],
+        f"{confidence_words(findings.level)} interval": [bounds_words(m.interval) for m in measurements],
         frame_of(findings.kind).expected: [expected_words(m.expected, m.at_least) for m in measurements],
         "p-value": [pvalue(m.pvalue) for m in measurements],
     }
