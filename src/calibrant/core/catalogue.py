@@ -69,44 +69,8 @@ class NoOptions:
 class Entry(Generic[OptionsT, R]):
     """What the catalogue knows of a verb: enough to run it on arrays, batches, files, Dask, Spark, and in an audit.
 
-    Attributes
-    ----------
-    verb
-        The public function.
-    options
-        The frozen dataclass of its options, which checks them when it is made.
-    summarise
-        The function from checked rows and options to the summary.
-    finish
-        The function from the summary and options to the result.
-    reads
-        The kinds of summary it is a function of; the first is what it makes of rows by default.
-    kind
-        "metric", "test" or "curve"; "ranks" for verbs that return one rank per row.
-    predictions
-        Which kinds of prediction it judges, names of `kinds.KINDS`.
-    outcome
-        Whether it looks at outcomes; `width` does not.
-    range, perfect
-        Between which values it lies, and its value for predictions that are certain and right.
-    mean
-        Whether a row of weight 2 counts like two rows.
-    audit
-        The fields of the result that an audit shows; "" is the result itself.
-    row_scores
-        The function from checked rows and options to the scores whose mean it is, if it is a mean.
-    on_grid
-        Whether a `Grid` of one probability per row tells the result for these options, up to `rounding`.
-    rounding
-        By how much the result of a `Grid` with these options may differ from that of the rows: a number, or one for
-        each field of a record.
-    instead
-        What to do with kinds of prediction that it refuses, in words.
-    limits
-        The function from the summary and the options to confidence limits of the result, if valid ones are known:
-        what `interval` and `equivalence_test` use.
-    unequal
-        Whether it takes `Samples` whose rows have different numbers of draws.
+    The first four: the public function; the frozen dataclass that its options are parsed into, which checks them; and
+    the functions from checked rows and options to the summary, and from the summary and options to the result.
     """
 
     verb: Callable[..., R]
@@ -114,20 +78,22 @@ class Entry(Generic[OptionsT, R]):
     summarise: Callable[[Any, OptionsT], Summary]
     finish: Callable[[Any, OptionsT], R]
     _: KW_ONLY
-    reads: tuple[type[Summary], ...]
-    kind: str = "metric"
-    predictions: tuple[str, ...] = ("binary",)
-    outcome: bool = True
-    range: tuple[float, float] = (-np.inf, np.inf)
-    perfect: float = 0.0
-    mean: bool = False
-    audit: Mapping[str, Shown] = field(default_factory=dict)
-    row_scores: Callable[[Any, OptionsT], NDArray[np.float64]] | None = None
+    reads: tuple[type[Summary], ...]  # kinds of summary; the first is what it makes of rows by default
+    kind: str = "metric"  # or "test", "curve"; "ranks" for verbs that return one rank per row
+    predictions: tuple[str, ...] = ("binary",)  # which kinds of prediction it judges, names of `kinds.KINDS`
+    outcome: bool = True  # whether it looks at outcomes; `width` does not
+    range: tuple[float, float] = (-np.inf, np.inf)  # between which values it lies
+    perfect: float = 0.0  # its value for predictions that are certain and right
+    mean: bool = False  # whether a row of weight 2 counts like two rows
+    audit: Mapping[str, Shown] = field(default_factory=dict)  # fields of the result that an audit shows; "": the result
+    row_scores: Callable[[Any, OptionsT], NDArray[np.float64]] | None = None  # whose mean it is, if it is a mean
+    # whether a `Grid` of one probability per row tells the result for these options, up to `rounding`: a number, or one
+    # for each field of a record
     on_grid: Callable[[OptionsT], bool] = lambda options: False
     rounding: Callable[[Any, OptionsT], float | Mapping[str, float]] = lambda grid, options: 0.0
-    instead: Mapping[str, str] = field(default_factory=dict)
-    limits: Callable[[Any, OptionsT], Limits] | None = None
-    unequal: bool = False
+    instead: Mapping[str, str] = field(default_factory=dict)  # what to do with kinds of prediction that it refuses
+    limits: Callable[[Any, OptionsT], Limits] | None = None  # of the result, if valid ones are known, for `interval`
+    unequal: bool = False  # whether it takes `Samples` whose rows have different numbers of draws
 
     @property
     def name(self) -> str:
@@ -147,9 +113,8 @@ class Entry(Generic[OptionsT, R]):
     def parse(self, given: Mapping[str, Any]) -> OptionsT:
         """Return the options of a call that is made later: what batches, files, engines and audits need."""
         check_options(self.verb, self.defaults, given)
-        missing = inspect.Parameter.empty
         values = {**self.defaults, **given}
-        lacking = [name for name, value in values.items() if value is missing]
+        lacking = [name for name, value in values.items() if value is inspect.Parameter.empty]
         if lacking:
             raise InputError(f"{self.name} needs the option {lacking[0]}=")
         return self.options(**values)
@@ -180,12 +145,9 @@ class Entry(Generic[OptionsT, R]):
         y, prediction = (prediction, None) if isinstance(prediction, Summary) else (None, prediction)
         return self(y, prediction, options, weights=weights)
 
-    def read(
-        self, y: Any, prediction: Any, *, weights: Any = None, classes: Any = None, pos_label: Any = None
-    ) -> AnyRows:
+    def read(self, y: Any, prediction: Any, *, weights: Any = None, **labels: Any) -> AnyRows:
         if not self.outcome:
             return read_alone(self.name, self.predictions, prediction, weights=weights, instead=self.instead)
-        labels = {"classes": classes, "pos_label": pos_label}
         given = {"weights": weights, "instead": self.instead, "unequal": self.unequal, **labels}
         return read(self.name, self.predictions, y, prediction, **given)
 

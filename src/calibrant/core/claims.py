@@ -111,20 +111,11 @@ def outcome(
     tolerance: float | None,
     usual: Sequence[float] = USUAL_TOLERANCES,
 ) -> Outcome:
-    """Return the outcome that a test of calibration and the limits of the error support.
+    """Return the outcome that a test of calibration and the limits of the error, NaN if there are none, support.
 
-    Parameters
-    ----------
-    low, high
-        Confidence limits of the distance from calibration; NaN if there are none.
-    rejected
-        Whether a test rejects calibration.
-    tolerance
-        The largest acceptable distance. Without it the smallest `usual` one that the limits support is taken: an error
-        that a test detects is then still within the smallest of them, which is negligible, and miscalibrated beyond.
+    `tolerance` is the largest acceptable error. Without it the smallest `usual` one that the limits support is taken:
+    an error that a test detects is then within the smallest of them, which is negligible, and miscalibrated beyond.
 
-    Examples
-    --------
     >>> outcome(0.03, 0.06, rejected=True, tolerance=0.02).status
     'miscalibrated'
     >>> outcome(0.0, 0.015, rejected=False, tolerance=0.02).status

@@ -46,21 +46,12 @@ def enter_mean(
     instead: Mapping[str, str] | None = None,
     outcome: bool = True,
 ) -> Entry[OptionsT, R]:
-    """Enter a metric that is the mean of row scores.
+    """Enter a metric that is the mean of row scores; what is not said here is as for `Entry`.
 
-    Parameters
-    ----------
-    verb, options
-        The public function, and the frozen value that its options are parsed into.
-    row_scores
-        The function from checked rows and options to scores (numbers or booleans) of shape (n,), or (n, L) for
-        predictions of L levels. The metric is a number, or an array (L,) if the prediction has several levels.
-    predictions, range, perfect, audit, instead, outcome
-        As for `Entry`.
-    sums
-        Returns the sums of those scores in one compiled pass, one entry per level; used for many rows of weight 1.
-    of_grid
-        Returns the exact mean for one probability per row from a `Grid`, if that is possible.
+    `row_scores` is the function from checked rows and options to scores (numbers or booleans) of shape (n,), or (n, L)
+    for predictions of L levels. The metric is a number, or an array (L,) if the prediction has several levels. `sums`
+    returns the sums of those scores in one compiled pass, one entry per level; it is used for many rows of weight 1.
+    `of_grid` returns the exact mean for one probability per row from a `Grid`, if that is possible.
     """
 
     def summarise(rows: AnyRows, options: OptionsT) -> Moments:

@@ -23,28 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DRAWN_BY = {
-    "reliability": "probabilities",
-    "isotonic": "probabilities",
-    "cumulative": "probabilities",
-    "quantile_reliability": "probabilities",
-    "coverage": "regions",
-    "pit_histogram": "ranking",
-    "rank_histogram": "ranking",
-    "ecdf_difference": "ranking",
-    "expected_coverage": "ranking",
-    "conditional_map": "ranking",
-    "recovery": "ranking",
-    "z_score_contraction": "ranking",
-    "cloud": "points",
-    "two_ecdfs": "points",
-    "coordinates": "points",
-    "vendi_profile": "points",
-    "precision_recall": "points",
-    "recalibration_map": "recalibrating",
-    "recalibration_levels": "recalibrating",
-    "reliability_curves": "auditing",
-    "differences": "auditing",
-    "groups": "core",
+    kind: subject
+    for subject, kinds in {
+        "probabilities": "reliability isotonic cumulative quantile_reliability",
+        "regions": "coverage",
+        "ranking": "pit_histogram rank_histogram ecdf_difference expected_coverage conditional_map recovery "
+        "z_score_contraction",
+        "points": "cloud two_ecdfs coordinates vendi_profile precision_recall",
+        "recalibrating": "recalibration_map recalibration_levels",
+        "auditing": "reliability_curves differences",
+        "core": "groups",
+    }.items()
+    for kind in kinds.split()
 }
 """The kinds of picture, and the subject whose module `plots` draws them."""
 MAX_PICTURES_IN_A_ROW = 4
@@ -125,15 +115,12 @@ class Picture:
         else:
             self.draw(ax, columns, details, **options)
 
-    def all_options(self) -> tuple[str, ...]:
-        return (*self.options, *(("mathtext",) if self.multiples else ()))
-
 
 def draw(
     kind: str, columns: Mapping[str, Any], details: Mapping[str, Any], ax: Axes | None = None, **options: Any
 ) -> Axes:
     """Draw a curve on axes, new ones if None, and return them."""
-    known = picture(kind).all_options()
+    known = (*picture(kind).options, *(["mathtext"] if picture(kind).multiples else []))
     for name in options:
         if name not in known:
             listed = f"its options are {', '.join(known)}" if known else "it has none"

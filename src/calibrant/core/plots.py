@@ -25,76 +25,63 @@ DETECTABLE = "detectable beyond"
 def groups_figure(table: Table, *, level: float, nominal: float | None = None) -> Figure:
     """Return the picture of a table of groups: cutoff errors, or coverage of intervals, sets or quantiles.
 
-    Parameters
-    ----------
-    table
-        One row per group (and level), the worst first. The first column names the groups; others are ``n`` and either
-        ``cutoff_error``, ``limits`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps ``nominal``.
-    level
-        Confidence level of the limits.
-    nominal
-        Nominal coverage, where the table has no such column.
+    The table has one row per group (and level), the worst first. The first column names the groups; others are ``n``
+    and either ``cutoff_error``, ``limits`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps
+    ``nominal``, for which `nominal` stands in. `level` is the confidence level of the limits.
     """
     found = _error(table) if "cutoff_error" in table.columns else _coverage(table, nominal)
     columns, details, reading = found
     total = len(columns["name"])
     curve = Curve(
         "groups",
-        {name: column[:MAX_GROUPS_DRAWN] for name, column in columns.items()},
+        {"place": np.arange(total)[:MAX_GROUPS_DRAWN]}
+        | {name: column[:MAX_GROUPS_DRAWN] for name, column in columns.items()},
         "limits of each group",
         int(sum(table.columns["n"])),
-        {**details, "level": level, "groups": total, "column": _common_column(columns["name"].tolist())},
+        {**details, "joint": True, "level": level, "groups": total, "column": _common_column(columns["name"].tolist())},
     )
     shown = f" The {MAX_GROUPS_DRAWN} worst of {total:,} groups are shown." if total > MAX_GROUPS_DRAWN else ""
     return Figure(table.name, table.title, f"{reading.format(level=confidence_words(level))}{shown}", curve)
 
 
 def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
-    estimate, detectable = (_percent(table.columns[name]) for name in ("cutoff_error", "minimum_detectable"))
     low, high = (_percent([pair and pair[side] for pair in table.columns["limits"]]) for side in (0, 1))
-    names = np.array(next(iter(table.columns.values())), dtype=str)
     columns = {
-        "place": np.arange(names.size),
-        "name": names,
-        "estimate": estimate,
+        "name": np.array(next(iter(table.columns.values())), dtype=str),
+        "estimate": _percent(table.columns["cutoff_error"]),
         "low": low,
         "high": high,
-        "reference": np.zeros(names.size),
-        "detectable": detectable,
+        "reference": np.zeros(table.length),
+        "detectable": _percent(table.columns["minimum_detectable"]),
     }
-    details = {"axis": "cutoff error, percentage points", "calibrated": "calibrated", "joint": True}
     reading = (
         "Each dot is the cutoff error of a group in percentage points: the largest error over any range of its scores. "
         "The lines are {level} limits that cover in all groups together; a group whose line does not reach the dashed "
         "line is off by more than chance. Beyond the grey bar a constant error is found at least 4 times in 5."
     )
-    return columns, details, reading
+    return columns, {"axis": "cutoff error, percentage points", "calibrated": "calibrated"}, reading
 
 
 def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict[str, Any], str]:
     levels = table.columns.get("nominal", (nominal,) * table.length)
     shown = [k for k in range(table.length) if levels[k] == levels[0]]  # the level of the worst line
-
-    def column(name: str) -> list[Any]:
-        return [table.columns[name][k] for k in shown]
-
-    low, high = (_percent([pair[side] for pair in column("interval")]) for side in (0, 1))
-    names = np.array(column(next(iter(table.columns))), dtype=str)
+    names, coverage, intervals = (
+        [table.columns[name][k] for k in shown] for name in (next(iter(table.columns)), "coverage", "interval")
+    )
+    low, high = (_percent([pair[side] for pair in intervals]) for side in (0, 1))
     columns = {
-        "place": np.arange(names.size),
-        "name": names,
-        "estimate": _percent(column("coverage")),
+        "name": np.array(names, dtype=str),
+        "estimate": _percent(coverage),
         "low": low,
         "high": high,
-        "reference": np.full(names.size, np.nan if levels[0] is None else 100 * levels[0]),
-        "detectable": np.full(names.size, np.nan),
+        "reference": np.full(len(shown), np.nan if levels[0] is None else 100 * levels[0]),
+        "detectable": np.full(len(shown), np.nan),
     }
-    details = {"axis": "observed share, %", "calibrated": "nominal", "joint": True}
     reading = (
         "Each dot is the share of outcomes of a group that were covered, or that lie below a quantile. The lines are "
         "{level} limits that cover in all groups together; the dashed line is the nominal level."
     )
-    return columns, details, reading
+    return columns, {"axis": "observed share, %", "calibrated": "nominal"}, reading
 
 
 def _percent(values: Any) -> FloatArray:
@@ -147,15 +134,13 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
         label=f"{100 * details['level']:g} % limits{', joint' if details['joint'] else ''}",
     )
     dress(ax)
-    ax.set_yticks(place, [plain(shortened(_label(name, details), MAX_NAME_LETTERS)) for name in columns["name"]])
+    before = f"{details['column']} = " if details["column"] else ""
+    names = [plain(shortened(str(name).removeprefix(before), MAX_NAME_LETTERS)) for name in columns["name"]]
+    ax.set_yticks(place, names)
     ax.tick_params(axis="y", labelsize=text_size(ax, place.size))
     ax.set(xlim=limits, ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
     ax.set_ylabel(plain(shortened(details["column"] or "group", MAX_NAME_LETTERS)))
     legend_inside(ax, "best")
-
-
-def _label(name: str, details: Mapping[str, Any]) -> str:
-    return str(name).removeprefix(f"{details['column']} = ") if details["column"] else str(name)
 
 
 def text_size(ax: Any, groups: int) -> float:
