@@ -10,11 +10,13 @@ import re
 import unicodedata
 
 NAMED = {"log": "log ", "ln": "ln ", "exp": "exp ", "ell": "ℓ", "infty": "∞", "ast": "*", "prime": "′"}
-STYLES = ("mathrm", "text", "mathit", "mathbf", "rm", "textrm", "operatorname")  # what they contain is written as it is
+STYLES = ("mathrm", "text", "mathit", "mathbf", "rm", "textrm", "operatorname")
 LOW = dict(zip("0123456789+-=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 HIGH = dict(zip("0123456789+-=()in", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁱⁿ", strict=True))
 _FORMULA = re.compile(r"(?<!\\)\$(?=\S)([^$\n]{1,60})(?<=[^\s\\])\$(?!\d)")
-_TOKEN = re.compile(r"\\([A-Za-z]+)|([_^])|\{|\}|([A-Za-z0-9α-ωΑ-Ω+\-=()\[\],.*'| ])")
+_PARTS = re.compile(r"(?:\\[A-Za-z]+|[A-Za-z0-9α-ωΑ-Ω+\-=()\[\],.*'| _^{}])*")
+_INNERMOST = re.compile(r"([_^]?)(?:\{([^{}_^]*)\}|(?<=[_^])([^{}_^]))")  # a group or symbol, and whether it is moved
+_KEPT_SIGNS = {"_": "\1", "^": "\2"}  # stand for signs that stay, as there are no such letters
 
 
 def readable(text: str) -> str:
@@ -33,78 +35,36 @@ def readable(text: str) -> str:
 
 def _written(formula: str) -> str | None:
     """Return a formula as text; None if that cannot be done, or nothing in it is one."""
-    if not re.search(r"[\\_^]", formula):
+    if not re.search(r"[\\_^]", formula) or re.search("[_^][_^]", formula) or not _PARTS.fullmatch(formula):
         return None
     try:
-        found, rest = _sequence(_tokens(formula), closed=False)
-    except ValueError:
+        text = re.sub(r"\\([A-Za-z]+)", lambda found: _symbol(found[1]), formula)
+    except KeyError:
         return None
-    return None if rest or not found.strip() else found.strip()
+    while _INNERMOST.search(text):
+        text = _INNERMOST.sub(lambda found: _moved((found[2] or found[3] or ""), found[1]), text)
+    found = text.strip()
+    return found.replace("\1", "_").replace("\2", "^") if found and not set(found) & set("_^{}") else None
 
 
-def _tokens(formula: str) -> list[str]:
-    found, place = [], 0
-    while place < len(formula):
-        match = _TOKEN.match(formula, place)
-        if match is None:
-            raise ValueError(formula)
-        found.append(match[0])
-        place = match.end()
-    return found
+def _symbol(name: str) -> str:
+    """Return what a command writes; a Greek letter is a capital one if the name has a capital.
 
-
-def _sequence(tokens: list[str], *, closed: bool) -> tuple[str, list[str]]:
-    """Return the text of tokens up to a closing brace, or all, and the tokens that are left."""
-    words = ""
-    while tokens:
-        if tokens[0] == "}":
-            if not closed:
-                raise ValueError("}")
-            return words, tokens[1:]
-        if tokens[0] in "_^":
-            sign = tokens[0]
-            inner, tokens = _one(tokens[1:])
-            words += _moved(inner.strip(), sign)
-            continue
-        part, tokens = _one(tokens)
-        words += part
-    if closed:
-        raise ValueError("{")
-    return words, []
-
-
-def _one(tokens: list[str]) -> tuple[str, list[str]]:
-    """Return the text of one symbol or group, and the tokens that are left."""
-    if not tokens or tokens[0] in "_^}":
-        raise ValueError("nothing")
-    token, rest = tokens[0], tokens[1:]
-    if token == "{":
-        return _sequence(rest, closed=True)
-    if not token.startswith("\\"):
-        return token, rest
-    name = token[1:]
-    if name in STYLES:
-        return _one(rest)
-    return NAMED.get(name) or _greek(name), rest
-
-
-def _greek(name: str) -> str:
-    """Return a Greek letter by its name, a capital one if the name has a capital.
-
-    >>> _greek("theta"), _greek("Sigma"), _greek("varphi"), _greek("lambda")
-    ('θ', 'Σ', 'φ', 'λ')
+    >>> _symbol("theta"), _symbol("Sigma"), _symbol("varphi"), _symbol("lambda")
+    ('{θ}', '{Σ}', '{φ}', '{λ}')
     """
+    if name in STYLES:
+        return ""  # what is in braces after it is written as it is
     size = "CAPITAL" if name[:1].isupper() else "SMALL"
     letter = name.removeprefix("var").upper().replace("LAMBDA", "LAMDA")  # as Unicode spells it
-    try:
-        return unicodedata.lookup(f"GREEK {size} LETTER {letter}")
-    except KeyError:
-        raise ValueError(name) from None
+    return f"{{{NAMED.get(name) or unicodedata.lookup(f'GREEK {size} LETTER {letter}')}}}"
 
 
 def _moved(text: str, sign: str) -> str:
-    """Return an index or a power; with its sign if there are no such letters."""
-    letters = LOW if sign == "_" else HIGH
-    if all(letter in letters for letter in text):
-        return "".join(letters[letter] for letter in text)
-    return f"{sign}{text}" if len(text) == 1 or text.isalnum() else f"{sign}({text})"
+    """Return an index or a power; with its sign if there are no such letters. Without a sign the text stays."""
+    if not sign:
+        return text
+    letters, inner = LOW if sign == "_" else HIGH, text.strip()
+    if all(letter in letters for letter in inner):
+        return "".join(letters[letter] for letter in inner)
+    return f"{_KEPT_SIGNS[sign]}{inner}" if len(inner) == 1 or inner.isalnum() else f"{_KEPT_SIGNS[sign]}({inner})"
