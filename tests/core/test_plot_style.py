@@ -90,7 +90,7 @@ class TestDrawn:
 
 def test_columns_of_a_table():
     columns = {"t": np.arange(2), "v": np.arange(30).reshape(2, 15)}
-    found = flattened(columns, details(np.arange(15)[::-1] / 15))
+    found = flattened(columns, details(np.arange(15)[::-1] / 15), 12)
     assert list(found) == ["t", *(f"v, column {c}" for c in range(3, 15))]
     assert all(np.ndim(values) == 1 for values in found.values())
     assert found["v, column 14"].tolist() == [14, 29]

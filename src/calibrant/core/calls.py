@@ -115,7 +115,6 @@ class Known(NamedTuple):
         return name if name in self.names else closest(name, self.names) or name
 
     def pointer(self, name: str) -> str:
-        """Return what to do instead of giving an option of this name, if that is known."""
         return POINTERS.get((self.verb, self.meant(name)), "")
 
     def corrected(self, given: Mapping[str, Any]) -> dict[str, str]:
@@ -150,7 +149,6 @@ class Known(NamedTuple):
 
 
 def _shown_value(name: str, value: Any) -> str:
-    """Return the value of an argument in a corrected call; an error rate becomes a confidence level."""
     if name == "alpha" and isinstance(value, float) and 0 < value < 1:
         return f"{1 - value:.10g}"
     return shown(value) if isinstance(value, (str, int, float, NoneType)) else "..."
@@ -199,7 +197,6 @@ def check_options(verb: Callable[..., Any], names: Collection[str], given: Mappi
 
 
 def check_choices(verb: Callable[..., Any], given: Mapping[str, Any]) -> None:
-    """Refuse values that the annotations of a function do not list."""
     for name, choices in choices_of(verb).items():
         if name not in given:
             continue

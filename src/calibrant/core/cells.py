@@ -39,7 +39,6 @@ class Lookup(NamedTuple):
 
 @cache
 def lookup(dtype: str) -> Lookup:
-    """Return the table of cells for scores of this precision."""
     finest, half = np.array([2.0**-FINEST, 0.5]).view(np.int64) >> KEY_SHIFT
     smallest = (np.arange(finest, half + 2) << KEY_SHIFT).view(np.float64)  # distance of each key, and of the next
     distances = np.concatenate([[0.0], smallest])  # distances below 2^-24 share the first key
@@ -75,7 +74,6 @@ class UnitRows(NamedTuple):
 
 
 def cell_sums(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray) -> FloatArray:
-    """Return an array (11, cells) of the sums named in `COLUMNS`."""
     body = _fast if takes_fast_body(p.shape[0]) else _reference
     return _columns(body(y, p, w))
 

@@ -53,7 +53,6 @@ def takes_fast_body(n: int) -> bool:
 
 
 def takes_fast_loop(steps: int) -> bool:
-    """Tell whether a loop of so many steps, which NumPy cannot do, is worth compiling."""
     return steps >= FAST_LOOP_STEPS and has_numba()
 
 
@@ -66,7 +65,6 @@ def widest_band(points: int, lines: int) -> int:
 
 
 def chunks(n: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
-    """Yield slices that cover n rows in order."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
@@ -116,7 +114,6 @@ def map_rows(work: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDAr
 
 
 def takes_fast_double_sum(n: int, terms: int) -> bool:
-    """Tell whether the compiled body is worthwhile for a double sum over n rows, with `terms` terms per pair."""
     return n * (n - 1) // 2 * terms >= FAST_TERMS and has_numba()
 
 
@@ -140,15 +137,12 @@ def on_tiles(work: Callable[[NDArray[np.intp]], T], m: int, *, label: str) -> It
 
 
 def takes_transform(n: int, m: int) -> bool:
-    """Tell whether a convolution of n numbers with m is quicker by Fourier transforms than term by term."""
     return n * m >= TRANSFORM_TERMS
 
 
 def takes_products(d: int) -> bool:
-    """Tell whether squared distances of points of d coordinates are computed by a matrix product."""
     return d > FEW_COORDINATES
 
 
 def takes_tree(d: int) -> bool:
-    """Tell whether a tree finds neighbours among many points of d coordinates without visiting nearly all of them."""
     return d <= TREE_COORDINATES

@@ -77,7 +77,6 @@ class LagSums(NamedTuple):
 
 
 def lag_sums(x: FloatArray, w: FloatArray | None = None) -> LagSums:
-    """Return the sums of draws (n, M, D) of rows with weights (n,)."""
     rho, spread = _of_rows(x)
     varies = ~np.isnan(rho)
     weight = (np.ones(len(x)) if w is None else w)[:, None] * varies

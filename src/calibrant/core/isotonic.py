@@ -72,7 +72,6 @@ def ranked_outcomes(y: FloatArray) -> RankedOutcomes:
 
 
 def grouped_forecasts(forecast: FloatArray) -> Forecasts:
-    """Sort forecasts and pool equal ones."""
     order = np.argsort(forecast, kind="stable")
     ascending = forecast[order]
     ends = np.flatnonzero(tie_ends(ascending)) + 1

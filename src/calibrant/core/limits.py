@@ -66,7 +66,6 @@ class Limits:
 
 
 def rate_at_zero(margin: Callable[[float], float], largest: float) -> float:
-    """Return the rate from 1e-300 to `largest` at which a margin that rises with it is 0."""
     from scipy.optimize import brentq
 
     ends = math.log(SMALLEST_RATE), math.log(largest)

@@ -74,7 +74,6 @@ def student_interval(entry: Entry[Any, Any], summary: Moments, options: Any, lev
 
 
 def mean_interval(entry: Entry[Any, Any], rows: AnyRows, options: Any, level: float) -> ConfidenceInterval:
-    """Return Student's interval of the mean score of rows; refuse rows for which it would not be valid."""
     check_rare(entry, rows, options)
     check_deciding(entry, rows, options, level)
     return student_interval(entry, cast(Moments, entry.summarise(rows, options)), options, level)
@@ -181,7 +180,6 @@ def _columns(scores: NDArray[np.float64]) -> FloatArray:
 
 
 def check_rare(entry: Entry[Any, Any], rows: AnyRows, options: Any) -> None:
-    """Refuse rows with too few of the kind that makes up the mean score."""
     guard = GUARDS.get(entry.name)
     if guard is None:
         return

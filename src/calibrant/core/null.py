@@ -256,7 +256,6 @@ def redraw_flips(pool: Pool, resamples: int, rng: np.random.Generator) -> Iterat
 
 
 def flipped_sums(flips: Flips, change: FloatArray) -> FloatArray:
-    """Return the sum of `change` over the flipped rows of each replicate."""
     sums = np.bincount(flips.replicate, change[flips.entry], minlength=flips.replicates)
     return np.asarray(sums, dtype=np.float64)
 

@@ -39,7 +39,6 @@ def plain(text: object) -> str:
 
 
 def legend_inside(ax: Any, loc: str) -> None:
-    """Put the legend inside the axes, which may be the caller's."""
     ax.legend(loc=loc, fontsize="small", frameon=False, labelcolor=palette.INK)
 
 
@@ -164,7 +163,6 @@ def is_formula(text: str) -> bool:
 
 
 def label_of(details: Mapping[str, Any], c: int) -> str:
-    """Return the entry of a column in a legend."""
     name = drawn_name(details, c)
     return f"{name}, {pvalue_words(np.atleast_1d(details['pvalue'])[c])}" if "pvalue" in details else name
 
@@ -185,13 +183,13 @@ def departures(leaves: Any, band: str, details: Mapping[str, Any]) -> str:
     return f"{int(leaves.sum()):,} of {leaves.size:,} curves leave {band}. The worst, {worst}, departs most"
 
 
-def flattened(columns: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return columns (T,) for a table; columns (T, C) are split, and only those of the smallest p-values are kept."""
+def flattened(columns: Mapping[str, Any], details: Mapping[str, Any], most: int | None = None) -> dict[str, Any]:
+    """Return columns (T,) for a table; of columns (T, C) at most so many, those of the smallest p-values, are kept."""
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if np.ndim(values) == 1:
             found[name] = values
             continue
-        for c in sorted(worst_first(details)[:MAX_COLOURED_LINES].tolist()):
+        for c in sorted(worst_first(details)[:most].tolist()):
             found[f"{name}, {name_of(details, c)}"] = np.asarray(values)[:, c]
     return found

@@ -30,7 +30,6 @@ class Pool(NamedTuple):
 
 
 def pool_rows(y: NDArray[Any], p: NDArray[np.floating[Any]], w: FloatArray) -> Pool:
-    """Sort rows and pool those of equal score and weight."""
     if is_unit(w):
         return _packed(y, p)
     return pool_entries(Pool(p.astype(np.float64) + 0.0, w, np.ones(y.size, np.int64), y.astype(np.int64)))
@@ -190,7 +189,6 @@ def tie_starts(widths: FloatArray, tolerance: float) -> NDArray[np.intp]:
 
 
 def _starts_one_by_one(x: FloatArray, reach: FloatArray) -> NDArray[np.intp]:
-    """Return where ties begin, found one after the other."""
     beyond = np.searchsorted(x, reach, side="right").tolist()
     starts, at = [], 0
     while at < len(beyond):

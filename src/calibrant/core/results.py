@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
-from calibrant.core.plot_style import name_of
+from calibrant.core.plot_style import flattened
 from calibrant.inputs.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -175,22 +175,10 @@ class Curve:
         """
         import narwhals as nw
 
-        return nw.from_dict(self._flat(), backend=backend).to_native()
-
-    def _flat(self) -> dict[str, NDArray[Any]]:
-        """Return columns (T,) only; those (T, C) of several curves are split."""
-        found: dict[str, NDArray[Any]] = {}
-        for name, values in self.columns.items():
-            split = (
-                {name: values}
-                if values.ndim == 1
-                else {f"{name}, {name_of(self.details, c)}": column for c, column in enumerate(values.T)}
-            )
-            found.update(split)
-        return found
+        return nw.from_dict(flattened(self.columns, self.details), backend=backend).to_native()
 
     def _repr_html_(self) -> str:
-        columns = self._flat()
+        columns = flattened(self.columns, self.details)
         length = len(next(iter(columns.values())))
         rows = list(zip(*(np.asarray(column)[:MAX_ROWS_SHOWN].tolist() for column in columns.values()), strict=True))
         head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)

@@ -300,7 +300,6 @@ def _uncounted(claims: Sequence[Claim]) -> list[Note]:
 
 
 def _calm(families: Sequence[Family], setting: Setting) -> list[Note]:
-    """Say of each family that nothing in it is off."""
     return [
         note("calm", tested=family.tested, things=family.name)
         for family in families

@@ -92,7 +92,6 @@ def statement(claim: Claim) -> str:
 
 
 def brackets_of(claim: Claim) -> str:
-    """Return how sure a claim is, in brackets: limits and p-value."""
     quantity = quantity_of(claim.quantity, claim.subject.kind)
     limits, pvalue = _written(claim, quantity).limits, _pvalue(claim)
     level = words.confidence_words(claim.level or 0.0)
@@ -175,7 +174,6 @@ def line_of(evidence: Evidence, level: float) -> str:
 
 
 def paragraph(claims: Sequence[Claim], notes: Sequence[Note] = ()) -> str:
-    """Put claims and notes into one paragraph, each of them a sentence."""
     said = []
     for claim in claims:
         side = meaning(claim, quantity_of(claim.quantity, claim.subject.kind))
@@ -320,7 +318,6 @@ def where(subject: Subject) -> str:
 
 
 def _regions(subject: Subject) -> str:
-    """Put the subject of a claim on intervals or sets into words."""
     central, _, things = subject.kind.rpartition(" ")
     of = {None: "", "coordinate": " of {}", "place": " around {}"}.get(subject.part, f" of {subject.part} {{}}")
     return f"{central} {words.level_words(subject.level or 0.0)} {things}{of.format(subject.name)}".lstrip()
@@ -330,7 +327,6 @@ PREDICTIONS = {"cutoff_error": "probabilities", "bias": "probabilities"}
 
 
 def who(claim: Claim) -> str:
-    """Say whose quantity it is, in a statement."""
     things = PREDICTIONS.get(claim.quantity, "predictions")
     match claim.subject.kind:
         case "all rows":

@@ -125,7 +125,6 @@ def _findings(found: Comparison) -> Findings:
 
 
 def _overview(found: Comparison) -> Section:
-    """Return all figures, and a table of the values of every model."""
     columns: dict[str, tuple[Any, ...]] = {"model": found.names}
     for metric, values in found.values.items():
         columns["squared error" if metric == "ece" else metric_words(metric)] = values
@@ -184,7 +183,6 @@ def _drawn(pairs: list[Pair], found: Comparison, metric: str) -> tuple[list[Pair
 
 
 def _section(found: Comparison, metric: str) -> Section:
-    """Return the differences by one metric as numbers."""
     pairs, words = _pairs(found, metric), metric_words(metric)
     return Section(
         metric,

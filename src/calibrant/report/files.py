@@ -30,10 +30,7 @@ def replace_text(path: str | os.PathLike[str], text: str) -> None:
 def replace_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file completely, or leave the old file unchanged: a complete temporary file replaces it at the end.
 
-    Raises
-    ------
-    CalibrantError
-        If the file cannot be written; names the file and the reason.
+    A file that cannot be written is refused with its name and the reason.
     """
     given = Path(path)
     try:
@@ -42,7 +39,8 @@ def replace_bytes(path: str | os.PathLike[str], content: bytes) -> None:
         if given.exists() and not given.is_file():
             given.write_bytes(content)  # pipes and devices are never replaced
         else:
-            _replace(Path(os.path.realpath(given)), content)
+            with temporary_file(given) as temporary:
+                temporary.write_bytes(content)
     except (OSError, ValueError) as error:
         raise CalibrantError(f"cannot write {given}: {_reason(error)}") from error
 
@@ -131,11 +129,6 @@ def _temporary_prefix(target: Path) -> str:
     return f".calibrant-{sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 
-def _replace(target: Path, content: bytes) -> None:
-    with temporary_file(target) as temporary:
-        temporary.write_bytes(content)
-
-
 @contextmanager
 def temporary_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give an empty temporary file, which replaces the file at `path` once it is written without an error."""
@@ -182,17 +175,7 @@ def embedded(findings: Findings, rows: int) -> str:
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the results in a report or a JSON file of calibrant, as `Findings.to_dict` returns them.
 
-    Parameters
-    ----------
-    path
-        A file that `calibrant audit` wrote, HTML or JSON; the content decides which.
-
-    Raises
-    ------
-    InputError
-        If the file is neither.
-    CalibrantError
-        If the file cannot be read.
+    The content of the file decides which of them it is; a file that is neither is refused.
     """
     content = read_text(path)
     element = _ELEMENT.search(content)

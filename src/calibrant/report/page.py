@@ -16,7 +16,7 @@ from calibrant.core import pictures as plots
 from calibrant.core import words as wording
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Figure, Findings, Measurement, Section, Table, Verdict
-from calibrant.core.plot_style import flattened
+from calibrant.core.plot_style import MAX_COLOURED_LINES, flattened
 from calibrant.errors import MissingExtraError
 from calibrant.judging.voice import HEADINGS, rows_of
 from calibrant.report.claims import DESCRIBES, marked, parts
@@ -77,7 +77,6 @@ MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}
 
 
 def frame_of(kind: str) -> Frame:
-    """Return the words for a kind of findings."""
     return FRAMES.get(kind, AUDIT)
 
 
@@ -131,27 +130,20 @@ def render(findings: Findings) -> str:
     The same findings give the same page. Long curves keep the points that can be seen and long tables their first rows.
     Of a page of 500 kB or more fewer are shown, but not less than `LEAST_DETAIL`: pictures of very many panels take
     more than that.
-
-    Raises
-    ------
-    MissingExtraError
-        If jinja2 or Matplotlib is not installed.
     """
     figures = sum(len(section.figures) for section in findings.sections) + len(findings.group_figures)
     usual = Detail().reduced(min(1.0, FULL_PAGE_FIGURES / max(1, figures)))
     page = _page(findings, usual)
-    if _size(page) < MAX_PAGE_BYTES:
+    size = len(page.encode())
+    if size < MAX_PAGE_BYTES:
         return page
     least = _page(findings, LEAST_DETAIL)
-    room = (MAX_PAGE_BYTES - _size(least)) / max(1, _size(page) - _size(least))  # the size grows about like the detail
+    smallest = len(least.encode())
+    room = (MAX_PAGE_BYTES - smallest) / max(1, size - smallest)  # the size grows about like the detail
     if room <= 0:
         return least
     between = _page(findings, usual.reduced(ROOM_USED * room))
-    return between if _size(between) < MAX_PAGE_BYTES else least
-
-
-def _size(page: str) -> int:
-    return len(page.encode("utf-8"))
+    return between if len(between.encode()) < MAX_PAGE_BYTES else least
 
 
 def _page(findings: Findings, detail: Detail) -> str:
@@ -183,30 +175,24 @@ def _page(findings: Findings, detail: Detail) -> str:
     style = files("calibrant.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     tone, word = tone_of(findings.kind, findings.verdict)
     frame, claims = frame_of(findings.kind), findings.verdict.claims
-    names = {key: name for key, name in findings.names.items() if key != TITLE}
+    rows, groups = rows_of(claims), findings.groups
+    if groups:
+        groups = replace(groups, title=f"{wording.label(groups.title)}, the worst first")
     return environment.get_template("page.html.j2").render(
         findings=findings,
         kind=findings.title,
         frame=frame,
         title=findings.names.get(TITLE) or frame.title,
-        names=names,
+        names={key: name for key, name in findings.names.items() if key != TITLE},
         total=count_words(findings.n, frame.rows),
         tone=tone,
         word=word,
-        claims=(rows := rows_of(claims))[:MAX_CLAIMS],
+        claims=rows[:MAX_CLAIMS],
         claims_found=len(rows),
         headings=HEADINGS,
         marks=MARKS,
-        sections=[
-            _section(section, f"s{k}", detail, findings, Markup) for k, section in enumerate(findings.sections, start=1)
-        ],
-        groups=findings.groups
-        and _grid(
-            replace(findings.groups, title=f"{wording.label(findings.groups.title)}, the worst first"),
-            "groups",
-            detail.rows,
-            claims,
-        ),
+        sections=[_section(each, f"s{k}", detail, findings, Markup) for k, each in enumerate(findings.sections, 1)],
+        groups=groups and _grid(groups, "groups", detail.rows, claims),
         group_figures=_figures(findings.group_figures, "groups", detail, Markup),
         style=Markup(style),
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
@@ -250,7 +236,6 @@ def _section(section: Section, identity: str, detail: Detail, findings: Findings
 
 
 def _how(measurement: Measurement) -> str:
-    """Return the method of a measurement in words; its further numbers are in the JSON."""
     return wording.text(measurement.method, 500)
 
 
@@ -262,6 +247,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
     curve = figure.curve
     svg = picture(curve, identity, wording.text(figure.title), points=detail.points, places=detail.places)
     columns = plots.thin(curve.kind, curve.columns, detail.rows)
+    shown = flattened(columns, curve.details, MAX_COLOURED_LINES)
     return {
         "id": identity,
         "title": figure.title,
@@ -272,7 +258,7 @@ def _figure(figure: Figure, identity: str, detail: Detail, markup: Any) -> dict[
         "data": _laid_out(
             identity,
             f"Data of “{figure.title}”",
-            {name: np.asarray(column).tolist() for name, column in flattened(columns, curve.details).items()},
+            {name: np.asarray(column).tolist() for name, column in shown.items()},
             len(next(iter(curve.columns.values()), ())),
         ),
     }

@@ -113,7 +113,6 @@ def _rename(root: Element, prefix: str) -> None:
 
 
 def _flatten(element: Element) -> None:
-    """Replace groups without attributes by their content, and drop empty groups."""
     children: list[Element] = []
     for child in element:
         _flatten(child)
@@ -134,18 +133,9 @@ SETTINGS = {
 
 
 def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) -> str:
-    """Return a curve as SVG text.
+    """Return a curve as SVG text, with at most so many points drawn, and so many `places` that show values on hovering.
 
-    Parameters
-    ----------
-    curve
-        The curve to draw.
-    prefix
-        Prefix of all ids.
-    label
-        Beginning of the text for readers who cannot see the picture.
-    points, places
-        The largest numbers of points that are drawn, and that show their values on hovering.
+    All ids begin with `prefix`; `label` begins the text for readers who cannot see the picture.
     """
     try:
         import matplotlib

@@ -53,7 +53,6 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
 
 
 def _code(code: str) -> list[str]:
-    """Return lines of code as they are, to copy."""
     return [f"    {line}".rstrip() for line in code.splitlines()]
 
 
@@ -77,7 +76,6 @@ def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
 
 
 def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
-    """Return the headline with its mark."""
     tone, _ = tone_of(findings.kind, findings.verdict)
     return _wrapped(findings.verdict.headline, f"{MARKS[tone]} ", "  ", width)
 
@@ -170,7 +168,6 @@ def _measurements(measurements: Sequence[Measurement], findings: Findings, width
 
 
 def _table(table: Table, claims: Sequence[Claim], width: int) -> list[str]:
-    """Return a table; a mark stands before each line that a claim is about."""
     shown = min(table.length, MAX_TABLE_ROWS)
     columns = {
         name: [heading(name), *(cell(name, value) for value in column[:shown])]

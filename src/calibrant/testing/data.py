@@ -44,15 +44,12 @@ class Case:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(next(iter(self.columns.values())))
 
     def weighted(self, weights: Any) -> Case:
-        """Return the same rows with these weights."""
         return replace(self, weights=weights)
 
     def rows(self, chosen: Any) -> Case:
-        """Return the chosen rows."""
 
         def cut(column: Any) -> Any:
             return column[chosen]
@@ -77,7 +74,6 @@ class Case:
 
 
 def case(y: Any, build: Callable[..., Any], **columns: Any) -> Case:
-    """Return the case of a prediction made of these columns."""
     return Case(y, columns, build, build(**columns))
 
 
@@ -96,7 +92,6 @@ class Data(NamedTuple):
 
 
 def names_of(kind: str) -> list[str]:
-    """Return the names of the data of a kind of prediction."""
     found = [name for name, data in DATA.items() if data.kind == kind]
     if not found:
         raise KeyError(f"there are no data of the kind {kind!r} to check properties on")
@@ -110,7 +105,6 @@ def on_edges(rng: np.random.Generator, m: int) -> Case:
 
 
 def plain(p: Any) -> Any:
-    """Return probabilities, which are plain arrays."""
     return p
 
 
@@ -259,7 +253,6 @@ class PerRow:
     values: tuple[Any, ...]
 
     def drawn(self, rng: np.random.Generator, n: int) -> NDArray[Any]:
-        """Return a value for each of n rows."""
         return rng.choice(self.values, n)
 
 
@@ -277,16 +270,13 @@ class VerbUnderTest:
     n: int = 210
 
     def case(self, rng: np.random.Generator) -> Case:
-        """Return n random rows."""
         return self._completed(DATA[self.data].make(rng, self.n), rng)
 
     def cases(self, rng: np.random.Generator) -> tuple[Case, Case]:
-        """Return n random rows, without weights and with."""
         case = self.case(rng)
         return case, case.weighted(self.weights(rng, case.n))
 
     def certain(self, rng: np.random.Generator) -> Case:
-        """Return predictions that are certain and right."""
         found = DATA[self.data].certain
         assert found is not None, f"no prediction among {self.data} is certain"
         return self._completed(found, rng)
@@ -296,18 +286,15 @@ class VerbUnderTest:
         return np.full(n, 2.5) if self.equal_weights else rng.uniform(1, 2, n)
 
     def measure(self, case: Case) -> Any:
-        """Return the result for a case."""
         options = {**self._fixed, **case.options}
         if self.entry.outcome:
             return self.entry.verb(case.y, case.prediction, weights=case.weights, **options)
         return self.entry.verb(case.prediction, weights=case.weights, **options)
 
     def value(self, case: Case) -> NDArray[np.float64]:
-        """Return the numbers of the result for a case."""
         return numbers(self.measure(case))
 
     def summary(self, case: Case) -> Summary:
-        """Return the summary of a case."""
         y = case.y if self.entry.outcome else None
         return summarize(self.entry.name, y, case.prediction, weights=case.weights, **self._fixed, **case.options)
 

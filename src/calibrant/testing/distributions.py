@@ -164,16 +164,13 @@ class Probe:
 
     @property
     def name(self) -> str:
-        """The name of the distribution in messages."""
         return type(self.distribution).__name__
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.distribution.n
 
     def has(self, *methods: str) -> bool:
-        """Tell whether all of these are defined."""
         return self.defined.issuperset(methods)
 
     def refuse(self, bad: NDArray[np.bool_], must: str, words: Callable[[tuple[int, ...]], str]) -> None:
@@ -214,7 +211,6 @@ class Probe:
         return self.each_row(np.linspace(-2, 2, LEVELS.size)) if found is None else found
 
     def each_row(self, points: FloatArray) -> FloatArray:
-        """Return the same points for each row, (n, k)."""
         return np.broadcast_to(points, (self.n, points.size))
 
     def tail(self, method: str) -> Callable[[FloatArray], FloatArray] | None:
@@ -416,7 +412,6 @@ def _check_shares(
 
 
 def _check_independent(probe: Probe, u: FloatArray) -> None:
-    """Assert that draws of different rows are not correlated, seen by their values of the cdf."""
     rows = np.flatnonzero(u.std(axis=1) > 0)
     if rows.size < 2:
         return

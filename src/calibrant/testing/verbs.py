@@ -108,7 +108,6 @@ def broken_properties(
 
 
 def same(found: Any, expected: Any, what: str, *, rtol: float = 1e-10, atol: float = 1e-12) -> None:
-    """Assert that two sets of numbers agree."""
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=what)
 
 
@@ -117,7 +116,6 @@ def same(found: Any, expected: Any, what: str, *, rtol: float = 1e-10, atol: flo
 
 @verb_property()
 def row_order_does_not_matter(subject: VerbUnderTest, rng: np.random.Generator) -> None:
-    """Shuffled rows give the same numbers."""
     for case in subject.cases(rng):
         same(subject.value(case.rows(rng.permutation(case.n))), subject.value(case), "shuffled rows")
 
@@ -149,7 +147,6 @@ def _without_weight(subject: VerbUnderTest, case: Case) -> NDArray[np.float64]:
 
 @verb_property()
 def weight_zero_is_an_absent_row(subject: VerbUnderTest, rng: np.random.Generator) -> None:
-    """Rows of weight 0 have no influence."""
     case = subject.case(rng)
     w = subject.weights(rng, case.n) * (rng.random(case.n) < 0.8)
     present = case.weighted(w).rows(w > 0)
@@ -270,7 +267,6 @@ def _cast(dtype: str) -> Change:
 
 @verb_property()
 def inputs_are_not_modified(subject: VerbUnderTest, rng: np.random.Generator) -> None:
-    """No array of the caller is written to."""
     for case in (found.remade(columns=np.copy) for found in subject.cases(rng)):
         every = (case.y, case.weights, *case.columns.values(), *case.options.values())
         given = [array for array in every if array is not None]
@@ -362,7 +358,6 @@ def numbers_stay_in_the_declared_range(subject: VerbUnderTest, rng: np.random.Ge
 
 @verb_property(applies=lambda subject: subject.entry.kind != "curve" and DATA[subject.data].certain is not None)
 def certain_and_right_is_perfect(subject: VerbUnderTest, rng: np.random.Generator) -> None:
-    """Predictions that are certain and right get the declared perfect value."""
     found = judgement(subject.measure(subject.certain(rng)))
     same(found, subject.entry.perfect, "certain and right predictions")
 
