@@ -12,7 +12,7 @@ Unit: TypeAlias = Literal["points", "share", "skill", "factor", "sd", "number", 
 class Quantity:
     """How a quantity is spoken of.
 
-    `says` is the statement of a headline, with {who} and {found}; `found` is the value in a table, with {value}. `below`
+    `says` is the statement of a headline, with {who} and {found}; `found` is the value in a table, with {value} and {test}. `below`
     and `above` say what limits below or above the expected value mean.
     """
 
@@ -79,7 +79,7 @@ QUANTITIES = {
         name="regions too small",
     ),
     "wrong shape": Quantity("regions of {who} have the right size and the wrong shape"),
-    "joint_ranks": Quantity("all variables together are off", "joint ranks not uniform"),
+    "joint_ranks": Quantity("all variables together are off", "{test} not uniform", name="joint ranks not uniform"),
     "ranks": Quantity("ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
     "pair_dependence": Quantity("coordinates do not go together as in the draws", "pairs of coordinates"),
     "conditional_test": Quantity("ranks change with the covariates", "ranks change with covariates"),

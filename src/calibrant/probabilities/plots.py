@@ -190,7 +190,7 @@ SCORE_TICKS = 6
 def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the walk, the height one standard deviation of its end would have, and the scores along the axis."""
     A, C, scale = columns["abscissa"], columns["difference"], details["scale"]
-    ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 scale", **BAND)
+    ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 sd of its end if calibrated", **BAND)
     ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--")
     ax.plot(A, C, color=palette.OBSERVED, linewidth=1.6, label="cumulative difference")
     ax.set(xlim=(0, 1), xlabel="share of rows, by score", ylabel="cumulative observed minus predicted")

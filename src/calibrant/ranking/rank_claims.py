@@ -228,11 +228,10 @@ def coverage_evidence(column: RankedColumn, subject: Subject, checks: Checks) ->
 def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, ...]:
     """Return what helps to read the claims, and which errors would have been found where none was."""
     ranks = checks.ranks
-    found = [
-        each
-        for c, column in enumerate(columns)
-        for each in column_notes(column, "" if ranks.single else f"{ranks.names[c]}: ")
-    ]
+    found: list[Note] = []
+    for c, column in enumerate(columns):
+        name = f"coordinate {ranks.names[c]}" if ranks.names[c].isdigit() else ranks.names[c]
+        found += column_notes(column, "" if ranks.single else f"{name}: ")
     if not any(checks.rejects(check) for check in checks.all):
         found += visible_notes(columns[0])
     return tuple(found)
