@@ -205,8 +205,8 @@ REFUSED = {
     "a whole number beyond double": (("line", "parameters", "intercept"), 10**309, ["intercept", "float64"]),
     "a negative slope": (("line", "parameters", "slope"), -1e-9, ["parameters.slope", "[0, inf]"]),
     "a smaller infinity": (("line", "parameters", "temperature"), "-inf", ["parameters.temperature"]),
-    "a clip out of range": (("line", "options", "clip"), 0.5, ["options.clip"]),
-    "unknown smoothing": (("line", "options", "smoothing"), "laplace", ["options.smoothing"]),
+    "a clip out of range": (("line", "options", "clip"), 0.5, ["options", "clip"]),
+    "unknown smoothing": (("line", "options", "smoothing"), "laplace", ["options", "smoothing"]),
     "classes of a binary map": (("line", "classes"), [0, 1], ["classes", "null"]),
     "levels of a binary map": (("line", "levels"), [0.9], ["levels", "null"]),
     "groups of a method without": (("line", "groups"), ["a"], ["groups", "null"]),
@@ -215,9 +215,9 @@ REFUSED = {
     "an unknown score": (("line", "score"), "crps", ["score", "brier"]),
     "an objective that is text": (("line", "objective"), "low", ["objective"]),
     "an unknown boundary": (("line", "boundary"), ["scale"], ["boundary[0]", "scale"]),
-    "a boundary twice": (("line", "boundary"), ["slope", "slope"], ["boundary[1]", "repeats"]),
+    "a boundary twice": (("line", "boundary"), ["slope", "slope"], ["boundary[1]", "different"]),
     "a library that is a number": (("line", "library"), 3, ["library"]),
-    "knots that do not rise": (("table", "parameters", "knots"), [0.1, 0.2, 0.2, 0.3], ["knots", "increasing", "0.2"]),
+    "knots that do not rise": (("table", "parameters", "knots"), [0.1, 0.2, 0.2, 0.3], ["knots", "rising", "0.2"]),
     "values that fall": (("table", "parameters", "values"), [0.1, 0.2, 0.15, 0.3], ["values", "fall", "entry 2"]),
     "values beyond 1": (("table", "parameters", "values", 3), 1.5, ["parameters.values[3]", "[0, 1]"]),
     "bounds that cross": (("table", "parameters", "lower", 0), 0.9, ["parameters", "lower must not exceed"]),
@@ -227,15 +227,15 @@ REFUSED = {
     "a ragged matrix": (("square", "parameters", "matrix", 1), [1.0, 2.0], ["matrix[1]", "3 entries"]),
     "K unlike classes": (("square", "classes"), ["a", "b"], ["parameters.matrix", "2 entries", "classes"]),
     "one class": (("square", "classes"), ["a"], ["classes", "at least 2"]),
-    "a class twice": (("square", "classes"), ["a", "b", "a"], ["classes[2]", "repeats"]),
+    "a class twice": (("square", "classes"), ["a", "b", "a"], ["classes[2]", "different"]),
     "a class that is a fraction": (("square", "classes", 0), 0.5, ["classes[0]", "whole"]),
     "no classes": (("square", "classes"), None, ["classes", "list"]),
-    "a ridge of 0": (("square", "options", "ridge"), 0, ["options.ridge"]),
-    "three ridges": (("square", "options", "ridge"), [1, 1, 1], ["options.ridge"]),
+    "a ridge of 0": (("square", "options", "ridge"), 0, ["options", "ridge"]),
+    "three ridges": (("square", "options", "ridge"), [1, 1, 1], ["options", "ridge"]),
     "too few nested maps": (("each", "parameters", "maps"), [], ["parameters.maps", "2 entries"]),
     "a nested map of another kind": (("each", "parameters", "maps", 0, "kind"), "classes", ["maps[0].kind"]),
     "a nested map of another method": (("each", "options", "inner"), "table", ["maps[0].method", "table"]),
-    "a nested value that is not a map": (("each", "parameters", "maps", 0), 7, ["maps[0].kind"]),
+    "a nested value that is not a map": (("each", "parameters", "maps", 0), 7, ["maps[0]", "object"]),
     "an unknown inner": (("each", "options", "inner"), "each", ["options.inner"]),
     "levels unlike": (("groups", "levels"), [0.8], ["parameters.groups[0].shift", "1 entries", "levels"]),
     "levels beyond 1": (("groups", "levels"), [0.8, 80], ["levels", "80"]),
@@ -243,9 +243,9 @@ REFUSED = {
     "no levels": (("groups", "levels"), None, ["levels"]),
     "another group": (("groups", "parameters", "groups", 1, "group"), "b", ["groups[1].group", "'b'"]),
     "another type of group": (("groups", "parameters", "groups", 1, "group"), 2.0, ["groups[1].group"]),
-    "a group twice": (("groups", "groups"), ["a", "a"], ["groups[1]", "repeats"]),
+    "a group twice": (("groups", "groups"), ["a", "a"], ["groups[1]", "different"]),
     "no group": (("groups", "groups"), [], ["groups"]),
-    "fewer groups": (("groups", "groups"), ["a"], ["parameters.groups", "2 entries"]),
+    "fewer groups": (("groups", "groups"), ["a"], ["parameters.groups", "1 entries"]),
     "a group that is a list": (("groups", "groups", 0), ["a"], ["groups[0]"]),
     "half a column": (("columns", "parameters", "column", 0), 0.5, ["column[0]", "whole"]),
     "parameters of the identity": (("identity", "parameters", "x"), 1, ["parameters.'x'", "no key"]),
@@ -262,7 +262,8 @@ class TestRefused:
 
     def test_every_missing_key(self, tried, for_each, refusal):
         def check(key):
-            assert f"{key} is missing" in refusal(Recalibration.from_json, changed("line", key, drop=True))
+            words = f"map.{key} must be" if key in ("format", "version") else f"map.{key} is missing"
+            assert words in refusal(Recalibration.from_json, changed("line", key, drop=True))
 
         for_each(list(map_file.KEYS), check)
         nested = changed("each", "parameters", "maps", 1, "parameters", "slope", drop=True)
@@ -270,7 +271,7 @@ class TestRefused:
 
     def test_repeated_keys(self, tried, refusal):
         text = line().to_json().replace('"n": 60', '"n": 60, "n": 61')
-        assert "'n' stands there twice" in refusal(Recalibration.from_json, text)
+        assert "has the key 'n' twice" in refusal(Recalibration.from_json, text)
 
     def test_numbers_beyond_double(self, tried, refusal):
         text = line().to_json().replace("-0.30000000000000004", "1e999")
@@ -301,7 +302,7 @@ class TestRefused:
             "a long text": ("x" * 10_000, "neither a file"),
             "a number": (7, "expected the path"),
             "bytes": (b"{}", "expected the path"),
-            "an empty object": ("{}", "format is missing"),
+            "an empty object": ("{}", "map.format must be"),
             **{text: (tmp_path / f"{text}.json", "must be an object with keys") for text in ("null", "1", "true")},
         }
         for_each(cases, check)
@@ -406,5 +407,5 @@ class TestColumns:
     @pytest.mark.parametrize("columns", [None, "p", {"p": "score"}, {"q": ["a"]}, {"p": [1]}, {"p": ["a", "a"]}])
     def test_refusals(self, columns):
         tree = {**json.loads(line().to_json()), "columns": columns}
-        with pytest.raises(InputError, match=r"this map cannot be read: columns"):
+        with pytest.raises(InputError, match=r"this map cannot be read: map.columns"):
             Recalibration.from_json(json.dumps(tree))

@@ -393,7 +393,7 @@ class TestAsJson:
             ({"column": [0, 0.5]}, "whole number"),
             ({"column": [0]}, "2 entries, as there are levels"),
             ({"column": 1}, "must be a list"),
-            ({"column": [0, -1]}, r"must lie in \[0, inf\]"),
+            ({"column": [0, -1]}, r"must be in \[0, inf\]"),
         ],
     )
     def test_columns_that_cannot_be(self, parameters, words):

@@ -9,15 +9,15 @@ import json
 import math
 import os
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError, did_you_mean, listing, shown
 from calibrant.inputs.arrays import EXACT, FloatArray
-from calibrant.inputs.options import read_levels
+from calibrant.inputs.options import as_number, read_levels
 from calibrant.recalibrating.method import FitOptions, Method, Parameter
 from calibrant.recalibrating.methods import METHODS, SCORES
 from calibrant.recalibrating.recalibration import Recalibration
@@ -30,6 +30,10 @@ KEYS = (*NAMES, "objective", "gradient", "boundary", "library")
 COLUMNS = ("p", "p_cols", "lower", "upper", "set_cols", "quantile_cols", "draws", "draw_cols", "by")
 OPTIONS = ("clip", "smoothing", "ridge", "inner")
 INFINITIES = {"inf": math.inf, "-inf": -math.inf}
+LENGTHS = {"K": ", as there are classes", "L": ", as there are levels"}
+ANY_NUMBER = Parameter()
+
+T = TypeVar("T")
 
 
 class LabelRule(NamedTuple):
@@ -147,296 +151,229 @@ def _content(path: Any) -> str:
 
 def _read_text(text: str) -> Recalibration:
     try:
-        tree = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_once)
-    except InputError:
-        raise
+        return _map(json.loads(text.lstrip("\ufeff"), object_pairs_hook=_once))
+    except InputError as error:
+        raise error.within("this map cannot be read: map") from None
     except RecursionError:
-        raise _refused("the file", "is nested too deep") from None
+        raise InputError("this map cannot be read: it is nested too deep") from None
     except ValueError as error:
-        raise _refused("the file", f"is not JSON: {error}") from None
-    return _map(tree, "")
+        raise InputError(f"this map cannot be read: it is not JSON: {error}") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _refused(shown(twice), "stands there twice")
-    return found
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        raise InputError(f" has the key {shown(next(name for name in names if names.count(name) > 1))} twice")
+    return dict(pairs)
 
 
-def _refused(key: str, problem: str) -> InputError:
-    return InputError(f"this map cannot be read: {key} {problem}")
+def _at(key: str | int, read: Callable[..., T], value: Any, *more: Any) -> T:
+    """Return what is read from the value of a key; a refusal names the key, from the outermost one on."""
+    try:
+        return read(value, *more)
+    except InputError as error:
+        raise error.within("{key}", key=f"[{key}]" if isinstance(key, int) else f".{key}") from None
 
 
-def _map(tree: Any, at: str) -> Recalibration:
-    """Return the map that a tree describes; `at` is the key of the tree itself, with its full stop."""
-    _check_format(_object(tree, at.rstrip(".") or "the file"), at)
-    _check_keys(tree, (*KEYS, "columns") if "columns" in tree else KEYS, at)
-    if not _is_text(tree["library"]):
-        raise _refused(f"{at}library", f"must be a text; got {shown(tree['library'])}")
-    if type(tree["n"]) is not int or tree["n"] < 1:
-        raise _refused(f"{at}n", f"must be a whole number of at least 1; got {shown(tree['n'])}")
-    kind = _choice(tree["kind"], METHODS, f"{at}kind")
-    method = _choice(tree["method"], METHODS[kind], f"{at}method")
+def _expect(value: Any, is_legal: bool, words: str) -> Any:
+    if not is_legal:
+        raise InputError(f" must be {words}; got {shown(value)}")
+    return value
+
+
+def _agreed(check: Callable[..., T], *values: Any, **options: Any) -> T:
+    """Return what the library itself makes of values from a file."""
+    try:
+        return check(*values, **options)
+    except InputError as error:
+        raise InputError(f" cannot be used: {error}") from None
+
+
+def _map(tree: Any) -> Recalibration:
+    _object(tree)
+    for key, read in (("format", _format), ("version", _version)):  # first: other formats have other keys
+        _at(key, read, tree.get(key))
+    _check_keys(tree, (*KEYS, "columns") if "columns" in tree else KEYS)
+
+    def at(key: str, read: Callable[..., T], *more: Any) -> T:
+        return _at(key, read, tree[key], *more)
+
+    def if_any(key: str, read: Callable[..., T], *more: Any) -> T | None:
+        return None if tree[key] is None else at(key, read, *more)
+
+    kind = at("kind", _choice, METHODS)
+    method = at("method", _choice, METHODS[kind])
     rule = METHODS[kind][method]
-    score = None if tree["score"] is None else _choice(tree["score"], SCORES[kind], f"{at}score")
-    options = _options(tree["options"], score, rule, f"{at}options")
-    classes = _classes(tree["classes"], kind, f"{at}classes")
-    levels = _levels(tree["levels"], kind, rule, f"{at}levels")
-    groups = _groups(tree["groups"], rule, f"{at}groups")
+    options = at("options", _options, if_any("score", _choice, SCORES[kind]), rule)
+    classes = at("classes", _labels, CLASSES, 2) if kind == "classes" else at("classes", _null)
+    has_levels = kind in ("intervals", "quantiles") or (kind == "sets" and tree["levels"] is not None)
+    levels = at("levels", _levels) if has_levels else at("levels", _null)
+    groups = if_any("groups", _labels, GROUPS, 1) if "groups" in rule.uses else at("groups", _null)
     sizes = {"K": len(classes or ()), "L": 0 if levels is None else levels.size}
-    read = ParameterReader(rule, options, sizes)
-    at_parameters = f"{at}parameters"
+    read_parameters = partial(_parameters, rule=rule, options=options, sizes=sizes)
+    at("library", lambda value: _expect(value, _is_text(value), "a text"))
     return Recalibration(
         kind,
         method,
-        read.of_map(tree["parameters"], at_parameters)
-        if groups is None
-        else read.of_groups(tree["parameters"], groups, at_parameters),
-        tree["n"],
+        at("parameters", read_parameters) if groups is None else at("parameters", _of_groups, groups, read_parameters),
+        at("n", lambda value: _expect(value, type(value) is int and value >= 1, "a whole number of at least 1")),
         options,
         classes,
         levels,
         groups,
-        _certificate(tree["objective"], f"{at}objective"),
-        _certificate(tree["gradient"], f"{at}gradient"),
-        _boundary(tree["boundary"], rule, f"{at}boundary"),
-        columns=_columns(tree["columns"], f"{at}columns") if "columns" in tree else None,
+        if_any("objective", _number),
+        if_any("gradient", _number),
+        at("boundary", _labels, LabelRule(f"one of {listing([*rule.parameters])}", [*rule.parameters].__contains__)),
+        columns=at("columns", _columns) if "columns" in tree else None,
     )
 
 
-def _check_format(tree: Mapping[str, Any], at: str) -> None:
-    for key in ("format", "version"):
-        if key not in tree:
-            raise _refused(f"{at}{key}", "is missing")
-    if tree["format"] != FORMAT:
-        raise _refused(f"{at}format", f"must be {FORMAT!r}; got {shown(tree['format'])}")
-    version = tree["version"]
-    if isinstance(version, (int, float)) and version > VERSION:
-        raise _refused(f"{at}version", f"is {shown(version)}: it was written by a newer calibrant. Update calibrant")
-    if type(version) is not int or version != VERSION:
-        raise _refused(f"{at}version", f"must be {VERSION}; got {shown(version)}")
+def _format(value: Any) -> None:
+    _expect(value, value == FORMAT, repr(FORMAT))
 
 
-def _object(tree: Any, key: str) -> dict[str, Any]:
-    if not isinstance(tree, dict):
-        raise _refused(key, f"must be an object with keys; got {shown(tree)}")
-    return tree
+def _version(value: Any) -> None:
+    if isinstance(value, (int, float)) and value > VERSION:
+        raise InputError(f" is {shown(value)}: it was written by a newer calibrant. Update calibrant")
+    _expect(value, type(value) is int and value == VERSION, str(VERSION))
 
 
-def _list(value: Any, key: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise _refused(key, f"must be a list; got {shown(value)}")
-    return value
+def _object(value: Any) -> Mapping[str, Any]:
+    return _expect(value, isinstance(value, dict), "an object with keys")
 
 
-def _null(value: Any, why: str, key: str) -> None:
-    if value is not None:
-        raise _refused(key, f"must be null: {why}; got {shown(value)}")
+def _list(value: Any) -> list[Any]:
+    return _expect(value, isinstance(value, list), "a list")
 
 
-def _check_keys(tree: Mapping[str, Any], expected: Collection[str], at: str) -> None:
-    """Refuse missing and unknown keys; `at` is what stands before a key."""
+def _null(value: Any) -> None:
+    _expect(value, value is None, "null in a map of this kind and method")
+
+
+def _check_keys(value: Any, expected: Collection[str]) -> Mapping[str, Any]:
+    """Return an object with exactly these keys."""
+    tree = _object(value)
     for key in expected:
         if key not in tree:
-            raise _refused(f"{at}{key}", "is missing")
+            raise InputError(f".{key} is missing")
     for key in tree:
         if key not in expected:
             known = f"expected {listing(list(expected), most=len(KEYS))}" if expected else "no key is expected here"
-            raise _refused(f"{at}{shown(key)}", f"is unknown; {known}. {did_you_mean(key, expected)}".rstrip())
+            raise InputError(f".{shown(key)} is unknown; {known}. {did_you_mean(key, expected)}".rstrip())
+    return tree
 
 
-def _choice(value: Any, known: Collection[str], key: str) -> str:
-    if not isinstance(value, str) or value not in known:
-        raise _refused(key, f"must be one of {listing(list(known), most=len(known))}; got {shown(value)}")
-    return value
+def _choice(value: Any, known: Collection[str]) -> str:
+    return _expect(value, isinstance(value, str) and value in known, f"one of {listing(list(known), most=len(known))}")
 
 
-def _labels(value: Any, rule: LabelRule, key: str) -> tuple[Any, ...]:
+def _labels(value: Any, rule: LabelRule, least: int = 0) -> tuple[Any, ...]:
     """Return labels that are all different."""
-    seen: set[Any] = set()
-    for i, label in enumerate(_list(value, key)):
-        if not rule.is_legal(label):
-            raise _refused(f"{key}[{i}]", f"must be {rule.words}; got {shown(label)}")
-        if label in seen:
-            raise _refused(f"{key}[{i}]", f"repeats a label: {shown(label)}")
-        seen.add(label)
+    for i, label in enumerate(_list(value)):
+        is_new = label not in value[:i]
+        _at(
+            i,
+            _expect,
+            label,
+            rule.is_legal(label) and is_new,
+            rule.words + (", and different from those before it" if not is_new else ""),
+        )
+    _expect(value, len(value) >= least, f"a list of at least {least}")
     return tuple(value)
 
 
-def _columns(tree: Any, key: str) -> dict[str, tuple[str, ...]]:
+def _columns(value: Any) -> dict[str, tuple[str, ...]]:
     """Return the columns that the command line named, a list of texts for each option."""
-    for name in _object(tree, key):
-        _choice(name, COLUMNS, key)
-    return {name: _labels(value, TEXTS, f"{key}.{name}") for name, value in tree.items()}
+    for name in _object(value):
+        _choice(name, COLUMNS)
+    return {name: _at(name, _labels, names, TEXTS) for name, names in value.items()}
 
 
-def _options(tree: Any, score: str | None, rule: Method, key: str) -> FitOptions:
-    given = dict(_object(tree, key))
-    _check_keys(given, [name for name in OPTIONS if name in rule.uses], f"{key}.")
+def _options(value: Any, score: str | None, rule: Method) -> FitOptions:
+    given = dict(_check_keys(value, [name for name in OPTIONS if name in rule.uses]))
     if isinstance(given.get("ridge"), list):
         given["ridge"] = tuple(given["ridge"])
     if "inner" in given:
-        _choice(given["inner"], METHODS["binary"], f"{key}.inner")
-    try:
-        return FitOptions(score, **given)
-    except InputError as error:
-        raise _refused(f"{key}.{error.option}", f"is illegal: {error}") from None
+        _at("inner", _choice, given["inner"], METHODS["binary"])
+    return _agreed(FitOptions, score, **given)
 
 
-def _classes(value: Any, kind: str, key: str) -> tuple[str | int, ...] | None:
-    if kind != "classes":
-        _null(value, f"only maps of class probabilities have classes, and this one is of kind {kind!r}", key)
-        return None
-    labels = _labels(value, CLASSES, key)
-    if len(labels) < 2:
-        raise _refused(key, f"must name at least 2 classes; got {shown(value)}")
-    return labels
+def _levels(value: Any) -> FloatArray:
+    return _agreed(read_levels, np.array(_entries(value, "L", _number, {})))[0]
 
 
-def _groups(value: Any, rule: Method, key: str) -> tuple[Any, ...] | None:
-    if value is None or "groups" not in rule.uses:
-        _null(value, "this method has no groups", key)
-        return None
-    labels = _labels(value, GROUPS, key)
-    if not labels:
-        raise _refused(key, "must name at least one group, or be null")
-    return labels
+def _of_groups(value: Any, groups: tuple[Any, ...], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return the parameters of the map of each group."""
+
+    def of_group(part: Any) -> dict[str, Any]:
+        return read(part, beside=("group",))
+
+    parts = _check_keys(value, ["groups"])["groups"]
+    found = _at("groups", _entries, parts, "G", of_group, {"G": len(groups)})
+    for i, label in enumerate(groups):
+        same = type(parts[i]["group"]) is type(label) and parts[i]["group"] == label
+        _at(f"groups[{i}].group", _expect, parts[i]["group"], same, f"{shown(label)}, as in groups")
+    return {"groups": tuple(found)}
 
 
-def _levels(value: Any, kind: str, rule: Method, key: str) -> FloatArray | None:
-    if kind not in ("intervals", "sets", "quantiles"):
-        _null(value, f"maps of kind {kind!r} have no levels", key)
-        return None
-    if value is None and kind == "sets" and not any("L" in spec.axes for spec in rule.parameters.values()):
-        return None  # sets without a nominal level
-    given = np.array([_number(level, Parameter(), f"{key}[{i}]") for i, level in enumerate(_list(value, key))])
-    try:
-        return read_levels(given)[0]
-    except InputError as error:
-        raise _refused(key, f"are illegal: {error}") from None
-
-
-def _certificate(value: Any, key: str) -> float | None:
-    """Return a number of the certificate, which is shown and not used."""
-    return None if value is None else _number(value, Parameter(), key)
-
-
-def _boundary(value: Any, rule: Method, key: str) -> tuple[str, ...]:
-    names = _labels(value, TEXTS, key)
-    for i, name in enumerate(names):
-        _choice(name, rule.parameters, f"{key}[{i}]")
-    return names
-
-
-class ParameterReader(NamedTuple):
-    """Reads the parameters that a method declares: their axes, ranges and order.
-
-    `sizes` are the known lengths of axes: of classes "K" and of levels "L".
-    """
-
-    rule: Method
-    options: FitOptions
-    sizes: Mapping[str, int]
-
-    def of_map(self, tree: Any, key: str, *beside: str) -> dict[str, Any]:
-        """Return the parameters of one map; `beside` names keys of another kind."""
-        _check_keys(_object(tree, key), [*beside, *self.rule.parameters], f"{key}.")
-        sizes = dict(self.sizes)
-        declared = self.rule.parameters.items()
-        found = {name: self._value(tree[name], spec, sizes, f"{key}.{name}") for name, spec in declared}
-        if self.rule.check is not None:
-            try:
-                self.rule.check(found)
-            except InputError as error:
-                raise _refused(key, f"do not belong together: {error}") from None
-        return found
-
-    def of_groups(self, tree: Any, groups: tuple[Any, ...], key: str) -> dict[str, Any]:
-        """Return the parameters of the map of each group."""
-        _check_keys(_object(tree, key), ["groups"], f"{key}.")
-        parts = _list(tree["groups"], f"{key}.groups")
-        if len(parts) != len(groups):
-            raise _refused(f"{key}.groups", f"has {len(parts)} entries, and groups names {len(groups)}")
-        found = []
-        for i, (part, label) in enumerate(zip(parts, groups, strict=True)):
-            at = f"{key}.groups[{i}]"
-            found.append(self.of_map(part, at, "group"))
-            if type(part["group"]) is not type(label) or part["group"] != label:
-                raise _refused(f"{at}.group", f"must be {shown(label)}, as in groups; got {shown(part['group'])}")
-        return {"groups": tuple(found)}
-
-    def _value(self, value: Any, spec: Parameter, sizes: dict[str, int], key: str) -> Any:
-        """Return what one parameter is: maps, a number, or an array."""
-        if spec.maps:
-            _check_length(_list(value, key), spec.axes, sizes, key)
-            return tuple(self._inner_map(tree, spec.maps, f"{key}[{i}]") for i, tree in enumerate(value))
-        stands_alone = spec.single and sizes.get(spec.axes, 1) == 1 and not isinstance(value, list)
-        return _number(value, spec, key) if not spec.axes or stands_alone else _array(value, spec, sizes, key)
-
-    def _inner_map(self, tree: Any, expected: str, key: str) -> Recalibration:
-        """Return one of the maps that a map is made of."""
-        kind = tree.get("kind") if isinstance(tree, dict) else None
-        if kind != expected:
-            raise _refused(f"{key}.kind", f"must be {expected!r}; got {shown(kind)}")
-        found = _map(tree, f"{key}.")
-        if found.method != self.options.inner:
-            inner = self.options.inner
-            raise _refused(f"{key}.method", f"must be {inner!r}, as in options.inner; got {found.method!r}")
-        return found
-
-
-def _check_length(value: list[Any], axis: str, sizes: dict[str, int], key: str) -> None:
-    known = {"K": "as there are classes", "L": "as there are levels"}
-    expected = sizes.setdefault(axis, len(value))
-    if len(value) != expected or not value:
-        words = known.get(axis, "as the parameters before it have" if value else "at least")
-        raise _refused(key, f"must have {max(expected, 1)} entries, {words}; got {len(value)}")
-
-
-def _array(value: Any, spec: Parameter, sizes: dict[str, int], key: str, axis: int = 0) -> NDArray[Any]:
-    """Return an array of numbers with the axes of a parameter from this one on."""
-    entries = _list(value, key)
-    _check_length(entries, spec.axes[axis], sizes, key)
-    if axis + 1 < len(spec.axes):
-        return np.stack([_array(one, spec, sizes, f"{key}[{i}]", axis + 1) for i, one in enumerate(entries)])
-    found = np.array([_number(one, spec, f"{key}[{i}]") for i, one in enumerate(entries)])
-    broken = {
-        "": np.zeros(0, bool),
-        "rising": found[1:] <= found[:-1],
-        "not falling": found[1:] < found[:-1],
-    }[spec.order]
-    if broken.any():
-        i = int(np.argmax(broken)) + 1
-        words = "must be strictly increasing" if spec.order == "rising" else "must not fall"
-        raise _refused(key, f"{words}; entry {i} is {shown(found[i])} after {shown(found[i - 1])}")
+def _parameters(
+    value: Any, *, rule: Method, options: FitOptions, sizes: Mapping[str, int], beside: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the parameters of one map; `sizes` are known lengths of axes, and `beside` names other keys."""
+    tree, lengths = _check_keys(value, [*beside, *rule.parameters]), dict(sizes)
+    found = {name: _at(name, _parameter, tree[name], spec, lengths, options) for name, spec in rule.parameters.items()}
+    if rule.check is not None:
+        _agreed(rule.check, found)
     return found
 
 
-def _number(value: Any, spec: Parameter, key: str) -> float:
+def _parameter(value: Any, spec: Parameter, sizes: dict[str, int], options: FitOptions) -> Any:
+    """Return what one parameter is: maps, a number, or an array."""
+    if spec.maps:
+        return tuple(_entries(value, spec.axes, partial(_inner_map, kind=spec.maps, method=options.inner), sizes))
+    stands_alone = spec.single and sizes.get(spec.axes, 1) == 1 and not isinstance(value, list)
+    axes = "" if stands_alone else spec.axes
+    found = _entries(value, axes, partial(_number, spec=spec), sizes)
+    if not axes:
+        return found
+    array = np.array(found)
+    steps = np.diff(array) if spec.order else np.ones(0)
+    broken = steps <= 0 if spec.order == "rising" else steps < 0
+    if broken.any():
+        i = int(np.argmax(broken))
+        raise InputError(f" must be {spec.order}; entry {i + 1} is {shown(array[i + 1])} after {shown(array[i])}")
+    return array
+
+
+def _entries(value: Any, axes: str, read: Callable[[Any], Any], sizes: dict[str, int]) -> Any:
+    """Return what `read` makes of a value, or of each entry of nested lists, one level for each axis."""
+    if not axes:
+        return read(value)
+    expected = sizes.setdefault(axes[0], max(1, len(_list(value))))
+    if len(_list(value)) != expected:
+        raise InputError(f" must have {expected} entries{LENGTHS.get(axes[0], '')}; got {len(value)}")
+    return [_at(i, _entries, entry, axes[1:], read, sizes) for i, entry in enumerate(value)]
+
+
+def _inner_map(tree: Any, kind: str, method: str) -> Recalibration:
+    """Return one of the maps that a map is made of."""
+    for key, expected in {"kind": kind, "method": method}.items():
+        found = _object(tree).get(key)
+        _at(key, _expect, found, found == expected, repr(expected))
+    return _map(tree)
+
+
+def _number(value: Any, spec: Parameter = ANY_NUMBER) -> float:
     """Return a number in the range of its parameter; infinities are the texts "inf" and "-inf"."""
-    found = math.nan
-    if isinstance(value, str) and spec.infinite:
+    found = as_number(value)
+    if math.isinf(found):  # as JSON does not have it
+        found = math.nan
+    if spec.infinite and isinstance(value, str):
         found = INFINITIES.get(value, math.nan)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool) and _is_double(value):
-        found = float(value)
-    if math.isnan(found):
-        legal = 'a number, "inf" or "-inf"' if spec.infinite else "a finite number"
-        raise _refused(key, f"must be {legal}, in the range of float64; got {shown(value)}")
-    if not spec.low <= found <= spec.high:
-        raise _refused(key, f"must lie in [{spec.low:g}, {spec.high:g}]; got {shown(value)}")
+    infinity = ', "inf" or "-inf"' if spec.infinite else ""
+    _expect(value, not math.isnan(found), f"a {'' if infinity else 'finite '}number{infinity}, in the range of float64")
+    _expect(value, spec.low <= found <= spec.high, f"in [{spec.low:g}, {spec.high:g}]")
     if spec.whole and math.isfinite(found):
-        if not found.is_integer() or abs(found) > EXACT:
-            raise _refused(key, f"must be a whole number; got {shown(value)}")
+        _expect(value, found.is_integer() and abs(found) <= EXACT, "a whole number")
         return int(found)
     return found
-
-
-def _is_double(value: int | float) -> bool:
-    """Tell whether a number is finite in float64."""
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
