@@ -49,7 +49,6 @@ class CandidateGain(NamedTuple):
 
 
 def fit_chosen(data: CalibrationRows, options: FitOptions, dealing: Dealing, rng: np.random.Generator) -> Recalibration:
-    """Choose a method by these rows and fit it on all of them."""
     if all(rule.compared is None for rule in METHODS[data.kind].values()):
         names = ", ".join(name for name in METHODS[data.kind] if name != IDENTITY_NAME)
         raise InputError(f"{KINDS[data.kind].words} have no score by which auto could compare methods; pass {names}")
@@ -118,7 +117,6 @@ def _identity(data: CalibrationRows, options: FitOptions) -> Recalibration:
 
 
 def _simplest(eligible: dict[str, CandidateGain], units: Units) -> str:
-    """Return the simplest candidate that is within one standard error of the best."""
     best = max(eligible.values(), key=lambda one: one.mean)
     for name, one in eligible.items():
         behind = best.gain - one.gain
@@ -128,7 +126,6 @@ def _simplest(eligible: dict[str, CandidateGain], units: Units) -> str:
 
 
 def _candidates(data: CalibrationRows) -> list[str]:
-    """Return the names of the methods that these rows allow to compare, simplest first."""
     return [name for name, rule in METHODS[data.kind].items() if _is_candidate(rule, data)]
 
 

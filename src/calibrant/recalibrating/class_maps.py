@@ -60,20 +60,16 @@ class LogRows:
 
     @property
     def total(self) -> float:
-        """The weight of all rows."""
         return float(self.y.size if is_unit(self.w) else self.w.sum())
 
     @property
     def block(self) -> int:
-        """The number of rows in a block."""
         return max(1, BLOCK // int(self.z.shape[1]))
 
     def mean(self, values: FloatArray) -> float:
-        """Return the weighted mean of one value per row."""
         return float(values.mean() if is_unit(self.w) else self.w @ values / self.total)
 
     def of_outcomes(self) -> FloatArray:
-        """Return z of the outcomes."""
         return np.asarray(self.z[np.arange(self.y.size), self.y])
 
     def sample(self) -> LogRows | None:
@@ -142,7 +138,6 @@ def read_logs(rows: Classes, options: FitOptions, method: str, *, relative: bool
 
 
 def refuse_zeros(P: NDArray[Any], method: str) -> None:
-    """Refuse probabilities of 0, whose logarithm is infinite."""
     refuse_where(P == 0, P, f"{method} needs probabilities above 0", CLIP_REMEDY, axes=("row", "column"))
 
 
@@ -160,7 +155,6 @@ def optimum(score: Callable[[LogRows], Objective], rows: LogRows, start: FloatAr
 
 
 def fit_temperature(rows: Classes, options: FitOptions) -> Fit:
-    """Fit q ∝ P^s with s >= 0."""
     logs = read_logs(rows, options, "temperature", relative=True)
     of_outcomes = logs.of_outcomes()
     if not logs.z.any():
@@ -322,7 +316,6 @@ def fit_one_vs_rest(rows: Classes, options: FitOptions) -> Fit:
 
 
 def few_rows(n: int, parameters: int) -> tuple[str, ...]:
-    """Return what is said about few rows for a number of parameters."""
     if n >= ROWS_PER_PARAMETER * parameters:
         return ()
     return (

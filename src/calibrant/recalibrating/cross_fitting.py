@@ -186,7 +186,6 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
 
 
 def units_of(data: CalibrationRows, dealing: Dealing, rows: Numbers | slice = slice(None)) -> Units:
-    """Return the units over which gains of these rows are averaged: rows, clusters, or different times."""
     heaviest = float(np.max(data.rows.w))
     w = np.array(data.rows.w[rows], dtype=np.float64) / heaviest
     count: FloatArray | None = None

@@ -65,7 +65,6 @@ def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
 
 
 def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
-    """Fit shift and scale by the mean log score or the mean CRPS."""
     mean, parts = _parts(rows.distribution)
     if options.score != "crps" and isinstance(rows.distribution, Mixture):
         raise NotApplicableError(
@@ -214,7 +213,6 @@ def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, F
 
 
 def _half_mean_difference(parts: list[Part]) -> FloatArray:
-    """Return ½ E|X - X'| of each row."""
     total = np.zeros(len(parts[0].weight))
     built = [_built(part.family, part.offset, part.spread) for part in parts]
     for k, (one, part) in enumerate(zip(built, parts, strict=True)):
@@ -229,7 +227,6 @@ def _built(family: type[LocationScale], location: FloatArray, spread: FloatArray
 
 
 def apply_location_scale(parameters: Parameters, prediction: Distribution, options: FitOptions) -> Distribution:
-    """Return distributions of the same class, moved and stretched about the mean of each row."""
     a, s = float(parameters["shift"]), float(parameters["scale"])
     mean, parts = _parts(prediction)
     moved = tuple(_built(part.family, mean + (a + s * part.offset), s * part.spread) for part in parts)

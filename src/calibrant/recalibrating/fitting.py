@@ -37,7 +37,6 @@ class CalibrationRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.rows.n if self.count is None else round(float(self.count.sum())))
 
     @property
@@ -53,18 +52,15 @@ class CalibrationRows:
         return self.rows.part(slice(None)).prediction
 
     def take(self, chosen: Any) -> CalibrationRows:
-        """Return these rows alone."""
         group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
         return replace(self, rows=self.rows.take(chosen), group=group, count=count)
 
     def predicting(self, prediction: Any) -> CalibrationRows:
-        """Return the same outcomes with other predictions."""
         field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
         return replace(self, rows=replace(self.rows, **{field.get(self.kind, "prediction"): prediction}))
 
 
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
-    """Fit one method on checked rows."""
     rule = METHODS[data.kind][method]
     levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
     kept = getattr(data.rows, "keep", None)
@@ -104,7 +100,6 @@ def of_caller(problem: InputError, data: CalibrationRows, keep: NDArray[np.bool_
 
 
 def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
-    """Fit one map for each group."""
     rule = METHODS[data.kind][method]
     fits = []
     for g in range(len(data.groups or ())):
@@ -131,7 +126,6 @@ def read_calibration(
     groups: Any = None,
     verb: str = "recalibrate",
 ) -> CalibrationRows:
-    """Take calibration rows through the boundary."""
     rows = read(verb, tuple(KINDS), y, prediction, weights=weights, classes=classes, pos_label=pos_label)
     names: tuple[Any, ...] | None = None
     if isinstance(rows, Classes):
@@ -203,7 +197,6 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
 
 
 def _check_inner(options: FitOptions) -> None:
-    """Refuse an inner method that is not binary, and options that it does not use."""
     check_choice("inner", options.inner, *METHODS["binary"])
     for name in options.given:
         if name != "inner" and name not in METHODS["binary"][options.inner].uses:

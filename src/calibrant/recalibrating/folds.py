@@ -59,7 +59,6 @@ class Dealing:
         return self.time is None and self.labels is None and self.folds < units
 
     def take(self, rows: Numbers) -> Dealing:
-        """Return how these rows alone are dealt: the inner folds of a training part."""
         clusters, time, labels = (
             None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
             for codes in (self.clusters, self.time, self.labels)
@@ -71,7 +70,6 @@ class Dealing:
         return Dealing(len(rows), max(1, min(parts, *units)), clusters, time, labels)
 
     def partition(self, rng: np.random.Generator) -> Sequence[Fold]:
-        """Return one partition of the rows."""
         if self.time is not None:
             return self._blocks()
         if self.labels is not None:
@@ -99,7 +97,6 @@ class Dealing:
 
 
 def _dealt(n: int, folds: int, rng: np.random.Generator) -> Numbers:
-    """Return the fold of each of n rows or clusters, at random; sizes differ by at most one."""
     label = np.empty(n, np.intp)
     label[rng.permutation(n)] = np.arange(n) % folds
     return label

@@ -359,7 +359,6 @@ def _cross_fit_repeatedly(
 def _limits(
     data: CalibrationRows, options: FitOptions, plan: Plan, first: CrossFitted, predicted: PredictedGains
 ) -> tuple[float, float, list[str]]:
-    """Return the limits, or infinite ones and why."""
     d, units = predicted.d, predicted.units
     if not d.any() and predicted.in_sample == 0:  # the identity everywhere
         return 0.0, 0.0, []
@@ -418,7 +417,6 @@ def _unseen(
 
 
 def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitted], before: FloatArray) -> list[str]:
-    """Return what should be known besides the limits."""
     said = []
     refused = sum(len(one.refusals) for one in passes)
     if refused:
@@ -450,7 +448,6 @@ def _check_refused(found: CrossFitted, folds: int) -> None:
 
 
 def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> None:
-    """Refuse predictions that have no score, and the log score of maps that reach 0 and 1."""
     if not SCORES[data.kind]:
         raise InputError(
             f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
@@ -488,7 +485,6 @@ def _is_summary(y: Any) -> bool:
 
 
 def _read_summaries(y: Any, prediction: Any, folds: Any, *others: Any) -> tuple[CalibrationRows, Dealing]:
-    """Return the cells of all parts as entries, and the folds that they belong to."""
     if isinstance(y, Summary):
         raise SummaryError(
             f"a gain needs at least {MIN_PARTS} summaries of different rows in a list; one gives a map, not a gain"

@@ -75,7 +75,6 @@ class Units:
         return float(self._total.sum() ** 2 / (self._total * self.w).sum())
 
     def mean(self, d: FloatArray) -> float:
-        """Return the weighted mean."""
         return float((self._total * d).sum() / self._total.sum())
 
     def variance(self, d: FloatArray) -> float:
@@ -107,7 +106,6 @@ class Units:
         return np.argsort(-np.abs(self.w * (d - self.mean(d))), kind="stable")
 
     def skew_term(self, d: FloatArray, t: float) -> float:
-        """Return Hall's correction h."""
         if self.unit is None:
             e, share = d - self.mean(d), self._total / self._total.sum()
         else:
@@ -216,7 +214,6 @@ def unseen_misses(x: FloatArray, missed: NDArray[np.bool_], if_missed: FloatArra
 
 
 def refusal(found: GainLimits, units: Units) -> str | None:
-    """Say why limits are not given; None if they are."""
     noun = "rows" if units.unit is None else "times" if units.ordered else "clusters"
     if units.unit is not None and units.number < MIN_UNITS:
         return f"limits need at least {MIN_UNITS} {noun}; got {units.number:.0f}"

@@ -47,7 +47,6 @@ def map_curve(found: Recalibration) -> Curve:
 
 
 def _curve(found: Recalibration, x: FloatArray, y: FloatArray, *, axis: str, **more: Any) -> Curve:
-    """Return new against old values; columns of y are lines."""
     details = {"names": (found.method,), "axis": axis, "turn": (), **more.pop("details", {})}
     return Curve("recalibration_map", {"before": x, "after": y, **more}, found.method, found.n, details)
 
@@ -107,7 +106,6 @@ def _number_drawn(drawn: int, there: int, what: str) -> str:
 
 
 def _by_level(found: Recalibration) -> Curve:
-    """Return shifts, scales or columns against the level, or against group and end where there is one level."""
     levels = np.atleast_1d(np.asarray(found.levels, dtype=np.float64))
     maps: tuple[Mapping[str, Any], ...] = found.parameters["groups"] if found.groups else (found.parameters,)
     lines = {
@@ -131,7 +129,6 @@ def _by_level(found: Recalibration) -> Curve:
 
 
 def _line_name(group: Label, parameter: str) -> str:
-    """Return which group and which end a line belongs to; nothing where there is one line."""
     return ", ".join(filter(None, (str(group), ENDS.get(parameter, ""))))
 
 

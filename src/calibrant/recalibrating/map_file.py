@@ -61,7 +61,6 @@ GROUPS = LabelRule("text, finite numbers or booleans", _is_group)
 
 
 def map_text(found: Recalibration) -> str:
-    """Return a map as JSON text; refuse labels that a file cannot keep."""
     return json.dumps(_tree_of_map(found), ensure_ascii=False, allow_nan=False)
 
 
@@ -251,7 +250,6 @@ def _null(value: Any) -> None:
 
 
 def _check_keys(value: Any, expected: Collection[str]) -> Mapping[str, Any]:
-    """Return an object with exactly these keys."""
     tree = _object(value)
     for key in expected:
         if key not in tree:
@@ -268,7 +266,6 @@ def _choice(value: Any, known: Collection[str]) -> str:
 
 
 def _labels(value: Any, rule: LabelRule, least: int = 0) -> tuple[Any, ...]:
-    """Return labels that are all different."""
     for i, label in enumerate(_list(value)):
         is_new = label not in value[:i]
         _at(
@@ -283,7 +280,6 @@ def _labels(value: Any, rule: LabelRule, least: int = 0) -> tuple[Any, ...]:
 
 
 def _columns(value: Any) -> dict[str, tuple[str, ...]]:
-    """Return the columns that the command line named, a list of texts for each option."""
     for name in _object(value):
         _choice(name, COLUMNS)
     return {name: _at(name, _labels, names, TEXTS) for name, names in value.items()}
@@ -303,7 +299,6 @@ def _levels(value: Any) -> FloatArray:
 
 
 def _of_groups(value: Any, groups: tuple[Any, ...], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """Return the parameters of the map of each group."""
 
     def of_group(part: Any) -> dict[str, Any]:
         return read(part, beside=("group",))
@@ -328,7 +323,6 @@ def _parameters(
 
 
 def _parameter(value: Any, spec: Parameter, sizes: dict[str, int], options: FitOptions) -> Any:
-    """Return what one parameter is: maps, a number, or an array."""
     if spec.maps:
         return tuple(_entries(value, spec.axes, partial(_inner_map, kind=spec.maps, method=options.inner), sizes))
     stands_alone = spec.single and sizes.get(spec.axes, 1) == 1 and not isinstance(value, list)
@@ -356,7 +350,6 @@ def _entries(value: Any, axes: str, read: Callable[[Any], Any], sizes: dict[str,
 
 
 def _inner_map(tree: Any, kind: str, method: str) -> Recalibration:
-    """Return one of the maps that a map is made of."""
     for key, expected in {"kind": kind, "method": method}.items():
         found = _object(tree).get(key)
         _at(key, _expect, found, found == expected, repr(expected))

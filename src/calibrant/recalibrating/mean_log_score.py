@@ -40,7 +40,6 @@ class Inside:
 
     @property
     def x(self) -> FloatArray:
-        """The logits of the scores."""
         return logit(self.p)
 
 
@@ -106,7 +105,6 @@ def check_rows(rows: Inside, method: str, parameters: int) -> None:
 
 
 def check_both_classes(events: int, n: int, where: str = "") -> None:
-    """Refuse rows of one class."""
     if n == 0:
         raise NotApplicableError(f"no score lies{where}. A map needs rows of both classes there")
     if events in (0, n):
@@ -217,7 +215,6 @@ class LogScore:
         return minimise(self, min(identity, zero, key=lambda theta: self(theta).value), **options)
 
     def _every(self, step: int) -> LogScore:
-        """Return the objective of a sample, every `step`-th row."""
         columns = tuple(np.ascontiguousarray(column[::step]) for column in self.columns)
         target, w = np.ascontiguousarray(self.target[::step]), self.w[::step]
         total = float(target.size if is_unit(w) else w.sum())

@@ -108,7 +108,6 @@ def _table(parameters: Parameters) -> Table:
 
 
 def fit_cdf(rows: CdfRows, options: FitOptions) -> Fit:
-    """Fit R to the values F(y)."""
     _check_rows(rows.n, rows.w)
     at = rows.prediction.at
     outside = np.count_nonzero((at == rows.prediction.below) & ((at == 0) | (at == 1)))
@@ -120,13 +119,11 @@ def fit_cdf(rows: CdfRows, options: FitOptions) -> Fit:
 
 
 def apply_cdf(parameters: Parameters, prediction: CdfValues, options: FitOptions) -> CdfValues:
-    """Return R of both values."""
     table = _table(parameters)
     return prediction._with(at=locked(table(prediction.at)), below=locked(table(prediction.below)))
 
 
 def fit_samples(rows: DistributionRows, options: FitOptions) -> Fit:
-    """Fit R to the places of outcomes among draws."""
     _check_rows(rows.n, rows.w)
     ordered = _sorted_draws(rows.distribution)
     return _fitted(_table_of_outcomes(rows.y, ordered, _draw_levels(ordered.shape[1])))

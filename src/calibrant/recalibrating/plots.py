@@ -17,7 +17,6 @@ UNCHANGED = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "l
 
 
 def draw_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the map against the diagonal: the band of Venn-Abers, and the point at which a quadratic map turns."""
     ax.plot([0, 1], [0, 1], **UNCHANGED)
     if "lower" in columns:
         ax.fill_between(columns["before"], columns["lower"], columns["upper"], **BAND, label="from p₀ to p₁")
@@ -40,7 +39,6 @@ def draw_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def marks_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the points of each line."""
     before, after = columns["before"], table(columns["after"])
     return [
         Mark(x, y, f"{name_of(details, c)}\n{x:.3f} becomes {y:.3f}")
@@ -50,7 +48,6 @@ def marks_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Ma
 
 
 def describe_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say what becomes of three values, and where a map turns."""
     before, after = np.asarray(columns["before"]), table(columns["after"])
     said = []
     for c in range(after.shape[1]):
@@ -63,7 +60,6 @@ def describe_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
 
 
 def draw_levels(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw shifts or scales against level, one line each, or as dots beside the names of groups."""
     value = table(columns["value"])
     if details["ticks"]:
         _draw_places(ax, columns["place"], value[:, 0], details)
@@ -98,7 +94,6 @@ def _draw_level_lines(ax: Any, level: Any, value: Any, details: Mapping[str, Any
 
 
 def marks_levels(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return every finite point."""
     value, place = table(columns["value"]), np.asarray(columns["place"])
     points = [(i, c, place[i].item(), value[i, c].item()) for c in range(value.shape[1]) for i in range(place.size)]
     return [

@@ -234,7 +234,6 @@ def _read_summary(summary: Grid, method: str, given: dict[str, Any]) -> Calibrat
 
 
 def _refuse_dealing(method: str, **given: Any) -> None:
-    """Refuse options that deal rows to folds where nothing is compared."""
     for name, value in given.items():
         if value is not None:
             raise InputError(

@@ -151,7 +151,6 @@ class Recalibration:
         return prediction
 
     def _by_group(self, prediction: Any, groups: Any) -> Any:
-        """Return the prediction with the map of its group applied to each row."""
         if groups is None:
             raise InputError(
                 f"this map was fitted with groups ({shown(list(self.groups or ()))}); pass groups= with one label per "
@@ -228,7 +227,6 @@ class Recalibration:
 
 
 def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
-    """Return the parameters of each row's group, (n, L)."""
     return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[number] for name in maps[0]}
 
 

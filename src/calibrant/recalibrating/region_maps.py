@@ -70,7 +70,6 @@ def _too_few(level: float, w: FloatArray, what: str, nominal: float | None = Non
 
 
 def _per_level(values: list[Any], single: bool) -> Any:
-    """Return one value for each level; a number if the level was given as a number."""
     return values[0] if single else np.array(values)
 
 
@@ -276,7 +275,6 @@ def _refuse_not_nested(sets: Sets, order: NDArray[np.intp]) -> None:
 
 
 def apply_relevel(parameters: Parameters, prediction: Sets, options: FitOptions) -> Sets:
-    """Return for each level the column of sets that was fitted, or the full set."""
     column = np.atleast_1d(parameters["column"]).astype(np.intp)
     n, K, L = prediction.mask.shape
     mask = np.ones((n, K, L), dtype=np.bool_)

@@ -55,7 +55,6 @@ class Residuals(NamedTuple):
     g: float
 
     def at(self, s: float) -> Slice:
-        """Return the objective at one scale."""
         M = self.d.shape[1]
         t = self.r[:, None] - s * self.d
         equal = self.share.min() == self.share.max()
@@ -79,7 +78,6 @@ class Residuals(NamedTuple):
 
 
 def _middles(values: FloatArray) -> tuple[float, float]:
-    """Return the two values in the middle, the same one twice if their number is odd."""
     k = (values.size - 1) // 2, values.size // 2
     found = np.partition(values, k)
     return float(found[k[0]]), float(found[k[1]])
@@ -101,7 +99,6 @@ def _knapsack(c: FloatArray, d: FloatArray, total: float) -> tuple[float, float]
 
 
 def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
-    """Fit shift and scale of draws by the mean CRPS, coordinate by coordinate."""
     samples = rows.samples
     assert samples is not None
     if samples.M < 2:
@@ -234,7 +231,6 @@ def refuse_weighted_draws(samples: Samples) -> None:
 
 
 def warn_log_density(stacklevel: int) -> None:
-    """Say that the log densities of draws are dropped."""
     warnings.warn("log_density was dropped: it belongs to the draws before recalibration", stacklevel=stacklevel + 1)
 
 

@@ -165,7 +165,6 @@ def _best_face(score: LogScore, *, inverted: bool) -> tuple[Optimum, tuple[str, 
 
 
 def fit_quadratic(rows: Binary, options: FitOptions) -> Fit:
-    """Fit η = a + s x + k x²."""
     inside = inside_rows(rows, options, "quadratic", keeps_ends=False)
     check_rows(inside, "quadratic", 3)
     x = inside.x
@@ -232,7 +231,6 @@ def _smooth(
 
 
 def _check_temperature(m: Parameters) -> None:
-    """Refuse a temperature that is not 1 / slope."""
     slope, temperature = m["slope"], m["temperature"]
     if not (temperature == math.inf if slope == 0 else math.isclose(slope * temperature, 1.0, rel_tol=1e-9)):
         raise InputError(f"temperature must be 1 / slope; got temperature {temperature:g} and slope {slope:g}")

@@ -58,7 +58,6 @@ def _count_matrix(K: int) -> int:
 
 
 def _check_rows(rows: Classes, method: str, parameters: int) -> None:
-    """Refuse fewer rows, or fewer different rows, than parameters."""
     for found, what in ((rows.n, "rows"), (_different_rows(rows, parameters), "different rows")):
         if found < parameters:
             raise NotApplicableError(
@@ -93,7 +92,6 @@ class Softmax(NamedTuple):
 
 
 def _softmax(eta: FloatArray, rows: LogRows, part: slice) -> Softmax:
-    """Return the rows of softmax(η); η is overwritten."""
     eta -= largest_of_rows(eta)
     at = rows.y[part][:, None]
     of_outcome = np.take_along_axis(eta, at, axis=1)[:, 0]
@@ -128,7 +126,6 @@ def _existing_optimum(score: Callable[[LogRows], Objective], rows: LogRows, star
 
 
 def fit_vector(rows: Classes, options: FitOptions) -> Fit:
-    """Fit softmax(v∘z + b)."""
     _check_rows(rows, "vector", _count_vector(rows.K))
     _refuse_missing_class(rows, "vector")
     logs = read_logs(rows, options, "vector", relative=False)
@@ -209,7 +206,6 @@ def fit_matrix(rows: Classes, options: FitOptions) -> Fit:
 
 
 def fit_dirichlet(rows: Classes, options: FitOptions) -> Fit:
-    """Fit softmax(Mz + b) with a ridge on b and on M off its diagonal."""
     _check_rows(rows, "dirichlet", _count_matrix(rows.K))
     _refuse_missing_class(rows, "dirichlet")
     K, ridge = rows.K, DIRICHLET_RIDGE if options.ridge is None else options.ridge
@@ -263,7 +259,6 @@ class Square:
         return Local(value, gradient.ravel(), hessian)
 
     def value_and_gradient(self, point: FloatArray) -> tuple[float, FloatArray]:
-        """Return value and gradient without the Hessian."""
         value, gradient = self._penalty(point)
         for part in chunks(self.rows.y.size, self.rows.block):
             x, weight, (_, loss, residual, _) = self._part(point, part)
@@ -272,7 +267,6 @@ class Square:
         return value, gradient.ravel()
 
     def curvature(self, point: FloatArray, direction: FloatArray) -> FloatArray:
-        """Return the product of the Hessian and a direction."""
         K = self.rows.z.shape[1]
         along = direction.reshape(K, K + 1)
         found = 2 * self.penalty * along
@@ -292,7 +286,6 @@ class Square:
         return x, weight, _softmax(x @ point.reshape(K, K + 1).T, rows, part)
 
     def _penalty(self, point: FloatArray) -> tuple[float, FloatArray]:
-        """Return the value and the gradient of the penalty."""
         off = point.reshape(self.centre.shape) - self.centre
         return float((self.penalty * off**2).sum()), 2 * self.penalty * off
 

@@ -28,7 +28,6 @@ class PooledScores(NamedTuple):
 
 
 def _pooled(rows: Binary, options: FitOptions) -> PooledScores:
-    """Return sorted and pooled scores; refuse rows of one class."""
     check_both_classes(int(np.count_nonzero(rows.y)), rows.n)
     found = Ordered.of(Binary(rows.y, clipped(rows.p, options), rows.w))
     return PooledScores(found.unique_scores, found.weight_by_score, found.event_weight_by_score)
@@ -41,7 +40,6 @@ class Runs(NamedTuple):
     fit: FloatArray
 
     def ends(self, scores: int) -> NDArray[np.intp]:
-        """Return the index of the last score of each run."""
         return np.append(self.starts[1:], scores) - 1
 
 
@@ -111,7 +109,6 @@ class Places:
             self.of_cell = np.where(knots_in_cell == 0, 2 * np.cumsum(knots_in_cell), -1)
 
     def of(self, scores: FloatArray) -> NDArray[np.intp]:
-        """Return the place of each score."""
         if self.of_cell is None:
             return _searched_places(self.knots, scores)
         found = self.of_cell[(scores * CELLS).astype(np.intp)]
@@ -121,7 +118,6 @@ class Places:
 
 
 def _searched_places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
-    """Return the places by their definition."""
     below = np.searchsorted(knots, scores, side="left")
     return np.asarray(2 * below + (knots[np.minimum(below, knots.size - 1)] == scores), dtype=np.intp)
 
@@ -249,7 +245,6 @@ def _apply_venn_abers(parameters: Parameters, p: FloatArray, options: FitOptions
 
 
 def _check_tables(parameters: Parameters) -> None:
-    """Refuse tables in which p₀ exceeds p₁."""
     p0, p1 = parameters["p0"], parameters["p1"]
     if (p0 > p1).any():
         i = int(np.argmax(p0 > p1))

@@ -246,7 +246,6 @@ def _weights(summary: Ordered | Grid) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _score_of(summary: Ordered | Grid, rule: Rule) -> float:
-    """Return the mean score of the predictions; of a grid the Brier score."""
     if isinstance(summary, Grid):
         return float(BRIER_SCORE.finish(summary, BRIER_SCORE.usual))
     return _mean_score(rule, summary.unique_scores, summary.weight_by_score, summary.event_weight_by_score)
@@ -280,7 +279,6 @@ def _log(f: FloatArray, w: NDArray[Any], e: NDArray[Any]) -> FloatArray:
 
 
 def _of_quantiles(rows: QuantileRows, options: DecomposeOptions) -> QuantileDecomposition:
-    """Split the quantile score of each level."""
     check_choice("method", options.method, "isotonic")
     if options.levels is not None:
         raise InputError("levels= is for distributions; Quantiles have their own. Select some with .at(level)")
@@ -298,7 +296,6 @@ def _of_quantiles(rows: QuantileRows, options: DecomposeOptions) -> QuantileDeco
 def level_parts(
     outcomes: RankedOutcomes, q: FloatArray, w: FloatArray, level: float
 ) -> tuple[float, float, float, float]:
-    """Return score, mcb, dsc and unc of the forecasts q of one level."""
     forecasts = grouped_forecasts(q)
     fit = np.empty_like(q)
     fit[forecasts.order] = np.repeat(isotonic_quantile(outcomes, w, forecasts, level), forecasts.rows)
@@ -315,7 +312,6 @@ def _mean_quantile_score(y: FloatArray, q: FloatArray, w: FloatArray, level: flo
 
 
 def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> CrpsDecomposition:
-    """Split the CRPS of draws or distributions."""
     method, levels = options.method, options.levels
     check_choice("method", method, "isotonic", "hersbach")
     distribution = rows.distribution

@@ -233,7 +233,6 @@ class WisOptions:
 
     @property
     def column(self) -> str:
-        """The name of the scores in a summary."""
         return "weighted_interval_score" + ("" if self.part == "total" else f"(part={self.part!r})")
 
 
@@ -309,7 +308,6 @@ def _scores_by_level(rows: IntervalRows | QuantileRows, terms: list[Terms]) -> F
 
 
 def _scores(y: FloatArray, terms: Terms) -> FloatArray:
-    """Return the score of each row, (n,)."""
     total = np.zeros(y.size)
     columns = zip(terms.lower.T, terms.upper.T, terms.width, terms.below, terms.above, strict=True)
     with np.errstate(over="ignore"):

@@ -110,7 +110,6 @@ SKILL = enter(
 
 
 def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> ConfidenceInterval:
-    """Return the confidence interval of the skill, of each coordinate on its own."""
     found = compared(summary, options)
     low, high = found.limits(level)
     few = float(found.guard.min())
@@ -122,7 +121,6 @@ def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> C
 
 
 def _carrying(found: Compared, d: int) -> list[int]:
-    """Return the rows that move the skill of a coordinate most."""
     size = np.abs(found.w * found.influence[:, d])
     few = np.argsort(-size, kind="stable")[:MAX_ROWS_NAMED]
     return [int(row) for row in few]

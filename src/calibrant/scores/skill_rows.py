@@ -70,16 +70,13 @@ class SkillRows(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.kept[0].n if self.kept else 0
 
     @classmethod
     def zero(cls) -> Self:
-        """Return no rows."""
         return cls((), (), np.zeros((0, 0)), np.zeros((0, 0)))
 
     def merged(self, other: Self) -> Self:
-        """Return the rows of both, one after the other."""
         shapes = [
             (len(part.climatology), part.density.shape[1], part.climatology_density.shape[1]) for part in (self, other)
         ]
@@ -97,7 +94,6 @@ class SkillRows(Summary):
 
 
 def kept_for_skill(rows: DistributionRows, options: SkillOptions) -> SkillRows:
-    """Keep the rows, with the climatology and densities that were given."""
     given = options.climatology
     none = np.zeros((rows.n, 0))
     density = none if options.log_density_y is None else _densities(options.log_density_y, "log_density_y", rows)
@@ -149,7 +145,6 @@ class Compared(NamedTuple):
 
     @property
     def S(self) -> FloatArray:
-        """The skill of each coordinate."""
         return np.asarray(1 - self.c_mean / self.k_mean if self.ratio else self.k_mean - self.c_mean)
 
     @property
@@ -160,7 +155,6 @@ class Compared(NamedTuple):
 
     @property
     def standard_error(self) -> FloatArray:
-        """The standard error of S."""
         n, e = len(self.w), self.w[:, None] * self.influence
         unit = np.ldexp(1.0, np.maximum(np.frexp(np.abs(e).max(axis=0))[1] - 1, -1022))  # whose squares stay in float64
         return np.asarray(np.sqrt(n / (n - 1) * ((e / unit) ** 2).sum(axis=0)) * unit / self.w.sum())
@@ -192,7 +186,6 @@ class Compared(NamedTuple):
 
 
 def compared(summary: SkillRows, options: SkillOptions) -> Compared:
-    """Return the scores of prediction and climatology."""
     if summary.n < MIN_ROWS:
         raise NotApplicableError(f"skill needs at least {MIN_ROWS} rows to know their distribution; got {summary.n}")
     if isinstance(options.climatology, Distribution) and not summary.climatology:

@@ -58,7 +58,6 @@ def joined(variables: Sequence[Variable], log_density: Any = None) -> Drawn:
 
 
 def numbers(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of numbers from any container of them."""
     array = as_array(values, name=name)
     if array.dtype.kind not in "iuf":
         raise InputError(f"{name} must contain numbers; got values of type {array.dtype}")

@@ -33,11 +33,9 @@ class TensorBatch(NamedTuple):
 
     @property
     def columns(self) -> int:
-        """The number of classes, or 1 for a 1-D prediction."""
         return 1 if self.prediction.ndim == 1 else int(self.prediction.shape[1])
 
     def to(self, device: Any) -> TensorBatch:
-        """Return the batch on this device."""
         return TensorBatch(*(None if tensor is None else tensor.to(device) for tensor in self))
 
     def parts(self, number: int, pos_label: float | None) -> Iterator[tuple[Rows, Tensor, Tensor]]:
@@ -183,7 +181,6 @@ def first_fault(bad: Tensor, place: tuple[int, int], values: tuple[Tensor, Tenso
 
 
 def fault_error(fault: list[float], K: int, pos_label: float | None, where: str = "") -> InputError:
-    """Return the error for a fault of predictions with K columns."""
     batch, row = int(fault[1]), int(fault[2])
     return _problem(fault[3:], K, pos_label).within(
         "{where}batch {batch}: ",

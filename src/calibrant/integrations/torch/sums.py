@@ -70,7 +70,6 @@ class GridSums:
     scores: ClassVar[int] = 0
 
     def of(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Return the sums of these rows."""
         import torch
 
         y, p, w = rows if rows.p.ndim == 1 else _top_label(rows)
@@ -82,11 +81,9 @@ class GridSums:
         return w.new_zeros(self.shape).index_add_(1, cell, columns), w.new_zeros(0)
 
     def count(self, sums: Tensor) -> int:
-        """Return the number of rows."""
         return int(sums[0].sum())
 
     def summary(self, sums: Tensor, spread: Tensor, weight_max: float) -> Grid:
-        """Return the grid that has these sums."""
         return Grid(sums.numpy()[[self.order.index(name) for name in COLUMNS]], weight_max)
 
 
@@ -108,16 +105,13 @@ class ScoreSums:
 
     @property
     def scores(self) -> int:
-        """The number of scores of a row."""
         return len(self.names)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the sums."""
         return (3 + 3 * self.scores,)
 
     def of(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Return the sums of these rows, and the spread."""
         import torch
 
         s = torch.stack(SCORES[self.verb](rows, **self.options))  # (scores, n)
@@ -134,11 +128,9 @@ class ScoreSums:
         return w2, w2s / w2.clamp(min=np.finfo(np.float64).tiny)
 
     def count(self, sums: Tensor) -> int:
-        """Return the number of rows."""
         return int(sums[0])
 
     def summary(self, sums: Tensor, spread: Tensor, weight_max: float) -> Moments:
-        """Return the moments that have these sums."""
         n, w = sums[:2].tolist()
         if n == 0:
             return Moments.zero()
@@ -176,7 +168,6 @@ class State(NamedTuple):
     fault: Tensor  # the first stays
 
     def to(self, device: Any) -> State:
-        """Return the state on this device."""
         return State(*(tensor.to(device) for tensor in self))
 
 
@@ -190,7 +181,6 @@ class Whole(NamedTuple):
 
 
 def empty(sums: Sums, device: Any) -> State:
-    """Return the state of no rows."""
     import torch
 
     shapes = (sums.shape, (sums.scores,), (1,), (3,), (FIELDS,))
@@ -204,12 +194,10 @@ def empty(sums: Sums, device: Any) -> State:
 
 
 def of_rows(sums: Sums, rows: Rows, labels: Tensor, fault: Tensor) -> State:
-    """Return the state of these rows."""
     return State(*sums.of(rows), rows.w.amax(0, keepdim=True), labels, fault)
 
 
 def together(sums: Sums, a: State, b: State) -> State:
-    """Return the state of the rows of both."""
     total = a.sums + b.sums
     return State(
         total,
@@ -308,7 +296,6 @@ def read_state(state: Any, wanted: Mapping[str, Any], sums: Sums) -> tuple[State
 
 
 def check_label(label: str, other: str) -> None:
-    """Refuse other sums than those that a metric keeps."""
     if label != other:
         raise SummaryError(f"this TorchMetric keeps the sums of {label}; got those of {other}")
 
