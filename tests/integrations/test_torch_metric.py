@@ -578,33 +578,18 @@ class TestState:
         message = refusal(metric.load_state_dict, other.state_dict(), error=SummaryError)
         assert message == "this TorchMetric keeps the sums of a Grid; got those of brier_score"
         assert "got those of brier_score" in refusal(log.merge, other, error=SummaryError)
-        assert "the state of a TorchMetric has holds, columns, batches, sums" in refusal(
-            metric.load_state_dict, {"a": 1}, error=SummaryError
-        )
-        cut = {**metric.state_dict(), "sums": metric.state_dict()["sums"][:, 1:]}
-        assert "shapes [(11, 4149)" in refusal(metric.load_state_dict, cut, error=SummaryError)
+        for state in ({"a": 1}, [1]):
+            message = refusal(metric.load_state_dict, state, error=SummaryError)
+            assert "the state of a TorchMetric has holds, columns, batches, sums" in message
         same(metric.compute(), cb.ece(*D1))
 
     @pytest.mark.parametrize(
         ("name", "change", "words"),
         [
-            ("sums", lambda t: t * float("nan"), "sums of a state must be finite; got nan"),
-            ("sums", lambda t: -t, "sums of a state must not be negative; got -"),
-            ("sums", lambda t: t / 2, "counts of a state must be whole; got"),
-            (
-                "sums",
-                lambda t: t * (t.new_tensor(range(11)) != 2)[:, None],
-                "weights of a state must be positive exactly where it has rows; got 0",
-            ),
-            ("sums", lambda t: 0 * t, "a state of 0 rows cannot have 1 columns and 1 as its largest weight"),
-            ("sums", lambda t: t.float(), "sums of a state must be of type float64; got float32"),
+            ("sums", lambda t: t.float(), "type float64 and shape (11, 4150); got torch.float32 of shape (11, 4150)"),
             ("sums", lambda t: t.to_sparse(), "sums of a state must be a dense tensor"),
-            ("sums", lambda t: t.tolist(), "sums of a state must be a dense tensor; got [["),
-            ("sums", lambda t: t[:, 1:], "this is not the state of a TorchMetric: its tensors have shapes"),
-            ("weight_max", lambda t: t * float("inf"), "weight_max of a state must be finite; got inf"),
-            ("weight_max", lambda t: 0 * t, "as its largest weight"),
-            ("fault", lambda t: t + 7, "fault of a state must begin with 0 or 1; got 7"),
-            ("fault", lambda t: 1 - 2 * (t.cumsum(0) + t.new_ones(8).cumsum(0) > 1), "of type float64; got int64"),
+            ("sums", lambda t: t.tolist(), "sums of a state must be a dense tensor"),
+            ("sums", lambda t: t[:, 1:], "of shape (11, 4149)"),
             ("columns", lambda n: -1, "columns of a state must be a whole number, 0 or more; got -1"),
             ("columns", lambda n: 0, "rows cannot have 0 columns"),
             ("columns", lambda n: 10**12, "columns of a state must be a whole number"),
@@ -612,21 +597,12 @@ class TestState:
             ("batches", lambda n: True, "batches of a state must be a whole number, 0 or more; got True"),
         ],
     )
-    def test_states_that_no_rows_have_are_refused(self, D1, tensor, refusal, name, change, words):
+    def test_damaged_states_are_refused_and_change_nothing(self, D1, tensor, refusal, name, change, words):
         metric = TorchMetric("ece")
         metric.update(*map(tensor, D1))
         state = metric.state_dict()
         assert words in refusal(metric.load_state_dict, {**state, name: change(state[name])}, error=SummaryError)
         same(metric.compute(), cb.ece(*D1))
-
-    def test_states_of_scores_are_checked_too(self, D1, tensor, refusal):
-        metric = TorchMetric("spiegelhalter_test")
-        metric.update(*map(tensor, D1))
-        state = metric.state_dict()
-        TorchMetric("spiegelhalter_test").load_state_dict(state)
-        for name, words in (("sums", "sums of a state must not be"), ("spread", "spread of a state must not be")):
-            assert words in refusal(metric.load_state_dict, {**state, name: -state[name]}, error=SummaryError)
-        assert "the state of a TorchMetric has" in refusal(metric.load_state_dict, [1], error=SummaryError)
 
     def test_a_state_with_a_fault_can_be_loaded(self, D1, tensor, refusal):
         y, p = D1
@@ -634,9 +610,6 @@ class TestState:
         metric.update(tensor(y), tensor(np.where(np.arange(len(p)) == 7, np.nan, p)))
         other.load_state_dict(metric.state_dict())
         assert "row 7" in refusal(other.compute)
-        state = metric.state_dict()
-        state["fault"][2] = -1
-        assert "fault of a state must name a batch" in refusal(other.load_state_dict, state, error=SummaryError)
 
     @pytest.mark.parametrize("device", ["gpu", 3.5, "", object(), "cuda:-2"])
     def test_devices_that_are_none(self, device, refusal):

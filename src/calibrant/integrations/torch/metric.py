@@ -196,7 +196,7 @@ class TorchMetric:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`, forgetting all rows so far."""
-        loaded, columns, batches = read_state(state, self.state_dict(), self._sums[0])
+        loaded, columns, batches = read_state(state, self.state_dict())
         self._sums_for(columns)  # refuses columns that the verb does not serve
         self._state = loaded if self._device is None else loaded.to(self._device)
         self._columns, self._batches = columns, batches
