@@ -140,41 +140,6 @@ def test_venn_abers_grows_like_a_sort():
     assert 0.49 < p0[0] < p1[0] < 0.51
 
 
-KNOTS = {
-    "one": [0.5],
-    "at both ends": [0.0, 1.0],
-    "edges of cells": np.arange(0, 1 << 14, 7) / (1 << 14),
-    "many in a cell": [0.2, *np.linspace(0.3, 0.3001, 500), 0.9],
-    "beside each other": [0.1, np.nextafter(0.1, 1), np.nextafter(np.nextafter(0.1, 1), 1), np.nextafter(1.0, 0)],
-    "next to nothing": [5e-324, 1e-300, 1e-9],
-    "spread": np.sort(np.random.default_rng(3).random(3000)),
-}
-
-
-@pytest.mark.parametrize("knots", KNOTS.values(), ids=KNOTS)
-def test_places_read_from_cells_are_those_that_are_searched(knots):
-    """At knots, just below and above them, beyond them, at edges of cells, and anywhere."""
-    knots = np.asarray(knots)
-    beside = [np.nextafter(knots, 0), np.nextafter(knots, 1)]
-    edges = np.arange(step_maps.CELLS + 1) / step_maps.CELLS
-    anywhere = np.random.default_rng(4).random(50_000)
-    scores = np.concatenate([knots, *beside, edges, np.nextafter(edges, 0), anywhere, [0.0, 5e-324, 1.0]])
-    found = step_maps.Places(knots, scores.size).of(scores)
-    left, right = np.searchsorted(knots, scores, side="left"), np.searchsorted(knots, scores, side="right")
-    np.testing.assert_array_equal(found, left + right)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_many_rows_are_mapped_as_few_are(method):
-    """The table of cells is used for many rows only; to the last bit it gives what searching gives."""
-    rng = np.random.default_rng(5)
-    p = rng.random(5000).round(3)
-    found = recalibrate(rng.random(5000) < p**2, p, method=method, clip=1e-3)
-    scores = np.concatenate([np.arange(1001) / 1000, rng.random(40_000)])
-    few = [found.apply(part) for part in np.array_split(scores, 10)]
-    np.testing.assert_array_equal(found.apply(scores), np.concatenate(few))
-
-
 def test_venn_abers_merges_its_bounds():
     rng = np.random.default_rng(6)
     p = rng.random(3000).round(2)

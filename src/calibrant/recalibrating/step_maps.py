@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,37 +19,17 @@ from calibrant.recalibrating.mean_log_score import check_both_classes, clipped
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 
 
-class PooledScores(NamedTuple):
-    """The different scores, ascending, with their weight and the weight of their events."""
-
-    score: FloatArray
-    weight: NDArray[Any]
-    events: NDArray[Any]
-
-
-def _pooled(rows: Binary, options: FitOptions) -> PooledScores:
+def _pooled(rows: Binary, options: FitOptions) -> Ordered:
     check_both_classes(int(np.count_nonzero(rows.y)), rows.n)
-    found = Ordered.of(Binary(rows.y, clipped(rows.p, options), rows.w))
-    return PooledScores(found.unique_scores, found.weight_by_score, found.event_weight_by_score)
+    return Ordered.of(Binary(rows.y, clipped(rows.p, options), rows.w))
 
 
-class Runs(NamedTuple):
-    """Maximal runs of scores with the same fitted frequency: their first scores (as indices), and their fits."""
-
-    starts: NDArray[np.intp]
-    fit: FloatArray
-
-    def ends(self, scores: int) -> NDArray[np.intp]:
-        return np.append(self.starts[1:], scores) - 1
-
-
-def _isotonic_runs(pooled: PooledScores) -> Runs:
-    """Fit a non-decreasing frequency (pool adjacent violators).
+def _isotonic_runs(weight: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the first scores (as indices) of maximal runs with the same fitted frequency, and their fits.
 
     The fit of a run is the sum of its events divided by the sum of its weights, which is the same to the last bit
     wherever rows of the same numbers are pooled. Runs that differ by rounding are pooled again.
     """
-    weight, events = pooled.weight, pooled.events
     starts = np.arange(weight.size)
     while True:
         blocks = isotonic_blocks(events, weight)
@@ -59,67 +39,25 @@ def _isotonic_runs(pooled: PooledScores) -> Runs:
         weight, events = np.add.reduceat(blocks.weight, new), np.add.reduceat(blocks.event_weight, new)
         fit = events / weight
         if (np.diff(fit) > 0).all():
-            return Runs(starts, fit)
+            return starts, fit
 
 
-def fit_isotonic(rows: Binary, options: FitOptions) -> Fit:
-    """Fit a non-decreasing frequency, and keep the first and the last score of each run."""
+def fit_isotonic(rows: Binary, options: FitOptions, *, centred: bool = False) -> Fit:
+    """Fit a non-decreasing frequency, and keep the first and the last score of each run.
+
+    `centred` puts each run inside (0, 1) at the mean of its scores (Oron, Flournoy 2017).
+    """
     pooled = _pooled(rows, options)
-    runs = _isotonic_runs(pooled)
-    ends = runs.ends(pooled.score.size)
-    return Fit(_both_ends(pooled.score[runs.starts], pooled.score[ends], runs.fit))
-
-
-def fit_centred(rows: Binary, options: FitOptions) -> Fit:
-    """Fit a non-decreasing frequency and put each run inside (0, 1) at the mean of its scores (Oron, Flournoy 2017)."""
-    pooled = _pooled(rows, options)
-    runs = _isotonic_runs(pooled)
-    low, high = pooled.score[runs.starts], pooled.score[runs.ends(pooled.score.size)]
-    weight = np.add.reduceat(pooled.weight, runs.starts)
-    mean = np.clip(np.add.reduceat(pooled.weight * pooled.score, runs.starts) / weight, low, high)
-    kept = (runs.fit == 0) | (runs.fit == 1)
-    return Fit(_both_ends(np.where(kept, low, mean), np.where(kept, high, mean), runs.fit))
-
-
-def _both_ends(low: FloatArray, high: FloatArray, fit: FloatArray) -> dict[str, FloatArray]:
-    """Return knots at both ends of each run, and one where they are the same."""
+    score, weight = pooled.unique_scores, pooled.weight_by_score
+    starts, fit = _isotonic_runs(weight, pooled.event_weight_by_score)
+    low, high = score[starts], score[np.append(starts[1:], score.size) - 1]
+    if centred:
+        mean = np.add.reduceat(weight * score, starts) / np.add.reduceat(weight, starts)
+        inside = (fit > 0) & (fit < 1)
+        low, high = (np.where(inside, np.clip(mean, low, high), end) for end in (low, high))
     knots = np.stack([low, high], axis=1).ravel()
     kept = np.stack([np.ones(low.size, bool), high > low], axis=1).ravel()
-    return {"knots": knots[kept], "values": np.repeat(fit, 2)[kept]}
-
-
-CELLS = 1 << 14  # of [0, 1]; multiplying by a power of two does not round
-
-
-class Places:
-    """The place of scores in [0, 1] among knots: twice the number of knots below a score, plus 1 if it is a knot.
-
-    All scores in a cell of [0, 1] without a knot have the same place. If `n`, the number of scores to come, is large,
-    it is read from a table of cells, and only scores in the other cells are searched for among the knots.
-
-    >>> Places(np.array([0.25, 0.5]), n=5).of(np.array([0.1, 0.25, 0.3, 0.5, 1.0]))
-    array([0, 1, 2, 3, 4])
-    """
-
-    def __init__(self, knots: FloatArray, n: int) -> None:
-        self.knots = knots
-        self.of_cell: NDArray[np.intp] | None = None
-        if n >= CELLS:
-            knots_in_cell = np.bincount((knots * CELLS).astype(np.intp), minlength=CELLS + 1)
-            self.of_cell = np.where(knots_in_cell == 0, 2 * np.cumsum(knots_in_cell), -1)
-
-    def of(self, scores: FloatArray) -> NDArray[np.intp]:
-        if self.of_cell is None:
-            return _searched_places(self.knots, scores)
-        found = self.of_cell[(scores * CELLS).astype(np.intp)]
-        searched = np.flatnonzero(found < 0)
-        found[searched] = _searched_places(self.knots, scores[searched])
-        return found
-
-
-def _searched_places(knots: FloatArray, scores: FloatArray) -> NDArray[np.intp]:
-    below = np.searchsorted(knots, scores, side="left")
-    return np.asarray(2 * below + (knots[np.minimum(below, knots.size - 1)] == scores), dtype=np.intp)
+    return Fit({"knots": knots[kept], "values": np.repeat(fit, 2)[kept]})
 
 
 def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
@@ -128,10 +66,9 @@ def interpolate(parameters: Parameters, p: FloatArray, options: FitOptions) -> F
     Each step of the formula is monotone, and so is the result, also after rounding.
     """
     knots, values, scores = parameters["knots"], parameters["values"], clipped(p, options)
-    places = Places(knots, scores.size)
 
     def work(score: FloatArray) -> FloatArray:
-        right = places.of(score) // 2  # the first knot at or above the score
+        right = np.searchsorted(knots, score)
         left, right = np.maximum(right - 1, 0), np.minimum(right, knots.size - 1)
         low, high, gap = values[left], values[right], knots[right] - knots[left]
         share = (score - knots[left]) / np.where(gap > 0, gap, 1.0)  # beyond the knots both ends are the same
@@ -147,8 +84,9 @@ def fit_venn_abers(rows: Binary, options: FitOptions) -> Fit:
     Below the first score p₀ is 0, from each score to the next it is constant; p₁ is constant up to each score, and 1
     above the last. Only scores at which one of them changes are kept.
     """
-    score, weight, events = _pooled(rows, options)
-    w, e = weight.astype(np.float64), events.astype(np.float64)
+    pooled = _pooled(rows, options)
+    score = pooled.unique_scores
+    w, e = pooled.weight_by_score.astype(np.float64), pooled.event_weight_by_score.astype(np.float64)
     added = float(w.sum()) / rows.n
     rise, run = edges_with_event(w, e, added)
     p1 = np.maximum.accumulate(np.clip(rise / run, 0.0, 1.0))
@@ -223,25 +161,20 @@ def _event_edges(x: Any, y: Any, added: float, corners: Any, rise: Any, run: Any
 
 def venn_abers_bounds(parameters: Parameters, p: FloatArray, options: FitOptions) -> tuple[FloatArray, FloatArray]:
     """Return (p₀, p₁): the isotonic fits at each score after the row joined the calibration rows, as 0 and as 1."""
-    scores = clipped(p, options)
-    place = Places(parameters["scores"], scores.size).of(scores)
-    p0, p1 = _bounds_by_place(parameters)
-    return p0[place], p1[place]
-
-
-def _bounds_by_place(parameters: Parameters) -> tuple[FloatArray, FloatArray]:
-    """Return p₀ and p₁ at every place: below the first score, at it, between it and the second, and so on."""
-    place = np.arange(2 * parameters["scores"].size + 1)
-    return np.append(0.0, parameters["p0"])[(place + 1) // 2], np.append(parameters["p1"], 1.0)[place // 2]
+    knots, scores = parameters["scores"], clipped(p, options)
+    p0 = np.append(0.0, parameters["p0"])[np.searchsorted(knots, scores, side="right")]
+    p1 = np.append(parameters["p1"], 1.0)[np.searchsorted(knots, scores)]
+    return p0, p1
 
 
 def _apply_venn_abers(parameters: Parameters, p: FloatArray, options: FitOptions) -> FloatArray:
     """Return p₁ / (1 - p₀ + p₁), whose log score has the smallest regret whichever of the two is right."""
-    p0, p1 = _bounds_by_place(parameters)
-    merged = p1 / (1 - p0 + p1)
-    scores = clipped(p, options)
-    places = Places(parameters["scores"], scores.size)
-    return map_rows(lambda score: np.asarray(merged[places.of(score)]), scores)
+
+    def work(score: FloatArray) -> FloatArray:
+        p0, p1 = venn_abers_bounds(parameters, score, options)
+        return np.asarray(p1 / (1 - p0 + p1))
+
+    return map_rows(work, p)
 
 
 def _check_tables(parameters: Parameters) -> None:
@@ -255,7 +188,7 @@ KNOTS = Parameter("m", 0.0, 1.0, order="rising")
 VALUES = Parameter("m", 0.0, 1.0, order="not falling")
 
 ISOTONIC = Method(fit_isotonic, interpolate, {"knots": KNOTS, "values": VALUES}, ("clip",), reaches_ends=True)
-CENTRED_ISOTONIC = replace(ISOTONIC, fit=fit_centred)
+CENTRED_ISOTONIC = replace(ISOTONIC, fit=partial(fit_isotonic, centred=True))
 VENN_ABERS = Method(
     fit_venn_abers,
     _apply_venn_abers,
