@@ -41,22 +41,12 @@ CLIP_REMEDY = "Mix the probabilities with the option clip, such as 1e-6, or corr
 
 @dataclass(frozen=True)
 class LogRows:
-    """Logarithms z = ln P of class probabilities with outcomes and weights.
+    """Logarithms z = ln P of class probabilities with outcomes and weights."""
 
-    Attributes
-    ----------
-    z
-        ln P (n, K), for temperature minus the maximum of the row; 0 where P is 0.
-    y, w
-        Outcomes as column numbers, and weights.
-    positive
-        Where P is above 0; None if it is so everywhere.
-    """
-
-    z: FloatArray
-    y: NDArray[np.intp]
+    z: FloatArray  # (n, K), for temperature minus the maximum of the row; 0 where P is 0
+    y: NDArray[np.intp]  # column numbers
     w: FloatArray
-    positive: NDArray[np.bool_] | None = None
+    positive: NDArray[np.bool_] | None = None  # where P is above 0; None if it is so everywhere
 
     @property
     def total(self) -> float:

@@ -83,30 +83,14 @@ Fitter = Callable[[CalibrationRows, Numbers], Recalibration]
 
 @dataclass(eq=False)
 class CrossFitted:
-    """Gains of rows under maps that were not fitted on them.
+    """Gains of rows under maps that were not fitted on them."""
 
-    Attributes
-    ----------
-    gain
-        Score before less score after, (n,); NaN where no map predicts the row.
-    if_missed
-        The same if the other outcome had happened, for one probability per row; None if it was not asked for.
-    chosen
-        The method of each fold; the identity where the fit was refused.
-    refusals
-        What was said where the fit was refused.
-    rounded
-        Number of rows inside (0, 1) that a map sends to exactly 0 or 1.
-    recalibrated
-        The probabilities after the maps, (n,) or (n, K); None if they were not asked for.
-    """
-
-    gain: FloatArray
-    if_missed: FloatArray | None = None
-    recalibrated: FloatArray | None = None
-    chosen: list[str] = field(default_factory=list)
+    gain: FloatArray  # score before less score after, (n,); NaN where no map predicts the row
+    if_missed: FloatArray | None = None  # the same if the other outcome had happened; None if not asked for
+    recalibrated: FloatArray | None = None  # the probabilities after the maps; None if not asked for
+    chosen: list[str] = field(default_factory=list)  # the method of each fold; the identity where the fit was refused
     refusals: list[CalibrantError] = field(default_factory=list)
-    rounded: int = 0
+    rounded: int = 0  # number of rows inside (0, 1) that a map sends to exactly 0 or 1
 
 
 def cross_fit(

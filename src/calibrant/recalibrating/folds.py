@@ -30,27 +30,13 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Dealing:
-    """How rows are dealt to folds: at random, by whole clusters, in time order, or as the caller did.
-
-    Attributes
-    ----------
-    n
-        Number of rows.
-    folds
-        Number of folds; with `time` the number of blocks that are predicted, by the blocks before them.
-    clusters
-        The number of each row's cluster.
-    time
-        The number of each row's time, in ascending order.
-    labels
-        The number of each row's fold, if the caller gave them.
-    """
+    """How rows are dealt to folds: at random, by whole clusters, in time order, or as the caller did."""
 
     n: int
-    folds: int = 5
-    clusters: Numbers | None = None
-    time: Numbers | None = None
-    labels: Numbers | None = None
+    folds: int = 5  # with `time` the number of blocks that are predicted, by the blocks before them
+    clusters: Numbers | None = None  # the number of each row's cluster
+    time: Numbers | None = None  # the number of each row's time, in ascending order
+    labels: Numbers | None = None  # the number of each row's fold, if the caller gave them
 
     @property
     def is_random(self) -> bool:

@@ -44,24 +44,12 @@ class GainLimits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What a mean gain is taken over: rows, or the clusters or times that rows belong to.
-
-    Attributes
-    ----------
-    w
-        The weight of each row.
-    count
-        How many rows each entry stands for: cells of a summary stand for several.
-    unit
-        The number of the cluster or time of each row; None if every row is a unit.
-    ordered
-        Whether units follow each other in time and may depend on their neighbours.
-    """
+    """What a mean gain is taken over: rows, or the clusters or times that rows belong to."""
 
     w: FloatArray
-    count: FloatArray | None = None
-    unit: NDArray[np.intp] | None = None
-    ordered: bool = False
+    count: FloatArray | None = None  # how many rows each entry stands for: cells of a summary stand for several
+    unit: NDArray[np.intp] | None = None  # the number of each row's cluster or time; None if every row is a unit
+    ordered: bool = False  # whether units follow each other in time and may depend on their neighbours
 
     @property
     def _total(self) -> FloatArray:

@@ -130,28 +130,14 @@ def separated(inside: Inside) -> tuple[bool, bool]:
 
 @dataclass(frozen=True)
 class LogScore:
-    """The mean log score of expit(θ₀ + θ₁ c₁ + ...), or without θ₀, as an objective of θ.
+    """The mean log score of expit(θ₀ + θ₁ c₁ + ...), or without θ₀, as an objective of θ."""
 
-    Attributes
-    ----------
-    columns
-        The functions c₁, c₂, ... of the scores.
-    target
-        The outcome of each row, or what stands for it.
-    w, total
-        The weights of the rows, and the weight by which sums are divided.
-    intercept
-        Whether there is a θ₀.
-    separable
-        Whether columns can separate the outcomes; a point that does so ends the search.
-    """
-
-    columns: tuple[FloatArray, ...]
-    target: NDArray[Any]
+    columns: tuple[FloatArray, ...]  # the functions c₁, c₂, ... of the scores
+    target: NDArray[Any]  # the outcome of each row, or what stands for it
     w: FloatArray
-    total: float
-    intercept: bool = True
-    separable: bool = False
+    total: float  # the weight by which sums are divided
+    intercept: bool = True  # whether there is a θ₀
+    separable: bool = False  # whether columns can separate the outcomes; a point that does so ends the search
 
     def __call__(self, theta: FloatArray) -> Local:
         """Return value, gradient and Hessian."""

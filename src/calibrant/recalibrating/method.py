@@ -31,26 +31,22 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_choice("smoothing", self.smoothing, None, "platt")
-        if not isinstance(self.inner, str):
-            raise InputError(
-                "inner must be the name of a binary method, such as 'logistic'; got {value}",
-                option="inner",
-                value=self.inner,
-            )
-        if self.clip is not None and not 0 < as_number(self.clip) <= MAX_CLIP:
-            raise InputError(
-                f"clip must be a number above 0 and at most {MAX_CLIP}, such as 1e-6; got {{value}}",
-                option="clip",
-                value=self.clip,
-            )
-        if self.ridge is not None:
-            parts = self.ridge if isinstance(self.ridge, tuple) and len(self.ridge) == 2 else (self.ridge,)
-            if not all(0 < as_number(part) < math.inf for part in parts):
-                raise InputError(
-                    "ridge must be a number above 0, such as 1.0, or for dirichlet a pair of them; got {value}",
-                    option="ridge",
-                    value=self.ridge,
-                )
+        ridges = self.ridge if isinstance(self.ridge, tuple) and len(self.ridge) == 2 else (self.ridge,)
+        for name, is_legal, words in (
+            ("inner", isinstance(self.inner, str), "the name of a binary method, such as 'logistic'"),
+            (
+                "clip",
+                self.clip is None or 0 < as_number(self.clip) <= MAX_CLIP,
+                f"a number above 0 and at most {MAX_CLIP}",
+            ),
+            (
+                "ridge",
+                self.ridge is None or all(0 < as_number(part) < math.inf for part in ridges),
+                "a number above 0, such as 1.0, or for dirichlet a pair of them",
+            ),
+        ):
+            if not is_legal:
+                raise InputError(f"{name} must be {words}; got {{value}}", option=name, value=getattr(self, name))
 
     @property
     def given(self) -> dict[str, Any]:
@@ -64,73 +60,36 @@ USUAL = FitOptions()
 
 @dataclass(frozen=True)
 class Fit:
-    """What a method found on the calibration rows.
-
-    Attributes
-    ----------
-    parameters
-        The parameters of the map.
-    objective
-        The minimised mean, penalty included; None for maps that are not an optimum of a smooth function.
-    gradient
-        The largest absolute component of the gradient of that mean, without components at an active bound.
-    boundary
-        Names of the parameters that lie on a bound.
-    warnings
-        What the user should know, in sentences without a full stop.
-    """
+    """What a method found on the calibration rows."""
 
     parameters: Parameters
-    objective: float | None = None
-    gradient: float | None = None
-    boundary: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    objective: float | None = None  # the minimised mean, penalty included; None for a map that is no smooth optimum
+    gradient: float | None = None  # its largest absolute component, without components at an active bound
+    boundary: tuple[str, ...] = ()  # names of the parameters that lie on a bound
+    warnings: tuple[str, ...] = ()  # what the user should know, in sentences without a full stop
 
 
 @dataclass(frozen=True)
 class Parameter:
     """Shape and range of a parameter, which a map that is read from a file must have.
 
-    Attributes
-    ----------
-    axes
-        One letter for each axis: "" for a number, "K" for classes, "L" for levels, any other letter for a length that
-        all parameters with this letter share, such as "m" for the columns of a table and "D" for coordinates.
-    low, high
-        The range; both ends are legal.
-    infinite
-        Whether the parameter may be infinite.
-    order
-        "rising" or "not falling" along a table; empty for any order.
-    whole
-        Whether the parameter is a whole number.
-    single
-        Whether a number stands for an array of length 1: one level, or outcomes that are numbers.
-    maps
-        The kind of the maps, for a parameter that is a tuple of maps; empty for numbers.
+    `axes` has one letter for each axis: "" for a number, "K" for classes, "L" for levels, any other letter for a length
+    that all parameters with this letter share, such as "m" for the columns of a table and "D" for coordinates.
     """
 
     axes: str = ""
-    low: float = -math.inf
+    low: float = -math.inf  # the range; both ends are legal
     high: float = math.inf
     infinite: bool = False
-    order: Literal["", "rising", "not falling"] = ""
+    order: Literal["", "rising", "not falling"] = ""  # along a table
     whole: bool = False
-    single: bool = False
-    maps: str = ""
+    single: bool = False  # whether a number stands for an array of length 1: one level, or outcomes that are numbers
+    maps: str = ""  # the kind of the maps, for a parameter that is a tuple of maps
 
 
 @dataclass(frozen=True)
 class RowsCompared:
-    """How many rows `auto` needs before it compares a method.
-
-    Attributes
-    ----------
-    rarer_outcome
-        The least number of rows of the rarer outcome of an event.
-    per_parameter
-        The least number of rows for each parameter.
-    """
+    """How many rows `auto` needs before it compares a method: of the rarer outcome, and for each parameter."""
 
     rarer_outcome: int = 0
     per_parameter: int = 0
@@ -141,45 +100,20 @@ class Method:
     """One way of recalibrating one kind of prediction.
 
     A prediction is an array of float64 for probabilities, (n,) or (n, K), and the typed prediction for other kinds.
-
-    Attributes
-    ----------
-    fit
-        From checked rows and options to a `Fit`; refuses rows for which the map does not exist.
-    apply
-        From parameters, a checked prediction and options to the recalibrated prediction.
-    parameters
-        Shape and range of each parameter.
-    uses
-        Which of "smoothing", "ridge", "clip", "inner", "groups" and "score" the method takes.
-    count
-        The number of parameters, from the number of classes or levels.
-    log_scores
-        Log score of each row after the map, from parameters, rows and options, where that is more accurate than the
-        logarithm of the applied map; None if it is not.
-    check
-        Refuses parameters that do not belong together, such as a lower bound above its upper bound.
-    bounds
-        From parameters, scores and options to a lower and an upper probability; None for maps that have no bounds.
-    compared
-        The rows that `auto` needs to compare the method; None for a method that is fitted on request only.
-    reaches_ends
-        Whether maps usually send some scores inside (0, 1) to exactly 0 or 1. Their log score on new rows is infinite.
-    counts_rows
-        Whether the fit counts rows. Cells of a summary cannot take their place then.
     """
 
-    fit: Callable[[Any, FitOptions], Fit]
-    apply: Callable[[Parameters, Any, FitOptions], Any]
+    fit: Callable[[Any, FitOptions], Fit]  # of checked rows; refuses those for which the map does not exist
+    apply: Callable[[Parameters, Any, FitOptions], Any]  # from a checked prediction to the recalibrated one
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    uses: tuple[str, ...] = ()
-    count: Callable[[int], int] = lambda columns: 0
+    uses: tuple[str, ...] = ()  # which of "smoothing", "ridge", "clip", "inner", "groups" and "score" it takes
+    count: Callable[[int], int] = lambda columns: 0  # the number of parameters, from that of classes or levels
+    # Log score of each row after the map, where that is more accurate than the logarithm of the applied map.
     log_scores: Callable[[Parameters, Any, FitOptions], FloatArray] | None = None
-    check: Callable[[Parameters], None] | None = None
+    check: Callable[[Parameters], None] | None = None  # refuses parameters that do not belong together
     bounds: Callable[[Parameters, FloatArray, FitOptions], tuple[FloatArray, FloatArray]] | None = None
-    compared: RowsCompared | None = None
-    reaches_ends: bool = False
-    counts_rows: bool = False
+    compared: RowsCompared | None = None  # None for a method that is fitted on request only
+    reaches_ends: bool = False  # maps may send scores inside (0, 1) to 0 or 1: an infinite log score on new rows
+    counts_rows: bool = False  # the fit counts rows: cells of a summary cannot take their place
 
 
 def _fit_identity(rows: Any, options: FitOptions) -> Fit:
