@@ -257,31 +257,6 @@ class PlannedFits:
         return chosen
 
 
-class PredictedGains(NamedTuple):
-    """The gains of the rows that some map predicts, and what their limits depend on besides.
-
-    Attributes
-    ----------
-    d
-        Gains (R, m) of each repeat and predicted row.
-    rows, caller_rows
-        The numbers of the predicted rows, (m,), among the rows of positive weight and among the caller's.
-    units
-        What the mean gain is taken over.
-    in_sample
-        The gain on all rows of the map that was fitted on them.
-    without_map
-        The number of folds in which nothing could be fitted.
-    """
-
-    d: FloatArray
-    rows: Numbers
-    caller_rows: Numbers
-    units: Units
-    in_sample: float
-    without_map: int
-
-
 def measured_gain(
     data: CalibrationRows,
     options: FitOptions,
@@ -301,22 +276,30 @@ def measured_gain(
         fitted_map = fits(data)
     except InputError as problem:
         raise of_caller(problem, data, keep) from None
-    passes = _cross_fit_repeatedly(data, options, plan, fits, before, recalibrated=recalibrated)
+    misses = data.kind == "binary" and options.score == "log"
+    partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
+    passes: list[CrossFitted] = []
+    for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
+        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
+        passes.append(cross_fit(data, options, partitions[r], fits, before, **asked))
+        _check_refused(passes[-1], len(partitions[r]))
     gains = np.stack([one.gain for one in passes])
     rows = np.flatnonzero(~np.isnan(gains[0]))
     check_finite(gains[:, rows].min(axis=0), "after the map", data, caller_rows[rows])
-    predicted = PredictedGains(
-        gains[:, rows],
+    found = CrossFittedGains(
+        data,
+        options,
+        passes,
         rows,
-        caller_rows[rows],
+        gains[:, rows],
         units_of(data, plan.dealing, rows),
         units_of(data, plan.dealing).mean(before - scores_after(fitted_map, data, options)),
         sum(len(one.refusals) for one in passes) + fits.uncompared,
     )
-    low, high, notes = _limits(data, options, plan, passes[0], predicted)
+    low, high, notes = found.limits(plan, caller_rows)
     row_gain = np.full(data.rows.n if keep is None else keep.size, np.nan)
     row_gain[caller_rows] = gains.mean(axis=0)
-    mean_before, estimate = (predicted.units.mean(row) for row in (before[rows], predicted.d.mean(axis=0)))
+    mean_before, estimate = (found.units.mean(row) for row in (before[rows], found.d.mean(axis=0)))
     gain = RecalibrationGain(
         before=mean_before,
         after=mean_before - estimate,
@@ -325,118 +308,102 @@ def measured_gain(
         high=high,
         level=plan.level,
         share=estimate / mean_before if mean_before > 0 else math.nan,
-        in_sample=predicted.in_sample,
+        in_sample=found.in_sample,
         row_gain=row_gain if data.count is None else np.zeros(0),
         method=plan.method,
         score=str(options.score),
         n=data.n,
         chosen=tuple(name for one in passes for name in one.chosen),
-        note=" ".join(f"{sentence}." for sentence in (*notes, *_remarks(data, options, passes, before))),
+        note=" ".join(f"{sentence}." for sentence in (*notes, *found.remarks(before))),
     )
     return GainAndMap(gain, fitted_map, passes[0])
 
 
-def _cross_fit_repeatedly(
-    data: CalibrationRows,
-    options: FitOptions,
-    plan: Plan,
-    fits: PlannedFits,
-    before: FloatArray,
-    *,
-    recalibrated: bool,
-) -> list[CrossFitted]:
-    """Return the cross-fitted gains of each partition; the first also has what the limits and an audit need."""
-    misses = data.kind == "binary" and options.score == "log"
-    partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
-    passes: list[CrossFitted] = []
-    for r, _ in steps(plan.repeats, size=1, label="recalibration, partitions of the rows"):
-        asked = {"misses": misses and r == 0, "recalibrated": recalibrated and r == 0}
-        passes.append(cross_fit(data, options, partitions[r], fits, before, **asked))
-        _check_refused(passes[-1], len(partitions[r]))
-    return passes
+class CrossFittedGains(NamedTuple):
+    """The gains of the rows that some map predicts, and what their limits depend on besides."""
 
+    data: CalibrationRows
+    options: FitOptions
+    passes: list[CrossFitted]  # one for each repeat
+    rows: Numbers  # (m,), those that are predicted
+    d: FloatArray  # gains (R, m) of each repeat and predicted row
+    units: Units
+    in_sample: float  # the gain on all rows of the map that was fitted on them
+    without_map: int  # the number of folds in which nothing could be fitted
 
-def _limits(
-    data: CalibrationRows, options: FitOptions, plan: Plan, first: CrossFitted, predicted: PredictedGains
-) -> tuple[float, float, list[str]]:
-    d, units = predicted.d, predicted.units
-    if not d.any() and predicted.in_sample == 0:  # the identity everywhere
-        return 0.0, 0.0, []
-    limits = gain_limits(d, predicted.in_sample, units, plan.level, chosen=plan.method == "auto")
-    why = _why_no_limits(data, options, first, predicted, limits)
-    if why is None:
-        return limits.low, limits.high, []
-    said = [f"No limits: {why}"]
-    if data.count is None:
-        rows = predicted.caller_rows[units.heaviest(d.mean(axis=0))[:MAX_ROWS_NAMED]]
-        said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
-    of_probabilities = options.score == "log" and data.kind in ("binary", "classes")
-    said.append(
-        "Use more rows, limit probabilities with the option clip, or use the Brier score"
-        if of_probabilities
-        else "Use more rows"
-    )
-    return -math.inf, math.inf, said
+    def limits(self, plan: Plan, caller_rows: Numbers) -> tuple[float, float, list[str]]:
+        """Return the limits, or infinite ones and why."""
+        if not self.d.any() and self.in_sample == 0:  # the identity everywhere
+            return 0.0, 0.0, []
+        limits = gain_limits(self.d, self.in_sample, self.units, plan.level, chosen=plan.method == "auto")
+        why = self._why_no_limits(limits)
+        if why is None:
+            return limits.low, limits.high, []
+        said = [f"No limits: {why}"]
+        if self.data.count is None:
+            rows = caller_rows[self.rows][self.units.heaviest(self.d.mean(axis=0))[:MAX_ROWS_NAMED]]
+            said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
+        of_probabilities = self.options.score == "log" and self.data.kind in ("binary", "classes")
+        remedy = ", limit probabilities with the option clip, or use the Brier score" if of_probabilities else ""
+        return -math.inf, math.inf, [*said, f"Use more rows{remedy}"]
 
+    def _why_no_limits(self, limits: GainLimits) -> str | None:
+        """Say why limits are not given; None if they are.
 
-def _why_no_limits(
-    data: CalibrationRows, options: FitOptions, first: CrossFitted, predicted: PredictedGains, limits: GainLimits
-) -> str | None:
-    """Say why limits are not given; None if they are.
-
-    A fold without a map hides a loss: if the only event is in such a fold, all others gain from a map that says less.
-    In calibrated data with one event such limits are above 0.
-    """
-    if data.count is not None and not np.allclose(predicted.units.w, predicted.units.w[0]):
-        return "limits need equal weights where rows were counted in cells"
-    if predicted.without_map:
-        return "rows of folds in which no map could be fitted keep their predictions, which hides what they would lose"
-    why = refusal(limits, predicted.units)
-    if why is None and data.kind == "binary" and options.score == "log":
-        return _unseen(data, options, first, limits.high - limits.mean, predicted.rows)
-    return why
-
-
-def _unseen(
-    data: CalibrationRows, options: FitOptions, first: CrossFitted, half: float, predicted: Numbers
-) -> str | None:
-    """Say why misses that were not seen forbid limits of the log score; None if they do not."""
-    p = clipped(data.prediction[predicted], options)
-    if ((p == 0) | (p == 1)).any():
-        return "the log score of a miss at a probability of 0 or 1 is infinite; limit them with the option clip"
-    assert first.if_missed is not None
-    missed = np.where(p > 0.5, data.rows.y[predicted] == 0, data.rows.y[predicted] == 1) & (p != 0.5)
-    count = np.ones(p.size) if data.count is None else np.asarray(data.count[predicted], dtype=np.float64)
-    unseen = unseen_misses(logit(p), missed, first.if_missed[predicted], count)
-    if unseen <= half:
-        return None
-    return (
-        f"misses of confident predictions that these rows cannot exclude would change the mean gain by up to "
-        f"{written(unseen)}, more than the width of the limits"
-    )
-
-
-def _remarks(data: CalibrationRows, options: FitOptions, passes: list[CrossFitted], before: FloatArray) -> list[str]:
-    said = []
-    refused = sum(len(one.refusals) for one in passes)
-    if refused:
-        folds = sum(len(one.chosen) for one in passes)
-        first = next(one.refusals[0] for one in passes if one.refusals)
-        why = str(first).partition(". ")[0]  # without the remedy, which is for a fit on all rows
-        said.append(f"{refused} of {folds} folds keep their predictions, because the fit was refused there: {why}")
-    if passes[0].rounded:
-        said.append(f"{passes[0].rounded} rows inside (0, 1) become exactly 0 or 1")
-    if options.clip is not None:
-        w, given = data.rows.w, scores_before(data, replace(options, clip=None))
-        unclipped, clipped_first = (written(float(np.average(scores, weights=w))) for scores in (given, before))
-        if float(w @ given) < float(w @ before) and unclipped != clipped_first:
-            said.append(
-                f"Clipping alone raises the mean score from {unclipped} to {clipped_first}, and the gain is that over "
-                "the clipped predictions"
+        A fold without a map hides a loss: if the only event is in such a fold, all others gain from a map that says
+        less. In calibrated data with one event such limits are above 0.
+        """
+        if self.data.count is not None and not np.allclose(self.units.w, self.units.w[0]):
+            return "limits need equal weights where rows were counted in cells"
+        if self.without_map:
+            return (
+                "rows of folds in which no map could be fitted keep their predictions, which hides what they would lose"
             )
-    if data.count is not None:
-        said.append("Rows were counted in cells, and their scores are those of the mean of their cell")
-    return [sentence.rstrip(".") for sentence in said]
+        why = refusal(limits, self.units)
+        if why is None and self.data.kind == "binary" and self.options.score == "log":
+            return self._unseen(limits.high - limits.mean)
+        return why
+
+    def _unseen(self, half: float) -> str | None:
+        """Say why misses that were not seen forbid limits of the log score; None if they do not."""
+        data, rows, if_missed = self.data, self.rows, self.passes[0].if_missed
+        p = clipped(data.prediction[rows], self.options)
+        if ((p == 0) | (p == 1)).any():
+            return "the log score of a miss at a probability of 0 or 1 is infinite; limit them with the option clip"
+        assert if_missed is not None
+        missed = (data.rows.y[rows] == (p < 0.5)) & (p != 0.5)
+        count = np.ones(p.size) if data.count is None else np.asarray(data.count[rows], dtype=np.float64)
+        unseen = unseen_misses(logit(p), missed, if_missed[rows], count)
+        if unseen <= half:
+            return None
+        return (
+            f"misses of confident predictions that these rows cannot exclude would change the mean gain by up to "
+            f"{written(unseen)}, more than the width of the limits"
+        )
+
+    def remarks(self, before: FloatArray) -> list[str]:
+        """Return what should be known besides the limits."""
+        data, passes, said = self.data, self.passes, []
+        refused = [refusal for one in passes for refusal in one.refusals]
+        if refused:
+            folds = sum(len(one.chosen) for one in passes)
+            why = str(refused[0]).partition(". ")[0]  # without the remedy, which is for a fit on all rows
+            said.append(
+                f"{len(refused)} of {folds} folds keep their predictions, because the fit was refused there: {why}"
+            )
+        if passes[0].rounded:
+            said.append(f"{passes[0].rounded} rows inside (0, 1) become exactly 0 or 1")
+        if self.options.clip is not None:
+            w, given = data.rows.w, scores_before(data, replace(self.options, clip=None))
+            unclipped, clipped_first = (written(float(np.average(scores, weights=w))) for scores in (given, before))
+            if float(w @ given) < float(w @ before) and unclipped != clipped_first:
+                said.append(
+                    f"Clipping alone raises the mean score from {unclipped} to {clipped_first}, and the gain is that "
+                    "over the clipped predictions"
+                )
+        if data.count is not None:
+            said.append("Rows were counted in cells, and their scores are those of the mean of their cell")
+        return [sentence.rstrip(".") for sentence in said]
 
 
 def _check_refused(found: CrossFitted, folds: int) -> None:
