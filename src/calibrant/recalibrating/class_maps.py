@@ -289,19 +289,7 @@ def fit_one_vs_rest(rows: Classes, options: FitOptions) -> Fit:
         except InputError as error:
             raise error.within("class {k}: ", k=k) from None
         said += [f"class {k}: {sentence}" for sentence in found.warnings]
-        maps.append(
-            Recalibration(
-                "binary",
-                options.inner,
-                found.parameters,
-                rows.n,
-                inner,
-                objective=found.objective,
-                gradient=found.gradient,
-                boundary=found.boundary,
-                warnings=found.warnings,
-            )
-        )
+        maps.append(Recalibration("binary", options.inner, n=rows.n, options=inner, **vars(found)))
     return Fit({"maps": tuple(maps)}, warnings=(*few_rows(rows.n, rule.count(1)), *said))
 
 

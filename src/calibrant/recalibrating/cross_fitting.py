@@ -155,9 +155,9 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
     infinite = ~np.isfinite(scores)
     if not infinite.any():
         return
-    row, kept = int(np.argmax(infinite)), getattr(data.rows, "keep", None)
-    if numbers is None and kept is not None:
-        numbers = np.flatnonzero(kept)
+    row = int(np.argmax(infinite))
+    if numbers is None and data.keep is not None:
+        numbers = np.flatnonzero(data.keep)
     of_probabilities = data.kind in ("binary", "classes")
     remedy = (
         "Limit probabilities with the option clip, choose another score or" if of_probabilities else "Choose another"

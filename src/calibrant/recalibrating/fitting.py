@@ -17,7 +17,7 @@ from calibrant.inputs.labels import read_classes
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.options import check_choice
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.recalibrating.method import Fit, FitOptions
+from calibrant.recalibrating.method import Fit, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS, SCORES, advice
 from calibrant.recalibrating.recalibration import Recalibration
 
@@ -40,11 +40,19 @@ class CalibrationRows:
         return int(self.rows.n if self.count is None else round(float(self.count.sum())))
 
     @property
+    def levels(self) -> Any:
+        """The levels of intervals, sets and quantiles; None for other predictions."""
+        return getattr(self.rows.prediction, "levels", None)
+
+    @property
     def columns(self) -> int:
         """Number of classes or levels; 1 if predictions have neither."""
-        if self.classes is not None:
-            return len(self.classes)
-        return int(np.size(getattr(self.rows.prediction, "levels", 1.0)))
+        return int(np.size(self.levels)) if self.classes is None else len(self.classes)
+
+    @property
+    def keep(self) -> Any:
+        """Which of the caller's rows these are, as far as the rows themselves know it."""
+        return getattr(self.rows, "keep", None)
 
     @property
     def prediction(self) -> Any:
@@ -62,31 +70,18 @@ class CalibrationRows:
 
 def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibration:
     rule = METHODS[data.kind][method]
-    levels = getattr(getattr(data.rows, "prediction", None), "levels", None)
-    kept = getattr(data.rows, "keep", None)
     try:
-        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, method, options)
-    except InputError as problem:  # rows are named by their number among those of the caller
-        raise _among(problem, None if kept is None else np.flatnonzero(kept)) from None
-    return Recalibration(
-        data.kind,
-        method,
-        found.parameters,
-        data.n,
-        options,
-        data.classes,
-        levels,
-        data.groups,
-        found.objective,
-        found.gradient,
-        found.boundary,
-        warnings=found.warnings,
-    )
+        found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, rule, options)
+    except InputError as problem:
+        raise _among(problem, data.keep) from None
+    described = {"classes": data.classes, "levels": data.levels, "groups": data.groups}
+    return Recalibration(data.kind, method, n=data.n, options=options, **described, **vars(found))
 
 
-def _among(problem: InputError, rows: Any) -> InputError:
-    """Return an error on one of some rows with the number of that row among all of them."""
-    return problem if problem.row is None or rows is None else problem.within(row=int(rows[problem.row]))
+def _among(problem: InputError, kept: NDArray[np.bool_] | None) -> InputError:
+    """Return an error on one of the rows that were kept with the number of that row among all of them."""
+    row = problem.row
+    return problem if row is None or kept is None else problem.within(row=int(np.flatnonzero(kept)[row]))
 
 
 def of_caller(problem: InputError, data: CalibrationRows, keep: NDArray[np.bool_] | None) -> InputError:
@@ -94,26 +89,20 @@ def of_caller(problem: InputError, data: CalibrationRows, keep: NDArray[np.bool_
 
     Rows of regions and distributions know which of them were kept, and `fit` has named the caller's row already.
     """
-    if keep is None or getattr(data.rows, "keep", None) is not None:
-        return problem
-    return _among(problem, np.flatnonzero(keep))
+    return _among(problem, keep) if data.keep is None else problem
 
 
-def _fit_groups(data: CalibrationRows, method: str, options: FitOptions) -> Fit:
-    rule = METHODS[data.kind][method]
-    fits = []
-    for g in range(len(data.groups or ())):
-        rows = np.flatnonzero(data.group == g)
+def _fit_groups(data: CalibrationRows, rule: Method, options: FitOptions) -> Fit:
+    parameters, said = [], []
+    for g, label in enumerate(data.groups or ()):
+        rows = data.group == g
         try:
-            fits.append(rule.fit(data.rows.take(rows), options))
+            found = rule.fit(data.rows.take(np.flatnonzero(rows)), options)
         except InputError as problem:
             raise _among(problem, rows) from None
-    said = [
-        f"group {label}: {sentence}"
-        for label, one in zip(data.groups or (), fits, strict=True)
-        for sentence in one.warnings
-    ]
-    return Fit({"groups": tuple(one.parameters for one in fits)}, warnings=tuple(said))
+        parameters.append(found.parameters)
+        said += [f"group {label}: {sentence}" for sentence in found.warnings]
+    return Fit({"groups": tuple(parameters)}, warnings=tuple(said))
 
 
 def read_calibration(
@@ -127,14 +116,14 @@ def read_calibration(
     verb: str = "recalibrate",
 ) -> CalibrationRows:
     rows = read(verb, tuple(KINDS), y, prediction, weights=weights, classes=classes, pos_label=pos_label)
-    names: tuple[Any, ...] | None = None
+    data = CalibrationRows(rows, rows.kind)
     if isinstance(rows, Classes):
-        given = range(rows.K) if classes is None else read_classes(classes, expected=rows.K, given_by="columns")
-        names = tuple(given)
+        names = range(rows.K) if classes is None else read_classes(classes, expected=rows.K, given_by="columns")
+        data = replace(data, classes=tuple(names))
     if groups is None:
-        return CalibrationRows(rows, rows.kind, names)
-    labels = read_row_labels(groups, rows.n, keep=getattr(rows, "keep", None))
-    return CalibrationRows(rows, rows.kind, names, labels.values, labels.code)
+        return data
+    labels = read_row_labels(groups, rows.n, keep=data.keep)
+    return replace(data, groups=labels.values, group=labels.code)
 
 
 def read_parts(parts: Sequence[Grid]) -> tuple[CalibrationRows, NDArray[np.intp]]:
@@ -162,36 +151,33 @@ def check_method(data: CalibrationRows, method: Any, options: FitOptions) -> Fit
 
     Returns the options with the score that is minimised or compared.
     """
-    known = METHODS[data.kind]
+    known, words = METHODS[data.kind], KINDS[data.kind].words
     if not isinstance(method, str) or (method != "auto" and method not in known):
+        instead = advice(data.kind, method) if isinstance(method, str) else ""
         raise InputError(
-            f"{KINDS[data.kind].words} can be recalibrated by {', '.join(known)} or auto; got {{value}}"
-            f"{advice(data.kind, method) if isinstance(method, str) else ''}",
+            f"{words} can be recalibrated by {', '.join(known)} or auto; got {{value}}{instead}",
             option="method",
             value=method,
         )
-    if data.count is not None and method != "auto" and known[method].counts_rows:
+    rule = known.get(method)  # None for auto, which takes what its methods share
+    if data.count is not None and rule is not None and rule.counts_rows:
         raise NotApplicableError(f"{method} counts rows and cannot be fitted on cells; pass the rows")
-    shared = {"groups", "clip"}  # by the methods that auto compares
-    used = shared & {use for one in known.values() for use in one.uses} if method == "auto" else known[method].uses
-    given = {**options.given, **({} if data.groups is None else {"groups": data.groups})}
-    for name in given:
-        if name not in used:
-            takers = [other for other, one in known.items() if name in one.uses]
-            where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {KINDS[data.kind].words} does"
+    uses = ("groups", "clip") if rule is None else rule.uses
+    for name in [*options.given, *([] if data.groups is None else ["groups"])]:
+        takers = [other for other, one in known.items() if name in one.uses]
+        if name not in uses or not takers:
+            where = f"it belongs to {', '.join(takers)}" if takers else f"no method for {words} does"
             raise InputError(f"{{method=given}} does not use {{{name}=}}; {where}", option=name, given=method)
-    if method != "auto" and "inner" in known[method].uses:
+    if "inner" in uses:
         _check_inner(options)
     scores = list(SCORES[data.kind])
     if options.score is None:
         is_mixture = isinstance(data.rows.prediction, Mixture)  # whose log score is not convex
         return replace(options, score="crps" if is_mixture else next(iter(scores), None))
     if not scores:
-        raise InputError(
-            f"maps of {KINDS[data.kind].words} are not fitted by a score; leave score= out", option="score"
-        )
+        raise InputError(f"maps of {words} are not fitted by a score; leave score= out", option="score")
     check_choice("score", options.score, *scores)
-    if method == "auto":
+    if rule is None:
         refuse_fair(options)
     return options
 
@@ -207,7 +193,7 @@ def refuse_fair(options: FitOptions) -> None:
     """Refuse the fair CRPS as a judge of maps: it rewards draws that are stretched too far about their own mean."""
     if options.score == "fair-crps":
         raise InputError(
-            "{score='fair-crps'} is made for independent draws and does not judge draws that a map stretched about "
-            "their mean: it would prefer too wide ones. Use {score='crps'}",
+            "{score='fair-crps'} does not judge draws that a map stretched about their mean: it would prefer too wide "
+            "ones. Use {score='crps'}",
             option="score",
         )
