@@ -10,9 +10,9 @@ rows on little of a real gain is lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.cross_fitting import (
     IDENTITY_NAME,
-    CrossFitted,
     check_finite,
     cross_fit,
     scores_before,
@@ -30,9 +29,9 @@ from calibrant.recalibrating.cross_fitting import (
     used_by,
 )
 from calibrant.recalibrating.fitting import CalibrationRows, fit
-from calibrant.recalibrating.folds import Dealing, Fold, Numbers
+from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain_limits import Units
-from calibrant.recalibrating.method import FitOptions, Method
+from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibration import Candidate, Recalibration
 
@@ -40,104 +39,80 @@ MIN_ROWS, MIN_RARER = 30, 5  # below, nothing is compared
 ON_REQUEST = "name a method to fit it regardless"
 
 
-class CandidateGain(NamedTuple):
-    """The cross-fitted gains of a candidate over doing nothing, of the rows that are predicted."""
-
-    gain: FloatArray
-    mean: float
-    se: float
-
-
 def fit_chosen(data: CalibrationRows, options: FitOptions, dealing: Dealing, rng: np.random.Generator) -> Recalibration:
     if all(rule.compared is None for rule in METHODS[data.kind].values()):
         names = ", ".join(name for name in METHODS[data.kind] if name != IDENTITY_NAME)
         raise InputError(f"{KINDS[data.kind].words} have no score by which auto could compare methods; pass {names}")
+
+    def fitted(name: str, train: CalibrationRows = data, numbers: Numbers | None = None) -> Recalibration:
+        return fit(train, name, used_by(name, data, options))
+
     few = _too_few(data)
     if few:
-        return replace(_identity(data, options), warnings=(few,))
+        return replace(fitted(IDENTITY_NAME), warnings=(few,))
     folds = dealing.partition(rng)
     predicted = np.concatenate([fold.test for fold in folds]) if folds else np.zeros(0, np.intp)
     if not predicted.size:
-        return replace(_identity(data, options), warnings=("auto has no rows to compare methods by",))
+        return replace(fitted(IDENTITY_NAME), warnings=("auto has no rows to compare methods by",))
     before, units = scores_before(data, options), units_of(data, dealing, predicted)
     check_finite(before, "as predicted", data)
-    gains: dict[str, CandidateGain] = {}
+    gains: dict[str, FloatArray] = {}
     refused: dict[str, str] = {}
     for name in _candidates(data):
-        cross_fitted = _cross_fit_method(name, data, options, folds, before)
-        if 2 * len(cross_fitted.refusals) > len(folds):
-            refused[name] = str(cross_fitted.refusals[0])
-            continue
-        gain = cross_fitted.gain[predicted]
-        with np.errstate(invalid="ignore"):  # infinite scores after a map make it not eligible
-            gains[name] = CandidateGain(gain, units.mean(gain), units.standard_error(gain))
-    return _best(data, options, gains, refused, units, units.mean(before[predicted]))
-
-
-def _cross_fit_method(
-    name: str, data: CalibrationRows, options: FitOptions, folds: Sequence[Fold], before: FloatArray
-) -> CrossFitted:
-    def fit_map(train: CalibrationRows, rows: Numbers) -> Recalibration:
-        return fit(train, name, used_by(name, data, options))
-
-    return cross_fit(data, options, folds, fit_map, before)
-
-
-def _best(
-    data: CalibrationRows,
-    options: FitOptions,
-    gains: dict[str, CandidateGain],
-    refused: dict[str, str],
-    units: Units,
-    score: float,
-) -> Recalibration:
-    """Fit the method that was chosen; one that is refused on all rows leaves the choice to the others."""
-    eligible = {name: one for name, one in gains.items() if one.mean > one.se}
-    while eligible:
-        chosen = _simplest(eligible, units)
+        found = cross_fit(data, options, folds, partial(fitted, name), before)
+        if 2 * len(found.refusals) > len(folds):
+            refused[name] = str(found.refusals[0])
+        else:
+            gains[name] = found.gain[predicted]
+    compared = _table(data, gains, units, units.mean(before[predicted]))
+    while eligible := [one for one in compared if one.eligible]:
+        chosen = _simplest(eligible, gains, units)
         try:
-            best = fit(data, chosen, used_by(chosen, data, options))
-        except CalibrantError as problem:
+            return _with_table(fitted(chosen), compared)
+        except CalibrantError as problem:  # refused on all rows: the choice is left to the others
             refused[chosen] = str(problem)
-            del eligible[chosen]
-            continue
-        return replace(best, compared=_table(data, gains, refused, eligible, chosen, score))
+            compared = [replace(one, eligible=False) if one.method == chosen else one for one in compared]
     why = "no candidate is better than doing nothing by one standard error"
     if refused and not gains:
         why = f"no candidate could be fitted ({'; '.join(f'{name}: {said}' for name, said in refused.items())})"
-    return replace(
-        _identity(data, options),
-        compared=_table(data, gains, refused, eligible, IDENTITY_NAME, score),
-        warnings=(f"auto leaves predictions as they are: {why}; {ON_REQUEST}",),
-    )
+    said = f"auto leaves predictions as they are: {why}; {ON_REQUEST}"
+    return replace(_with_table(fitted(IDENTITY_NAME), compared), warnings=(said,))
 
 
-def _identity(data: CalibrationRows, options: FitOptions) -> Recalibration:
-    return fit(data, IDENTITY_NAME, used_by(IDENTITY_NAME, data, options))
+def _table(data: CalibrationRows, gains: Mapping[str, FloatArray], units: Units, score: float) -> list[Candidate]:
+    """Return a row per candidate, the identity first; NaN for candidates that could not be fitted."""
+    found = [Candidate(IDENTITY_NAME, 0, score, 0.0, 0.0, False, False)]
+    for name in _candidates(data):
+        mean = se = math.nan
+        if name in gains:
+            with np.errstate(invalid="ignore"):  # infinite scores after a map make it not eligible
+                mean, se = units.mean(gains[name]), units.standard_error(gains[name])
+        number = METHODS[data.kind][name].count(data.columns)
+        found.append(Candidate(name, number, score - mean, mean, se, mean > se, False))
+    return found
 
 
-def _simplest(eligible: dict[str, CandidateGain], units: Units) -> str:
-    best = max(eligible.values(), key=lambda one: one.mean)
-    for name, one in eligible.items():
-        behind = best.gain - one.gain
-        if units.mean(behind) <= units.standard_error(behind):
-            return name
-    raise AssertionError("the best candidate is within one standard error of itself")
+def _with_table(best: Recalibration, compared: Sequence[Candidate]) -> Recalibration:
+    return replace(best, compared=tuple(replace(one, chosen=one.method == best.method) for one in compared))
+
+
+def _simplest(eligible: Sequence[Candidate], gains: Mapping[str, FloatArray], units: Units) -> str:
+    best = max(eligible, key=lambda one: one.gain)
+    behind = {one.method: gains[best.method] - gains[one.method] for one in eligible}
+    return next(name for name, gap in behind.items() if units.mean(gap) <= units.standard_error(gap))
 
 
 def _candidates(data: CalibrationRows) -> list[str]:
-    return [name for name, rule in METHODS[data.kind].items() if _is_candidate(rule, data)]
-
-
-def _is_candidate(rule: Method, data: CalibrationRows) -> bool:
-    needed = rule.compared
-    return (
-        needed is not None
+    """Return the names of the methods that these rows allow to compare, simplest first."""
+    return [
+        name
+        for name, rule in METHODS[data.kind].items()
+        if rule.compared is not None
         and (data.groups is None or "groups" in rule.uses)
         and (data.count is None or not rule.counts_rows)
-        and _rarer(data) >= needed.rarer_outcome
-        and data.n >= needed.per_parameter * rule.count(data.columns)
-    )
+        and _rarer(data) >= rule.compared.rarer_outcome
+        and data.n >= rule.compared.per_parameter * rule.count(data.columns)
+    ]
 
 
 def _rarer(data: CalibrationRows) -> int:
@@ -151,29 +126,7 @@ def _rarer(data: CalibrationRows) -> int:
 
 def _too_few(data: CalibrationRows) -> str:
     """Say that there are too few rows to compare methods; empty if there are enough."""
-    if data.n < MIN_ROWS:
-        return f"auto leaves predictions as they are: it needs {MIN_ROWS} rows, got {data.n}; {ON_REQUEST}"
-    if _rarer(data) < MIN_RARER:
-        return (
-            f"auto leaves predictions as they are: it needs {MIN_RARER} rows of the rarer outcome, got {_rarer(data)}; "
-            f"{ON_REQUEST}"
-        )
+    for number, least, what in ((data.n, MIN_ROWS, "rows"), (_rarer(data), MIN_RARER, "rows of the rarer outcome")):
+        if number < least:
+            return f"auto leaves predictions as they are: it needs {least} {what}, got {number}; {ON_REQUEST}"
     return ""
-
-
-def _table(
-    data: CalibrationRows,
-    gains: dict[str, CandidateGain],
-    refused: dict[str, str],
-    eligible: dict[str, CandidateGain],
-    chosen: str,
-    score: float,
-) -> tuple[Candidate, ...]:
-    """Return a row per candidate, the identity first; NaN for candidates that could not be fitted."""
-    rows = [Candidate(IDENTITY_NAME, 0, score, 0.0, 0.0, False, chosen == IDENTITY_NAME)]
-    for name in _candidates(data):
-        one = gains.get(name)
-        gain, se = (math.nan, math.nan) if one is None else (one.mean, one.se)
-        number = METHODS[data.kind][name].count(data.columns)
-        rows.append(Candidate(name, number, score - gain, gain, se, name in eligible, name == chosen))
-    return tuple(rows)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import SetRows
 from calibrant.recalibrating.class_maps import mixed
 from calibrant.recalibrating.fitting import CalibrationRows
@@ -125,26 +124,16 @@ def cross_fit(
         if found.recalibrated is not None:
             found.recalibrated[fold.test] = _applied(fitted_map, test)
         if found.if_missed is not None:
-            other = _other_outcomes(test)
+            other = replace(test, rows=replace(test.rows, y=1 - test.rows.y))
             with np.errstate(invalid="ignore"):  # misses at 0 and 1 cost infinitely much before and after
                 found.if_missed[fold.test] = scores_before(other, options) - scores_after(fitted_map, other, options)
-            found.rounded += _rounded(fitted_map, test)
+            p, q = test.prediction, _applied(fitted_map, test)
+            found.rounded += int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
     return found
-
-
-def _other_outcomes(data: CalibrationRows) -> CalibrationRows:
-    rows: Binary = data.rows
-    return replace(data, rows=replace(rows, y=1 - rows.y))
 
 
 def _applied(found: Recalibration, data: CalibrationRows) -> Any:
     return found.rule.apply(found.of_rows(data.group), data.prediction, found.options)
-
-
-def _rounded(found: Recalibration, data: CalibrationRows) -> int:
-    """Count rows inside (0, 1) that a map sends to 0 or 1."""
-    p, q = data.prediction, _applied(found, data)
-    return int(np.count_nonzero((p > 0) & (p < 1) & ((q == 0) | (q == 1))))
 
 
 def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: Numbers | None = None) -> None:
@@ -152,40 +141,32 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
 
     `numbers` are those of the scored rows among the caller's; by default as far as the rows themselves know them.
     """
-    infinite = ~np.isfinite(scores)
-    if not infinite.any():
+    infinite = np.flatnonzero(~np.isfinite(scores))
+    if not infinite.size:
         return
-    row = int(np.argmax(infinite))
     if numbers is None and data.keep is not None:
         numbers = np.flatnonzero(data.keep)
-    of_probabilities = data.kind in ("binary", "classes")
-    remedy = (
-        "Limit probabilities with the option clip, choose another score or" if of_probabilities else "Choose another"
-    )
+    remedy = "choose another score or method, or pass more rows"
+    if data.kind in ("binary", "classes"):
+        remedy = f"limit probabilities with the option clip, {remedy}"
     raise NotApplicableError(
-        f"the score of {{row}} {what} is infinite, so no gain can be measured. {remedy} method, or pass more rows"
-        f"{'' if of_probabilities else ' with finite predictions'}",
-        row=row if numbers is None else int(numbers[row]),
+        f"the score of {{row}} {what} is infinite, so no gain can be measured; {remedy}",
+        row=int(infinite[0] if numbers is None else numbers[infinite[0]]),
     )
 
 
 def units_of(data: CalibrationRows, dealing: Dealing, rows: Numbers | slice = slice(None)) -> Units:
-    heaviest = float(np.max(data.rows.w))
-    w = np.array(data.rows.w[rows], dtype=np.float64) / heaviest
-    count: FloatArray | None = None
-    if data.count is not None:
-        count = np.asarray(data.count[rows], dtype=np.float64)
+    w = np.array(data.rows.w[rows], dtype=np.float64) / float(np.max(data.rows.w))
+    count = None if data.count is None else np.asarray(data.count[rows], dtype=np.float64)
+    if count is not None:
         w = w / count
-    if dealing.clusters is None and dealing.time is None:
-        return Units(w, count)
-    if dealing.clusters is None:
-        assert dealing.time is not None
-        return Units(w, count, np.unique(dealing.time[rows], return_inverse=True)[1].astype(np.intp), ordered=True)
-    _, unit = np.unique(dealing.clusters[rows], return_inverse=True)
-    if dealing.time is None:
-        return Units(w, count, unit.astype(np.intp))
-    earliest = np.full(int(unit.max()) + 1, np.iinfo(np.intp).max)
-    np.minimum.at(earliest, unit, dealing.time[rows])
-    place = np.empty(earliest.size, np.intp)
-    place[np.argsort(earliest, kind="stable")] = np.arange(earliest.size)
-    return Units(w, count, place[unit], ordered=True)
+    clusters, time = (
+        None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
+        for codes in (dealing.clusters, dealing.time)
+    )
+    if clusters is None or time is None:
+        return Units(w, count, time if clusters is None else clusters, ordered=time is not None)
+    earliest = np.full(int(clusters.max()) + 1, time.size)
+    np.minimum.at(earliest, clusters, time)
+    order = np.argsort(np.argsort(earliest, kind="stable"))
+    return Units(w, count, order[clusters], ordered=True)

@@ -237,11 +237,11 @@ def _version(value: Any) -> None:
     _expect(value, type(value) is int and value == VERSION, str(VERSION))
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: Any) -> Any:
     return _expect(value, isinstance(value, dict), "an object with keys")
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: Any) -> Any:
     return _expect(value, isinstance(value, list), "a list")
 
 
@@ -249,7 +249,7 @@ def _null(value: Any) -> None:
     _expect(value, value is None, "null in a map of this kind and method")
 
 
-def _check_keys(value: Any, expected: Collection[str]) -> Mapping[str, Any]:
+def _check_keys(value: Any, expected: Collection[str]) -> Any:
     tree = _object(value)
     for key in expected:
         if key not in tree:
@@ -261,7 +261,7 @@ def _check_keys(value: Any, expected: Collection[str]) -> Mapping[str, Any]:
     return tree
 
 
-def _choice(value: Any, known: Collection[str]) -> str:
+def _choice(value: Any, known: Collection[str]) -> Any:
     return _expect(value, isinstance(value, str) and value in known, f"one of {listing(list(known), most=len(known))}")
 
 
