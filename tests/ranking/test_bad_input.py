@@ -171,15 +171,7 @@ class TestOptions:
 
 
 class TestBytes:
-    @pytest.mark.parametrize(
-        "values",
-        [
-            {"names": (1,)},
-            {"names": "a"},
-            {"cells": "yes"},
-            {"tied": np.array([N + 1])},
-        ],
-    )
+    @pytest.mark.parametrize("values", [{"names": (1,)}, {"names": "a"}, {"cells": "yes"}, {"tied": np.array([N + 1])}])
     def test_ranks_that_no_rows_have(self, values):
         with pytest.raises(SummaryError):
             edited(COUNTED, **values)

@@ -10,12 +10,7 @@ import pytest
 from calibrant import Samples
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import marginal_ranks
-from calibrant.ranking.draw_evidence import (
-    RankedDraws,
-    _few_successes,
-    evidence_of,
-    outside_of,
-)
+from calibrant.ranking.draw_evidence import RankedDraws, _few_successes, evidence_of, outside_of
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 N, M = 400, 49

@@ -7,13 +7,7 @@ from scipy import stats
 from calibrant.ranking.bands import ecdf_band
 from calibrant.ranking.draw_evidence import DrawEvidence, Far
 from calibrant.ranking.effects import below
-from calibrant.ranking.failures import (
-    diagnosis,
-    normal_errors,
-    outside_pvalue,
-    outward_failure,
-    smallest_effects,
-)
+from calibrant.ranking.failures import diagnosis, normal_errors, outside_pvalue, outward_failure, smallest_effects
 from calibrant.ranking.summary import rank_points
 from calibrant.summaries import Ranks
 

@@ -88,11 +88,7 @@ def test_claim(outcomes, members):
 
 def test_the_clearest_pairs_come_first():
     found = PairDependence(
-        np.array([0, 0, 1]),
-        np.array([1, 2, 2]),
-        np.array([0.2, 0.9, 0.5]),
-        np.zeros(3),
-        np.array([0.001, 0.03, 0.001]),
+        np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0.2, 0.9, 0.5]), np.zeros(3), np.array([0.001, 0.03, 0.001])
     )
     assert found.order.tolist() == [2, 0, 1]
     assert found.wrong(0.05, (True, True, True)) == [2, 0, 1]

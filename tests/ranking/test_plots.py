@@ -141,12 +141,7 @@ ECDF_OF_ONE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 30, (60, 2)).min(axi
 ECDF_OF_THREE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]))
 ECDF_OF_MANY = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 10, (50, 40)), M=9))
 ECDF_OF_DISTRIBUTION = ecdf_difference(ECDF_RNG.normal(size=30), Normal(np.zeros(30), 1.0))
-ECDF_CURVES = {
-    "one": ECDF_OF_ONE,
-    "three": ECDF_OF_THREE,
-    "many": ECDF_OF_MANY,
-    "law": ECDF_OF_DISTRIBUTION,
-}
+ECDF_CURVES = {"one": ECDF_OF_ONE, "three": ECDF_OF_THREE, "many": ECDF_OF_MANY, "law": ECDF_OF_DISTRIBUTION}
 
 
 def ecdf_lines(ax):
@@ -252,11 +247,7 @@ class TestEcdfWords:
         words = plots.describe(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, ECDF_OF_THREE.details)
         assert "1 of 3 curves leave the 95 % band" in words
         assert "The worst, c, departs most at t = " in words
-        calm = plots.describe(
-            ECDF_OF_DISTRIBUTION.kind,
-            ECDF_OF_DISTRIBUTION.columns,
-            ECDF_OF_DISTRIBUTION.details,
-        )
+        calm = plots.describe(ECDF_OF_DISTRIBUTION.kind, ECDF_OF_DISTRIBUTION.columns, ECDF_OF_DISTRIBUTION.details)
         assert "stays inside" in calm
 
 

@@ -15,12 +15,7 @@ from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples
 from calibrant.core.catalogue import summarize
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.ranking import (
-    rank_cauchy_test,
-    rank_edf_test,
-    rank_exchange_test,
-    rank_score_test,
-)
+from calibrant.ranking import rank_cauchy_test, rank_edf_test, rank_exchange_test, rank_score_test
 from calibrant.ranking.conditional_test import conditional_test
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.kept_ranks import KeptRanks

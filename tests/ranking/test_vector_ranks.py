@@ -14,9 +14,7 @@ from calibrant import MvNormal, Samples, summarize
 from calibrant.errors import NotApplicableError
 from calibrant.ranking import vector_ranks as module
 from calibrant.ranking.members import Members
-from calibrant.ranking.vector_ranks import (
-    METHODS as METHOD_NAMES,
-)
+from calibrant.ranking.vector_ranks import METHODS as METHOD_NAMES
 from calibrant.ranking.vector_ranks import (
     average,
     band_depth,

@@ -15,14 +15,7 @@ if __name__ == "__main__":
     module.FITS_PER_PART = 7
     try:
         cb.simulate_calibration(
-            models.array_prior,
-            models.array_simulator,
-            sampler,
-            n=n,
-            draws=9,
-            workers=workers,
-            rng=3,
-            checkpoint=folder,
+            models.array_prior, models.array_simulator, sampler, n=n, draws=9, workers=workers, rng=3, checkpoint=folder
         )
     except KeyboardInterrupt as stopped:
         print(stopped, stopped.calibration)

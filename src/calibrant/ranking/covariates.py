@@ -15,12 +15,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray, as_array
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.counting import Forecast, marginal_ranks
-from calibrant.ranking.effects import (
-    ColumnTests,
-    Multiplicity,
-    RankTestOptions,
-    enter_rank_test,
-)
+from calibrant.ranking.effects import ColumnTests, Multiplicity, RankTestOptions, enter_rank_test
 from calibrant.ranking.summary import Ranks, check_covariate_rows, covariate_columns
 
 CONSTANT_SCALE = 8 * np.finfo(np.float64).eps  # of a mean: a standard deviation this small is that of a constant

@@ -16,13 +16,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import check_band_level
 from calibrant.ranking.counting import JUDGED, Forecast
-from calibrant.ranking.curves import (
-    BandMultiplicity,
-    band_and_details,
-    columns_in_words,
-    nearest,
-    read_shares,
-)
+from calibrant.ranking.curves import BandMultiplicity, band_and_details, columns_in_words, nearest, read_shares
 from calibrant.ranking.effects import below, refuse_one_row, refuse_unequal_weights, shaped
 from calibrant.ranking.quantities import RankedBy, count_ranked
 from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks

@@ -28,11 +28,7 @@ MAX_BINS = 1000
 
 @public
 def pit(
-    y: ArrayLike | None,
-    prediction: Forecast,
-    *,
-    y_weight: ArrayLike | None = None,
-    rng: Rng | None = None,
+    y: ArrayLike | None, prediction: Forecast, *, y_weight: ArrayLike | None = None, rng: Rng | None = None
 ) -> FloatArray:
     r"""Value of the predicted distribution function at the outcome: uniform on [0, 1] if predictions are calibrated.
 
@@ -134,11 +130,7 @@ def _read_y_weight(values: Any, n: int) -> FloatArray:
 
 @public
 def pit_histogram(
-    y: Outcomes | None,
-    prediction: Forecast | None = None,
-    *,
-    bins: int = 10,
-    weights: ArrayLike | None = None,
+    y: Outcomes | None, prediction: Forecast | None = None, *, bins: int = 10, weights: ArrayLike | None = None
 ) -> Curve:
     r"""Histogram of the probability integral transform, without randomness.
 

@@ -14,17 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.core.claims import Claim
-from calibrant.core.evidence import (
-    ALL_ROWS,
-    POWER,
-    Error,
-    Evidence,
-    Needed,
-    Note,
-    Subject,
-    Whole,
-    rows_needed,
-)
+from calibrant.core.evidence import ALL_ROWS, POWER, Error, Evidence, Needed, Note, Subject, Whole, rows_needed
 from calibrant.core.findings import Setting
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import normal_quantile

@@ -79,12 +79,7 @@ def describe_recovery(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 RECOVERY = Picture(
-    draw_recovery,
-    marks_recovery,
-    describe_recovery,
-    thinned=("truth", "estimate"),
-    scattered=True,
-    multiples=True,
+    draw_recovery, marks_recovery, describe_recovery, thinned=("truth", "estimate"), scattered=True, multiples=True
 )
 
 

@@ -338,7 +338,5 @@ def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) 
 
 
 CHI2_TEST = enter_rank_test(
-    rank_chi2_test,
-    Chi2Options,
-    lambda ranks, options: chi2_found(ranks, options.bins, options.resamples, options.rng),
+    rank_chi2_test, Chi2Options, lambda ranks, options: chi2_found(ranks, options.bins, options.resamples, options.rng)
 )

@@ -133,12 +133,7 @@ class Calibration:
 
 
 def calibration_of(
-    fits: Iterable[Fit],
-    names: Names,
-    *,
-    size: Mapping[str, int],
-    folder: Path | None = None,
-    **known: Any,
+    fits: Iterable[Fit], names: Names, *, size: Mapping[str, int], folder: Path | None = None, **known: Any
 ) -> Calibration:
     """Return the calibration of these fits, in order; `size` has the numbers of fits, draws and parameters.
 
