@@ -90,7 +90,6 @@ LARGEST_LEVEL = 1 - 1e-12  # for which bands are found
 
 
 def check_band_level(name: str, value: object) -> float:
-    """Return a confidence level for which there is a band."""
     level = check_level(value, name)
     if level > LARGEST_LEVEL:
         raise InputError(f"{name} must be at most 1 - 1e-12, where limits can be told apart; got {shown(value)}")

@@ -63,37 +63,30 @@ class RankedColumn(NamedTuple):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.counts.sum())
 
     @property
     def M(self) -> int:
-        """Number of draws."""
         return self.counts.size - 1
 
     @property
     def level(self) -> float:
-        """Confidence of all statements together."""
         return self.rates.level
 
     @property
     def adjusted(self) -> bool:
-        """Whether the p-value allows for other tests."""
         return self.rates.test < (1 - self.level) * (1 - 1e-9)
 
     @property
     def departs(self) -> bool:
-        """Whether the ranks are not uniform."""
         return self.pvalue <= 1 - self.level
 
     @property
     def failure(self) -> str:
-        """The first error that is named; too few rows have none."""
         return TOO_FEW if self.n < MIN_ROWS_IN_WORDS else self.failures[0]
 
     @property
     def passes(self) -> bool:
-        """Whether nothing is known to be wrong with the ranks."""
         return self.failures[0] == NONE
 
     @property
@@ -159,7 +152,6 @@ def found_columns(
 
 
 def _outside(draws: RankedDraws, c: int, known: Diagnosis, evidence: DrawEvidence) -> Outside:
-    """Return the rows whose outcomes lie far outside all draws, or else all rows whose outcomes lie outside."""
     rank, M = draws.rank[:, c], draws.draws.shape[1]
     if known.far and evidence.far is not None:
         return outside_of(draws, c, np.isin(draws.numbers, evidence.far.rows))
@@ -180,7 +172,6 @@ def _coverage(counts: NDArray[np.int64], outward: bool) -> dict[float, float]:
 
 
 def subject_of(ranks: Ranks, c: int) -> Subject:
-    """Return what claims on a column are about."""
     return ALL_ROWS if ranks.single else Subject("coordinate", name=ranks.names[c])
 
 
@@ -224,7 +215,6 @@ def _error_claim(name: str, column: RankedColumn, subject: Subject) -> Claim:
 
 
 def _outside_claim(column: RankedColumn, subject: Subject) -> Claim:
-    """Return the claim on the share of outcomes outside all draws."""
     k, n, expected = float(column.counts[0] + column.counts[-1]), column.n, 2 / (column.M + 1)
     low, high = (
         float(limit[0]) for limit in exact_limits(np.array([k]), np.array([float(n)]), 1 - column.rates.limits)
@@ -244,7 +234,6 @@ MAX_ROWS_NAMED = 10
 
 
 def column_notes(column: RankedColumn, name: str = "") -> list[Note]:
-    """Return what helps to read the claims: what draws show without the outcomes, rows, and other possible causes."""
     found, evidence, outside = [], column.evidence, column.outside
     if evidence.dependent:
         found.append(note("dependent draws", name=name, tau=evidence.tau, step=math.ceil(evidence.tau)))
@@ -278,5 +267,4 @@ def visible_notes(column: RankedColumn) -> list[Note]:
 
 
 def round_up(value: float) -> float:
-    """Return a number with two decimals, rounded up."""
     return math.ceil(round(100 * value, 6)) / 100

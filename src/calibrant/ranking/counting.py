@@ -64,7 +64,6 @@ def as_compared(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def reference_counts(points: NDArray[Any], members: NDArray[Any], less: Counts, equal: Counts) -> None:
-    """Write the counts of points (n, D) among members (n, M, D)."""
     less[...] = np.count_nonzero(members < points[:, None], axis=1)
     equal[...] = np.count_nonzero(members == points[:, None], axis=1)
 

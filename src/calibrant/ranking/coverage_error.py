@@ -87,7 +87,6 @@ class Arcs(NamedTuple):
         return cls(ranks.n, width, most, np.asarray(gap.max(axis=0) - gap.min(axis=0)))
 
     def upper(self, rate: float) -> FloatArray:
-        """Return the upper limit of the largest error."""
         rows = np.full(self.most.shape, float(self.n))
         high = exact_limits(self.most.astype(np.float64), rows, 1 - 2 * rate)[1]
         return np.asarray((high - self.width).max(axis=0))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -144,9 +145,29 @@ class EcdfOptions(RankedBy):
             read_shares(self.points, "points")
 
 
+CurveOptionsT = TypeVar("CurveOptionsT", bound=RankedBy)
+
+
+def enter_rank_curve(
+    verb: Callable[..., Curve],
+    options: type[CurveOptionsT],
+    curve: Callable[[Ranks, CurveOptionsT], Curve],
+    *,
+    summarise: Callable[[Any, CurveOptionsT], Ranks] = count_ranked,
+    instead: Mapping[str, str] | None = None,
+) -> Entry[CurveOptionsT, Curve]:
+    """Enter a curve of counts of ranks, which one row and unequal weights do not have."""
+
+    def finish(ranks: Ranks, options: CurveOptionsT) -> Curve:
+        refuse_one_row(verb.__name__, ranks)
+        refuse_unequal_weights(verb.__name__, ranks)
+        return curve(ranks, options)
+
+    shared = {"reads": (Ranks,), "kind": "curve", "predictions": JUDGED, "instead": instead or {}, "unequal": True}
+    return enter(Entry(verb, options, summarise, finish, **shared))  # type: ignore[arg-type]
+
+
 def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
-    refuse_one_row("ecdf_difference", ranks)
-    refuse_unequal_weights("ecdf_difference", ranks)
     level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
     j = ranks.points if options.points is None else rank_places(options.points, ranks.M)
@@ -172,18 +193,7 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
     )
 
 
-ECDF_DIFFERENCE = enter(
-    Entry(
-        ecdf_difference,
-        EcdfOptions,
-        count_ranked,
-        _ecdf_curve,
-        reads=(Ranks,),
-        kind="curve",
-        predictions=JUDGED,
-        unequal=True,
-    )
-)
+ECDF_DIFFERENCE = enter_rank_curve(ecdf_difference, EcdfOptions, _ecdf_curve)
 
 
 @public
@@ -274,8 +284,6 @@ class HistogramOptions(RankedBy):
 
 
 def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
-    refuse_one_row("rank_histogram", ranks)
-    refuse_unequal_weights("rank_histogram", ranks)
     level, multiplicity = options.level, options.multiplicity
     N, m = ranks.n, ranks.M + 1
     K = number_of_bins(options.bins, N, ranks.M)
@@ -312,18 +320,7 @@ def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
     )
 
 
-RANK_HISTOGRAM = enter(
-    Entry(
-        rank_histogram,
-        HistogramOptions,
-        count_ranked,
-        _histogram_curve,
-        reads=(Ranks,),
-        kind="curve",
-        predictions=JUDGED,
-        unequal=True,
-    )
-)
+RANK_HISTOGRAM = enter_rank_curve(rank_histogram, HistogramOptions, _histogram_curve)
 
 
 def level_of_each(level: float, C: int, multiplicity: str) -> float:
@@ -336,7 +333,6 @@ def level_of_each(level: float, C: int, multiplicity: str) -> float:
 
 
 def columns_in_words(ranks: Ranks, multiplicity: str) -> str:
-    """Return how several columns are judged together, in words; nothing for one column."""
     if ranks.C == 1:
         return ""
     joined = "each by itself" if multiplicity == "none" else "judged together (Bonferroni, Holm)"
@@ -344,14 +340,8 @@ def columns_in_words(ranks: Ranks, multiplicity: str) -> str:
 
 
 def rank_details(ranks: Ranks) -> dict[str, Any]:
-    """Return the details that every curve of ranks has."""
-    return {
-        "n": ranks.n,
-        "M": ranks.M,
-        "names": ranks.names,
-        "tied": shaped(ranks.tied, ranks.single),
-        "cells": ranks.cells,
-    }
+    known = {"n": ranks.n, "M": ranks.M, "names": ranks.names}
+    return {**known, "tied": shaped(ranks.tied, ranks.single), "cells": ranks.cells}
 
 
 def band_and_details(
@@ -366,7 +356,6 @@ def band_and_details(
 
 
 def read_shares(shares: Any, name: str) -> FloatArray:
-    """Return shares strictly between 0 and 1, one or several."""
     wanted = np.atleast_1d(read_numbers(shares, name)).astype(np.float64)
     if wanted.ndim > 1 or wanted.size == 0:
         raise InputError(f"{name} must be a number or a list of numbers; got shape {wanted.shape}")
@@ -392,7 +381,6 @@ def nearest(shares: Any, possible: NDArray[np.int64], m: int, *, name: str) -> N
 
 
 def is_count(points: object) -> bool:
-    """Tell whether this is a number of points, and not their shares."""
     if not isinstance(points, Integral) or isinstance(points, bool | np.bool_):
         return False
     check_count("points", points)

@@ -172,7 +172,6 @@ def _squares(steps: FloatArray) -> FloatArray:
 def _references(
     references: Any, covariates: Any, rows: DistributionRows, members: Members, rng: np.random.Generator | None
 ) -> FloatArray:
-    """Return the reference points, (n, D)."""
     if references is None:
         references = "other" if covariates is None else "covariates"
     if not isinstance(references, str) and not callable(references):

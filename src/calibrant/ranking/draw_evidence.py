@@ -41,12 +41,10 @@ class DrawEvidence(NamedTuple):
 
     @property
     def dependent(self) -> bool:
-        """Whether draws are called dependent."""
         return self.dependence < DEPENDENT_P and self.tau > DEPENDENT_TAU
 
     @property
     def repeated(self) -> bool:
-        """Whether draws repeat more than the outcome, if it was one more draw, would."""
         return self.repeats < DEPENDENT_P
 
 
@@ -79,7 +77,6 @@ def row_numbers(rows: DistributionRows) -> NDArray[np.intp]:
 
 
 def evidence_of(given: RankedDraws) -> list[DrawEvidence]:
-    """Return what the draws of each coordinate show."""
     y, draws, rank = given.y, given.draws, given.rank
     few = slice(None, None, max(1, draws.size // MAX_DRAWS_COMPARED))
     tau, dependence = _dependence(draws[few])
@@ -177,7 +174,6 @@ class Outside(NamedTuple):
 
 
 def outside_of(given: RankedDraws, column: int, chosen: NDArray[np.bool_]) -> Outside:
-    """Return what is known of the chosen rows, whose outcomes lie outside all draws."""
     draws, y = given.draws[:, :, column].astype(np.float64), given.y[:, column]
     sd = draws.std(axis=1, ddof=1)
     low, high = draws[chosen].min(axis=1), draws[chosen].max(axis=1)

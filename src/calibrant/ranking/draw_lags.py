@@ -100,17 +100,14 @@ class DrawLags(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.total
 
     @property
     def M(self) -> int:
-        """Number of draws."""
         return len(self.lags)
 
     @classmethod
     def zero(cls) -> Self:
-        """Return the summary of no rows."""
         return cls(0, 0, np.zeros(0, np.int64), np.zeros((0, 0)), np.zeros(0), np.zeros(0), True)
 
     @classmethod
@@ -129,7 +126,6 @@ class DrawLags(Summary):
         return cls(n, ordered, rows, lags, variance, weight, draws.ndim == 2)
 
     def merged(self, other: Self) -> Self:
-        """Add up the sums."""
         if self.lags.shape != other.lags.shape or self.single != other.single:
             raise SummaryError(
                 f"draws of shape {self.lags.shape} do not merge with draws of shape {other.lags.shape}; all batches "
@@ -156,7 +152,6 @@ class OrderOfDraws(NamedTuple):
 
 
 def dependence_of(lags: DrawLags) -> OrderOfDraws:
-    """Return what sums over rows say."""
     M, D = lags.lags.shape
     if M < 3 or lags.ordered == lags.total:
         nan = np.full(D, np.nan)

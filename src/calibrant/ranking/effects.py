@@ -96,13 +96,11 @@ TestOptionsT = TypeVar("TestOptionsT", bound=RankTestOptions)
 
 
 def check_rng(rng: Rng | None) -> None:
-    """Refuse what is not a generator or seed, even where none is needed."""
     if rng is not None:
         generator(rng)
 
 
 def count_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -> Ranks:
-    """Count the ranks of outcomes, coordinate by coordinate; ties are broken by the `rng` of the options."""
     return Ranks.of_ranked(marginal_ranks(rows, options.rng), rows.w)
 
 
@@ -119,7 +117,6 @@ MIN_ROWS_IN_WORDS = 20  # below which ranks have a band and no words
 
 
 def refuse_one_row(verb: str, ranks: Ranks) -> None:
-    """Refuse a single row, of which no band and no words can be had."""
     if ranks.n == 1:
         raise NotApplicableError(
             f"{verb} needs more rows: one row has one rank, which tells nothing; at least {MIN_ROWS_IN_WORDS} rows"
@@ -212,7 +209,6 @@ def shaped(values: Any, single: bool) -> Any:
 
 
 def ranks_in_words(ranks: Ranks) -> str:
-    """Return what the ranks are ranks of, in words."""
     return f"cells of F(y), {ranks.M + 1:,} of them" if ranks.cells else f"ranks among {ranks.M:,} draws"
 
 
@@ -332,12 +328,10 @@ def chi2(
 
 
 def is_large(expected: FloatArray) -> bool:
-    """Tell whether every expected count is large enough for the chi-square limit."""
     return bool(expected.min() >= EXPECTED_FOR_LIMIT)
 
 
 def pearson(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:
-    """Return Σ_k (count_k - expected_k)² / expected_k of each column of counts (bins, C)."""
     return np.asarray(((counts - expected[:, None]) ** 2 / expected[:, None]).sum(axis=0))
 
 

@@ -110,7 +110,6 @@ class ExchangeOptions:
 
 
 def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
-    """Rank the outcomes of `Samples`, and `resamples` times a random member of each row."""
     observed, B = count_ranks(rows, options), options.resamples
     refuse_unequal_weights("rank_exchange_test", observed)
     if observed.counts.size * B > MAX_COUNTS:

@@ -9,15 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Outcomes, Quantities, Quantity, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import public
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import check_band_level
-from calibrant.ranking.counting import JUDGED, Forecast
-from calibrant.ranking.curves import BandMultiplicity, band_and_details, columns_in_words, nearest, read_shares
-from calibrant.ranking.effects import below, refuse_one_row, refuse_unequal_weights, shaped
+from calibrant.ranking.counting import Forecast
+from calibrant.ranking.curves import (
+    BandMultiplicity,
+    band_and_details,
+    columns_in_words,
+    enter_rank_curve,
+    nearest,
+    read_shares,
+)
+from calibrant.ranking.effects import below, shaped
 from calibrant.ranking.quantities import RankedBy, count_ranked
 from calibrant.ranking.summary import MAX_RANK_POINTS, Ranks
 
@@ -129,7 +136,6 @@ class CoverageOptions(RankedBy):
 
 
 def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: CoverageOptions) -> Ranks:
-    """Count the ranks of outcomes; those of coordinates know nothing of densities."""
     ranks = count_ranked(rows, options)
     if options.region == "hpd" and not ranks.outward:
         raise InputError(
@@ -140,8 +146,6 @@ def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: Cov
 
 
 def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
-    refuse_one_row("expected_coverage", ranks)
-    refuse_unequal_weights("expected_coverage", ranks)
     confidence, levels, multiplicity = options.confidence, options.levels, options.multiplicity
     region = options.region or ("hpd" if ranks.outward else "central")
     N, m = ranks.n, ranks.M + 1
@@ -172,18 +176,8 @@ def _coverage_curve(ranks: Ranks, options: CoverageOptions) -> Curve:
     )
 
 
-EXPECTED_COVERAGE = enter(
-    Entry(
-        expected_coverage,
-        CoverageOptions,
-        _count_central,
-        _coverage_curve,
-        reads=(Ranks,),
-        kind="curve",
-        predictions=JUDGED,
-        instead=INSTEAD,
-        unequal=True,
-    )
+EXPECTED_COVERAGE = enter_rank_curve(
+    expected_coverage, CoverageOptions, _coverage_curve, summarise=_count_central, instead=INSTEAD
 )
 
 

@@ -82,7 +82,6 @@ def normal_errors(counts: NDArray[np.int64], level: float, *, cells: bool = Fals
 
 
 def errors_of(family: RankFamily, fit: FamilyFit, rate: float) -> NormalErrors:
-    """Return shift and spread of a fit, with limits of this error rate."""
     (a_low, a_high), (s_low, s_high) = family.limits(fit, rate)
     spread = (nan, nan, nan) if family.M < 2 else (fit.spread, exp(s_low), exp(s_high))
     return NormalErrors(fit.shift + 0.0, -a_high + 0.0, -a_low + 0.0, *spread, fit.inside)
@@ -162,7 +161,6 @@ def diagnosis(
 
 
 def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
-    """Tell whether ranks with these counts are not uniform, by the exact band."""
     n, m = int(counts.sum()), counts.size
     if n == 0 or m < 2:
         return False

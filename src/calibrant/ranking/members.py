@@ -37,22 +37,18 @@ class Members:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     @property
     def M(self) -> int:
-        """Number of draws per row."""
         return int(self.draws.shape[1])
 
     @property
     def D(self) -> int:
-        """Number of coordinates."""
         return int(self.y.shape[1])
 
     @property
     def size(self) -> int:
-        """How many rows make a block."""
         return max(1, BLOCK // ((self.M + 1) * self.D))
 
     def columns(self, part: slice) -> FloatArray:

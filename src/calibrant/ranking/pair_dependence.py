@@ -45,7 +45,6 @@ class PairDependence(NamedTuple):
         return self.outcomes - self.members
 
     def name(self, k: int, names: Sequence[str]) -> str:
-        """Return what a pair is called."""
         return f"{names[self.first[k]]} and {names[self.second[k]]}"
 
     def at_floor(self, k: int) -> bool:
@@ -54,7 +53,6 @@ class PairDependence(NamedTuple):
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """The pairs, clearest first."""
         return np.lexsort((-np.abs(self.difference), self.pvalue))
 
     def wrong(self, allowed: float, passes: Sequence[bool]) -> list[int]:
@@ -67,7 +65,6 @@ class PairDependence(NamedTuple):
         return [k for k in self.order.tolist() if stated[k]]
 
     def claim(self, k: int, names: Sequence[str], level: float, rows: int, pvalue: float) -> Claim:
-        """Return the claim that the coordinates of a pair go together more, or less, than stated."""
         kind: ClaimKind = "above" if self.difference[k] > 0 else "below"
         subject, size = Subject("pair", name=self.name(k, names)), float(self.difference[k])
         return Claim(
@@ -116,7 +113,6 @@ class Together(NamedTuple):
         return WRONG_DEPENDENCE if all(passes) else OTHER
 
     def adjusted(self, k: int) -> float:
-        """Return the p-value of a pair, adjusted for everything."""
         assert self.dependence is not None
         return min(1.0, self._factor * float(self.dependence.pvalue[k]))
 

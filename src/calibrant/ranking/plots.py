@@ -57,7 +57,6 @@ def _draw_bars(ax: Any, left: Any, right: Any, heights: Any, label: str) -> None
 
 
 def marks_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the top of each bar; of several columns the one farthest from its expected height."""
     left, right = _edges(columns, details)
     counts, expected = table(columns["counts"]), np.asarray(columns["expected"])
     farthest = abs(counts - expected[:, None]).argmax(axis=1)
@@ -73,7 +72,6 @@ def marks_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, Any])
 
 
 def describe_rank_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many bars leave the band, and which are the highest and the lowest of the worst column."""
     counts = table(columns["counts"])
     heights = counts / table(columns["expected"])
     outside = (counts < table(columns["lower"])) | (counts > table(columns["upper"]))
@@ -130,7 +128,6 @@ def draw_ecdf_difference(
 
 
 def marks_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return at each inner point the curve that is farthest from 0."""
     t, lower, upper = (np.asarray(columns[name]) for name in ("t", "lower", "upper"))
     v = table(columns["v"])
     farthest = abs(v).argmax(axis=1)
@@ -146,7 +143,6 @@ def marks_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, Any]
 
 
 def describe_ecdf_difference(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many curves leave the band, and where the worst is."""
     t, v = np.asarray(columns["t"]), table(columns["v"])
     leaves = ((v < table(columns["lower"])) | (v > table(columns["upper"]))).any(axis=0)
     worst = int(worst_first(details)[0])
@@ -188,7 +184,6 @@ def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping
 
 
 def marks_expected_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return at each level the coverage that is farthest from it."""
     column = _sorted(columns)
     level, coverage = column["level"], column["coverage"]
     farthest = abs(coverage - level[:, None]).argmax(axis=1)
@@ -205,7 +200,6 @@ def marks_expected_coverage(columns: Mapping[str, Any], details: Mapping[str, An
 
 
 def describe_expected_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many curves leave the band, on which side the worst is, and what that means."""
     column = _sorted(columns)
     level, coverage = column["level"], column["coverage"]
     leaves = ((coverage < column["lower"][:, None]) | (coverage > column["upper"][:, None])).any(axis=0)
@@ -261,7 +255,6 @@ def draw_pit_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str
 
 
 def marks_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the top of each bar."""
     names = ("lower", "upper", "share", "expected", "density")
     return [
         Mark((a + b) / 2, height, f"{a:.3g} to {b:.3g}\n{share:.1%} of rows, expected {expected:.1%}")
@@ -270,7 +263,6 @@ def marks_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe the fullest and the emptiest bin, and both ends."""
     lower, upper, share = (np.asarray(columns[name]) for name in ("lower", "upper", "share"))
     most, least = int(share.argmax()), int(share.argmin())
     return (

@@ -79,7 +79,6 @@ class Masses(NamedTuple):
     mass: FloatArray
 
     def within(self, low: int, high: int) -> Masses:
-        """Return the part low..high."""
         start = max(low - self.first, 0)
         return Masses(self.first + start, self.mass[start : max(high + 1 - self.first, start)])
 

@@ -66,12 +66,10 @@ class RankedBy:
 
 
 def count_ranked(rows: DistributionRows | QuantileRows | CdfRows, options: RankedBy) -> Ranks:
-    """Count the ranks that the options ask for."""
     return Ranks.of_ranked(ranked_by(rows, options), rows.w)
 
 
 def ranked_by(rows: DistributionRows | QuantileRows | CdfRows, options: RankedBy) -> Ranked:
-    """Return the ranks that the options ask for: of coordinates, or of quantities."""
     rows, stream = equal_rows(rows, options.rng, options.draws)
     if options.quantity is None:
         return marginal_ranks(rows, stream)
@@ -209,7 +207,6 @@ def _name_of(f: Any) -> Any:
 
 
 def uses_covariates(quantity: Any) -> bool:
-    """Tell whether one of the quantities is a function f(z, x)."""
     found = quantities_by_name(quantity).values()
     return any(f == LIKELIHOOD if isinstance(f, str) else takes_covariates(f) for f in found)
 

@@ -57,7 +57,6 @@ class RankCheck(NamedTuple):
         return min(1.0, tests * self.pvalue)
 
     def of_column(self, c: int) -> RankCheck:
-        """Return the check with the p-value of one column of its ranks."""
         return self._replace(pvalue=self.pvalues[c]) if self.pvalues else self
 
     @property
@@ -66,7 +65,6 @@ class RankCheck(NamedTuple):
         return self.pvalue <= self.smallest
 
     def measurement(self, tests: int) -> Measurement:
-        """Return the check as a line of the table, with the adjusted p-value that the verdict rests on."""
         method = f"{self.method}; p-value adjusted for {tests} checks" if tests > 1 else self.method
         return Measurement(
             self.name, self.label, self.statistic, pvalue=self.adjusted(tests), method=method, decides=True
@@ -141,7 +139,6 @@ PAIRS = "pair_dependence"
 
 
 def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]:
-    """Return the band test of each quantity that was asked for."""
     if setting.quantity is None:
         return []
     ranks = Ranks.of_ranked(ranked_by(rows, replace(setting.quantity, rng=setting.rng)), rows.w)
@@ -206,7 +203,6 @@ CONDITIONAL = "conditional_test"
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:
-    """Return the ranks of several checks as columns of one summary."""
     parts = [check.ranks for check in checks if check.ranks is not None]
     if not parts:
         return None

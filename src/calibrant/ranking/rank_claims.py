@@ -40,12 +40,10 @@ class Checks(NamedTuple):
 
     @property
     def all(self) -> list[RankCheck]:
-        """All checks."""
         return [self.marginal, *self.joint, *self.conditional]
 
     @property
     def ranks(self) -> Ranks:
-        """The ranks of the coordinates."""
         assert self.marginal.ranks is not None
         return self.marginal.ranks
 
@@ -80,7 +78,6 @@ class Checks(NamedTuple):
         return min(asked, key=lambda check: check.pvalue)
 
     def rejects(self, check: RankCheck) -> bool:
-        """Tell whether a check rejects, given all others."""
         return check.adjusted(self.tests) <= 1 - self.setting.level
 
 
@@ -101,7 +98,6 @@ class WrongPairs(NamedTuple):
         return None
 
     def claims(self) -> list[Claim]:
-        """Return a claim for each pair."""
         ranks, level = self.checks.ranks, self.checks.setting.level
         return [self.found.claim(k, ranks.names, level, self.checks.rows, self._adjusted(k)) for k in self.pairs]
 

@@ -49,7 +49,6 @@ class RankModel(NamedTuple):
 
     @classmethod
     def of(cls, M: int) -> RankModel:
-        """Return the model of M draws."""
         from scipy.special import gammaln, log_ndtr
 
         step = min(LARGEST_STEP, 1 / math.sqrt(M))
@@ -59,7 +58,6 @@ class RankModel(NamedTuple):
         return cls(np.asarray(t, np.float64), step * np.exp(log_choose + j * log_ndtr(t) + (M - j) * log_ndtr(-t)))
 
     def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
-        """Return probabilities and derivatives."""
         s, step = math.exp(log_s), self.t[1] - self.t[0]
         found = _weights((self.t - a) / s, s) @ self.kernel.T  # (3, M + 1)
         beyond = max(0, math.ceil((FAR_SDS * s + abs(a) - self.t[-1]) / step))  # points where all draws lie on one side
@@ -83,13 +81,11 @@ class CellModel(NamedTuple):
 
     @classmethod
     def of(cls, shares: FloatArray) -> CellModel:
-        """Return the model of cells of these widths."""
         from scipy.special import ndtri
 
         return cls(np.asarray(ndtri(np.cumsum(shares)[:-1])))
 
     def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
-        """Return probabilities and derivatives."""
         from scipy.special import ndtr
 
         s = math.exp(log_s)
@@ -142,7 +138,6 @@ class RankFamily:
         self.free = (True, self.M > 1)  # one draw tells nothing of the spread
 
     def fit(self) -> FamilyFit:
-        """Return the most likely member without atoms."""
         return self._fit((False, False))
 
     def with_atoms(self, fit: FamilyFit) -> FamilyFit:
@@ -293,7 +288,6 @@ class _Maximum(NamedTuple):
         return -float(self.information[0, 1] / max(self.information[other, other], 1e-6)) if free[other] else 0.0
 
     def error(self, k: int, free: tuple[bool, bool]) -> float:
-        """Return the standard error of parameter k."""
         left = self.information[k, k] + self.slope(k, free) * self.information[0, 1]
         return 1 / math.sqrt(max(float(left), 1e-6))
 

@@ -22,7 +22,6 @@ def _drawn(values: Any) -> Any:
 
 
 def draw_recovery(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the estimate of each row against its truth, its interval, and the diagonal."""
     truth, estimate, low, high = (_drawn(np.ravel(columns[name])) for name in ("truth", "estimate", "low", "high"))
     ends = [float(pick([truth.min(), truth.max(), estimate.min(), estimate.max()])) for pick in (np.min, np.max)]
     known = np.isfinite(low) & np.isfinite(high)
@@ -66,7 +65,6 @@ def _evenly(values: Any) -> list[int]:
 
 
 def describe_recovery(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how estimates and truths are correlated, and how many intervals contain the truth."""
     r, share = (np.atleast_1d(details[name]) for name in ("correlation", "coverage"))
     listed = "; ".join(
         f"{name_of(details, c)}: correlation {r[c]:.2f}, {share[c]:.1%} covered" for c in range(len(details["names"]))
@@ -84,7 +82,6 @@ RECOVERY = Picture(
 
 
 def draw_z_score_contraction(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw z against contraction, a colour per coordinate, and lines at 0 and ± 2."""
     contraction, z = (_drawn(table(columns[name])) for name in ("contraction", "z"))
     ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, zorder=2.5)
     for sign, label in ((1, "z = ± 2"), (-1, None)):
@@ -115,7 +112,6 @@ def marks_z_score_contraction(columns: Mapping[str, Any], details: Mapping[str, 
 
 
 def describe_z_score_contraction(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say the mean contraction of each coordinate, and how many z-scores exceed 2."""
     z, mean = table(columns["z"]), np.atleast_1d(details["mean_contraction"])
     beyond = (np.abs(z) > USUAL_Z).mean(axis=0)
     listed = "; ".join(

@@ -40,11 +40,9 @@ class Relation(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the coordinates."""
         return self.kept.counted[0].names
 
     def regions_of(self, name: str) -> list[Region]:
-        """Return the regions of one coordinate, clearest first."""
         return [region for region in self.regions if region.column == name or len(self.names) == 1]
 
     @property

@@ -92,7 +92,6 @@ class SharpnessOptions:
 
     @property
     def name(self) -> str:
-        """The name of the moments."""
         if self.level is None:
             return f"sharpness({self.statistic})"
         levels, single = read_levels(self.level)

@@ -103,7 +103,6 @@ def named_columns(name: str, values: FloatArray) -> dict[str, FloatArray]:
 
 
 def column_names(summary: Moments, name: str) -> list[str]:
-    """Return the names that `named_columns` gave."""
     return [other for other in summary.names if other.startswith(f"{name}[column ")] or [name]
 
 
@@ -193,7 +192,6 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
 
 
 def scores_of(rows: DistributionRows) -> FloatArray:
-    """Return the z-scores of checked rows."""
     z = _of_distribution(rows.y, rows.distribution) if rows.samples is None else _of_draws(rows.y, rows.samples)
     axes = ("row", "coordinate")[: z.ndim]
     refuse_where(~np.isfinite(z), z, "the scores must be finite", "Outcome and prediction are too far apart", axes=axes)

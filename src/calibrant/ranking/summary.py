@@ -406,7 +406,6 @@ class CovariateMoments(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.rows
 
     @classmethod
@@ -424,7 +423,6 @@ class CovariateMoments(Summary):
         return cls(len(x), mean, phi.mean(axis=1), spread, cross)
 
     def merged(self, other: Self) -> Self:
-        """Return the moments of the rows of both."""
         if self.mean.size != other.mean.size:
             raise SummaryError(f"ranks with {self.mean.size} covariates do not merge with ranks with {other.mean.size}")
         n = self.rows + other.rows
@@ -459,11 +457,9 @@ class ExchangedCounts(Summary):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.tables[0, :, 0].sum()) if self.tables.size else 0
 
     def merged(self, other: Self) -> Self:
-        """Add up table by table."""
         if len(self.tables) != len(other.tables):
             raise SummaryError(
                 f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "

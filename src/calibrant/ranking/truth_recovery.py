@@ -71,7 +71,6 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
 
 
 def recovery_of(rows: DistributionRows, statistic: Centre, level: float) -> Curve:
-    """Return the curve of checked rows."""
     parts = [_estimates(part, statistic, level) for part in rows.distribution.marginals()]
     estimate, low, high = (_stacked([part[k] for part in parts], rows) for k in range(3))
     covered = ((low <= rows.y) & (rows.y <= high)).mean(axis=0)
@@ -107,7 +106,6 @@ def _stacked(columns: list[FloatArray], rows: DistributionRows) -> FloatArray:
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return Pearson's correlation of each column."""
     with np.errstate(invalid="ignore", divide="ignore"):
         a, b = (values / np.abs(values).max(axis=0) for values in (a, b))  # keeps squares in range
         a, b = (values - values.mean(axis=0) for values in (a, b))
@@ -161,7 +159,6 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
 
 
 def z_score_contraction_of(rows: DistributionRows) -> Curve:
-    """Return the curve of checked rows."""
     z = scores_of(rows)
     if rows.n < 2:
         raise InputError(f"z_score_contraction needs at least 2 rows, whose outcomes have a variance; got {rows.n}")

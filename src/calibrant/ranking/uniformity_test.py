@@ -149,7 +149,6 @@ def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> ColumnTests:
 
 
 def band_found(ranks: Ranks) -> ColumnTests:
-    """Return γ and its exact p-value for each column."""
     found = band_test(ranks)
     words = "curve of the ranks against its simultaneous band; exact"
     return ColumnTests(found.gamma, found.pvalue, words, {"where": found.where}, {})
@@ -232,7 +231,6 @@ def rank_smooth_test(
 
 
 def smooth_found(ranks: Ranks, resamples: int, rng: Rng | None) -> ColumnTests:
-    """Return S and its p-value for each column."""
     from scipy.special import chdtrc
 
     Z = rank_effect(ranks).Z
@@ -326,7 +324,6 @@ class Chi2Options(ResampledTestOptions):
 
 
 def chi2_found(ranks: Ranks, bins: int | None, resamples: int, rng: Rng | None) -> ColumnTests:
-    """Return Pearson's statistic and its p-value for each column."""
     k = number_of_bins(bins, ranks.n, ranks.M)
     counts = bin_counts(ranks.counts, k)
     expected = ranks.n * rank_bins(ranks.M, k) / (ranks.M + 1)

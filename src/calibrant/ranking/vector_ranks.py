@@ -179,7 +179,6 @@ def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Wh
 
 
 def reference_sums(x: FloatArray, unit: float) -> Whole:
-    """Return the sums, member by member."""
     columns = np.ascontiguousarray(x.transpose(2, 1, 0))  # rows last, to add them up together
     m, r = columns.shape[1:]
     sums = np.zeros((m, r))

@@ -28,11 +28,9 @@ class RankEntry(Entry[OptionsT, RankArray]):
     rank: Callable[[Any, OptionsT], Ranked] = field(kw_only=True)
 
     def of_rows(self, rows: AnyRows, options: OptionsT) -> RankArray:
-        """Return the ranks of checked rows."""
         return self.rank(rows, options).rank
 
     def of_summary(self, summary: Summary, options: OptionsT) -> RankArray:
-        """Refuse a summary."""
         raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer contains the single rows")
 
 

@@ -121,7 +121,6 @@ class Calibration:
         return found
 
     def _counts(self, draws: int | None) -> Ranks:
-        """Return the counts of ranks of the finished fits."""
         rank = ranked(self.y, self.prediction, rng=self._stream(), draws=draws)
         samples = self.prediction
         least = samples.M if samples.counts is None else int(samples.counts.min())
@@ -199,7 +198,6 @@ class _Table:
         return np.array(values)
 
     def samples(self, names: Names) -> Samples:
-        """Return the draws of all fits."""
         D, equal = self.theta[0].size, len(set(self.counts)) == 1
         density = self.numbers("log_density") if equal else None
         draws: Any = self.draws

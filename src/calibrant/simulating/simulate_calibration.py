@@ -210,7 +210,6 @@ class Run:
         return [tuple(job) for job in found.values()]
 
     def about(self, task: Task) -> dict[str, Any]:
-        """Return what describes the run, for a checkpoint."""
         callables = {name: _qualified(getattr(task, name)) for name in ("prior", "simulator", "sampler")}
         versions = {"calibrant": __version__, "numpy": np.__version__, "python": platform.python_version()}
         names = None if task.names is None else list(task.names)
@@ -318,11 +317,9 @@ class _Kept:
 
     @property
     def done(self) -> int:
-        """Number of fits that are finished or failed."""
         return len(self.known)
 
     def missing(self) -> list[int]:
-        """Return the numbers of the fits that are not there yet."""
         return [index for index in range(self.n) if index not in self.known]
 
     def add(self, fits: list[Fit]) -> None:
@@ -334,14 +331,12 @@ class _Kept:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is not written yet."""
         if self.parts is not None and self.open:
             self.parts.write(self.open)
             self.open = []
         self.due = time.monotonic() + SECONDS_PER_PART
 
     def all(self) -> Iterable[Fit]:
-        """Return all fits in order."""
         if self.parts is None:
             return sorted(self.open, key=lambda fit: fit.index)
         return self.parts.fits(self.n)
