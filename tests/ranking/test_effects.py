@@ -19,7 +19,6 @@ from calibrant.ranking.effects import (
     bin_counts,
     check_bins,
     chi2,
-    default_bins,
     is_large,
     number_of_bins,
     pearson,
@@ -288,12 +287,12 @@ def test_bins_that_do_not_divide_the_ranks():
     ],
 )
 def test_default(n, M, bins):
-    assert default_bins(n, M) == number_of_bins(None, n, M) == bins
+    assert number_of_bins(None, n, M) == bins
 
 
 @given(n=st.integers(1, 10**5), M=st.integers(1, 500))
 def test_default_divides_where_it_can(n, M):
-    start, found = min(20, max(5, n // 20), M + 1), default_bins(n, M)
+    start, found = min(20, max(5, n // 20), M + 1), number_of_bins(None, n, M)
     divisors = [k for k in range(1, start + 1) if (M + 1) % k == 0 and k >= start / 2]
     assert found == (max(divisors) if divisors else start)
 

@@ -51,10 +51,6 @@ def rank_effect(ranks: Ranks) -> Effect:
 
     exact to first order if predictions are Gaussian and draws many. With weights n is (Σw)²/Σw². For few draws or large
     errors see `normal_errors`, which has intervals too.
-
-    >>> found = rank_effect(Ranks.of([0, 1, 2, 3], M=3))
-    >>> float(abs(found.shift[0])), float(found.spread[0].round(12))
-    (0.0, 1.0)
     """
     total, squares = ranks.weight[:, 0].sum(), ranks.weight2[:, 0].sum()
     phi = legendre(ranks.M)
@@ -163,19 +159,8 @@ def enter_rank_test(
         return rank_result(ranks, found, adjusted(found.pvalue, options.multiplicity), words)
 
     instead = dict.fromkeys(("intervals", "sets"), "Use coverage_test")
-    return enter(
-        Entry(
-            verb,
-            options,
-            summarise,
-            finish,
-            reads=(reads,),
-            kind="test",
-            predictions=JUDGED,
-            instead=instead,
-            unequal=True,
-        )
-    )
+    shared = {"kind": "test", "predictions": JUDGED, "instead": instead, "unequal": True}
+    return enter(Entry(verb, options, summarise, finish, reads=(reads,), **shared))  # type: ignore[arg-type]
 
 
 def rank_result(ranks: Ranks, found: ColumnTests, pvalue: FloatArray, words: str) -> TestResult:
@@ -236,9 +221,6 @@ def stream_after_ties(rng: Any) -> np.random.Generator:
 
     A Generator continues where it stands. A whole number would start again with the very numbers that have broken the
     ties, so a child of its stream is taken.
-
-    >>> float(stream_after_ties(0).random()) == float(np.random.default_rng(0).random())
-    False
     """
     source = generator(0 if rng is None else rng)
     return source if source is rng else source.spawn(1)[0]
@@ -252,19 +234,6 @@ BLOCK = 1 << 22  # simulated counts, or ranks, that are held at a time
 TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
 
 
-def default_bins(n: int, M: int) -> int:
-    """Return a number of bins for n ranks 0 to M: at most 20 and M + 1, some 20 rows each, and even bins if possible.
-
-    The largest divisor of M + 1 between half of what these rules allow and all of it, else all of it.
-
-    >>> default_bins(10_000, 99), default_bins(100, 99), default_bins(10_000, 100), default_bins(50, 1)
-    (20, 5, 20, 2)
-    """
-    m = M + 1
-    start = min(MAX_DEFAULT_BINS, max(MIN_DEFAULT_BINS, n // ROWS_PER_BIN), m)
-    return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
-
-
 def check_bins(bins: int | None) -> None:
     """Refuse what is not a number of bins; whether there are so many ranks is known later."""
     if bins is not None:
@@ -272,11 +241,16 @@ def check_bins(bins: int | None) -> None:
 
 
 def number_of_bins(bins: int | None, n: int, M: int) -> int:
-    """Return the number of bins that was asked for, at most M + 1; the default if it is None."""
+    """Return the number of bins that was asked for, at most M + 1. By default some 20 rows each, and 20 at most.
+
+    It is the largest divisor of M + 1 between half of what these rules allow and all of it, else all of it.
+    """
+    m = M + 1
     if bins is None:
-        return default_bins(n, M)
-    if bins > M + 1:
-        raise InputError(f"bins must be at most {M + 1:,}, the number of ranks 0 to M = {M:,}; got {bins:,}")
+        start = min(MAX_DEFAULT_BINS, max(MIN_DEFAULT_BINS, n // ROWS_PER_BIN), m)
+        return next((k for k in range(start, 0, -1) if m % k == 0 and 2 * k >= start), start)
+    if bins > m:
+        raise InputError(f"bins must be at most {m:,}, the number of ranks 0 to M = {M:,}; got {bins:,}")
     return int(bins)
 
 
@@ -284,19 +258,12 @@ def rank_bins(M: int, bins: int) -> NDArray[np.int64]:
     """Return how many of the ranks 0 to M fall into each bin; rank r falls into bin ((r + 1) bins - 1) // (M + 1).
 
     This is right-closed in (r + 1)/(M + 1). Bins that do not divide M + 1 differ by one rank.
-
-    >>> rank_bins(99, 7)
-    array([14, 14, 14, 15, 14, 14, 15])
     """
     return np.diff(_starts(M, bins), append=M + 1)
 
 
 def bin_counts(counts: NDArray[Any], bins: int) -> NDArray[Any]:
-    """Return counts of ranks (M + 1, C) summed over bins: (bins, C).
-
-    >>> bin_counts(np.array([[1], [2], [3], [4]]), 2)[:, 0]
-    array([3, 7])
-    """
+    """Return counts of ranks (M + 1, C) summed over bins: (bins, C)."""
     return np.asarray(np.add.reduceat(counts, _starts(len(counts) - 1, bins), axis=0))
 
 
@@ -307,10 +274,6 @@ def chi2(
 
     Chi-square with bins - 1 degrees of freedom; if an expected count is below 5, simulated multinomial counts and
     (1 + #{T* >= T}) / (resamples + 1). Without `rng` the simulation starts from 0.
-
-    >>> statistic, pvalue = chi2(np.array([[30], [10]]), np.array([20.0, 20.0]), None)
-    >>> float(statistic[0]), round(float(pvalue[0]), 6)
-    (10.0, 0.001565)
     """
     from scipy.special import chdtrc
 

@@ -71,12 +71,7 @@ def _clarity(value: float, low: float, high: float) -> float:
 
 
 def normal_errors(counts: NDArray[np.int64], level: float, *, cells: bool = False) -> NormalErrors:
-    """Return shift and spread of the most likely member of `RankFamily`, given counts (M + 1,), with limits.
-
-    >>> found = normal_errors(np.array([25, 25, 25, 25]), 0.95)
-    >>> round(found.shift, 6) + 0.0, round(found.spread, 6)
-    (0.0, 1.0)
-    """
+    """Return shift and spread of the most likely member of `RankFamily`, given counts (M + 1,), with limits."""
     family = RankFamily(counts, cells=cells)
     return errors_of(family, family.fit(), 1 - level)
 
@@ -107,29 +102,11 @@ def diagnosis(
     evidence: DrawEvidence | None = None,
     related: str = "",
 ) -> Diagnosis:
-    """Ask what is wrong with ranks of these counts (M + 1,).
+    """Ask what is wrong with ranks of these counts (M + 1,); limits of shift and spread have the error rate `rate`.
 
-    Parameters
-    ----------
-    counts
-        Rows with each rank.
-    rate
-        Error rate of the limits of shift and spread.
-    departs
-        Whether the ranks are known not to be uniform. If not, nothing is asked but what outcomes far outside say.
-    test_rate
-        Error rate of the test of the ranks, also of those that are left when outcomes outside all draws are set aside.
-    cells
-        Whether these are cells of F(y).
-    evidence
-        What the draws themselves show.
-    related
-        What changes with covariates, if these ranks are known to be related to some: "shift", "spread", or nothing.
-
-    Examples
-    --------
-    >>> diagnosis(np.array([400, 300, 200, 100, 50]), 0.05, departs=True).failures[0]
-    'too high'
+    Of ranks that do not depart from uniform ones nothing is asked but what outcomes far outside say. `test_rate` is
+    that of the test of the ranks, also of those that are left when outcomes outside all draws are set aside. `related`
+    is what changes with covariates, if the ranks are known to be related to some: "shift", "spread", or nothing.
     """
     given = evidence or DrawEvidence()
     shape_rate = min(MAX_SHAPE_RATE, test_rate)
@@ -152,7 +129,7 @@ def diagnosis(
     no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
     names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
     found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
-    found = [name for name in found if name not in _made_by_covariates(related)]
+    found = [name for name in found if name not in MADE_BY_COVARIATES[related]]
     by_draws = _made_by_draws(given)
     if by_draws:
         found = [DRAWS, *(name for name in found if name not in by_draws)]
@@ -168,10 +145,8 @@ def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
     return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
-def _made_by_covariates(related: str) -> tuple[str, ...]:
-    """Return what errors that change with covariates make too, and is not said of ranks that have them."""
-    shapes = (SKEWED, HEAVY, LIGHT, MODES)
-    return {"": (), "spread": shapes, "shift": (NARROW, *shapes)}[related]
+SHAPES = (SKEWED, HEAVY, LIGHT, MODES)
+MADE_BY_COVARIATES = {"": (), "spread": SHAPES, "shift": (NARROW, *SHAPES)}  # what changes with them makes this too
 
 
 def _made_by_draws(evidence: DrawEvidence) -> tuple[str, ...]:
@@ -182,11 +157,7 @@ def _made_by_draws(evidence: DrawEvidence) -> tuple[str, ...]:
 
 
 def outside_pvalue(counts: NDArray[np.int64]) -> float:
-    """Return P(B >= o) of B ~ Binomial(n, 2/(M + 1)), with o outcomes outside all draws.
-
-    >>> outside_pvalue(np.array([1, 0, 0, 1]))
-    0.25
-    """
+    """Return P(B >= o) of B ~ Binomial(n, 2/(M + 1)), with o outcomes outside all draws."""
     return float(binomial_tails(counts[0] + counts[-1], counts.sum(), 2 / counts.size)[1])
 
 
@@ -241,9 +212,6 @@ def outward_failure(counts: NDArray[np.int64], rate: float) -> str:
     """Return what is wrong where high ranks mean outlying outcomes, by the coverage of regions of 50 and 90 %.
 
     The direction of a bias does not show. Limits of the two coverages have this error rate together.
-
-    >>> outward_failure(np.array([400, 300, 200, 100]), 0.05)
-    'too wide'
     """
     n, m = float(counts.sum()), counts.size
     sides = []
@@ -275,10 +243,6 @@ def smallest_effects(n: int, M: int, *, cells: bool = False, tail: float = 0.05)
     harder to see counts.
 
     The shift is infinite if none is seen, the factor too; it is NaN for one draw, which has no spread.
-
-    >>> shift, spread = smallest_effects(200, 99)
-    >>> round(shift, 2), round(spread, 2)
-    (0.24, 1.29)
     """
     if n > MANY_ROWS:
         shift, spread = smallest_effects(MANY_ROWS, M, cells=cells, tail=tail)

@@ -42,9 +42,8 @@ class KeptRanks(Summary):
         if len(self.counted) > 1 or not all(isinstance(ranks, Ranks) for ranks in self.counted):
             raise SummaryError("the counts of KeptRanks must be one Ranks")
         for ranks in self.counted:
-            if self.rank.shape != (ranks.n, ranks.C) or self.x.ndim != 2 or len(self.x) != ranks.n:
-                raise SummaryError("the columns of KeptRanks must belong to the same rows")
-            if self.w.shape != (ranks.n,) or not len(self.labels) == len(self.names) == self.x.shape[1]:
+            shapes = (ranks.n, ranks.C), (ranks.n, len(self.names)), (ranks.n,)
+            if (self.rank.shape, self.x.shape, self.w.shape) != shapes or len(self.labels) != len(self.names):
                 raise SummaryError("the columns of KeptRanks must belong to the same rows and covariates")
             if ((self.rank < 0) | (self.rank > ranks.M)).any():
                 raise SummaryError("the ranks of KeptRanks must lie between 0 and M")
@@ -72,19 +71,17 @@ class KeptRanks(Summary):
         w = read_weights(weights, len(rank))
         keep = None if (w > 0).all() else w > 0
         used = slice(None) if keep is None else keep
-        table = read_covariate_table(covariates, counted.n, keep)
-        return cls._made(counted, rank[used].reshape(counted.n, -1), w[used], table)
+        return cls._made(counted, rank[used], w[used], read_covariate_table(covariates, counted.n, keep))
 
     @classmethod
     def of_ranked(cls, found: Ranked, w: FloatArray, covariates: Covariates) -> Self:
         """Keep ranks and covariates that are known to be legal."""
-        rank = found.rank.reshape(len(found.rank), -1)
-        return cls._made(Ranks.of_ranked(found, w), rank, np.asarray(w, np.float64), covariates)
+        return cls._made(Ranks.of_ranked(found, w), found.rank, w, covariates)
 
     @classmethod
     def _made(cls, counted: Ranks, rank: NDArray[np.int64], w: FloatArray, covariates: Covariates) -> Self:
-        x = np.ascontiguousarray(covariates.x)
-        return cls((counted,), rank, x, np.ascontiguousarray(w), covariates.labels, covariates.names)
+        x, w = np.ascontiguousarray(covariates.x), np.ascontiguousarray(w, np.float64)
+        return cls((counted,), rank.reshape(counted.n, -1), x, w, covariates.labels, covariates.names)
 
     @classmethod
     def zero(cls) -> Self:
@@ -110,15 +107,8 @@ class KeptRanks(Summary):
             raise SummaryError("a covariate has categories in one part and numbers in another")
         every = [tuple(sorted({*a, *b})) for a, b in zip(self.labels, other.labels, strict=True)]
         x = np.concatenate([part._coded(every) for part in (self, other)])
-        counted = self.counted[0] + other.counted[0]
-        return type(self)(
-            (counted,),
-            np.concatenate([self.rank, other.rank]),
-            x,
-            np.concatenate([self.w, other.w]),
-            tuple(every),
-            self.names,
-        )
+        rank, w = np.concatenate([self.rank, other.rank]), np.concatenate([self.w, other.w])
+        return type(self)((self.counted[0] + other.counted[0],), rank, x, w, tuple(every), self.names)
 
     def _coded(self, every: list[tuple[str, ...]]) -> FloatArray:
         x = self.x.copy()

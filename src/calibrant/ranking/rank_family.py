@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +34,8 @@ CONVERGED, NEAR = 1e-9, 1e-4  # gains of the log-likelihood at which a fit, and 
 FAR_SDS = 7.5  # standard deviations of outcomes, beyond which there are 1e-13 of them
 
 
-class Model(Protocol):
-    """The probabilities of ranks, (m,), with their derivatives by a and log s, (2, m)."""
-
-    def chances(self, a: float, log_s: float) -> tuple[FloatArray, FloatArray]:
-        """Return both."""
-
-
 class RankModel(NamedTuple):
-    """Ranks among M draws."""
+    """Ranks among M draws: their probabilities, (m,), with derivatives by a and log s, (2, m)."""
 
     t: FloatArray  # (G,), points of the integral
     kernel: FloatArray  # (M + 1, G): B(j; M, Φ(t)) times the step; 0 and 1 beyond REACH are added
@@ -99,7 +92,7 @@ class CellModel(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def model_of(M: int, cells: bool) -> tuple[Model, int]:
+def model_of(M: int, cells: bool) -> tuple[RankModel | CellModel, int]:
     """Return the model of ranks 0 to M, and the number of cells in which they are counted."""
     m = min(M + 1, MAX_CELLS)
     return (CellModel.of(rank_bins(M, m) / (M + 1)) if cells or m <= M else RankModel.of(M)), m

@@ -65,44 +65,29 @@ class Ranks(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shape = (self.counts.shape[0], len(self.names))
-        if any(table.shape != shape for table in (self.counts, self.weight, self.weight2)):
-            raise SummaryError("the tables of Ranks must have one row per rank and one column per name")
-        if self.tied.shape != shape[1:] or (self.single and shape[1] != 1):
-            raise SummaryError("the columns of Ranks do not fit together")
-        self._check_values()
-        self._check_parts()
-
-    def _check_values(self) -> None:
-        """Refuse counts, names and flags that no rows have."""
+        tables, C = (self.counts, self.weight, self.weight2), len(self.names)
+        _ask(all(table.shape == (len(self.counts), C) for table in tables), "the tables of Ranks must have its columns")
+        _ask(self.tied.shape == (C,) and (C == 1 or not self.single), "the columns of Ranks do not fit together")
         n = self.counts.sum(axis=0)
-        if (n != n[:1]).any() or (self.tied > n).any() or (self.names and self.M < 1):
-            raise SummaryError("Ranks must be of the same rows in every column, with M >= 1")
+        same = (n == n[:1]).all() and (self.tied <= n).all() and (self.M >= 1 or not C)
+        _ask(same, "Ranks must be of the same rows in every column, with M >= 1")
         texts = type(self.names) is tuple and all(isinstance(name, str) for name in self.names)
-        if not texts or len(set(self.names)) != self.C:
-            raise SummaryError("the names of Ranks must be a tuple of different texts")
-        if not all(type(flag) is bool for flag in (self.single, self.cells, self.outward)):
-            raise SummaryError("single, cells and outward of Ranks must be True or False")
-
-    def _check_parts(self) -> None:
-        """Refuse groups, covariates and exchanged counts that belong to other rows."""
-        if len(self.labels) != len(self.groups) or len(set(self.labels)) != len(self.labels):
-            raise SummaryError("Ranks must have one label per group, all different")
-        if not all(isinstance(group, Ranks) for group in self.groups):
-            raise SummaryError("the groups of Ranks must be Ranks")
+        _ask(texts and len(set(self.names)) == C, "the names of Ranks must be a tuple of different texts")
+        flags = all(type(flag) is bool for flag in (self.single, self.cells, self.outward))
+        _ask(flags, "single, cells and outward of Ranks must be True or False")
+        named = len(set(self.labels)) == len(self.labels) == len(self.groups)
+        _ask(named, "Ranks must have one label per group, all different")
         for group in self.groups:
+            _ask(isinstance(group, Ranks), "the groups of Ranks must be Ranks")
             self._refuse_other_ranks(group)
-        if self.groups and not np.array_equal(sum(group.counts for group in self.groups), self.counts):
-            raise SummaryError("the groups of Ranks must have the rows of all ranks")
-        for moments in self.covariates:
-            K = min(COVARIATE_POLYNOMIALS, self.M)
-            if moments.rows != self.n or moments.cross.shape[1:] != (K, self.C):
-                raise SummaryError("the covariates of Ranks must belong to the same rows and columns")
-        for other in self.exchanged:
-            if other.tables.shape[1:] != self.counts.shape or other.n != self.n:
-                raise SummaryError("the exchanged counts of Ranks must belong to the same rows and columns")
-        if max(len(self.covariates), len(self.exchanged)) > 1:
-            raise SummaryError("Ranks must have one set of covariates and of exchanged counts at most")
+        whole = not self.groups or np.array_equal(sum(group.counts for group in self.groups), self.counts)
+        _ask(whole, "the groups of Ranks must have the rows of all ranks")
+        K = min(COVARIATE_POLYNOMIALS, self.M)
+        fits = [x.rows == self.n and x.cross.shape[1:] == (K, C) for x in self.covariates]
+        fits += [x.n == self.n and x.tables.shape[1:] == self.counts.shape for x in self.exchanged]
+        _ask(all(fits), "covariates and exchanged counts of Ranks must belong to the same rows and columns")
+        one = max(len(self.covariates), len(self.exchanged)) <= 1
+        _ask(one, "Ranks must have one set of covariates and of exchanged counts at most")
 
     @classmethod
     def of(
@@ -153,11 +138,15 @@ class Ranks(Summary):
         cls, found: Ranked, w: FloatArray, *, labels: RowLabels | None = None, x: FloatArray | None = None
     ) -> Self:
         """Count ranks that are known to be legal, of rows whose weight is not 0."""
-        m, columns = found.M + 1, found.rank.reshape(len(found.rank), -1).T
-        counts = np.stack([np.bincount(column, minlength=m) for column in columns], axis=1).astype(np.int64)
+        columns = found.rank.reshape(len(found.rank), -1).T
+
+        def table(values: FloatArray | None) -> NDArray[Any]:
+            return np.stack([np.bincount(column, values, minlength=found.M + 1) for column in columns], axis=1)
+
+        counts = table(None).astype(np.int64)
         weight = weight2 = counts.astype(np.float64)
         if not is_unit(w):
-            weight, weight2 = (_sums(columns, v, m) for v in (w, w * w))
+            weight, weight2 = table(w), table(w * w)
         return cls(
             counts,
             weight,
@@ -181,13 +170,9 @@ class Ranks(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         """Build from decoded values, reading the optional parts."""
-        kinds: dict[str, type[Summary]] = {
-            "groups": Ranks,
-            "covariates": CovariateMoments,
-            "exchanged": ExchangedCounts,
-        }
-        for name in kinds.keys() & values.keys():
-            values[name] = tuple(kinds[name].from_bytes(part) for part in values[name])
+        for name, kind in (("groups", Ranks), ("covariates", CovariateMoments), ("exchanged", ExchangedCounts)):
+            if name in values:
+                values[name] = tuple(kind.from_bytes(part) for part in values[name])  # type: ignore[attr-defined]
         return super()._checked(values)
 
     def merged(self, other: Self) -> Self:
@@ -199,24 +184,13 @@ class Ranks(Summary):
                     f"ranks with {name} do not merge with ranks without them; make both with the same verb and options"
                 )
         labels, groups = _merged_groups(self, other)
-        found = type(self)(
-            self.counts + other.counts,
-            self.weight + other.weight,
-            self.weight2 + other.weight2,
-            self.names,
-            self.single,
-            self.tied + other.tied,
-            self.cells,
-            self.outward,
-            labels,
-            groups,
-            tuple(a + b for a, b in zip(self.covariates, other.covariates, strict=True)),
-        )
-        if not self.exchanged:
-            return found
-        if not found.has_equal_weights:
+        summed = {name: getattr(self, name) + getattr(other, name) for name in ("counts", "weight", "weight2", "tied")}
+        covariates = tuple(a + b for a, b in zip(self.covariates, other.covariates, strict=True))
+        exchanged = tuple(a + b for a, b in zip(self.exchanged, other.exchanged, strict=True))
+        found = replace(self, **summed, labels=labels, groups=groups, covariates=covariates, exchanged=exchanged)
+        if exchanged and not found.has_equal_weights:
             raise SummaryError("exchanged ranks of different weights do not merge: their tables count all rows alike")
-        return replace(found, exchanged=(self.exchanged[0] + other.exchanged[0],))
+        return found
 
     def _refuse_other_ranks(self, other: Ranks) -> None:
         if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
@@ -289,8 +263,9 @@ def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
     return np.unique((2 * i * m + K) // (2 * K))  # i m/1000, rounded
 
 
-def _sums(columns: NDArray[np.int64], values: FloatArray, m: int) -> FloatArray:
-    return np.stack([np.bincount(column, values, minlength=m) for column in columns], axis=1).astype(np.float64)
+def _ask(fits: Any, words: str) -> None:
+    if not fits:
+        raise SummaryError(words)
 
 
 def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
@@ -398,11 +373,11 @@ class CovariateMoments(Summary):
     def __post_init__(self) -> None:
         super().__post_init__()
         q = self.mean.size
-        if self.spread.shape != (q, q) or self.cross.shape != (q, *self.mean_phi.shape):
-            raise SummaryError("the moments of covariates do not fit together")
+        same = self.spread.shape == (q, q) and self.cross.shape == (q, *self.mean_phi.shape)
+        _ask(same, "the moments of covariates do not fit together")
         finite = all(np.isfinite(m).all() for m in (self.mean, self.mean_phi, self.spread, self.cross))
-        if not finite or (np.diagonal(self.spread) < 0).any():
-            raise SummaryError("the moments of covariates must be finite; divide covariates by their largest value")
+        legal = finite and (np.diagonal(self.spread) >= 0).all()
+        _ask(legal, "the moments of covariates must be finite; divide covariates by their largest value")
 
     @property
     def n(self) -> int:
@@ -452,8 +427,8 @@ class ExchangedCounts(Summary):
     def __post_init__(self) -> None:
         super().__post_init__()
         rows = self.tables.sum(axis=1)
-        if self.tables.ndim != 3 or (self.tables < 0).any() or (rows != rows.flat[:1]).any():
-            raise SummaryError("exchanged counts must be tables of the same rows")
+        legal = self.tables.ndim == 3 and (self.tables >= 0).all() and (rows == rows.flat[:1]).all()
+        _ask(legal, "exchanged counts must be tables of the same rows")
 
     @property
     def n(self) -> int:
