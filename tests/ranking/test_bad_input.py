@@ -108,15 +108,11 @@ class TestSizes:
 
         np.testing.assert_allclose(u(factor), u(1.0), rtol=1e-14)
 
-    def test_distances_beyond_float64_are_no_ties(self):
-        samples = Samples([[1e10, 2e10, 0.5], [1e10, 2e10, 0.1]])
-        assert tarp_ranks([1.0, 2.0], samples, references=[0.0, 0.0], scale=[1e-300]).tolist() == [1, 1]
-
-    def test_nor_are_distances_whose_squares_vanish(self):
-        near = Samples([[2e-200, 0.5e-200, 0.2e-200], [1.0, 2.0, 3.0]])
-        assert tarp_ranks([1e-200, 2.5], near, references=[0.0, 0.0], scale=None).tolist() == [2, 2]
-        mixed = Samples([[[2e-200, 0.0], [1.0, 1.0]]])
-        assert tarp_ranks([[1e-200, 1e-200]], mixed, references=[[0.0, 0.0]], scale=None).tolist() == [0]
+    @pytest.mark.parametrize(("row", "scale"), [(0, [1e-300]), (1, None)])
+    def test_distances_whose_squares_float64_does_not_hold_are_no_ties(self, refusal, row, scale):
+        given = {"references": [0.0, 0.0], "scale": scale, "error": NotApplicableError}
+        message = refusal(tarp_ranks, [2.5, 1e-200], Samples([[2.0, 3.0], [2e-200, 1.0]]), **given)
+        assert f"the reference of row {row}" in message
 
     @pytest.mark.parametrize("factor", [1e-310, 1e-160, 1e160, 1e307])
     def test_covariates_that_are_permuted_have_no_unit(self, factor):

@@ -43,6 +43,7 @@ def test_reference_of_piet(value):
 
 def test_one_value():
     assert piet(np.array([0.1]))[1] == pytest.approx(0.2)
+    assert kolmogorov(np.array([0.25])) == (0.75, 0.5)
 
 
 def test_equal_pvalues_stay_what_they_are():

@@ -111,21 +111,17 @@ def test_batches_add_up(options):
     np.testing.assert_allclose(sharpness(back, **options), sharpness(Samples(draws), **options), rtol=1e-14)
 
 
-@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-140, 1e140, 1e200, 1e307])
-def test_root_mean_squares_beyond_the_range_of_squares(scale):
-    """Standard deviations 1 and 7 have the root mean square 5, in every unit."""
+@pytest.mark.parametrize("scale", [1e-139, 1e139])
+def test_root_mean_squares_have_no_unit(scale):
+    """Standard deviations 1 and 7 have the root mean square 5."""
     assert sharpness(Normal([0.0, 3.0], [scale, 7 * scale]), statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
-    draws = np.array([[-1.0, 1.0], [-7.0, 7.0]]) * scale / np.sqrt(2)
-    assert sharpness(Samples(draws), statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
-    parts = [summarize(sharpness, None, Normal([0.0], [s]), statistic="rms") for s in (scale, 7 * scale)]
-    assert sharpness(parts[0] + parts[1], statistic="rms") == pytest.approx(5 * scale, rel=1e-13)
+    assert sharpness(Samples([[scale, scale]] * 2), statistic="rms") == 0
 
 
-def test_root_mean_squares_of_rows_of_all_sizes():
-    assert sharpness(Normal([0.0] * 4, [1e-200, 0.0 + 1e-300, 1.0, 3.0]), statistic="rms") == np.sqrt(10 / 4)
-    assert sharpness(Normal([0.0] * 2, [1.0, 2e200]), statistic="rms") == pytest.approx(np.sqrt(2) * 1e200)
-    found = sharpness(Samples(DRAWS * [1e200, 1e-200]), statistic="rms")
-    np.testing.assert_allclose(found, sharpness(Samples(DRAWS), statistic="rms") * [1e200, 1e-200], rtol=1e-12)
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e200, 1e307])
+def test_root_mean_squares_beyond_the_range_of_squares(scale, refusal):
+    for given in (Normal([0.0, 3.0], [1.0, scale]), Samples(np.array([[-1.0, 1.0], [-7.0, 7.0]]) * scale)):
+        assert "Rescale the predictions" in refusal(sharpness, given, statistic="rms", error=NotApplicableError)
 
 
 class TestRefusals:

@@ -31,10 +31,6 @@ def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tup
     """Return #{draws < y} and #{draws = y} of each row, (n,) for draws (n, M) and (n, D) for (n, M, D).
 
     Both are compared as `dtype`, the coarser of their types, so a number and its rounding are equal.
-
-    >>> less, equal = rank_counts(np.array([2.0]), np.array([[1.0, 2.0, 2.0, 5.0]]), np.dtype(np.float64))
-    >>> less, equal
-    (array([1]), array([2]))
     """
     n, M = draws.shape[:2]
     points = as_compared(y, dtype).reshape(n, -1)
@@ -102,14 +98,7 @@ class Ranked(NamedTuple):
 
 
 def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | None = None, M: int) -> Ranked:
-    """Return less + U with U uniform on the whole numbers 0 to equal: uniform on 0 to M if all members are alike.
-
-    >>> ranked(np.array([3, 0]), np.array([0, 2]), rng=0, M=4).rank.tolist()[0]
-    3
-    >>> ranked(np.array([3, 0]), np.array([0, 2]), rng=None, M=4)
-    Traceback (most recent call last):
-    calibrant.errors.InputError: the outcome equals draws in 1 of 2 ranks, and its place among them is drawn at ...
-    """
+    """Return less + U with U uniform on the whole numbers 0 to equal: uniform on 0 to M if all members are alike."""
     ties = equal > 0
     tied = np.atleast_1d(np.count_nonzero(ties, axis=0)).astype(np.int64)
     rank = less.astype(np.int64, copy=True)
@@ -137,12 +126,6 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
     They are the same where F has no jump at y. If the predictions are right, a value drawn evenly between them is
     uniform on [0, 1]. Draws give [#{x < y}, #{x <= y} + 1] / (M + 1): the outcome is one more draw. Quantiles give the
     cell of their levels, 0 and 1 added, that contains y.
-
-    >>> from calibrant.inputs.rows import read_outcomes
-    >>> from calibrant.inputs.samples import Samples
-    >>> low, high = pit_bounds(read_outcomes([2.0, 9.0], Samples([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])))
-    >>> low, high
-    (array([0.25, 0.75]), array([0.75, 1.  ]))
     """
     if isinstance(rows, CdfRows):
         return rows.prediction.below, rows.prediction.at
@@ -170,13 +153,7 @@ CELLS = 1000  # of [0, 1], in which the values of a distribution function are co
 
 
 def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) -> Ranked:
-    """Return the ranks among draws; of other predictions the cell of F(y) among 1000, which is a rank with M = 999.
-
-    >>> from calibrant.inputs.rows import read_outcomes
-    >>> from calibrant.inputs.samples import Samples
-    >>> marginal_ranks(read_outcomes([2.5], Samples([[1.0, 2.0, 3.0]])), None).rank
-    array([2])
-    """
+    """Return the ranks among draws; of other predictions the cell of F(y) among 1000, which is a rank with M = 999."""
     if rng is not None:
         generator(rng)  # refuses what is not a generator, even where none is needed
     rows, rng = equal_rows(rows, rng)
@@ -203,12 +180,6 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
 
     Rows with unequal numbers keep as many random draws as the shortest has, or `draws` of them. Given its rank among
     all M draws, the rank of the outcome among M₀ of them is hypergeometric, so uniform ranks stay uniform on 0 to M₀.
-
-    >>> from calibrant.inputs.rows import read_outcomes
-    >>> from calibrant.inputs.samples import Samples
-    >>> rows, _ = equal_rows(read_outcomes([2.5, 2.5], Samples([[1.0, 2.0, 3.0], [1.0, 2.0]])), 0)
-    >>> rows.distribution
-    Samples(2 rows, 2 draws)
     """
     samples = rows.samples
     if samples is None:
@@ -241,11 +212,6 @@ def legendre(M: int) -> FloatArray:
     Discrete Legendre polynomials of x = r - M/2, positive at r = M. If the rank is uniform each has mean 0 and variance
     1 exactly, and they are uncorrelated. The first sees a shift, the second spread, the third skewness, the fourth
     tails.
-
-    >>> legendre(1)
-    array([[-1.,  1.]])
-    >>> bool(np.allclose(legendre(9) @ legendre(9).T / 10, np.eye(4)))
-    True
     """
     m = M + 1
     x = np.arange(m) - M / 2
@@ -271,9 +237,6 @@ def shrinkage(M: int) -> FloatArray:
               \rho_k^2 = \prod_{i=1}^k \frac{M - i + 1}{M + i + 1}
 
     with the Legendre polynomial P_k: 0.97 for the spread among 99 draws, 0.74 among 9.
-
-    >>> shrinkage(9).round(2)
-    array([0.9 , 0.74, 0.54, 0.35])
     """
     i = np.arange(1, min(POLYNOMIALS, M) + 1)
     return np.asarray(np.sqrt(np.cumprod((M - i + 1) / (M + i + 1))))

@@ -17,7 +17,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
-from calibrant.ranking.counting import Ranked, cells, rank_counts
+from calibrant.ranking.counting import Ranked, as_compared, cells, rank_counts
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
 from calibrant.ranking.verbs import RankArray, enter_ranks
@@ -138,19 +138,26 @@ ENERGY_RANKS = enter_ranks(
 
 def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOptions) -> Ranked:
     Members.of(rows)  # refuses infinite draws, at which there is no density
-    if distribution.log_densities is None or options.log_density_y is None:
-        raise InputError(
-            "energy_ranks needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
-            "{log_density_y=}; {which} is missing. ranking.joint_ranks needs no densities",
-            which="the first" if distribution.log_densities is None else "the second",
-            option="log_density_y",
-        )
+    energy = energies(rows, distribution, options.log_density_y, "energy_ranks")
     if options.draws is not None:
         raise InputError(f"draws= is for distributions; these are {distribution.M} draws already. Leave it out")
-    q_y, q = read_log_density_y(options.log_density_y, rows), distribution.log_densities
+    less, equal = rank_counts(energy[:, 0], energy[:, 1:], energy.dtype)
+    return tie_broken(less, equal, options.rng, M=distribution.M, what=WHAT)
+
+
+def energies(rows: DistributionRows, distribution: Samples, log_density_y: Any, what: str) -> NDArray[Any]:
+    """Return -log q of outcome and draws, (n, M + 1), in the coarser of their types."""
+    q = distribution.log_densities
+    if q is None or log_density_y is None:
+        raise InputError(
+            what + " needs the log density at every draw and at the outcome: Samples(draws, log_density=...) and "
+            "{log_density_y=}; {which} is missing. ranking.joint_ranks needs no densities",
+            which="the first" if q is None else "the second",
+            option="log_density_y",
+        )
+    q_y = read_log_density_y(log_density_y, rows)
     coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
-    below, equal = rank_counts(q_y, q, coarser)
-    return tie_broken(distribution.M - below - equal, equal, options.rng, M=distribution.M, what=WHAT)
+    return -np.concatenate([as_compared(q_y, coarser)[:, None], as_compared(q, coarser)], axis=1)
 
 
 def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ranked:

@@ -25,7 +25,6 @@ from calibrant.ranking.verbs import RankArray, enter_ranks
 
 FOLDS = 3
 SMALLEST_SQUARE = 1e-290  # that is still exact in float64
-NEVER = -(1 << 20)  # an exponent below that of every number
 References: TypeAlias = (
     Literal["covariates", "other"] | ArrayLike | Callable[[NDArray[Any] | None, np.random.Generator], ArrayLike] | None
 )
@@ -137,36 +136,24 @@ TARP_RANKS = enter_ranks(tarp_ranks, TarpOptions, _ranked, predictions=("samples
 
 
 def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score:
-    """Return the squared distances to the reference; in rows whose squares leave float64 the distances themselves."""
+    """Return the squared distances to the reference, summed one by one, in the same order for every member."""
 
     def score(part: slice) -> FloatArray:
         z, t = members.columns(part), points[part].T[:, :, None]
         with np.errstate(over="ignore"):
-            square = _squares((z - t) / scale[:, None, None])
+            steps = (z - t) / scale[:, None, None]
+            square = np.square(steps[0])
+            for step in steps[1:]:
+                square += step * step
         lost = (square == np.inf) | ((square < SMALLEST_SQUARE) & (z != t).any(axis=0))
-        rows = np.flatnonzero(lost.any(axis=1))
-        if rows.size:
-            square[rows] = _extreme_distances(z[:, rows], t[:, rows], scale)
-        return square
+        if lost.any():
+            raise NotApplicableError(
+                "float64 does not represent the squared distances to the reference of {row}; choose another scale",
+                row=part.start + int(np.argmax(lost.any(axis=1))),
+            )
+        return np.asarray(square)
 
     return score
-
-
-def _extreme_distances(z: FloatArray, t: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return distances over a power of two of each row, to make the largest step about 1."""
-    mantissa, exponent = np.frexp(scale[:, None, None])
-    step = (z / 2 - t / 2) / (2 * mantissa)  # halves, as the difference may be beyond float64
-    power = np.where(step != 0, np.frexp(step)[1] - exponent, NEVER)
-    step = np.ldexp(step, -exponent - power.max(axis=(0, 2), keepdims=True))
-    return np.asarray(np.hypot.reduce(step, axis=0) if len(step) > 1 else np.abs(step[0]))
-
-
-def _squares(steps: FloatArray) -> FloatArray:
-    """Return the sum of squares over the first axis, one by one, in the same order for every member."""
-    square = np.square(steps[0])
-    for step in steps[1:]:
-        square += step * step
-    return np.asarray(square)
 
 
 def _references(

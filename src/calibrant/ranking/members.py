@@ -79,12 +79,7 @@ Score = Callable[[slice], NDArray[Any]]
 
 
 def member_ranks(score: Score, n: int, rng: Any, *, M: int, size: int, what: str) -> Ranked:
-    """Rank outcomes by their score, `size` rows at a time on all cores; ties at random.
-
-    >>> height = np.array([[3.0, 1.0, 5.0], [0.0, 4.0, 2.0]])
-    >>> member_ranks(lambda part: height[part], 2, None, M=2, size=1, what="height").rank
-    array([1, 0])
-    """
+    """Rank outcomes by their score, `size` rows at a time on all cores; ties at random."""
     less, equal = np.empty((2, n), np.int64)
 
     def work(part: slice) -> None:
@@ -125,12 +120,7 @@ def check_scale(scale: object) -> None:
 
 
 def coordinate_scale(scale: Scale, members: Members) -> FloatArray:
-    """Return what each coordinate is divided by, (D,): its spread if `scale` is "pooled", 1 if it is None, or `scale`.
-
-    >>> three = Members(np.array([[0.0, 5.0]]), np.array([[[1.0, 5.0], [2.0, 5.0]]]), np.dtype(np.float64))
-    >>> coordinate_scale("pooled", three).round(6).tolist()  # 0, 1 and 2; a constant coordinate stays as it is
-    [0.816497, 1.0]
-    """
+    """Return what each coordinate is divided by, (D,): its spread, 1 if `scale` is None, or what was given."""
     if scale is None:
         return np.ones(members.D)
     if isinstance(scale, str):

@@ -16,10 +16,10 @@ from calibrant.core.dispatch import chunks
 from calibrant.errors import InputError, NotApplicableError, did_you_mean, shown
 from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.inputs.samples import Samples, float_type
+from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, as_compared, equal_rows, marginal_ranks, rank_counts
 from calibrant.ranking.covariates import read_covariates
-from calibrant.ranking.density_ranks import read_log_density_y
+from calibrant.ranking.density_ranks import energies
 from calibrant.ranking.effects import check_rng
 from calibrant.ranking.members import Members, coordinate_scale, tie_broken
 from calibrant.ranking.summary import Ranks
@@ -96,7 +96,8 @@ def _values(
     rows: DistributionRows, distribution: Samples, functions: Mapping[str, Named], options: RankedBy
 ) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield the values of all members by each quantity, (n, M + 1), and its name."""
-    own = {name: _function(f, options) for name, f in functions.items() if callable(f) or f == LIKELIHOOD}
+    known = {name: options.log_likelihood if f == LIKELIHOOD else f for name, f in functions.items()}
+    own = {name: f for name, f in known.items() if callable(f)}
     with_covariates = {name for name, f in own.items() if takes_covariates(f)}
     if with_covariates and options.covariates is None:
         which = ", ".join(map(repr, sorted(with_covariates))) if with_covariates != {""} else "it"
@@ -112,28 +113,9 @@ def _values(
             assert z is not None
             yield name, values_of(name, own[name], z, x if name in with_covariates else None)
         elif f == DENSITY:
-            yield name, _densities(rows, distribution, options.log_density_y)
+            yield name, energies(rows, distribution, options.log_density_y, 'quantity="log_density"')
         else:
             yield from _ready(name, str(f), rows)
-
-
-def _function(f: Named, options: RankedBy) -> Quantity:
-    if callable(f):
-        return f
-    assert options.log_likelihood is not None
-    return options.log_likelihood
-
-
-def _densities(rows: DistributionRows, distribution: Samples, log_density_y: Any) -> NDArray[Any]:
-    """Return -log q of outcome and draws."""
-    if distribution.log_densities is None or log_density_y is None:
-        raise InputError(
-            'quantity="log_density" needs the log density at every draw and at the outcome: '
-            "Samples(draws, log_density=...) and log_density_y="
-        )
-    q_y, q = read_log_density_y(log_density_y, rows), distribution.log_densities
-    coarser = min(float_type(q_y.dtype), q.dtype, key=lambda dtype: dtype.itemsize)
-    return -np.concatenate([as_compared(q_y, coarser)[:, None], as_compared(q, coarser)], axis=1)
 
 
 def _ready(name: str, ready: str, rows: DistributionRows) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -22,7 +22,6 @@ from calibrant.ranking.spread import column_names, named_columns
 
 Statistic: TypeAlias = Literal["mean", "rms", "width", "log_det"]
 ORDINARY = (1e-140, 1e140)  # standard deviations whose squares, and the squares of these, stay in float64
-SMALL_POWER, LARGE_POWER = 600, -768  # powers of two by which other deviations are scaled before they are squared
 
 
 @public
@@ -100,29 +99,13 @@ class SharpnessOptions:
 
 
 def _spread_moments(rows: RegionRows, options: SharpnessOptions) -> Moments:
-    """Return the moments of what is averaged: standard deviations, scaled squares, widths or log determinants."""
-
-    def named(piece: RegionRows) -> dict[str, FloatArray]:
-        if options.statistic != "rms":
-            return named_columns(options.name, _row_values(piece.prediction, options))
-        squares = zip(RMS_NAMES, _scaled_squares(piece.prediction), strict=True)
-        return {name: column for power in squares for name, column in named_columns(*power).items()}
-
-    return moments_of(rows, named)
+    return moments_of(rows, lambda piece: named_columns(options.name, _row_values(piece.prediction, options)))
 
 
 def _sharpness(summary: Moments, options: SharpnessOptions) -> float | FloatArray:
-    if options.statistic == "rms":
-        large, values, small = (np.sqrt(_means(summary, name)) for name in RMS_NAMES)
-        with np.errstate(over="ignore"):
-            values = np.hypot(np.hypot(values, np.ldexp(small, -SMALL_POWER)), np.ldexp(large, -LARGE_POWER))
-    else:
-        values = _means(summary, options.name)
+    values = np.array([summary.mean_of(name) for name in column_names(summary, options.name)])
+    values = np.sqrt(values) if options.statistic == "rms" else values
     return float(values[0]) if options.name in summary.names else values
-
-
-def _means(summary: Moments, name: str) -> FloatArray:
-    return np.array([summary.mean_of(other) for other in column_names(summary, name)])
 
 
 SHARPNESS = enter(
@@ -147,30 +130,22 @@ def _row_values(distribution: Distribution, options: SharpnessOptions) -> FloatA
         found = distribution.interval(options.level)
         width = found.upper - found.lower
         return width[:, 0] if found.single else width
-    return _log_det(distribution) if options.statistic == "log_det" else _deviation(distribution)
+    if options.statistic == "log_det":
+        return _log_det(distribution)
+    return _variance(distribution) if options.statistic == "rms" else _deviation(distribution)
 
 
-RMS_NAMES = ("sharpness(rms, large)", "sharpness(rms)", "sharpness(rms, small)")
-
-
-def _scaled_squares(distribution: Distribution) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return variances of ordinary size between scaled squares of deviations whose own squares leave float64.
-
-    A row has one of the three, and 0 in the others (Blue 1978).
-    """
-    with np.errstate(over="ignore", invalid="ignore"):  # of other rows deviations are taken
+def _variance(distribution: Distribution) -> FloatArray:
+    with np.errstate(over="ignore", invalid="ignore"):
         variance = distribution.variances()
-    ordinary = (variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)
-    none = np.zeros(variance.shape)
-    if ordinary.all():
-        return none, variance, none
-    deviation = _deviation(distribution)
-    large, small = ~ordinary & (deviation > 1), ~ordinary & (deviation <= 1)
-    return (
-        np.where(large, np.ldexp(deviation, LARGE_POWER), 0.0) ** 2,
-        np.where(ordinary, variance, 0.0),
-        np.where(small, np.ldexp(np.minimum(deviation, 1.0), SMALL_POWER), 0.0) ** 2,
-    )
+    if not ((variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)).all():
+        deviation = _deviation(distribution)
+        if (np.isfinite(deviation) & (deviation > 0) & ~((deviation > ORDINARY[0]) & (deviation < ORDINARY[1]))).any():
+            raise NotApplicableError(
+                'statistic="rms" needs standard deviations between 1e-140 and 1e140, whose squares float64 can '
+                f"represent; got {deviation.min():.3g} to {deviation.max():.3g}. Rescale the predictions"
+            )
+    return variance
 
 
 def _deviation(distribution: Distribution) -> FloatArray:

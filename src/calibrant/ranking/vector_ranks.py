@@ -164,11 +164,6 @@ def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Wh
     """Return Σ_j |z_i - z_j| of each member of rows z (r, m, D), (r, m), in a unit of its own for each row.
 
     Coordinates are divided by `scale`, (D,). `fast` asks for the compiled body.
-
-    >>> z = np.array([[[0.0, 0.0], [3.0, 4.0], [0.0, 2.0]]])
-    >>> sums = distance_sums(z, np.ones(2))
-    >>> (sums / sums[0, 0] * 7).round(6)
-    array([[7.      , 8.605551, 5.605551]])
     """
     x = unit_cube(z, scale)
     if not fast:
