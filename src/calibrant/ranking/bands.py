@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_level
-from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, poisson_pmf
+from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, deviance, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
 
@@ -32,12 +32,7 @@ class CountLimits(NamedTuple):
 
 
 def count_limits(g: float, N: int, t: FloatArray, *, strict: bool = False) -> CountLimits:
-    """Return the limits at g, up to rounding of the tails; `strict` asks for tails of more than g.
-
-    >>> found = count_limits(0.4, 3, np.array([0.5]))  # 2 P(B <= 0) = 2 P(B >= 3) = 1/4
-    >>> found.lower, found.upper, found.next_below
-    (array([1]), array([2]), 0.25)
-    """
+    """Return the limits at g, up to rounding of the tails; `strict` asks for tails of more than g."""
     least = np.nextafter(g * (1 + SLACK), np.inf) if strict else g * (1 - SLACK)
     (low, at_low, below), (high, at_high, above) = (_limit(least, N, t, end) for end in (0, 1))
     reached, next_below = min(at_low.min(), at_high.min()), max(below.max(), above.max())
@@ -187,8 +182,8 @@ def observed_gamma(counts: ArrayLike, N: int, t: ArrayLike) -> tuple[FloatArray,
         value[near] = np.minimum(value[near], doubled_tail(k[near], N, points[near], end))
     gamma = value.min(axis=0)
     depth = np.where(value <= gamma * (1 + SLACK), 1.0, 0.0)
-    if (gamma == 0).any():
-        depth *= np.where(gamma == 0, 1 + _deviance(c, N, points), 1.0)
+    if (gamma == 0).any():  # tails that are too small for a float
+        depth *= np.where(gamma == 0, 1 + deviance(c, N * points) + deviance(N - c, N * (1 - points)), 1.0)
     return gamma, np.argmax(depth, axis=0)
 
 
@@ -243,13 +238,6 @@ def _pvalue(gamma: float, N: int, points: bytes) -> float:
         return walk.outside(lower, upper)
     p = 1 - walk.inside(lower, upper)
     return p if p > 10 * RARE else bound
-
-
-def _deviance(c: Counts, N: int, t: FloatArray) -> FloatArray:
-    """Return c log(c/Nt) + (N - c) log((N - c)/N(1 - t)), which orders tails that are too small for a float."""
-    from scipy.special import xlogy
-
-    return np.asarray(xlogy(c, c / (N * t)) + xlogy(N - c, (N - c) / (N * (1 - t))))
 
 
 def histogram_band(N: int, shares: ArrayLike, level: float) -> Band:

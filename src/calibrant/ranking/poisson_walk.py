@@ -8,7 +8,7 @@ vectors span no more than the limits. There is no compiled body: NumPy ends befo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
     0.224042
     """
     count, expected = np.broadcast_arrays(np.asarray(n, np.float64), np.asarray(mean, np.float64))
-    return np.asarray(np.exp(-_deviance(count, expected)) / norm(count))
+    return np.asarray(np.exp(-deviance(count, expected)) / norm(count))
 
 
 def norm(n: FloatArray) -> FloatArray:
@@ -52,7 +52,7 @@ def norm(n: FloatArray) -> FloatArray:
     return np.where(n < STIRLING_COUNTS, small[np.minimum(n, STIRLING_COUNTS - 1).astype(np.intp)], stirling)
 
 
-def _deviance(n: FloatArray, mean: FloatArray) -> FloatArray:
+def deviance(n: NDArray[Any], mean: FloatArray) -> FloatArray:
     """Return n log(n/λ) + λ - n, where n is near λ by log(n/λ) = 2 artanh v, v = (n - λ)/(n + λ)."""
     from scipy.special import xlogy
 
