@@ -168,10 +168,6 @@ def observed_gamma(counts: ArrayLike, N: int, t: ArrayLike) -> tuple[FloatArray,
     .. math:: γ = 2 \min_j \min\{P(B_j \le c_j), P(B_j \ge c_j)\}
 
     The place is the first that reaches γ. A curve is outside of a band if its γ is below that of the band.
-
-    >>> gamma, place = observed_gamma([0, 4], 4, [0.25, 0.5])
-    >>> gamma, place  # 2 P(B >= 4) = 2/16
-    (array([0.125]), array([1]))
     """
     c = np.asarray(counts, np.int64)
     c = c.reshape(len(c), -1)
@@ -196,9 +192,6 @@ def gamma_pvalue(gamma: float, N: int, t: ArrayLike) -> float:
     -----
     γ/2 <= p <= T γ always. The upper bound is returned where γ is below 1e-200, as if it were 1e-200, and with millions
     of rows where p is below 1e-8: such a p is not understated, and it is never 0.
-
-    >>> round(gamma_pvalue(0.125, 4, [0.5]), 12)  # c = 0 or c = 4
-    0.125
     """
     return _pvalue(float(gamma), int(N), np.asarray(t, np.float64).tobytes())
 
@@ -260,10 +253,6 @@ def probability_inside(N: int, shares: FloatArray, bins: Counts, lower: Counts, 
 
     Multinomial counts are independent Poisson counts, given that they add up to N: the N-th entry of the
     convolution over bins, each restricted to its limits, divided by the Poisson probability of N.
-
-    >>> one = np.array([1])
-    >>> round(probability_inside(2, np.array([0.5]), 2 * one, one, one), 12)
-    0.5
     """
     from scipy.fft import next_fast_len
 

@@ -105,9 +105,6 @@ def kuiper_quantile(rate: float) -> float:
     .. math:: P(\text{range} > λ) = 2 \sum_{j \ge 1} (4 j^2 λ^2 - 1) e^{-2 j^2 λ^2}
 
     (Kuiper 1960). The range of n uniform numbers exceeds λ/√n less often (Stephens 1970).
-
-    >>> round(kuiper_quantile(0.05), 3), round(kuiper_quantile(0.01), 3)
-    (1.747, 2.001)
     """
     from scipy.optimize import brentq
 

@@ -324,11 +324,7 @@ RANK_HISTOGRAM = enter_rank_curve(rank_histogram, HistogramOptions, _histogram_c
 
 
 def level_of_each(level: float, C: int, multiplicity: str) -> float:
-    """Return the level of the band of one column for which the bands of all columns together have `level`.
-
-    >>> round(level_of_each(0.95, 5, "bonferroni"), 10), level_of_each(0.95, 5, "none")
-    (0.99, 0.95)
-    """
+    """Return the level of the band of one column for which the bands of all columns together have `level`."""
     return level if multiplicity == "none" or C == 1 else min(1 - (1 - level) / C, LARGEST_LEVEL)
 
 
@@ -368,11 +364,7 @@ def read_shares(shares: Any, name: str) -> FloatArray:
 
 
 def nearest(shares: Any, possible: NDArray[np.int64], m: int, *, name: str) -> NDArray[np.int64]:
-    """Return for each wanted share the nearest of the `possible` numbers of m-ths, the larger of two equally near.
-
-    >>> nearest([0.5, 0.93], np.array([2, 4, 6, 8]), 10, name="levels")
-    array([6, 8])
-    """
+    """Return for each wanted share the nearest of the `possible` numbers of m-ths, the larger of two equally near."""
     wanted = read_shares(shares, name)
     above = np.searchsorted(possible, m * (wanted - SAME_SHARE)).clip(0, possible.size - 1)
     before = (above - 1).clip(0)
@@ -388,11 +380,7 @@ def is_count(points: object) -> bool:
 
 
 def rank_places(points: Any, M: int) -> NDArray[np.int64]:
-    """Return the ranks j, 0 < j <= M, that `points` stand for: so many at even distances, or the nearest to shares.
-
-    >>> rank_places(3, 99), rank_places([0.1, 0.5], 19)
-    (array([25, 50, 75]), array([ 2, 10]))
-    """
+    """Return the ranks j, 0 < j <= M, that `points` stand for: so many at even distances, or the nearest to shares."""
     m = M + 1
     if not is_count(points):
         return np.unique(nearest(points, np.arange(1, m), m, name="points"))

@@ -206,11 +206,7 @@ def _refuse_covariates(covariates: Any, references: str) -> None:
 
 
 def other_outcomes(y: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows.
-
-    >>> other_outcomes(np.array([[1.0], [2.0]]), np.random.default_rng(0)).tolist()
-    [[2.0], [1.0]]
-    """
+    """Return the outcome of another row for each row: y (n, D) moved round by a random number of rows."""
     n = len(y)
     if n < 2:
         raise NotApplicableError('references="other" are outcomes of other rows, and there is one row; pass an array')

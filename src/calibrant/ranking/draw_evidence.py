@@ -114,11 +114,7 @@ def _repeats(y: NDArray[Any], draws: NDArray[Any]) -> FloatArray:
 
 
 def _few_successes(tied: NDArray[np.int64], m: int, successes: int) -> float:
-    """Return P(S <= successes) of the sum S of independent 0 and 1 with probabilities tied/m.
-
-    >>> round(_few_successes(np.array([1, 1]), 2, 0), 12)
-    0.25
-    """
+    """Return P(S <= successes) of the sum S of independent 0 and 1 with probabilities tied/m."""
     from scipy.stats import binom
 
     mass = np.ones(1)

@@ -205,11 +205,6 @@ def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Gene
     If predictions are calibrated, outcome and draws are exchangeable, and the table of the outcomes is one more such
     table: any statistic of it has the distribution of the same statistic of these, however the columns depend on each
     other. Ties are broken at random, anew in each table.
-
-    >>> from calibrant.inputs.rows import read_outcomes
-    >>> rows = read_outcomes([2.5, 0.0], Samples([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
-    >>> exchanged_counts(rows, 5, np.random.default_rng(0)).sum(axis=1)[:, 0]
-    array([2, 2, 2, 2, 2])
     """
     distribution = rows.samples
     assert distribution is not None  # the only kind that rank_exchange_test reads
@@ -230,11 +225,6 @@ def exchanged_counts(rows: DistributionRows, resamples: int, rng: np.random.Gene
 
 
 def member_counts(y: NDArray[Any], draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
-    """Return how many other members lie below each member and how many equal it, (n, C, M + 1), the outcome first.
-
-    >>> less, equal = member_counts(np.array([[2.0]]), np.array([[[1.0], [2.0], [5.0]]]), np.dtype(np.float64))
-    >>> less[0, 0], equal[0, 0]
-    (array([1, 0, 1, 3]), array([1, 0, 1, 0]))
-    """
+    """Return how many other members lie below each member and how many equal it, (n, C, M + 1), the outcome first."""
     z = np.concatenate([as_compared(y[:, None], dtype), as_compared(draws, dtype)], axis=1).transpose(0, 2, 1)
     return counts_among(z)

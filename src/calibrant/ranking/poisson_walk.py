@@ -29,11 +29,6 @@ def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
 
     The textbook form n log λ - λ - log n! subtracts numbers of the size of n; here nothing large cancels (Loader 2000,
     "Fast and accurate computation of binomial probabilities").
-
-    >>> float(poisson_pmf(0, 2.0) * np.exp(2.0))
-    1.0
-    >>> round(float(poisson_pmf(3, 3.0)), 6)  # 27/6 e^-3
-    0.224042
     """
     count, expected = np.broadcast_arrays(np.asarray(n, np.float64), np.asarray(mean, np.float64))
     return np.asarray(np.exp(-deviance(count, expected)) / norm(count))
@@ -85,12 +80,7 @@ class Masses(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PoissonWalk:
-    """The counts of N uniform numbers at increasing points t of (0, 1).
-
-    >>> walk = PoissonWalk.of(2, np.array([0.5]))
-    >>> round(walk.inside(np.array([1]), np.array([1])), 12)  # one of two numbers lies below the middle
-    0.5
-    """
+    """The counts of N uniform numbers at increasing points t of (0, 1)."""
 
     N: int
     t: FloatArray

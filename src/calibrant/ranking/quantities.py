@@ -154,11 +154,7 @@ def _members(rows: DistributionRows, distribution: Samples) -> NDArray[Any]:
 
 
 def quantities_by_name(quantity: Any) -> dict[str, Named]:
-    """Return quantities by their names; a function by itself has the name it was defined with, "" for a lambda.
-
-    >>> quantities_by_name(["sum", np.mean])
-    {'sum': 'sum', 'mean': <function mean at ...>}
-    """
+    """Return quantities by their names; a function by itself has the name it was defined with, "" for a lambda."""
     if isinstance(quantity, Mapping):
         found = dict(quantity)
     elif isinstance(quantity, (list, tuple)):
@@ -194,11 +190,7 @@ def uses_covariates(quantity: Any) -> bool:
 
 
 def takes_covariates(f: Quantity) -> bool:
-    """Tell whether a function is f(z, x): whether it has a second argument without a default.
-
-    >>> takes_covariates(lambda z, x: z), takes_covariates(lambda z: z), takes_covariates(np.abs)
-    (True, False, False)
-    """
+    """Tell whether a function is f(z, x): whether it has a second argument without a default."""
     try:
         parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):  # some built-in functions do not tell

@@ -49,9 +49,6 @@ def content_order(y: NDArray[Any], *others: NDArray[Any]) -> NDArray[np.intp]:
     """Return the order of rows by their outcomes; of rows with equal outcomes by what else they have.
 
     Rows that differ in nothing may come in any order.
-
-    >>> content_order(np.array([3.0, 1.0, 3.0]), np.array([[7.0, 8.0], [0.0, 0.0], [5.0, 6.0]]))[0]
-    np.int64(1)
     """
     columns = y.reshape(len(y), -1)
     first = columns[:, 0]

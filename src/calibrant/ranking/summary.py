@@ -247,11 +247,6 @@ def rank_points(n: int, M: int, *, cells: bool) -> NDArray[np.int64]:
 
     All of them up to M = 999, else 999 that are spread evenly. Values of a distribution function have no ranks of
     their own: their 1000 cells are joined to as many as there are rows, at least 100, and a divisor of 1000.
-
-    >>> rank_points(500, 4, cells=False)
-    array([1, 2, 3, 4])
-    >>> rank_points(240, 999, cells=True).size
-    199
     """
     m = M + 1
     if cells:
@@ -330,12 +325,7 @@ def _merged_groups(one: Ranks, other: Ranks) -> tuple[tuple[Label, ...], tuple[R
 
 
 def covariate_columns(covariates: Any, n: int, keep: NDArray[np.bool_] | None) -> FloatArray:
-    """Return covariates as finite numbers (n, q); `keep` marks which of the caller's rows stayed at the boundary.
-
-    >>> covariate_columns([1, 2, 3], 2, np.array([True, False, True]))
-    array([[1.],
-           [3.]])
-    """
+    """Return covariates as finite numbers (n, q); `keep` marks which of the caller's rows stayed at the boundary."""
     array = read_numbers(covariates, "covariates")
     check_covariate_rows(array, n, keep)
     if array.ndim > 2 or array.size == 0:

@@ -256,11 +256,7 @@ Integers = NDArray[np.signedinteger[Any]]
 
 
 def doubled_ranks(z: FloatArray) -> Integers:
-    """Return 2R, R the rank of each member among its row in each coordinate, from 1, the mean rank of ties.
-
-    >>> doubled_ranks(np.array([[[7.0], [5.0], [7.0], [9.0]]]))[0, :, 0]
-    array([5, 2, 5, 8])
-    """
+    """Return 2R, R the rank of each member among its row in each coordinate, from 1, the mean rank of ties."""
     less, equal = counts_among(z.transpose(0, 2, 1))
     return (2 * less + equal + 2).transpose(0, 2, 1)
 

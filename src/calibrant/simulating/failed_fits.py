@@ -34,12 +34,7 @@ class Range(NamedTuple):
 
 
 def verdict_range(ranks: Ranks, failed: int, level: float) -> Range:
-    """Return what the ranks would show if all failed fits had rank 0, rank M, half of them each, or none.
-
-    >>> found = verdict_range(Ranks.of(np.arange(200) % 20, M=19), 20, 0.95)
-    >>> sorted(found.rejects), found.pvalues[1]
-    ([False, True], 1.0)
-    """
+    """Return what the ranks would show if all failed fits had rank 0, rank M, half of them each, or none."""
     M, C = ranks.M, ranks.C
     sets = [ranks]
     for lowest in (failed, 0, failed // 2):
