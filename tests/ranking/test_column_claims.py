@@ -12,7 +12,7 @@ from calibrant.ranking.draw_evidence import DrawEvidence, Outside
 from calibrant.ranking.failures import NormalErrors
 from calibrant.ranking.pair_dependence import Together
 
-ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48, True)
+ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48)
 COUNTS = np.full(100, 5)
 RATES = Rates(0.95, 0.05, 0.025)
 FOUND = RankedColumn(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)

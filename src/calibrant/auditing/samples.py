@@ -245,7 +245,7 @@ def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
     conditional, not_conditional = conditional_checks(rows, setting, beside=1 + len(joint) + compares)
     pairs, not_paired = pair_checks(draws, setting)
     joint += pairs
-    checks = Checks(marginal_check(ranks), joint, conditional, setting, rows.n, tuple(not_conditional))
+    checks = Checks(marginal_check(ranks), joint, conditional, setting, rows.n)
     each = {**coordinate_scores(rows, distribution), **informative.values}
     adjusted = np.minimum(1.0, checks.tests * np.array(checks.marginal.pvalues))
     seen = draws if facts.complete else None  # numbers of rows are known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +12,12 @@ from numpy.typing import NDArray
 
 from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.evidence import ALL_ROWS, Note, Subject, note
-from calibrant.core.mean_interval import exact_limits
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking import failures as kinds
 from calibrant.ranking.bands import BandTest
 from calibrant.ranking.curves import nearest
 from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
-from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, band_test
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, band_test, share_limits
 from calibrant.ranking.failures import (
     NONE,
     OUTSIDE,
@@ -31,8 +31,7 @@ from calibrant.ranking.summary import Ranks
 
 LEVELS = (0.5, 0.9)
 TOO_FEW = "too few rows"
-UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, measurable=False)
-
+UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
 SIDES: dict[str, ClaimKind] = {kinds.HIGH: "above", kinds.LOW: "below", kinds.NARROW: "above", kinds.WIDE: "below"}
 
 
@@ -59,7 +58,6 @@ class RankedColumn(NamedTuple):
     point: int  # the j at which #{rank < j} is farthest from its null distribution
     evidence: DrawEvidence = DrawEvidence()
     outside: Outside | None = None  # of rows whose outcomes lie outside all draws, if that is an error
-    skew: float = 0.0  # residual of the third component: negative if the lower tail is too short
 
     @property
     def n(self) -> int:
@@ -72,10 +70,6 @@ class RankedColumn(NamedTuple):
     @property
     def level(self) -> float:
         return self.rates.level
-
-    @property
-    def adjusted(self) -> bool:
-        return self.rates.test < (1 - self.level) * (1 - 1e-9)
 
     @property
     def departs(self) -> bool:
@@ -131,23 +125,9 @@ def found_columns(
                 related=related[c],
             )
         outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
-        found.append(
-            RankedColumn(
-                known.failures,
-                counts,
-                ranks.cells,
-                outward,
-                known.errors,
-                _coverage(counts, outward),
-                smallest,
-                float(adjusted[c]),
-                rates,
-                int(where[c]),
-                evidence[c],
-                outside,
-                known.skew,
-            )
-        )
+        errors, coverage, p = known.errors, _coverage(counts, outward), float(adjusted[c])
+        of_counts = (known.failures, counts, ranks.cells, outward, errors, coverage, smallest, p, rates, int(where[c]))
+        found.append(RankedColumn(*of_counts, evidence[c], outside))
     return found
 
 
@@ -191,14 +171,12 @@ def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
 
 def _draw_claims(column: RankedColumn, subject: Subject) -> list[Claim]:
     evidence, found = column.evidence, []
+    known = Claim("description", subject, "draws", math.nan, rows=column.n, test="outcomes that equal draws, exact")
     if evidence.dependent:
-        test, p = "draw_dependence", evidence.dependence
-        found.append(
-            Claim("description", subject, "draws", evidence.tau, rows=column.n, expected=1.0, test=test, pvalue=p)
-        )
+        p = evidence.dependence
+        found.append(replace(known, estimate=evidence.tau, expected=1.0, test="draw_dependence", pvalue=p))
     if evidence.repeated:
-        test, p = "outcomes that equal draws, exact", evidence.repeats
-        found.append(Claim("description", subject, "draws", math.nan, rows=column.n, test=test, pvalue=p))
+        found.append(replace(known, pvalue=evidence.repeats))
     return found
 
 
@@ -216,18 +194,14 @@ def _error_claim(name: str, column: RankedColumn, subject: Subject) -> Claim:
 
 def _outside_claim(column: RankedColumn, subject: Subject) -> Claim:
     k, n, expected = float(column.counts[0] + column.counts[-1]), column.n, 2 / (column.M + 1)
-    low, high = (
-        float(limit[0]) for limit in exact_limits(np.array([k]), np.array([float(n)]), 1 - column.rates.limits)
-    )
+    low, high = share_limits(k, n, column.rates.limits)
     far, rows = column.evidence.far, () if column.outside is None else column.outside.rows
     is_far = far is not None and rows == far.rows
     kind: ClaimKind = "above" if low > expected else "description"
     level, p = (column.level if kind == "above" else None), (far.pvalue if is_far and far else column.pvalue)
     test = "outcomes farther out than any draw, exact" if is_far else "Clopper-Pearson limits"
-    estimate = k / n
-    return Claim(
-        kind, subject, "outside", estimate, low, high, level, n, expected, test=test, pvalue=p, row_numbers=rows
-    )
+    sizes = (k / n, low, high, level, n, expected)
+    return Claim(kind, subject, "outside", *sizes, test=test, pvalue=p, row_numbers=rows)
 
 
 MAX_ROWS_NAMED = 10
@@ -240,19 +214,9 @@ def column_notes(column: RankedColumn, name: str = "") -> list[Note]:
     if evidence.repeated:
         found.append(note("repeated draws", name=name))
     if outside is not None:
-        rows = outside.rows[:MAX_ROWS_NAMED]
-        found.append(
-            note(
-                "outside rows",
-                name=name,
-                rows=rows,
-                more=f" and {len(outside.rows) - len(rows):,} more" if len(outside.rows) > len(rows) else "",
-                distance=outside.distance,
-                below=outside.below,
-                above=outside.above,
-                narrower=outside.narrower,
-            )
-        )
+        known, left = outside._asdict(), len(outside.rows) - MAX_ROWS_NAMED
+        known["rows"] = outside.rows[:MAX_ROWS_NAMED]
+        found.append(note("outside rows", name=name, more=f" and {left:,} more" if left > 0 else "", **known))
     return found
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant.core.annotations import Rng
 from calibrant.core.catalogue import Entry, enter
 from calibrant.core.dispatch import chunks
+from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import holm
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
@@ -209,6 +210,12 @@ def adjusted(pvalue: FloatArray, multiplicity: str) -> FloatArray:
 def band_test(ranks: Ranks) -> BandTest:
     """Return the smallest two-sided pointwise p-value γ of #{rank < j} ~ Binomial(n, j/(M + 1)) and P(γ* <= γ)."""
     return counts_test(below(ranks.counts, ranks.points), ranks.n, ranks.points / (ranks.M + 1))
+
+
+def share_limits(k: float, n: float, rate: float) -> tuple[float, float]:
+    """Return the Clopper-Pearson limits of a share, k of n, with this error rate."""
+    low, high = exact_limits(np.array([float(k)]), np.array([float(n)]), 1 - rate)
+    return float(low[0]), float(high[0])
 
 
 def below(counts: NDArray[np.int64], points: NDArray[np.int64]) -> NDArray[np.int64]:

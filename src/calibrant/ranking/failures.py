@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.bands import counts_test, ecdf_band
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.draw_evidence import DrawEvidence
-from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson
+from calibrant.ranking.effects import SHIFT, SPREAD, below, bin_counts, pearson, share_limits
 from calibrant.ranking.poisson_walk import PoissonWalk
 from calibrant.ranking.rank_family import LARGEST_LOG_SPREAD, FamilyFit, RankFamily
 from calibrant.ranking.summary import rank_points
@@ -41,8 +40,7 @@ class NormalErrors(NamedTuple):
     """Shift and spread of predictions by their ranks, with profile-likelihood limits.
 
     `shift` is in predictive standard deviations, positive if predictions are too high; `spread` is the factor that the
-    predictive spread needs. `measurable` says whether the likelihood has its maximum inside the family; if not, one
-    limit is infinite.
+    predictive spread needs. One limit is infinite where the likelihood has no maximum inside the family.
     """
 
     shift: float
@@ -51,7 +49,6 @@ class NormalErrors(NamedTuple):
     spread: float
     spread_low: float
     spread_high: float
-    measurable: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,7 +76,7 @@ def normal_errors(counts: NDArray[np.int64], level: float, *, cells: bool = Fals
 def errors_of(family: RankFamily, fit: FamilyFit, rate: float) -> NormalErrors:
     (a_low, a_high), (s_low, s_high) = family.limits(fit, rate)
     spread = (nan, nan, nan) if family.M < 2 else (fit.spread, exp(s_low), exp(s_high))
-    return NormalErrors(fit.shift + 0.0, -a_high + 0.0, -a_low + 0.0, *spread, fit.inside)
+    return NormalErrors(fit.shift + 0.0, -a_high + 0.0, -a_low + 0.0, *spread)
 
 
 class Diagnosis(NamedTuple):
@@ -87,8 +84,6 @@ class Diagnosis(NamedTuple):
 
     failures: tuple[str, ...]
     errors: NormalErrors
-    outside: tuple[float, float] = (0.0, 0.0)  # shares of outcomes below and above all draws that no error explains
-    skew: float = 0.0  # residual of the third component, in standard errors
     far: bool = False  # whether outcomes far outside all draws are an error, and were set aside
 
 
@@ -121,11 +116,11 @@ def diagnosis(
         fit, atoms = _with_atoms(family, fit, rest, shape_rate)
     errors = errors_of(family, fit, rate)
     if not departs:
-        return Diagnosis((OUTSIDE,) if far else (RELATED,) if related else (NONE,), errors, far=far)
+        return Diagnosis((OUTSIDE,) if far else (RELATED,) if related else (NONE,), errors, far)
     if (far or atoms) and not _departs(rest[1:-1] if atoms else rest, test_rate, cells):
         only = DRAWS if _made_by_draws(given) else OUTSIDE
-        return Diagnosis((only,), errors, (fit.below, fit.above), far=far)
-    shape, skew = _shape(family, fit, rest, shape_rate) if fit.inside else ("", 0.0)
+        return Diagnosis((only,), errors, far)
+    shape = _shape(family, fit, rest, shape_rate) if fit.inside else ""
     no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
     names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
     found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
@@ -134,7 +129,7 @@ def diagnosis(
     if by_draws:
         found = [DRAWS, *(name for name in found if name not in by_draws)]
     unnamed = RELATED if related else OTHER
-    return Diagnosis(tuple(found) or (unnamed,), errors, (fit.below, fit.above), skew, far)
+    return Diagnosis(tuple(found) or (unnamed,), errors, far)
 
 
 def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
@@ -171,8 +166,8 @@ def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], r
     return (rich, True) if gains else (fit, False)
 
 
-def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: float) -> tuple[str, float]:
-    """Return what shift and spread do not explain, empty if they explain all, and the residual of the skewness."""
+def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: float) -> str:
+    """Return what shift and spread do not explain; empty if they explain all."""
     from scipy.special import chdtrc
 
     p, seen = family.chances(fit), family.counts
@@ -181,21 +176,21 @@ def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: 
     expected = n * bin_counts(p[:, None], bins)[:, 0]
     parameters = sum(family.free) + sum(fit.atoms)
     if bins - 1 <= parameters:
-        return "", 0.0
+        return ""
     statistic = pearson(bin_counts(seen[:, None], bins).astype(np.int64), np.maximum(expected, 1e-9))[0]
     explained = chdtrc(bins - 1 - parameters, statistic) >= rate
     phi = legendre(m - 1)
     if not explained and len(phi) == 4 and phi[3] @ seen / sqrt(n) < CENTRE_AVOIDED and _middle(counts) < EMPTY_MIDDLE:
-        return MODES, 0.0
+        return MODES
     mean = phi @ p  # components may show what bins do not
     variance = np.maximum((phi * phi) @ p - mean**2, 1e-12)
     residual = (phi @ seen - n * mean) / np.sqrt(n * variance)
     third, fourth = (float(residual[k]) if k < len(phi) else 0.0 for k in (2, 3))
     if max(abs(third), abs(fourth)) < normal_quantile(1 - rate / 2):
-        return ("" if explained else OTHER), 0.0
+        return "" if explained else OTHER
     if abs(third) >= abs(fourth):
-        return SKEWED, third
-    return (LIGHT if fourth > 0 else HEAVY), 0.0
+        return SKEWED
+    return LIGHT if fourth > 0 else HEAVY
 
 
 def _middle(counts: NDArray[np.int64]) -> float:
@@ -217,8 +212,8 @@ def outward_failure(counts: NDArray[np.int64], rate: float) -> str:
     sides = []
     for level in OUTWARD_LEVELS:
         j = min(max(1, round(level * m)), m - 1)
-        low, high = exact_limits(np.array([float(counts[:j].sum())]), np.array([n]), 1 - rate / 2)
-        sides.append(int(low[0] > j / m) - int(high[0] < j / m))
+        low, high = share_limits(counts[:j].sum(), n, rate / 2)
+        sides.append(int(low > j / m) - int(high < j / m))
     if sides == [1, -1]:
         return OUTWARD_SHAPE
     if min(sides) < 0 <= -max(sides):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import nan, sqrt
 from typing import NamedTuple
@@ -47,10 +48,6 @@ class PairDependence(NamedTuple):
     def name(self, k: int, names: Sequence[str]) -> str:
         return f"{names[self.first[k]]} and {names[self.second[k]]}"
 
-    def at_floor(self, k: int) -> bool:
-        """Tell whether more exchanged sets could show a smaller p-value."""
-        return float(self.pvalue[k]) <= SMALLEST
-
     @property
     def order(self) -> NDArray[np.intp]:
         return np.lexsort((-np.abs(self.difference), self.pvalue))
@@ -65,23 +62,14 @@ class PairDependence(NamedTuple):
         return [k for k in self.order.tolist() if stated[k]]
 
     def claim(self, k: int, names: Sequence[str], level: float, rows: int, pvalue: float) -> Claim:
-        kind: ClaimKind = "above" if self.difference[k] > 0 else "below"
-        subject, size = Subject("pair", name=self.name(k, names)), float(self.difference[k])
-        return Claim(
-            kind,
-            subject,
-            DEPENDENCE,
-            size,
-            level=level,
-            rows=rows,
-            test=EXCHANGED,
-            pvalue=pvalue,
-            at_floor=self.at_floor(k),
-        )
+        subject = Subject("pair", name=self.name(k, names))
+        size, at_floor = float(self.difference[k]), bool(self.pvalue[k] <= SMALLEST)  # of so many exchanged sets
+        kind: ClaimKind = "above" if size > 0 else "below"
+        known = Claim(kind, subject, DEPENDENCE, size, level=level, rows=rows, pvalue=pvalue, at_floor=at_floor)
+        return replace(known, test="exchanged members")
 
 
 DEPENDENCE = "dependence"
-EXCHANGED = "exchanged members"
 WRONG_DEPENDENCE = "dependence wrong"
 
 
@@ -126,11 +114,10 @@ class Together(NamedTuple):
 
 def together_claims(together: Together, ranks: Ranks, level: float, passes: Sequence[bool]) -> list[Claim]:
     """Return the claims on all coordinates together that tests support; `passes` tells which are right alone."""
-    found, n = together.dependence, ranks.n
-    claims = []
-    for k in together.wrong_pairs(level, passes):
-        assert found is not None
-        claims.append(found.claim(k, ranks.names, level, n, together.adjusted(k)))
+    found, n, claims = together.dependence, ranks.n, []
+    if found is not None:
+        wrong = together.wrong_pairs(level, passes)
+        claims = [found.claim(k, ranks.names, level, n, together.adjusted(k)) for k in wrong]
     if together.ranks is not None and together.ranks <= 1 - level:
         subject, p = Subject("whole"), together.ranks
         claims.append(Claim("description", subject, "joint_ranks", nan, rows=n, test="uniformity_test", pvalue=p))

@@ -23,7 +23,7 @@ from calibrant.ranking.distance_ranks import TARP_RANKS
 from calibrant.ranking.draw_evidence import RankedDraws
 from calibrant.ranking.effects import band_test, stream_after_ties
 from calibrant.ranking.failures import normal_errors
-from calibrant.ranking.pair_dependence import RESAMPLES, SMALLEST, PairDependence, is_affordable, pair_dependence
+from calibrant.ranking.pair_dependence import RESAMPLES, PairDependence, is_affordable, pair_dependence
 from calibrant.ranking.quantities import ranked_by
 from calibrant.ranking.relation import Relation, relation
 from calibrant.ranking.row_order import in_content_order
@@ -46,10 +46,8 @@ class RankCheck(NamedTuple):
     pvalue: float
     method: str
     conditional: bool = False  # it uses what was known of each row
-    quantity: bool = False  # it ranks a quantity that the user asked for
     relation: Relation | None = None  # what the test of ranks against covariates found
     pairs: PairDependence | None = None  # what the comparison of pairs of coordinates found
-    smallest: float = 0.0  # p-value that redraws can show
     pvalues: tuple[float, ...] = ()  # of each column of ranks, adjusted for the others; `pvalue` is the smallest
 
     def adjusted(self, tests: int) -> float:
@@ -58,11 +56,6 @@ class RankCheck(NamedTuple):
 
     def of_column(self, c: int) -> RankCheck:
         return self._replace(pvalue=self.pvalues[c]) if self.pvalues else self
-
-    @property
-    def at_floor(self) -> bool:
-        """Whether more redraws could show a smaller p-value."""
-        return self.pvalue <= self.smallest
 
     def measurement(self, tests: int) -> Measurement:
         method = f"{self.method}; p-value adjusted for {tests} checks" if tests > 1 else self.method
@@ -99,7 +92,7 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     checks, missing = [], []
     D = distribution.shape[0] if distribution.shape else 1
     if setting.log_density_y is not None and distribution.finite:
-        checks.append(_check(ENERGY_RANKS, "ranks by density", rows, setting, log_density_y=setting.log_density_y))
+        checks.append(_check(ENERGY_RANKS, "density", rows, setting, log_density_y=setting.log_density_y))
     elif distribution.log_densities is not None:
         missing.append("The densities of the draws are not used: pass log_density_y=, that of the outcomes.")
     if D < 2:
@@ -107,13 +100,13 @@ def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankChe
     if not distribution.finite:
         return checks, [*missing, "Coordinates are not tested together: some draws are infinite."]
     if not checks and rows.n * distribution.M**2 * D <= MAX_PAIRS:
-        checks.append(_check(JOINT_RANKS, "ranks by mean distance", rows, setting, method="mean_distance"))
+        checks.append(_check(JOINT_RANKS, "mean distance", rows, setting, method="mean_distance"))
     elif not checks:
         missing.append(
             "Ranks by mean distance are left out: their time grows with the square of the draws. "
             "Pass fewer, such as draws[:, ::10]."
         )
-    checks.append(_check(JOINT_RANKS, "ranks by average rank", rows, setting, method="average"))
+    checks.append(_check(JOINT_RANKS, "average rank", rows, setting, method="average"))
     return checks, missing
 
 
@@ -132,7 +125,7 @@ def pair_checks(draws: RankedDraws | None, setting: Setting) -> tuple[list[RankC
     of = "two coordinates" if found.pvalue.size == 1 else f"{found.pvalue.size:,} pairs of coordinates"
     label = f"largest difference between rank correlations of outcomes and draws, of {of}"
     value, p = float(found.difference[worst]), float(found.pvalue[worst])
-    return [RankCheck(PAIRS, label, None, value, p, method, pairs=found, smallest=SMALLEST)], []
+    return [RankCheck(PAIRS, label, None, value, p, method, pairs=found)], []
 
 
 PAIRS = "pair_dependence"
@@ -142,23 +135,23 @@ def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]
     if setting.quantity is None:
         return []
     ranks = Ranks.of_ranked(ranked_by(rows, replace(setting.quantity, rng=setting.rng)), rows.w)
+    called = [name or "the quantity" for name in ranks.names]
+    columns = [replace(ranks.take([c]), names=(name,)) for c, name in enumerate(called)]
+    return [_band_check(f"ranks.{column.names[0]}", column) for column in columns]
+
+
+def _band_check(name: str, ranks: Ranks, *, conditional: bool = False) -> RankCheck:
+    """Return the band test of one column of ranks, whose name says by what they are."""
     test, method = band_test(ranks), "curve of the ranks against its simultaneous band; exact"
-    checks = []
-    for c, name in enumerate(ranks.names):
-        called, column = name or "the quantity", ranks.take([c])
-        found = (float(test.gamma[c]), float(test.pvalue[c]), method)
-        column = replace(column, names=(called,))
-        checks.append(RankCheck(f"ranks.{called}", f"ranks by {called}", column, *found, quantity=True))
-    return checks
+    label = f"ranks by {ranks.names[0]}"
+    return RankCheck(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, conditional)
 
 
-def _check(ranking: RankEntry[Any], label: str, rows: DistributionRows, setting: Setting, **options: Any) -> RankCheck:
+def _check(ranking: RankEntry[Any], by: str, rows: DistributionRows, setting: Setting, **options: Any) -> RankCheck:
     found = ranking.rank(rows, ranking.parse({"rng": setting.rng, **options}))
-    ranks = Ranks.of_ranked(found._replace(names=(label.removeprefix("ranks by "),)), rows.w)
-    test = band_test(ranks)
     name = f"{ranking.name}.{options['method']}" if "method" in options else ranking.name
-    method = "curve of the ranks against its simultaneous band; exact"
-    return RankCheck(name, label, ranks, float(test.gamma[0]), float(test.pvalue[0]), method, "covariates" in options)
+    ranks = Ranks.of_ranked(found._replace(names=(by,)), rows.w)
+    return _band_check(name, ranks, conditional="covariates" in options)
 
 
 def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int) -> tuple[list[RankCheck], list[str]]:
@@ -171,20 +164,8 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
     try:
         found = relation(coordinate_ranks(rows, setting), rows.w, setting, checks=beside + 1 + is_finite)
         test = found.found
-        label = "ranks against covariates"
-        checks.append(
-            RankCheck(
-                CONDITIONAL,
-                label,
-                None,
-                test.statistic,
-                test.pvalue,
-                test.method,
-                True,
-                relation=found,
-                smallest=test.details["smallest possible"],
-            )
-        )
+        known = (test.statistic, test.pvalue, test.method, True)
+        checks.append(RankCheck(CONDITIONAL, "ranks against covariates", None, *known, relation=found))
         if not found.searched_boxes:
             missing.append("Boxes of two covariates are not searched: there are too many rows and covariates.")
     except NotApplicableError as reason:
@@ -192,8 +173,7 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
     numbers = x.pooled.numbers  # without a column if all of them are texts of one category
     if is_finite and numbers.shape[1]:
         try:
-            label = f"ranks by {FITTED}"
-            checks.append(_check(TARP_RANKS, label, rows, setting, covariates=numbers))
+            checks.append(_check(TARP_RANKS, FITTED, rows, setting, covariates=numbers))
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing
@@ -248,16 +228,8 @@ def group_ranks(rows: DistributionRows, grouping: Grouping, setting: Setting) ->
 def _group_evidence(line: dict[str, Any], rate: float) -> Evidence:
     ranks: Ranks = line["ranks"]
     estimate, low, high = (float(size[0]) for size in coverage_errors(ranks, rate, rate / 2))
-    return Evidence(
-        Subject("group", name=line["group"]),
-        "coverage_error",
-        estimate,
-        low,
-        high,
-        ranks.n,
-        test="uniformity_test",
-        pvalue=line["pvalue_adjusted"],
-    )
+    subject, p = Subject("group", name=line["group"]), line["pvalue_adjusted"]
+    return Evidence(subject, "coverage_error", estimate, low, high, ranks.n, test="uniformity_test", pvalue=p)
 
 
 def _note(several: bool, families: int) -> str:

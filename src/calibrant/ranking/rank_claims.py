@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,10 +17,10 @@ import numpy as np
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, POWER, Error, Evidence, Needed, Note, Subject, Whole, rows_needed
 from calibrant.core.findings import Setting
-from calibrant.core.mean_interval import exact_limits
 from calibrant.core.pvalues import normal_quantile
 from calibrant.ranking.column_claims import RankedColumn, Rates, column_notes, subject_of, visible_notes
 from calibrant.ranking.coverage_error import coverage_errors, kuiper_quantile
+from calibrant.ranking.effects import share_limits
 from calibrant.ranking.pair_dependence import DEPENDENCE, PairDependence
 from calibrant.ranking.rank_checks import RankCheck
 from calibrant.ranking.summary import Ranks
@@ -36,7 +37,6 @@ class Checks(NamedTuple):
     conditional: list[RankCheck]
     setting: Setting
     rows: int  # of all checks but the first, which may count more
-    not_compared: tuple[str, ...] = ()  # why ranks were not compared with covariates
 
     @property
     def all(self) -> list[RankCheck]:
@@ -98,11 +98,9 @@ class WrongPairs(NamedTuple):
         return None
 
     def claims(self) -> list[Claim]:
-        ranks, level = self.checks.ranks, self.checks.setting.level
-        return [self.found.claim(k, ranks.names, level, self.checks.rows, self._adjusted(k)) for k in self.pairs]
-
-    def _adjusted(self, k: int) -> float:
-        return min(1.0, self.checks.tests * float(self.found.pvalue[k]))
+        names, level = self.checks.ranks.names, self.checks.setting.level
+        adjusted = np.minimum(1.0, self.checks.tests * self.found.pvalue)
+        return [self.found.claim(k, names, level, self.checks.rows, float(adjusted[k])) for k in self.pairs]
 
 
 class DrawError(NamedTuple):
@@ -144,17 +142,9 @@ def draws_whole(error: DrawError, columns: Sequence[RankedColumn], checks: Check
     is_related = any(check.ranks is None and checks.rejects(check) for check in checks.conditional)
     shown = error.check if error.low > 0 else checks.clearest
     ranks = checks.ranks
-    total = Evidence(
-        ALL_ROWS,
-        "coverage_error",
-        error.estimate,
-        error.low,
-        error.high,
-        ranks.n,
-        test=shown.name,
-        pvalue=shown.adjusted(checks.tests),
-        error=Error(error.estimate, error.low, error.high, error.high),
-    )
+    size, p = error[:3], shown.adjusted(checks.tests)
+    of_error = Error(*size, error.high)
+    total = Evidence(ALL_ROWS, "coverage_error", *size, ranks.n, test=shown.name, pvalue=p, error=of_error)
     worst = min(range(len(columns)), key=lambda c: columns[c].pvalue)
     return Whole(
         total,
@@ -171,14 +161,8 @@ def _instead(checks: Checks, wrong: WrongPairs | None) -> Evidence:
     subject, quantity = (COVARIATES, "relation") if first.conditional else (WHOLE, DEPENDENCE)
     if first.pairs is not None and wrong is not None:
         subject = wrong.claims()[0].subject
-    return Evidence(
-        subject,
-        quantity,
-        first.statistic,
-        rows=checks.ranks.n if first is checks.marginal else checks.rows,
-        test=first.name,
-        pvalue=first.adjusted(checks.tests),
-    )
+    rows, p = checks.ranks.n if first is checks.marginal else checks.rows, first.adjusted(checks.tests)
+    return Evidence(subject, quantity, first.statistic, rows=rows, test=first.name, pvalue=p)
 
 
 FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
@@ -204,8 +188,7 @@ def coverage_evidence(column: RankedColumn, subject: Subject, checks: Checks) ->
         return ()
     nominal, n = max(column.coverage), column.n
     estimate = column.coverage[nominal]
-    k, rows = np.array([round(estimate * n)], np.float64), np.array([float(n)])
-    low, high = (float(limit[0]) for limit in exact_limits(k, rows, 1 - checks.rates.limits))
+    low, high = share_limits(round(estimate * n), n, checks.rates.limits)
     if not column.departs:
         low, high = min(low, nominal), max(high, nominal)
     return (Evidence(subject, "coverage", estimate, low, high, n, nominal, "Clopper-Pearson limits"),)
@@ -213,10 +196,9 @@ def coverage_evidence(column: RankedColumn, subject: Subject, checks: Checks) ->
 
 def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, ...]:
     """Return what helps to read the claims, and which errors would have been found where none was."""
-    ranks = checks.ranks
-    found: list[Note] = []
-    for c, column in enumerate(columns):
-        name = f"coordinate {ranks.names[c]}" if ranks.names[c].isdigit() else ranks.names[c]
+    ranks, found = checks.ranks, []
+    for each, column in zip(ranks.names, columns, strict=True):
+        name = f"coordinate {each}" if each.isdigit() else each
         found += column_notes(column, "" if ranks.single else f"{name}: ")
     if not any(checks.rejects(check) for check in checks.all):
         found += visible_notes(columns[0])
@@ -225,29 +207,15 @@ def draw_notes(columns: Sequence[RankedColumn], checks: Checks) -> tuple[Note, .
 
 def check_claims(checks: Checks, wrong: WrongPairs | None = None) -> list[Claim]:
     """Return the claims of the checks of the whole and of covariates that reject, after pairs and regions they name."""
-    level, n = checks.setting.level, checks.rows
     pairs = [] if wrong is None else wrong.claims()
-    regions = [
-        claim
-        for check in checks.conditional
-        if check.relation is not None and checks.rejects(check)
-        for claim in check.relation.claims()
-    ]
-    return (
-        pairs
-        + regions
-        + [
-            Claim(
-                "miscalibrated",
-                COVARIATES if check.conditional else WHOLE,
-                check.name,
-                check.statistic,
-                level=level,
-                rows=n,
-                test=check.label,
-                pvalue=check.adjusted(checks.tests),
-            )
-            for check in checks.all[1:]
-            if checks.rejects(check) and not (check.pairs is not None and pairs)
-        ]
-    )
+    found = list(pairs)
+    for check in checks.conditional:
+        if check.relation is not None and checks.rejects(check):
+            found += check.relation.claims()
+    level, n = checks.setting.level, checks.rows
+    for check in checks.all[1:]:
+        if checks.rejects(check) and not (check.pairs is not None and pairs):
+            subject, p = COVARIATES if check.conditional else WHOLE, check.adjusted(checks.tests)
+            known = Claim("miscalibrated", subject, check.name, check.statistic, level=level, rows=n, pvalue=p)
+            found.append(replace(known, test=check.label))
+    return found

@@ -172,7 +172,7 @@ class Ranks(Summary):
         """Build from decoded values, reading the optional parts."""
         for name, kind in (("groups", Ranks), ("covariates", CovariateMoments), ("exchanged", ExchangedCounts)):
             if name in values:
-                values[name] = tuple(kind.from_bytes(part) for part in values[name])  # type: ignore[attr-defined]
+                values[name] = tuple(kind.from_bytes(part) for part in values[name])
         return super()._checked(values)
 
     def merged(self, other: Self) -> Self:
