@@ -28,7 +28,6 @@ Chosen = dict[str, tuple[str, ...]]
 
 
 def run(map_path: Path, file: Path, request: Request) -> None:
-    """Write a copy of a file with recalibrated predictions in further columns."""
     output = request.output
     if output is None:
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
@@ -95,7 +94,6 @@ class Work:
         return added
 
     def change(self) -> Change:
-        """Return the new columns as a change of the file."""
         types = {name: self._type(self.schema[source]) for name, source in self.added.items()}
         return Change(self.columns.needed, types, self.made, self.columns.groups)
 
@@ -110,7 +108,6 @@ class Work:
         return found
 
     def made(self, frame: pl.DataFrame) -> dict[str, Any]:
-        """Return the new columns of some rows."""
         batch = self.columns.batch(self._checked(frame))
         prediction = prediction_of(batch, self.request)
         groups = None if not self.columns.groups else (batch.groups or {})[self.columns.groups[0]]
@@ -118,7 +115,6 @@ class Work:
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
 
     def _checked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return rows in which every column has what a prediction must have."""
         import polars as pl
 
         found = {column.name: column for column in frame.get_columns()}
@@ -136,7 +132,6 @@ class Work:
         return pl.DataFrame(list(found.values()))
 
     def find_row(self) -> None:
-        """Raise the error that some rows cause, with their place in the file."""
         start, file = 0, str(self.table.path)
         for frame in self.table.frames(self.columns.needed, None, size=BATCH, labels=self.columns.groups):
             try:
@@ -214,14 +209,12 @@ def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, n
 
 
 def _prediction(found: Recalibration, chosen: Chosen, request: Request) -> Any:
-    """Return the prediction as a table has it."""
     columns = tuple(name for names in chosen.values() for name in names)
     named = Columns((), columns, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
     return named.prediction_columns([] if found.levels is None else found.levels.tolist(), request.crossed or "raise")
 
 
 def _columns_of(named: Any, after: Any) -> list[Any]:
-    """Return a prediction as columns, in the order in which they are named."""
     if not isinstance(named, FromColumns):
         return [_series(after)] if isinstance(named, str) else [_series(column) for column in after.T]
     found = []

@@ -42,7 +42,6 @@ def run(files: Sequence[Path], request: Request) -> None:
 
 
 def audit_files(files: Sequence[Path], request: Request) -> Audit:
-    """Read what the request names and audit it."""
     for file in files:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
@@ -95,7 +94,6 @@ def prediction_of(batch: Batch, request: Request) -> Any:
 
 
 def tell_kept(scan: Scan, rows: pl.DataFrame) -> None:
-    """Say how many rows the filter keeps, of how many."""
     if scan.where is not None:
         every = sum(frame.height for frame in _outcomes(replace(scan, where=None), 1 << 20))
         tell(f"--where keeps {rows.height:,} of {every:,} rows")
@@ -176,14 +174,12 @@ def checkpoint_of(output: Path | None) -> Path:
 
 
 def _outcomes(scan: Scan, size: int) -> Iterator[pl.DataFrame]:
-    """Yield the outcomes that the filter keeps, in frames of about `size` rows."""
     for found in scan.files:
         table = open_table(found.path, format=scan.format, dialect=scan.dialect)
         yield from table.frames(scan.columns.needed[:1], scan.where, size=size, constants=found.constants)
 
 
 def _first_outcomes(scan: Scan) -> pl.DataFrame:
-    """Return the first outcomes, from which labels are taken."""
     scan.reading().open(0)  # in which all columns must be
     first = next((frame for frame in _outcomes(scan, LABEL_ROWS) if frame.height), None)
     if first is None:
@@ -192,7 +188,6 @@ def _first_outcomes(scan: Scan) -> pl.DataFrame:
 
 
 def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str, Any]:
-    """Return the labels as values of the outcome column, as keywords of `audit`."""
     found = {}
     if request.pos_label is not None:
         found["pos_label"] = literal(request.pos_label, y.dtype, column=columns.y[0], option="pos_label")
@@ -202,7 +197,6 @@ def outcome_labels(y: pl.Series, columns: Columns, request: Request) -> dict[str
 
 
 def reshaped(y: NDArray[Any], names: Sequence[str], prediction: Any) -> NDArray[Any]:
-    """Return the outcome with as many coordinates as the draws have."""
     if not isinstance(prediction, Samples) or y.shape[1:] == prediction.shape:
         return y
     if prediction.shape == (1,) and y.ndim == 1:
@@ -221,7 +215,6 @@ def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
 
 
 def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
-    """Return the covariates and log densities, as keywords of `audit`."""
     found: dict[str, Any] = {}
     if columns.covariates:
         found["covariates"] = {name: rows[name] for name in columns.covariates}
@@ -253,7 +246,6 @@ def _names(files: Sequence[Path], scan: Scan, request: Request, columns: Columns
 
 
 def within_files(problem: InputError, files: Sequence[Path], reading: Reading, columns: Columns) -> InputError:
-    """Return the error with what `y` and `prediction` are in the files."""
     place = None
     if problem.row is not None:
         path, row = reading.place(problem.row)

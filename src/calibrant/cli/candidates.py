@@ -91,7 +91,6 @@ def _listed(found: Sequence[Candidate], most: int = 8) -> str:
 
 
 def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequence[Candidate]) -> list[Candidate]:
-    """Return the columns that could be the outcome of such a prediction."""
     if kind in ("classes", "sets"):
         return _labels(rows)
     if kind == "binary":
@@ -106,14 +105,12 @@ def _outcomes(rows: pl.DataFrame, request: Request, kind: str, predictions: Sequ
 
 
 def _by_name(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
-    """Return the columns that are called like an outcome, although their values do not look like one."""
     known = {candidate.name for candidate in others} | {word for candidate in others for word in candidate.options}
     named = [name for name in rows.columns if name.casefold() in OUTCOME_NAMES and name not in known]
     return [Candidate(name, f"by its name; {cells(rows, name).dtype}", ("--y", name), sure=False) for name in named]
 
 
 def _ranges(names: Sequence[str], rows: pl.DataFrame) -> dict[str, tuple[float, float]]:
-    """Return the smallest and the largest value of each column of many different numbers."""
     found = {}
     for name in names:
         column = cells(rows, name)
@@ -149,7 +146,6 @@ def _events(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _scores(rows: pl.DataFrame) -> list[Candidate]:
-    """Return the columns of fractions between 0 and 1."""
     return [
         Candidate(name, f"{low:.3g} to {high:.3g}", ("--p", name), "binary")
         for name, (low, high) in _ranges(rows.columns, rows).items()
@@ -158,7 +154,6 @@ def _scores(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _labels(rows: pl.DataFrame) -> list[Candidate]:
-    """Return the columns of few different values, which could be classes."""
     import polars as pl
 
     kinds = (pl.Boolean, pl.String, pl.Categorical, pl.Enum)
@@ -197,7 +192,6 @@ def _families(names: Iterable[str], stem: re.Pattern[str], rows: pl.DataFrame) -
 
 
 def _vectors(rows: pl.DataFrame, scores: Sequence[Candidate]) -> list[Candidate]:
-    """Return groups of fractions that have a common prefix and sum to 1."""
     return [
         Candidate(pattern, f"{len(names)} columns that sum to 1", ("--p-cols", pattern), "classes")
         for pattern, names in _families((score.name for score in scores), CLASS_NAME, rows)
@@ -223,7 +217,6 @@ def _bounds(rows: pl.DataFrame, request: Request) -> list[Candidate]:
 
 
 def _quantiles(rows: pl.DataFrame) -> list[Candidate]:
-    """Return groups of columns with a common prefix followed by a level."""
     numbered = [name for name in rows.columns if level_in(name) is not None and rows.schema[name].is_numeric()]
     found = []
     for pattern, names in _families(numbered, LEVEL_NAME, rows):
@@ -235,7 +228,6 @@ def _quantiles(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> bool:
-    """Tell whether the numbers of every row do not decrease."""
     columns = [cells(rows, name) for name in names]
     return all(column.dtype.is_numeric() for column in columns) and all(
         bool((low <= high).all()) for low, high in pairwise(columns)
@@ -254,7 +246,6 @@ def _values(column: pl.Series, most: int) -> list[Any]:
 
 
 def _draws(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
-    """Return lists of numbers, longest first, then numbered columns, without those of other candidates."""
     taken = [word for candidate in others for word in candidate.options]
     lists: dict[str, tuple[int, ...]] = {}
     for name in rows.columns:
@@ -274,7 +265,6 @@ def _draws(rows: pl.DataFrame, others: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _vectors_like(draws: str, rows: pl.DataFrame) -> list[Candidate]:
-    """Return the lists with one number for each coordinate of the draws."""
     sizes = list_lengths(cells(rows, draws))
     found = [name for name in rows.columns if len(sizes) == 2 and list_lengths(cells(rows, name)) == sizes[1:]]
     return [Candidate(name, _sizes_in_words(sizes[1:]), ("--y", name)) for name in found]

@@ -22,7 +22,6 @@ MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+.!|~-])")
 
 
 def run(file: Path, request: Request) -> bool:
-    """Print the outcome of every condition and tell whether all passed."""
     if not request.fail_if:
         raise InputError("there is nothing to check; add conditions such as --fail-if miscalibrated")
     conditions = [read_condition(text) for text in request.fail_if]
@@ -86,7 +85,6 @@ def junit(outcomes: Sequence[ConditionResult], source: str, headline: str) -> st
 
 
 def step_summary(outcomes: Sequence[ConditionResult], source: str, headline: str) -> str:
-    """Return a heading, the verdict and a table of the conditions."""
     rows = [
         f"| {'❌ failed' if outcome.failed else '✅ passed'} | {_escaped(outcome.condition.path)} "
         f"| {_escaped(outcome.value_text)} | {_escaped(outcome.condition.op)} {_escaped(outcome.limit_text)} |"
@@ -97,6 +95,5 @@ def step_summary(outcomes: Sequence[ConditionResult], source: str, headline: str
 
 
 def _escaped(text: str) -> str:
-    """Return the text as Markdown that shows it as it is."""
     line = printable(text).replace("\n", " ")
     return MARKDOWN.sub(r"\\\1", html.escape(line, quote=False))

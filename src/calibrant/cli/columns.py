@@ -54,19 +54,16 @@ class Columns:
 
     @property
     def outcome(self) -> str:
-        """What the user calls the outcome."""
         return join_labels(self.y) if len(self.y) > 1 else self.y[0]
 
     @property
     def prediction(self) -> str:
-        """What the user calls the prediction."""
         if self.kind != "intervals":
             return self.pattern or self.p[0]
         half = len(self.p) // 2
         return ", ".join(f"{low} to {high}" for low, high in zip(self.p[:half], self.p[half:], strict=True))
 
     def named(self, levels: Sequence[float], crossed: str | None) -> NamedColumns:
-        """Return the columns as a scan takes them."""
         y = self.y if len(self.y) > 1 else self.y[0]
         extra = () if self.log_density_y is None else (self.log_density_y,)
         prediction = self.prediction_columns(levels, crossed or "raise")
@@ -74,7 +71,6 @@ class Columns:
         return NamedColumns(y, prediction, self.weights, labels, extra, self.covariates)
 
     def prediction_columns(self, levels: Sequence[float], crossed: str) -> Any:
-        """Return the columns of the prediction as a table of them is read."""
         p = self.p if len(self.p) > 1 or self.draw_cols else self.p[0]
         if self.kind == "samples":
             return from_columns(Samples, p, self.log_density)
@@ -135,7 +131,6 @@ def _several(text: str, names: Sequence[str], path: Path, option: str) -> tuple[
 
 
 def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the columns of the prediction, with the options that name them."""
     if kind == "binary":
         return [("--p", (find_column(str(request.p), names, path, option="--p"),))]
     if kind == "intervals":
@@ -191,7 +186,6 @@ def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any]
 
 
 def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mapping[str, pl.DataType]) -> Named:
-    """Return the columns that --y, --draws and --draw-cols name, which fit together."""
     known = list(dict.fromkeys((*lists, *names)))
     flat = [name for name in names if name not in lists]
     y = matching(str(request.y), known, path, option="--y", among=flat)
@@ -218,7 +212,6 @@ def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mappi
 def _check_vectors(
     y: tuple[str, ...], draws: tuple[str, ...], request: Request, lists: Mapping[str, pl.DataType]
 ) -> None:
-    """Refuse outcomes and draws of different numbers of coordinates, as far as the names and types tell."""
     drawn, outcome = ([depth(lists[name]) if name in lists else 0 for name in names] for names in (draws, y))
     side_by_side = set(drawn) == {1} and set(outcome) == {0} and len(y) == len(draws)
     whole = drawn == [2] and (set(outcome) == {0} or outcome == [1])  # one column contains the draws of all coordinates
@@ -251,7 +244,6 @@ def _check_order(y: tuple[str, ...], draws: tuple[str, ...], request: Request) -
 
 
 def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -> str:
-    """Return a column of the file, or say which ones there are."""
     if name not in columns:
         hint = did_you_mean(name, columns)
         raise InputError(
@@ -284,7 +276,6 @@ def matching(
 
 
 def each_once(names: tuple[str, ...], option: str) -> tuple[str, ...]:
-    """Return the columns that an option names, none of them twice."""
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"column {shown(name)} is named twice by {option}; name it once")
@@ -329,6 +320,5 @@ def wild_parts(names: Sequence[str], pattern: str) -> list[str]:
 
 
 def pairs(names: Sequence[str], labels: Sequence[Any]) -> str:
-    """Say which column stands for which label."""
     texts = [f"{name} is {shown(label)}" for name, label in zip(names, labels, strict=True)]
     return ", ".join(texts if len(texts) <= 4 else [*texts[:3], "...", texts[-1]])

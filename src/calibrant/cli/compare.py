@@ -36,7 +36,6 @@ LABEL_WIDTH = 44  # leaves room for three numbers on 80 columns
 
 
 def run(files: Sequence[Path], request: Request) -> None:
-    """Compare columns of one file if there are any, else two results."""
     if request.models:
         check_places(request, files)
         deliver(signed(_predictions(files, request), request.title), request)
@@ -50,7 +49,6 @@ def run(files: Sequence[Path], request: Request) -> None:
 
 
 def _predictions(files: Sequence[Path], request: Request) -> Comparison:
-    """Read all columns at once and compare the predictions by each metric."""
     from calibrant.auditing.compare_predictions import compare_predictions
 
     if len(request.models) < 2 or request.y is None:
@@ -82,7 +80,6 @@ def _predictions(files: Sequence[Path], request: Request) -> Comparison:
 
 
 def _results(first: Path, second: Path) -> None:
-    """Print every measurement of two results and its difference."""
     a, b = read_results(first), read_results(second)
     for remark in _differences(a, b):
         tell(remark)
@@ -91,7 +88,6 @@ def _results(first: Path, second: Path) -> None:
 
 
 def _differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[str]:
-    """Say what makes two results hard to compare."""
     remarks = []
     if a["kind"] != b["kind"]:
         kinds = (KINDS.get(kind, kind) for kind in (a["kind"], b["kind"]))

@@ -71,12 +71,10 @@ class ConditionResult:
 
     @property
     def failed(self) -> bool:
-        """Whether the condition holds."""
         return OPERATORS[self.condition.op](self.found.value, self.condition.threshold)
 
     @property
     def line(self) -> str:
-        """The outcome in words."""
         word = "FAILED" if self.failed else "passed"
         limit = f"fails if {self.condition.op} {self.limit_text}"
         return f"{word}  {self.condition.path} = {self.value_text}  ({limit}{self.doubt})"
@@ -101,7 +99,6 @@ class ConditionResult:
 
     @property
     def limit_text(self) -> str:
-        """The threshold."""
         limit = self.condition.threshold
         return limit if isinstance(limit, str) else f"{limit:.12g}"
 
@@ -247,7 +244,6 @@ def _verdict(word: str, results: Mapping[str, Any]) -> str:
 
 
 def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
-    """Refuse a condition on a share or a p-value that no value between 0 and 1 fulfils."""
     names = path.split(".")
     is_share = names[-1] == "pvalue" or (names[0] in SHARES and names[-1] not in ("excess", "statistic"))
     holds = OPERATORS[condition.op]

@@ -42,7 +42,6 @@ DEMOS = {
 
 
 def run(kind: str | None, *, output: Path | None) -> None:
-    """Write the report of one example, or of each."""
     kinds = [kind] if kind else list(DEMOS)
     targets = [_target(name, output, alone=kind is not None) for name in kinds]
     for target in targets:
@@ -69,7 +68,6 @@ def _target(kind: str, output: Path | None, *, alone: bool) -> Path:
 
 
 def _found(name: str) -> Audit:
-    """Measure an example."""
     from calibrant import examples
     from calibrant.auditing.audit import audit
     from calibrant.auditing.compare_points import compare

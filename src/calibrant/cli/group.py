@@ -74,7 +74,6 @@ class Command(WithExamples):
     """A command that refuses an option given twice; click would take the last one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, after looking for options that come twice."""
         *_, order = self.make_parser(ctx).parse_args(args=list(args))
         for option in order:
             if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and order.count(option) > 1:
@@ -84,7 +83,6 @@ class Command(WithExamples):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
@@ -101,7 +99,6 @@ class Commands(WithExamples, click.Group):
     command_class = Command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options before the command."""
         try:
             return super().parse_args(ctx, args)
         except click.exceptions.NoArgsIsHelpError:
@@ -110,7 +107,6 @@ class Commands(WithExamples, click.Group):
             raise Refusal(_sentence(problem, "calibrant")) from problem
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command and turn what goes wrong into a sentence."""
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):
@@ -141,12 +137,10 @@ class Refusal(click.ClickException):
     exit_code = BAD_INPUT
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write it to stderr."""
         tell(self.message)
 
 
 def typed(ctx: click.Context) -> tuple[str, ...]:
-    """Return the command as it was typed, word by word."""
     return (*ctx.command_path.split(), *ctx.meta[TYPED])
 
 
@@ -168,7 +162,6 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
 
 
 def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
-    """Return the option of a command that other tools call as it was typed, or an empty text."""
     typed = _typed_word(problem)
     known = {name for parameter in (asked.params if asked else ()) for name in parameter.opts}
     meant = next((name for name, words in OTHER_WORDS.items() if typed in words and name in known), "")
@@ -179,7 +172,6 @@ def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
 
 
 def _instead(problem: click.NoSuchOption) -> str:
-    """Return what to do instead of an option that the command does not have, or an empty text."""
     return next((advice for words, advice in NO_OPTION.items() if _typed_word(problem) in words), "")
 
 

@@ -186,7 +186,6 @@ def _of_quantiles(columns: Columns, request: Request, table: TableFile) -> list[
 
 
 def _of_file(table: TableFile, wanted: int) -> list[float]:
-    """Return the levels in an NPZ file, if their number is right."""
     name, levels = npz_file.levels(table.path) if table.format == "npz" else ("", [])
     if len(levels) != wanted:
         return []

@@ -100,12 +100,10 @@ def _row(commands: str, section: str, metavar: str | None, help: str, *, flag: s
 
 
 def _many(commands: str, section: str, metavar: str, help: str, **settings: Any) -> Any:
-    """Return a row of an option that may be repeated."""
     return _row(commands, section, metavar, help, multiple=True, default=(), **settings)
 
 
 def _flag(commands: str, section: str, help: str) -> Any:
-    """Return a row of an option without a value."""
     return _row(commands, section, None, help, is_flag=True, default=False)
 
 
@@ -231,7 +229,6 @@ class Request:
 
     @property
     def dialect(self) -> Dialect:
-        """How a CSV is written."""
         return Dialect(self.delimiter, self.encoding, self.decimal_comma)
 
     @property
@@ -250,7 +247,6 @@ class Request:
 
     @property
     def given(self) -> list[str]:
-        """The options that were typed, as they are typed."""
         values = ((flag, getattr(self, name)) for name, flag in FLAGS.items())
         return [flag for flag, value in values if value is not None and value is not False and value != ()]
 

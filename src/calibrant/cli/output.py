@@ -52,7 +52,6 @@ class Headline(NamedTuple):
 
     @classmethod
     def of(cls, found: Audit) -> Headline:
-        """Return the headline of an audit."""
         from calibrant.report.page import tone_of
         from calibrant.report.text import headline_lines
 
@@ -83,7 +82,6 @@ def _forget_stdout() -> None:
 
 
 def tell(text: str) -> None:
-    """Write one remark to stderr."""
     remark = f"calibrant: {printable(text)}"
     if sys.stderr.isatty():
         remark = "\n".join(_wrapped(line, shutil.get_terminal_size().columns) for line in remark.split("\n"))
@@ -101,7 +99,6 @@ def _wrapped(line: str, width: int) -> str:
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Show what is being done, on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -115,7 +112,6 @@ def doing(what: str) -> Iterator[None]:
 
 
 def check_output(path: Path, *, endings: tuple[str, ...], option: str, source: Path | None = None) -> None:
-    """Refuse an output file that cannot be written, or that is an input."""
     if not path.name.lower().endswith(endings) or path.name.lower() in endings:
         raise InputError(f"the file of {option} must end in {' or '.join(endings)}; got {path}")
     if path.is_dir():
@@ -129,7 +125,6 @@ def check_output(path: Path, *, endings: tuple[str, ...], option: str, source: P
 
 
 def check_places(request: Request, sources: Sequence[Path]) -> None:
-    """Refuse output files that cannot be written, or that are inputs."""
     for source in sources:
         if request.output is not None:
             check_output(request.output, endings=(".html", ".htm"), option="-o", source=source)
@@ -160,7 +155,6 @@ def deliver(found: Audit, request: Request) -> None:
 
 
 def verdict_text(found: Audit) -> str:
-    """Return the verdict, with which the plain text of an audit begins."""
     from calibrant.report.text import verdict_lines
 
     return "\n".join(verdict_lines(found.findings, terminal_width()))
@@ -188,7 +182,6 @@ def holds_results(path: Path) -> bool:
 
 
 def refuse_results(path: Path, format: str | None, expected: str) -> None:
-    """Refuse a report or a JSON file where data are expected."""
     if holds_results(path) and format is None:
         raise InputError(
             f"{path} seems to contain results, not {expected}; use calibrant check or calibrant compare. "
@@ -197,7 +190,6 @@ def refuse_results(path: Path, format: str | None, expected: str) -> None:
 
 
 def read_results(path: Path) -> dict[str, Any]:
-    """Return the results, as `Findings.to_dict` gives them."""
     check_file(path)
     if format_of(path):
         raise InputError(
@@ -212,12 +204,10 @@ def read_results(path: Path) -> dict[str, Any]:
 
 
 def measurements(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return all measurements, section by section."""
     return [measurement for section in results["sections"] for measurement in section["measurements"]]
 
 
 def _is_sound(results: Any) -> bool:
-    """Tell whether everything is there that the commands look at."""
     try:
         return (
             isinstance(results["verdict"]["headline"], str)

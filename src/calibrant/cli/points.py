@@ -65,7 +65,6 @@ def read_point_files(paths: Sequence[Path], request: Request) -> tuple[list[NDAr
 
 
 def _opened(paths: Sequence[Path], request: Request) -> list[TableFile | ArrayFile]:
-    """Look at every file before the first is read."""
     formats = [_array_format(path, request.format) for path in paths]
     archives = formats.count("npz")
     if request.array and not archives:
@@ -103,7 +102,6 @@ def _check_kinds(files: Sequence[TableFile | ArrayFile], tables: Sequence[TableF
 
 
 def _from_table(table: TableFile, columns: Sequence[str], where: Where | None, *, named: bool) -> NDArray[Any]:
-    """Return the columns side by side, or the lists of the one column that is named."""
     lists = len(columns) == 1 and depth(table.schema()[columns[0]]) > 0
     wanted = NamedColumns(None, columns[0]) if lists else NamedColumns(None, (), others=tuple(columns))
     rows = Reading((FoundFile(table.path),), wanted, where, table.format, table.csv).whole()
@@ -247,13 +245,11 @@ class ArrayFile:
 
 
 def _array_format(path: Path, format: str | None) -> str | None:
-    """Return ``"npy"`` or ``"npz"`` if the format or the name of the file says that it contains arrays."""
     chosen = format or ("npy" if path.suffix.lower() == ".npy" else format_of(path))
     return chosen if chosen in ("npy", "npz") else None
 
 
 def _only(arrays: Mapping[str, NDArray[Any]], path: Path) -> str:
-    """Return the name of the only array that could be points."""
     found = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in NUMERIC_KINDS}
     if not found:
         raise InputError(
@@ -274,7 +270,6 @@ def _listed(arrays: Mapping[str, NDArray[Any]], most: int = 6) -> str:
 
 
 def _checked(array: NDArray[Any], what: str) -> NDArray[Any]:
-    """Refuse an array that is not a set of points, and numbers that are missing or infinite."""
     if array.ndim != 2:
         remedies = {0: "Save one row for each point", 1: "For points on a line save array[:, None]"}
         remedy = remedies.get(array.ndim, "For pictures save features of them, or array.reshape(len(array), -1)")

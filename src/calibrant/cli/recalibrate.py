@@ -42,7 +42,6 @@ MAX_SHOWN = 6  # levels, coordinates or groups that are listed
 
 
 def run(files: Sequence[Path], request: Request) -> None:
-    """Fit a map, print it and what it gains, and write it."""
     output = request.output
     if output is not None:
         for file in files:
@@ -88,7 +87,6 @@ def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, Reca
 
 
 def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
-    """Return how the files are read, all of their rows, and outcomes and predictions among them."""
     with doing(f"reading {scan.files[0].path}"):
         reading = scan.reading()
         if reading.likely_rows() > MAX_ROWS_AT_ONCE:
@@ -101,7 +99,6 @@ def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
 
 
 def _arguments(rows: Any, batch: Batch, columns: Columns, request: Request) -> FitArguments:
-    """Return the arguments that rows and options of the command line make."""
     labels = batch.groups or {}
     options: dict[str, Any] = {
         "method": request.method or "auto",
@@ -125,7 +122,6 @@ def _arguments(rows: Any, batch: Batch, columns: Columns, request: Request) -> F
 
 
 def _fit(arguments: FitArguments) -> Recalibration:
-    """Fit the map and tell its warnings."""
     from calibrant.recalibrating.recalibrate import recalibrate
 
     y, prediction, options, dealing = arguments
@@ -159,7 +155,6 @@ def _check_groups(columns: Columns) -> None:
 
 
 def _ridge(text: str | None) -> float | tuple[float, float] | None:
-    """Return the penalty of ``0.01`` or ``0.01,1``."""
     if text is None:
         return None
     parts = [read_number(part.strip()) for part in split_labels(text)]
@@ -170,7 +165,6 @@ def _ridge(text: str | None) -> float | tuple[float, float] | None:
 
 
 def _named_columns(columns: Columns, scan: Scan) -> dict[str, tuple[str, ...]]:
-    """Return the columns by the options that name them, as `calibrant apply` looks for them."""
     by = {"by": columns.by} if columns.by else {}
     if columns.kind == "intervals":
         half = len(columns.p) // 2
@@ -183,7 +177,6 @@ def _named_columns(columns: Columns, scan: Scan) -> dict[str, tuple[str, ...]]:
 
 
 def map_lines(found: Recalibration) -> list[str]:
-    """Return a map in words, a line for each group."""
     rows = f"{found.n:,} row{'' if found.n == 1 else 's'} of {KIND_WORDS.get(found.kind, found.kind)}"
     head = f"{found.method}, fitted on {rows}"
     if found.compared:

@@ -65,7 +65,6 @@ def compare_files(files: Sequence[Path], request: Request) -> Audit:
 
 
 def _names(files: Sequence[Path], request: Request, columns: Sequence[str] | None) -> dict[str, str]:
-    """Return the names that the report uses."""
     called = file_names(files, request.array)
     names = {} if request.no_real else {"real": called.pop(0)}
     names["generated"] = ", ".join(called)
@@ -78,7 +77,6 @@ def _names(files: Sequence[Path], request: Request, columns: Sequence[str] | Non
 
 
 def _in_the_files(problem: InputError, files: Sequence[Path], request: Request) -> InputError:
-    """Return the error with what `y` and `prediction` are in the files."""
     return problem.within(
         "",
         " ({real}points is {generated}{counted})",
@@ -116,6 +114,5 @@ def file_names(files: Sequence[Path], arrays: Sequence[str] = (), *, endings: bo
 
 
 def _stem(file: Path) -> str:
-    """Return the name without the ending that tells the format."""
     endings = [ending for ending in (*SUFFIXES, ".npy") if file.name.lower().endswith(ending)]
     return file.name[: len(file.name) - max(map(len, endings), default=0)] or file.name

@@ -200,7 +200,6 @@ FAN_IN = 8  # summaries merged by one task
 
 
 def run(job: Job, partitions: Partitions) -> Any:
-    """Return the result of a job for all rows."""
     parts = partitions.each(job.part, "part")
     (total,) = dask_library().compute(merged(parts))
     if total is None:
@@ -231,7 +230,6 @@ def merged(parts: Sequence[Any]) -> Any:
 
 
 def _merged(first: int, last: int, *parts: Summary | None) -> Summary | None:
-    """Return what a worker makes of the summaries of neighbouring partitions."""
     merging: Merging[Summary] = Merging()
     with errors_name(f"partitions {first} to {last}"):
         for part in parts:

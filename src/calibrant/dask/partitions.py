@@ -105,7 +105,6 @@ class _OfTable:
 
     @property
     def __name__(self) -> str:
-        """What Dask shows."""
         return f"calibrant-{self.name}"
 
     def __dask_tokenize__(self) -> str:
@@ -114,7 +113,6 @@ class _OfTable:
 
 @contextmanager
 def errors_name(where: str) -> Iterator[None]:
-    """Add the place of rows to an error, whose class stays."""
     try:
         yield
     except (InputError, SummaryError) as problem:
@@ -122,7 +120,6 @@ def errors_name(where: str) -> Iterator[None]:
 
 
 def dask_library() -> Any:
-    """Return Dask, or say how it is installed."""
     try:
         import dask
         import dask.array
@@ -132,7 +129,6 @@ def dask_library() -> Any:
 
 
 def delayed_task(work: Callable[..., Any], *given: Any, name: str) -> Any:
-    """Return a `Delayed` of work(*given), which Dask shows under this name."""
     from dask import delayed
 
     task = delayed(_alone, pure=False, traverse=False)

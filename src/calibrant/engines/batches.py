@@ -27,7 +27,6 @@ class NamedArrays(dict[str, Any]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names."""
         return tuple(self)
 
     @property
@@ -82,7 +81,6 @@ def picklable_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _arrays(batch: Batch) -> Iterator[NDArray[Any]]:
-    """Yield the arrays of outcomes and prediction."""
     if batch.y is not None:
         yield np.asarray(batch.y)
     prediction = batch.prediction
@@ -118,12 +116,10 @@ def with_batch_groups(options: Mapping[str, Any], batch: Batch) -> Mapping[str, 
 
 
 def takes_groups(options: Mapping[str, Any]) -> bool:
-    """Tell whether a verb with these options compares groups and has no labels yet."""
     return GROUPS in options and options[GROUPS] is None
 
 
 def check_one_group_column(names: Sequence[str]) -> None:
-    """Refuse more than one column of labels."""
     if len(names) > 1:
         raise InputError(
             f"verbs compare the groups of one column; got {shown(list(names))}. Measure once for each of them"
@@ -151,7 +147,6 @@ def with_event_outcomes(
 
 
 def check_event_seen(total: Several, labels: Mapping[str, Any]) -> None:
-    """Refuse a `pos_label` that no row of any batch has."""
     if SEEN in total:
         seen = cast(LabelsSeen, total[SEEN])
         if not seen.events:

@@ -65,7 +65,6 @@ class VerbCall(NamedTuple):
 
     @property
     def entry(self) -> Entry[Any, Any]:
-        """Its entry in the catalogue."""
         return find(self.verb)
 
 
@@ -105,7 +104,6 @@ class Measuring:
         return job
 
     def _check_groups(self, names: Sequence[str]) -> None:
-        """Refuse several columns of labels, and one that no verb uses or that is given twice."""
         own = [name for name, each in self.wanted.items() if each.options.get(GROUPS) is not None]
         if names and own:
             raise InputError(

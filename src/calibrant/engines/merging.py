@@ -29,11 +29,9 @@ class Merging(Generic[S]):
 
     @property
     def parts(self) -> int:
-        """Number of parts so far."""
         return sum(many for many, _ in self.stack)
 
     def add(self, part: S) -> None:
-        """Take in the next part."""
         many = 1
         while self.stack and self.stack[-1][0] == many:
             _, before = self.stack.pop()

@@ -122,7 +122,6 @@ class Checkpoint:
 
 
 def _digest(about: str, summaries: Sequence[bytes]) -> str:
-    """Return what ties the totals to the position and to what was asked."""
     return sha256(b"".join([about.encode(), *summaries])).hexdigest()
 
 

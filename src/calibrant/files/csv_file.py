@@ -33,7 +33,6 @@ class Dialect:
 
     @classmethod
     def read(cls, delimiter: Any, encoding: str | None, decimal_comma: bool) -> Self:
-        """Check the options of a CSV."""
         return cls(None if delimiter is None else read_delimiter(delimiter), encoding, decimal_comma)
 
 
@@ -58,7 +57,6 @@ def read_delimiter(given: Any) -> str:
 
 
 def check(path: Path, start: bytes, dialect: Dialect) -> None:
-    """Refuse a file whose first bytes show another encoding or another delimiter."""
     for mark, packed in UNREAD.items():
         if start.startswith(mark):
             raise InputError(f"{path} is compressed by {packed}, which is not read; unpack it, or save it as Parquet")

@@ -166,7 +166,6 @@ def _inside(folder: Path, format: str | None) -> list[Path]:
 
 
 def _leads_back(folder: Path) -> bool:
-    """Tell whether a folder is a link to one of its own parents."""
     return folder.is_symlink() and any(each.resolve().is_relative_to(folder.resolve()) for each in folder.parents)
 
 
@@ -176,12 +175,10 @@ def _is_unread_table(file: Path) -> bool:
 
 
 def _below(path: Path, root: Path) -> tuple[str, ...]:
-    """Return the names on the way from a folder to a file."""
     return path.relative_to(root).parts if path.is_relative_to(root) else path.parts[-1:]
 
 
 def _fixed_part(pattern: Path) -> Path:
-    """Return the folder of a pattern up to its first star or ``name=value``."""
     parts = []
     for part in pattern.parts[:-1]:
         if glob.has_magic(part) or "=" in part:
@@ -214,7 +211,6 @@ def _with_constants(found: list[tuple[Path, Path]]) -> tuple[FoundFile, ...]:
 
 
 def _texts(path: Path, root: Path) -> dict[str, str]:
-    """Return the values that the names of folders below `root` give."""
     pairs = (part.partition("=") for part in _below(path, root)[:-1])
     return {unquote(name): unquote(text) for name, sign, text in pairs if name and sign}
 

@@ -23,14 +23,12 @@ NPY_MAGIC = b"\x93NUMPY"  # of an NPY file
 
 
 def schema(path: Path) -> dict[str, pl.DataType]:
-    """Return the type of each column."""
     import polars as pl
 
     return {name: pl.Series(column).dtype for name, column in _columns(path, read_arrays(path, rows=False)).items()}
 
 
 def list_schema(path: Path) -> dict[str, pl.DataType]:
-    """Return the type of each array of two or three axes, as a column of lists."""
     import polars as pl
 
     return {name: pl.Series(array).dtype for name, array in _lists(read_arrays(path, rows=False)).items()}
@@ -116,7 +114,6 @@ def _without_rows(archive: Any, name: str) -> Any:
 
 
 def _check_size(path: Path) -> None:
-    """Refuse an archive that unpacks to far more than it is, before memory is asked for."""
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:

@@ -37,7 +37,6 @@ class Piece(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
         return len(self.frame)
 
 
@@ -116,7 +115,6 @@ class Reading:
         return self.files[k].path, row - ends[k] + self.lengths[k]
 
     def open(self, number: int) -> TableFile:
-        """Open a file and check that it has all columns."""
         found = self.files[number]
         table = open_table(found.path, format=self.format, dialect=self.dialect)
         self.stamps[number] = stamp_of(found.path)
@@ -134,13 +132,11 @@ class Reading:
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """The columns of the prediction."""
         p = self.columns.prediction
         return p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
 
     @cached_property
     def roles(self) -> dict[str, str]:
-        """What each column must contain."""
         return roles_of(self.columns)
 
     @property
@@ -206,7 +202,6 @@ class Reading:
         return Values(name, column, path, self.where, piece.start, is_csv=is_csv)
 
     def _check_widths(self, first: Any, piece: Piece) -> None:
-        """Refuse lists whose lengths differ from those in earlier files."""
         for name in self.roles:
             then, now = first[name].dtype, piece.frame[name].dtype
             if getattr(then, "shape", None) != getattr(now, "shape", None):

@@ -93,7 +93,6 @@ def _rewritten(
 
 
 def _arrow_rows(table: TableFile) -> tuple[Any, Generator[Any, None, None]]:
-    """Return the schema of a Parquet or Arrow file, and its rows."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
@@ -109,7 +108,6 @@ def _arrow_rows(table: TableFile) -> tuple[Any, Generator[Any, None, None]]:
 
 
 def _tables(batches: Iterable[Any]) -> Generator[Any, None, None]:
-    """Yield the rows of record batches as tables of at most `BATCH` rows."""
     import pyarrow as pa
 
     for batch in batches:
@@ -149,7 +147,6 @@ def _changed_schema(table: TableFile, schema: Any, change: Change, target: Path)
 
 
 def _with_columns(rows: Any, found: Mapping[str, pl.Series], schema: Any) -> Any:
-    """Return the rows with columns replaced or added at the end."""
     import pyarrow as pa
 
     new = {name: column.to_arrow() for name, column in found.items()}
@@ -161,7 +158,6 @@ def _with_columns(rows: Any, found: Mapping[str, pl.Series], schema: Any) -> Any
 
 
 def _frame(rows: Any) -> pl.DataFrame:
-    """Return rows as polars has them, a column without a name too."""
     import polars as pl
 
     frame = pl.DataFrame(rows)
@@ -170,7 +166,6 @@ def _frame(rows: Any) -> pl.DataFrame:
 
 
 def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType], table: TableFile) -> pl.DataFrame:
-    """Return the needed columns with their types, which those of a CSV do not have yet."""
     import polars as pl
 
     found = []
@@ -205,7 +200,6 @@ def _as_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 @contextmanager
 def _writer(temporary: Path, target: Path, schema: Any, dialect: Dialect) -> Iterator[Callable[[Any], object]]:
-    """Give a function that writes rows in the format that the name of the target stands for."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 

@@ -107,7 +107,6 @@ def _check_memory(part: Summary, piece: Piece, reading: Reading) -> None:
 
 
 def _entries(summary: Summary) -> int:
-    """Return the number of different scores in sorted summaries."""
     if isinstance(summary, (Several, PerLabel)):
         return sum(map(_entries, summary.parts))
     return summary.score.size if isinstance(summary, Ordered) else 0
@@ -148,7 +147,6 @@ class _Checkpointing:
         return self.now.position
 
     def after(self, merging: Merging[Summary], piece: Piece) -> None:
-        """Count the rows of a piece, and write the checkpoint regularly."""
         if piece.file != self.now.position.file:
             self.whole = self.now._replace(position=Position(piece.file))
         position = Position(piece.file, piece.start + piece.rows)
@@ -165,7 +163,6 @@ class _Checkpointing:
             self.cost = self.written - begun
 
     def write(self) -> None:
-        """Write the checkpoint."""
         stamps = tuple(self.reading.stamps[number] for number in range(self.now.position.file + 1))
         Checkpoint(self.asked, stamps, self.now, self.whole).write(self.path, self.reading.files)
 
@@ -185,7 +182,6 @@ class _Checkpointing:
         )
 
     def warn(self, problem: Exception) -> None:
-        """Say once that the checkpoint cannot be written."""
         if not self.warned:
             before = "the checkpoint before" if self.path.exists() else "the start"
             words = f"the checkpoint was not written: {problem}. The run continues, and would resume from {before}"
@@ -199,7 +195,6 @@ def _rows(piece: Piece) -> int:
 
 @contextmanager
 def _named(reading: Reading, piece: Piece) -> Iterator[None]:
-    """Add the file and the row to an error."""
     try:
         yield
     except NotApplicableError:
@@ -219,7 +214,6 @@ def _named(reading: Reading, piece: Piece) -> Iterator[None]:
 
 
 def _number_of_rows(reading: Reading) -> int | None:
-    """Return the number of all rows, if progress is shown and the files tell it without being read."""
     watched = sys.stderr is not None and sys.stderr.isatty()
     if not watched or reading.where is not None or len(reading.files) > MAX_FILES_COUNTED:
         return None

@@ -56,19 +56,16 @@ class TableFile:
     csv: csv_file.Dialect = csv_file.USUAL
 
     def schema(self) -> dict[str, pl.DataType]:
-        """Return the type of each column, in the order of the file."""
         if self.format == "npz":
             return npz_file.schema(self.path)
         return self._attempt(lambda rows: dict(rows.collect_schema()))
 
     def list_schema(self) -> dict[str, pl.DataType]:
-        """Return the type of each column of lists."""
         if self.format == "npz":
             return npz_file.list_schema(self.path)
         return {name: dtype for name, dtype in self.schema().items() if dtype.is_nested()}
 
     def head(self, count: int) -> pl.DataFrame:
-        """Return the first rows, all columns."""
         return self._attempt(lambda rows: rows.head(count).collect())
 
     def read(
@@ -159,7 +156,6 @@ class TableFile:
         return (ROWS_FOR_TYPES, None) if self._is_text else (None,)
 
     def _check_types_last(self, columns: Sequence[str]) -> None:
-        """Refuse a text file whose columns have other types in later rows than in the first ones."""
         first, all_rows = (self.column_types(columns, rows) for rows in self._rows_for_types)
         for name, holds in all_rows.items():
             if name in first and first[name].what != holds.what:
@@ -205,7 +201,6 @@ class TableFile:
         return pl.scan_ipc(_literal_path(self.path))
 
     def refusal(self, problem: BaseException) -> InputError:
-        """Return the error of a file that could not be read."""
         first_line = (str(problem).strip() or type(problem).__name__).splitlines()[0]
         if type(problem).__name__ == "PanicException":  # its words are about polars, not about the file
             if "KeyboardInterrupt" in first_line:  # Ctrl-C while polars called Python
@@ -225,7 +220,6 @@ class TableFile:
 
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
-    """Open the file at `path` and check that its first bytes fit the format."""
     os.environ.setdefault("POLARS_IGNORE_TIMEZONE_PARSE_ERROR", "1")  # a zone such as +05:30 in a column nobody needs
     try:
         import polars  # noqa: F401
@@ -260,13 +254,11 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
 
 
 def format_of(path: Path) -> str | None:
-    """Return the format that the ending of a file name stands for."""
     name = path.name.lower()
     return next((format for suffix, format in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path without a readable file that is not empty."""
     if path.is_dir():
         inside = sorted(entry.name for entry in path.iterdir() if format_of(entry))
         remedy = f"name a file in it: {listing(inside, most=5)}" if inside else "name a file"
@@ -327,7 +319,6 @@ def _chosen(
 
 
 def _named(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the chosen columns under their own names."""
     frame = frame.drop(GUARD, strict=False)
     frame.columns = list(columns)
     return frame

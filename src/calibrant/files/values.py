@@ -169,7 +169,6 @@ class Values:
         return np.asarray((self.column.is_null() | nan).to_numpy())
 
     def _texts(self) -> list[str | None] | None:
-        """Return the values of a column of texts."""
         import polars as pl
 
         is_text = isinstance(self.column.dtype, (pl.String, pl.Categorical, pl.Enum))

@@ -96,11 +96,9 @@ class Where:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns it looks at."""
         return tuple(dict.fromkeys(clause.column for clause in self.clauses))
 
     def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
-        """Return the filter, for columns with these types and plain names."""
         import polars as pl
 
         return pl.all_horizontal([clause.expression(schema, plain) for clause in self.clauses])
@@ -157,14 +155,12 @@ def _refusal(text: str, rest: str) -> InputError:
 
 
 def quoted(column: str) -> str:
-    """Return the column as it is written in a filter."""
     if WORD.fullmatch(column) and column.lower() not in ("and", "in", "is"):
         return column
     return '"' + column.replace('"', '""') + '"'
 
 
 def number(text: str) -> float | int | None:
-    """Return the number that `text` stands for, or None."""
     if WHOLE.fullmatch(text) and abs(int(text)) < 2**127:  # the range of a column
         return int(text)
     return float(text) if NUMBER.fullmatch(text) else None
@@ -176,7 +172,6 @@ def date(text: str) -> dt.date | None:
 
 
 def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
-    """Return the value of type `dtype` that `text` stands for."""
     kind = _kind(dtype)
     value = _spelled(text, kind, dtype)
     if value is None:

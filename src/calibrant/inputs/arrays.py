@@ -54,14 +54,12 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a Python object stands for a missing value."""
     if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
         return bool(value != value)  # noqa: PLR0124  # NaN and NaT differ from themselves
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def missing_mask(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return where values are missing."""
     if array.dtype.kind == "O":
         return np.fromiter(map(is_missing, array.reshape(-1).tolist()), bool, array.size).reshape(array.shape)
     if array.dtype.kind in "fmM":
@@ -175,7 +173,6 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
 
 
 def _has_booleans(values: Any) -> bool:
-    """Tell whether True or False is among the values of a list, or of lists in it."""
     if not isinstance(values, (list, tuple)):
         return False
     types = set(map(type, values))
@@ -384,12 +381,10 @@ def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | Non
 
 
 def refuse_not_positive(values: FloatArray, name: str) -> None:
-    """Raise an error that shows the first value that is not above 0."""
     remedy = f"A distribution without spread has no density; if {name} was rounded to 0, give its true value"
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
 
 
 def locked(array: NDArray[T]) -> NDArray[T]:
-    """Make the array read-only and return it."""
     array.flags.writeable = False
     return array

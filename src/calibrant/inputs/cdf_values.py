@@ -40,7 +40,6 @@ class CdfValues(Checked):
         self._hold(at=high, below=low)
 
     def take(self, rows: Selection) -> CdfValues:
-        """Return these rows alone."""
         return self._with(at=self.at[rows], below=self.below[rows])
 
     def __repr__(self) -> str:

@@ -28,7 +28,6 @@ class FromColumns:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The names of all columns."""
         return tuple(name for names in self.columns.values() for name in _as_tuple(names))
 
     def of(self, column: Callable[[str], NDArray[Any]]) -> Any:
@@ -75,7 +74,6 @@ def from_columns(kind: type, *arguments: Any, **named: Any) -> FromColumns:
 
 
 def read_names(argument: str, value: Any) -> str | tuple[str, ...]:
-    """Return the name of a column, or a tuple of names."""
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{argument} must be the name of a column, or a list of names; got {shown(value)}")
@@ -147,7 +145,6 @@ class NamedColumns:
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:
-        """Check the names given by a user."""
         named = prediction if isinstance(prediction, FromColumns) else read_names("prediction", prediction)
         by = None if groups is None else read_names("groups", groups)
         if weights is not None and not isinstance(weights, str):
@@ -156,7 +153,6 @@ class NamedColumns:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The names of all columns, each once."""
         p = self.prediction.needed if isinstance(self.prediction, FromColumns) else self.prediction
         lists = (self.y, p, self.weights, self.others, self.covariates, self.groups)
         return tuple(dict.fromkeys(name for names in lists for name in _as_tuple(names)))
@@ -213,7 +209,6 @@ class NamedColumns:
 
 
 def _column(frame: Any, name: str) -> NDArray[Any]:
-    """Return a column as an array, a column of lists as a matrix."""
     values = as_array(_native(frame, name), name=name)
     if values.dtype.kind != "O" or not len(values) or not isinstance(values[0], (list, tuple, np.ndarray)):
         return values

@@ -42,15 +42,12 @@ class Covariates:
 
     @property
     def q(self) -> int:
-        """Number of covariates."""
         return len(self.names)
 
     def take(self, rows: Rows | NDArray[np.bool_]) -> Covariates:
-        """Return those of some rows."""
         return Covariates(self.x[rows], self.labels, self.names)
 
     def columns(self, chosen: list[int]) -> Covariates:
-        """Return some of the covariates."""
         return Covariates(
             self.x[:, chosen], tuple(self.labels[j] for j in chosen), tuple(self.names[j] for j in chosen)
         )
@@ -121,7 +118,6 @@ def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None
 
 
 def _named(covariates: Any) -> list[tuple[str, Any]]:
-    """Return the columns with their names."""
     if isinstance(covariates, Mapping):
         return [(str(name), column) for name, column in covariates.items()]
     if hasattr(covariates, "columns") and not isinstance(covariates, np.ndarray):
@@ -142,7 +138,6 @@ def _named(covariates: Any) -> list[tuple[str, Any]]:
 
 
 def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> tuple[FloatArray, tuple[str, ...]]:
-    """Return the numbers of one covariate, or the codes of its categories and what these are called."""
     array = as_array(column, name=f"covariates ({name})")
     if array.ndim != 1 or len(array) != n:
         raise InputError(

@@ -99,7 +99,6 @@ def batch_labels(column: Any, *, name: str) -> Any:
 
 
 def _series(column: Any) -> Any:
-    """Return a column of a data frame library as a series of narwhals, None for anything else."""
     package = type(column).__module__.partition(".")[0]
     if package not in FRAMES or hasattr(column, "columns"):
         return None
@@ -182,7 +181,6 @@ def _zoned_texts(moments: NDArray[Any], zone: str) -> list[str]:
 
 
 def _zoned_text(at: datetime) -> str:
-    """Return a moment with its distance from UTC, without seconds where there are none."""
     return at.isoformat(" ", "auto" if at.second or at.microsecond else "minutes")
 
 
@@ -194,7 +192,6 @@ def _number(value: Any) -> Any:
 
 
 def _crossed(a: Grouping, b: Grouping) -> Grouping:
-    """Return the groups of all pairs of labels that occur."""
     pairs, code = np.unique(a.code * len(b.names) + b.code, return_inverse=True)
     names = [f"{a.names[pair // len(b.names)]}, {b.names[pair % len(b.names)]}" for pair in pairs.tolist()]
     return Grouping(code.astype(np.intp), names)

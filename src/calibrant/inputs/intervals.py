@@ -99,7 +99,6 @@ def level_of_alpha(alpha: Any) -> str:
 
 
 def call_for_bounds(bounds: Any) -> str:
-    """Return the call for bounds in one array or a pair of arrays, or nothing."""
     if isinstance(bounds, tuple) and len(bounds) == 2:
         return "Pass a pair of bounds as Intervals(lower, upper, level), with a level such as 0.9"
     try:

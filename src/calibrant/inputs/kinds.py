@@ -211,7 +211,6 @@ def read(
 def read_alone(
     verb: str, accepted: tuple[str, ...], prediction: Any, *, weights: Any, instead: Mapping[str, str] = NO_ADVICE
 ) -> RegionRows:
-    """Return checked rows of predictions without outcomes."""
     kind = kind_of(prediction)
     if kind not in accepted:
         advice = _advice(kind, accepted, instead)
@@ -224,7 +223,6 @@ def read_alone(
 
 
 def _advice(kind: str | None, accepted: Sequence[str], instead: Mapping[str, str]) -> str:
-    """Return what to do instead of passing this kind of prediction, if that is known."""
     if kind is None:
         return ""
     usual = KINDS[kind].as_intervals if "intervals" in accepted else ""
@@ -233,7 +231,6 @@ def _advice(kind: str | None, accepted: Sequence[str], instead: Mapping[str, str
 
 
 def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted: bool = False) -> None:
-    """Refuse weighted draws, and unequal numbers of draws, for verbs that do not take them."""
     if samples.draw_weights is not None and not weighted:
         raise NotApplicableError(
             f"{verb} takes draws of equal weight: a weighted draw has no rank. Use pit(y, samples, rng=0), and "
@@ -247,6 +244,5 @@ def _check_draws(verb: str, samples: Samples, *, unequal: bool = False, weighted
 
 
 def kinds_words(accepted: Sequence[str]) -> str:
-    """Return the kinds of prediction in words."""
     *others, last = (kind.words for name, kind in KINDS.items() if name in accepted)
     return f"{', '.join(others)} or {last}" if others else last

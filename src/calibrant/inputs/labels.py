@@ -99,7 +99,6 @@ def _events_of_numbers(y: NDArray[Any], rows: Rows | None) -> NDArray[np.uint8]:
 
 
 def _numbers(y: NDArray[Any]) -> NDArray[Any]:
-    """Return objects that are all numbers as numbers, anything else as it is."""
     numbers = numbers_of_objects(y) if y.dtype.kind == "O" else None
     return y if numbers is None else numbers
 
@@ -275,6 +274,5 @@ def plain_label(value: Any) -> Any:
 
 
 def _shortened(moment: str) -> str:
-    """Return a text without zeros behind its point, and without midnight."""
     text = moment.rstrip("0").rstrip(".") if "." in moment else moment
     return text.removesuffix("T00:00:00")

@@ -54,17 +54,14 @@ class Mixture(Checked, Distribution):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.weights)
 
     @property
     def words(self) -> str:
-        """The class and those of the components."""
         return f"Mixture of {', '.join(sorted({component.words for component in self.components}))}"
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one outcome."""
         return self.components[0].shape
 
     @classmethod
@@ -86,32 +83,26 @@ class Mixture(Checked, Distribution):
         return described(self, f", {len(self.components)} components")
 
     def take(self, rows: Selection) -> Mixture:
-        """Return the distribution of these rows alone."""
         components = tuple(distribution.take(rows) for distribution in self.components)
         return self._with(components=components, weights=rows_of(self.weights, rows))
 
     def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y <= x)."""
         return self._summed("cdf", x)
 
     def sf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y > x), accurate where it is small."""
         return self._summed("sf", x)
 
     def ppf(self, q: ArrayLike) -> FloatArray:
-        """Return the smallest x with P(Y <= x) >= q, to the last digit."""
         levels, low, high = self._bracket("ppf", q)
         found = first_double(low, high, lambda x: self.cdf(x) >= levels)
         return np.where(levels == 0, low, np.where(levels == 1, high, found))
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Return the smallest x with P(Y > x) <= q, to the last digit."""
         levels, low, high = self._bracket("isf", q)
         found = first_double(low, high, lambda x: self.sf(x) <= levels)
         return np.where(levels == 1, low, np.where(levels == 0, high, found))
 
     def log_density(self, x: ArrayLike) -> FloatArray:
-        """Return the natural logarithm of the density at x."""
         points = self._points(x)
         total = np.array(-np.inf)
         for distribution, weight in zip(self.components, self.weights.T, strict=True):
@@ -122,7 +113,6 @@ class Mixture(Checked, Distribution):
         return total
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size, *shape)."""
         source = generator(rng)
         u = source.random((self.n, check_count("size", size)))
         ends = np.cumsum(self.weights, axis=1)
@@ -134,7 +124,6 @@ class Mixture(Checked, Distribution):
         return draws
 
     def means(self) -> FloatArray:
-        """Return the mean of each row."""
         return self._weighted([component.means() for component in self.components])
 
     def variances(self) -> FloatArray:
@@ -148,7 +137,6 @@ class Mixture(Checked, Distribution):
         return self._weighted([part.variances() + (part.means() - centre) ** 2 for part in self.components])
 
     def covariances(self) -> FloatArray:
-        """Return the covariance matrix of each row, (n, D, D)."""
         if not self.shape:
             return super().covariances()
         centre = self.means()
@@ -163,7 +151,6 @@ class Mixture(Checked, Distribution):
         return np.minimum(self._weighted(low), 1.0), np.minimum(self._weighted(high), 1.0)
 
     def as_mixture(self) -> tuple[tuple[Distribution, ...], FloatArray]:
-        """Return the components and their weights."""
         return self.components, self.weights
 
     def _weighted(self, parts: Sequence[FloatArray]) -> FloatArray:
@@ -183,7 +170,6 @@ class Mixture(Checked, Distribution):
         return reduce(np.add, weighted)
 
     def _bracket(self, method: str, q: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the levels, and the smallest and the largest quantile of the components with positive weight."""
         self._refuse_vectors(method)
         levels = self._levels(q)
         low, high = np.array(np.inf), np.array(-np.inf)
@@ -263,7 +249,6 @@ def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
 
 
 def _spread(distributions: tuple[Distribution, ...], weights: FloatArray) -> dict[str, Any]:
-    """Return the components, with mixtures replaced by their own components, and the weights."""
     flat: list[Distribution] = []
     columns: list[FloatArray] = []
     for distribution, weight in zip(distributions, weights.T, strict=True):

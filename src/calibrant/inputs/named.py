@@ -78,7 +78,6 @@ def _array(value: Any, name: str, axes: int) -> NDArray[Any]:
 
 
 def read_coordinate_names(names: Any, D: int, option: str = "names") -> Names:
-    """Return D different names, one per coordinate."""
     given = [names] if isinstance(names, str) else names
     ordered = hasattr(given, "__iter__") and not isinstance(given, (Mapping, Set, bytes)) and np.ndim(given) == 1
     found = tuple(given) if ordered else ()

@@ -26,7 +26,6 @@ MEANING = {
 
 
 def check_choice(name: str, value: object, *choices: object) -> None:
-    """Refuse an option that is not one of its choices."""
     if isinstance(value, np.bool_):
         value = bool(value)
     if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
@@ -87,7 +86,6 @@ def error_rate_words(level: float) -> str:
 
 
 def check_share(name: str, value: Any, such_as: str = "0.02") -> float:
-    """Return a number strictly between 0 and 1."""
     found = as_number(value)
     if not 0 < found < 1:
         raise InputError(f"{name} must lie strictly between 0 and 1, such as {such_as}; got {shown(value)}")
@@ -95,7 +93,6 @@ def check_share(name: str, value: Any, such_as: str = "0.02") -> float:
 
 
 def check_bins(bins: Any) -> None:
-    """Refuse bins that are neither a whole number nor a rule."""
     if isinstance(bins, str):
         if bins not in BIN_RULES:
             raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
@@ -165,7 +162,6 @@ def _in_double(levels: NDArray[Any]) -> FloatArray:
 
 
 def place_of(level: Any, levels: FloatArray, name: str = "level") -> int:
-    """Return the index of a level among others."""
     wanted, single = read_levels(level, name)
     if not single:
         raise InputError(f"{name} must be one number; got {shown(level)}")

@@ -50,7 +50,6 @@ class LocationScale(Checked, Distribution):
         return cls(columns[:, 0], columns[:, 1])  # type: ignore[call-arg]
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, and location and scale, (n, 2)."""
         return [type(self).__name__], np.column_stack(self.parameters)
 
     @property
@@ -60,28 +59,22 @@ class LocationScale(Checked, Distribution):
         return location, scale
 
     def take(self, rows: Selection) -> Self:
-        """Return the distribution of these rows alone."""
         names = (field.name for field in fields(self))  # type: ignore[arg-type]
         return self._with(**{name: rows_of(getattr(self, name), rows) for name in names})
 
     def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y <= x)."""
         return self._standard.cdf(self._standardised(x))
 
     def sf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y > x), accurate where it is small."""
         return self._standard.cdf(-self._standardised(x))
 
     def ppf(self, q: ArrayLike) -> FloatArray:
-        """Return the x with P(Y <= x) = q."""
         return self._at(self._standard.quantile(self._levels(q)))
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Return the x with P(Y > x) = q, accurate where q is small."""
         return self._at(-self._standard.quantile(self._levels(q)))
 
     def log_density(self, x: ArrayLike) -> FloatArray:
-        """Return the natural logarithm of the density at x."""
         z = self._standardised(x)
         return self._standard.log_density(z) - beside(np.log(self.parameters[1]), z) - self._standard.log_constant
 
@@ -90,11 +83,9 @@ class LocationScale(Checked, Distribution):
         return np.asarray(self._standard.within(np.abs(self._standardised(y))))
 
     def means(self) -> FloatArray:
-        """Return the mean of each row, about which it is symmetric."""
         return self.parameters[0]
 
     def variances(self) -> FloatArray:
-        """Return the variance of each row."""
         return np.asarray(self._standard.variance * self.parameters[1] ** 2)
 
     def deviations(self) -> FloatArray:
@@ -103,7 +94,6 @@ class LocationScale(Checked, Distribution):
             return np.asarray(np.sqrt(self._standard.variance) * self.parameters[1])
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size)."""
         location, scale = self.parameters
         draws = self._standard.draw(generator(rng), (self.n, check_count("size", size)))
         draws *= scale[:, None]
@@ -296,11 +286,9 @@ class MvNormal(Checked, Distribution):
         return cls(columns[:, :D], columns[:, D:].reshape(-1, D, D))
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, and means and covariances beside each other."""
         return ["MvNormal", *self.shape], np.column_stack([self.mean, self.cov.reshape(self.n, -1)])
 
     def take(self, rows: Selection) -> MvNormal:
-        """Return the distribution of these rows alone."""
         mean = rows_of(self.mean, rows)
         cov = _repeated(self._each_cov, len(mean)) if self.is_shared else rows_of(self.cov, rows)
         return self._with(mean=mean, cov=cov)
@@ -321,19 +309,15 @@ class MvNormal(Checked, Distribution):
         return np.asarray(gammainc(self.shape[0] / 2, self.squared_distances(y[:, None])[:, 0] / 2))
 
     def means(self) -> FloatArray:
-        """Return the mean of each row, (n, D)."""
         return self.mean
 
     def variances(self) -> FloatArray:
-        """Return the variance of each coordinate, (n, D)."""
         return np.diagonal(self.cov, axis1=1, axis2=2)
 
     def covariances(self) -> FloatArray:
-        """Return the covariance matrix of each row, (n, D, D)."""
         return self.cov
 
     def marginals(self) -> list[Distribution]:
-        """Return the normal distributions of the coordinates."""
         std = np.sqrt(self.variances())
         return [Normal(mean, one) for mean, one in zip(self.mean.T, std.T, strict=True)]
 
@@ -349,7 +333,6 @@ class MvNormal(Checked, Distribution):
             return np.asarray(np.square(np.linalg.solve(self._factor(), residual)).sum(axis=1))
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size, D)."""
         noise = generator(rng).standard_normal((self.n, check_count("size", size), self.shape[0]))
         draws: FloatArray = noise @ self._factor().swapaxes(1, 2)
         draws += self.mean[:, None, :]

@@ -45,17 +45,14 @@ class Binary:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.p)
 
     @property
     def K(self) -> int:
-        """Number of columns, which is one."""
         return 1
 
     @property
     def prediction(self) -> NDArray[np.floating[Any]]:
-        """The probabilities, (n,)."""
         return self.p
 
     @property
@@ -68,7 +65,6 @@ class Binary:
         return self
 
     def take(self, rows: Rows) -> Binary:
-        """Return these rows alone."""
         return Binary(self.y[rows], self.p[rows], take_weights(self.w, rows))
 
     def part(self, rows: slice) -> Binary:
@@ -76,7 +72,6 @@ class Binary:
         return Binary(self.y[rows], self.p[rows].astype(np.float64, copy=False), self.w[rows])
 
     def redrawn(self, rng: np.random.Generator) -> Binary:
-        """Return the same rows with outcomes drawn from their own predictions."""
         return Binary((rng.random(self.n) < self.p).view(np.uint8), self.p, self.w)
 
 
@@ -93,12 +88,10 @@ class Classes:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.P)
 
     @property
     def prediction(self) -> NDArray[np.floating[Any]]:
-        """The probabilities, (n, K)."""
         return self.P
 
     @property
@@ -108,11 +101,9 @@ class Classes:
 
     @property
     def K(self) -> int:
-        """Number of classes."""
         return int(self.P.shape[1])
 
     def take(self, rows: Rows) -> Classes:
-        """Return these rows alone."""
         return Classes(self.y[rows], self.P[rows], take_weights(self.w, rows))
 
     def part(self, rows: slice) -> Classes:
@@ -120,7 +111,6 @@ class Classes:
         return Classes(self.y[rows], self.P[rows].astype(np.float64, copy=False), self.w[rows])
 
     def redrawn(self, rng: np.random.Generator) -> Classes:
-        """Return the same rows with outcomes drawn from their own predictions."""
         u = rng.random(self.n)
         # The outcome is the first class whose cumulative probability exceeds u times the row's sum.
         passed = np.zeros(self.n, dtype=np.intp)
@@ -176,7 +166,6 @@ def read_probabilities(
 
 
 def _check_order(names: Names | None, classes: Any) -> None:
-    """Refuse classes that are the names of the columns of a frame in another order."""
     if names is None or classes is None or names == tuple(map(str, range(len(names)))):
         return
     labels = tuple(map(str, classes))
@@ -248,7 +237,6 @@ def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
 
 
 def _text_remedy(value: str) -> str:
-    """Say what to do with a text in place of a probability."""
     if is_percentage(value):
         return "Drop the percent signs, convert to numbers and divide by 100"
     try:

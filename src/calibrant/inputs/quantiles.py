@@ -81,7 +81,6 @@ class Quantiles(Checked):
         return cls(columns[:, 0], levels[0]) if single else cls(columns, levels)
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, as plain values, and the quantiles."""
         return ["Quantiles", self.levels.tolist(), self.single], self.values
 
     def pairs(self) -> list[tuple[int, int]]:

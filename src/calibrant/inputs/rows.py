@@ -49,17 +49,14 @@ class DistributionRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     @property
     def kind(self) -> str:
-        """The kind of prediction, a name of `inputs.kinds.KINDS`."""
         return self.distribution.prediction_kind
 
     @property
     def prediction(self) -> Distribution:
-        """The predictive distributions."""
         return self.distribution
 
     @property
@@ -194,7 +191,6 @@ class RegionRows:
 
     @classmethod
     def alone(cls, prediction: Any, *, weights: Any = None) -> Self:
-        """Return rows of predictions alone, for measurements that do not use outcomes."""
         return cls._kept(None, prediction, _read_weights(weights, prediction))
 
     @classmethod
@@ -208,7 +204,6 @@ class RegionRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.prediction.n)
 
     @classmethod
@@ -224,7 +219,6 @@ class RegionRows:
 
     @property
     def kind(self) -> str:
-        """The kind of prediction, a name of `inputs.kinds.KINDS`."""
         return str(self.prediction.prediction_kind)
 
     def take(self, rows: Rows | slice) -> Self:
@@ -326,7 +320,6 @@ class SetRows(RegionRows):
 
     @classmethod
     def read_outcomes(cls, y: Any, prediction: Sets, w: FloatArray, classes: Any) -> NDArray[Any]:
-        """Return the column of each label."""
         labels, rows = as_array(y, name="y"), kept_rows(w)
         _check_length(labels, prediction)
         return read_columns(labels if rows is None else labels[rows], rows, K=prediction.K, classes=classes)
@@ -339,7 +332,6 @@ class CdfRows(RegionRows):
 
     @classmethod
     def read_outcomes(cls, y: Any, prediction: CdfValues, w: FloatArray, classes: Any) -> None:
-        """Refuse outcomes, which these values contain."""
         if y is not None:
             raise InputError("CdfValues contain the outcome already; pass None for y")
 

@@ -301,7 +301,6 @@ class Samples(Checked, Distribution):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one outcome."""
         return self.held.shape[2:]
 
     def __repr__(self) -> str:
@@ -311,7 +310,6 @@ class Samples(Checked, Distribution):
         return f"Samples({self.n} row{'s' * (self.n != 1)}, {drawn}{vectors}{weighted})"
 
     def take(self, rows: Selection) -> Samples:
-        """Return the distribution of these rows alone."""
         held = rows_of(self.held, rows)
         beside = {
             name: None if (known := getattr(self, name)) is None else rows_of(known, rows)
@@ -327,13 +325,11 @@ class Samples(Checked, Distribution):
         return cls(columns[:, :size].reshape(-1, *shape), columns[:, size:] if dense else None)
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, and draws and log densities beside each other."""
         draws, dense = self.draws.reshape(self.n, -1), self.log_densities is not None
         columns = np.column_stack([draws, cast(Any, self.log_densities)]) if dense else draws
         return ["Samples", list(self.draws.shape[1:]), dense], columns
 
     def means(self) -> FloatArray:
-        """Return the mean of the draws of each row."""
         return np.asarray(self.draws.mean(axis=1))
 
     def variances(self) -> FloatArray:
@@ -351,7 +347,6 @@ class Samples(Checked, Distribution):
         return found
 
     def covariances(self) -> FloatArray:
-        """Return the covariance matrix of the draws of each row, with the divisor M - 1."""
         if not self.shape:
             return super().covariances()
         self._refuse_one_draw()
@@ -369,7 +364,6 @@ class Samples(Checked, Distribution):
         return (self.held < at).sum(axis=1) / self.M, (self.held <= at).sum(axis=1) / self.M
 
     def marginals(self) -> list[Distribution]:
-        """Return the draws of the single coordinates."""
         return [Samples(self.draws[:, :, d]) for d in range(self.shape[0])] if self.shape else [self]
 
     def cdf(self, x: ArrayLike) -> FloatArray:
@@ -379,7 +373,6 @@ class Samples(Checked, Distribution):
         return self._share(x, np.less_equal)
 
     def sf(self, x: ArrayLike) -> FloatArray:
-        """Return the share of draws > x."""
         self._refuse_vectors("sf")
         self._refuse_draw_weights("sf")
         return self._share(x, np.greater)
@@ -395,7 +388,6 @@ class Samples(Checked, Distribution):
         return self._kth(k)
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Return the smallest draw x with P(Y > x) <= q."""
         self._refuse_vectors("isf")
         self._refuse_draw_weights("isf")
         levels = self._levels(q)
@@ -412,7 +404,6 @@ class Samples(Checked, Distribution):
         )
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
-        """Return `size` draws of every row with replacement, of shape (n, size, *shape)."""
         self._refuse_draw_weights("sample")
         chosen = generator(rng).integers(self.M, size=(self.n, check_count("size", size)))
         drawn = np.take_along_axis(self.held, chosen[..., None] if self.shape else chosen, axis=1)
@@ -447,14 +438,12 @@ class Samples(Checked, Distribution):
         return shares if points.ndim == 2 else shares[:, 0]
 
     def _kth(self, k: FloatArray) -> FloatArray:
-        """Return the k-th smallest draw of each row, counted from 1."""
         place = np.clip(k, 1, self.M).astype(np.intp) - 1
         found = np.take_along_axis(np.sort(self.held, axis=1), self._columns(place), axis=1)
         found = found.astype(np.float64, copy=False)
         return found if place.ndim == 2 else found[:, 0]
 
     def _columns(self, points: NDArray[Any]) -> NDArray[Any]:
-        """Return points of shape (), (n,), (1, k) or (n, k) as (n, k)."""
         columns = points if points.ndim == 2 else np.atleast_1d(points)[:, None]
         return np.broadcast_to(columns, (self.n, columns.shape[1]))
 

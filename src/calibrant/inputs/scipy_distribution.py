@@ -59,65 +59,52 @@ class ScipyDistribution(Checked, Distribution):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(next(iter((*self.args, *self.kwds.values()))))
 
     def __repr__(self) -> str:
         return described(self, f" of {self.dist.name}")
 
     def take(self, rows: Selection) -> ScipyDistribution:
-        """Return the distribution of these rows alone."""
         args = tuple(rows_of(column, rows) for column in self.args)
         return self._with(args=args, kwds={k: rows_of(v, rows) for k, v in self.kwds.items()})
 
     def cdf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y <= x)."""
         return self._asked("cdf", self._points(x))
 
     def sf(self, x: ArrayLike) -> FloatArray:
-        """Return P(Y > x), accurate where it is small."""
         return self._asked("sf", self._points(x))
 
     def ppf(self, q: ArrayLike) -> FloatArray:
-        """Return the smallest x with P(Y <= x) >= q."""
         return self._asked("ppf", self._levels(q))
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        """Return the smallest x with P(Y > x) <= q, accurate where q is small."""
         return self._asked("isf", self._levels(q))
 
     def log_density(self, x: ArrayLike) -> FloatArray:
-        """Return the natural logarithm of the density at x."""
         if self.is_discrete:
             raise NotApplicableError(f"ScipyDistribution of the discrete {self.dist.name} has no density")
         return self._asked("logpdf", self._points(x))
 
     @property
     def is_discrete(self) -> bool:
-        """Whether it has probabilities of single values in place of a density."""
         return not hasattr(self.dist, "logpdf")
 
     @property
     def words(self) -> str:
-        """The class and the name of the family."""
         return f"ScipyDistribution of {self.dist.name}"
 
     def means(self) -> FloatArray:
-        """Return the mean of each row."""
         with np.errstate(all="ignore"):
             return np.asarray(self.dist.mean(*self.args, **self.kwds), dtype=np.float64)
 
     def variances(self) -> FloatArray:
-        """Return the variance of each row, which may be infinite."""
         with np.errstate(all="ignore"):
             return np.asarray(self.dist.var(*self.args, **self.kwds), dtype=np.float64)
 
     def log_probability(self, x: Any) -> FloatArray:
-        """Return the natural logarithm of P(Y = x) of a discrete distribution."""
         return self._asked("logpmf", self._points(x))
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
-        """Return `size` independent draws of every row, of shape (n, size)."""
         shape = (self.n, check_count("size", size))
         args, kwds = self._beside(np.empty((1, 1)))
         draws = self.dist.rvs(*args, **kwds, size=shape, random_state=generator(rng))

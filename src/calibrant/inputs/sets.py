@@ -113,12 +113,10 @@ class Sets(Checked):
         return cls(mask[:, :, 0], None if levels is None else levels[0]) if single else cls(mask, levels)
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, as plain values, and the mask as numbers."""
         levels = None if self.levels is None else self.levels.tolist()
         return ["Sets", levels, self.single, self.K], self.mask.reshape(self.n, -1).astype(np.float64)
 
     def take(self, rows: Selection) -> Sets:
-        """Return the sets of these rows alone."""
         return self._with(mask=self.mask[rows])
 
     def __repr__(self) -> str:

@@ -92,7 +92,6 @@ class SentPart(NamedTuple):
         return cls(partition, partition // width, type(problem).__name__, str(problem), None)
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return the row as Arrow takes it."""
         return {name: [value] for name, value in self._asdict().items()}
 
 
