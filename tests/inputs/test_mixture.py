@@ -178,10 +178,10 @@ REFUSED = {
     "none": (([], []), ["components is empty"]),
     "not a distribution": (([TWO[0], 2.0], [0.5, 0.5]), ["component 1 is 2.0 (float)"]),
     "text": (("ab", [0.5, 0.5]), ["component 0 is 'a' (str)"]),
-    "other rows": (([TWO[0], Normal(0, 1)], [0.5, 0.5]), ["component 0 has 2 and component 1 has 1", "per row"]),
+    "other rows": (([TWO[0], Normal(0, 1)], [0.5, 0.5]), ["number of rows", "component 0 has 2 and component 1 has 1"]),
     "other shape": (
         ([TWO[0], MvNormal(np.zeros((2, 3)), np.eye(3))], [0.5, 0.5]),
-        ["same shape", "component 0 has () and component 1 has (3,)"],
+        ["number of coordinates", "component 0 has () and component 1 has (3,)"],
     ),
     "too few weights": ((TWO, [1.0]), ["(C,) = (2,)", "(n, C) = (2, 2)", "got shape (1,)"]),
     "one weight": ((TWO, 1.0), ["got shape ()"]),

@@ -130,20 +130,16 @@ def _from_frame(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} has two columns of one name; rename one of them") from None
     if isinstance(native, nw.LazyFrame):
         raise InputError(f"{name} is a lazy frame; collect it first, or pass one of its columns")
-    if isinstance(native, nw.Series) and native.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such type
+    is_arrow = type(values).__module__.startswith("pyarrow")
+    dtype = getattr(native, "dtype", None)
+    # NumPy has no such integers, and pyarrow would give missing values of a dictionary another label.
+    if dtype in (nw.Int128, nw.UInt128) or (is_arrow and isinstance(native, nw.Series) and dtype == nw.Categorical):
         return np.array(native.to_list(), dtype=object)
-    if (
-        isinstance(native, nw.Series)
-        and native.dtype == nw.Categorical
-        and type(values).__module__.startswith("pyarrow")
-    ):
-        return np.array(native.to_list(), dtype=object)  # pyarrow would give missing values another label
     if isinstance(native, (nw.Series, nw.DataFrame)):
         return np.asarray(native.to_numpy())
     # Arrow arrays that are not chunked, and pandas extension arrays, have no narwhals wrapper.
     if hasattr(values, "to_numpy"):
-        options = {"zero_copy_only": False} if type(values).__module__.startswith("pyarrow") else {}
-        return np.asarray(values.to_numpy(**options))
+        return np.asarray(values.to_numpy(**{"zero_copy_only": False} if is_arrow else {}))
     return _from_sequence(values, name)
 
 

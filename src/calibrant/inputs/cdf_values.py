@@ -8,7 +8,7 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from calibrant.inputs.arrays import FloatArray, read_parameters, refuse_where
-from calibrant.inputs.distribution import Checked, Selection
+from calibrant.inputs.distribution import Checked
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -38,9 +38,6 @@ class CdfValues(Checked):
             refuse_where(~((values >= 0) & (values <= 1)), values, f"{name} must lie in [0, 1]", "It is a probability")
         refuse_where(low > high, low, "below must not exceed at", "It is P(Y < y), and at is P(Y <= y)")
         self._hold(at=high, below=low)
-
-    def take(self, rows: Selection) -> CdfValues:
-        return self._with(at=self.at[rows], below=self.below[rows])
 
     def __repr__(self) -> str:
         return f"CdfValues(n={self.n})"

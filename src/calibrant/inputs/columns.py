@@ -120,28 +120,14 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class NamedColumns:
-    """The columns of a table that a measurement needs.
+    """The columns of a table that a measurement needs."""
 
-    Attributes
-    ----------
-    y
-        The outcome; several columns for vectors. None for verbs that do not use outcomes.
-    prediction
-        The probability of the event; the class probabilities, in the order of the classes; or a `FromColumns`.
-    weights, groups
-        Importance weights, and labels of rows.
-    others
-        Further columns of numbers.
-    covariates
-        Columns of numbers, texts or truth values.
-    """
-
-    y: str | tuple[str, ...] | None
-    prediction: str | tuple[str, ...] | FromColumns
+    y: str | tuple[str, ...] | None  # several columns for vectors; None for verbs that do not use outcomes
+    prediction: str | tuple[str, ...] | FromColumns  # probabilities of the event, of classes in their order, or typed
     weights: str | None = None
     groups: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    covariates: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()  # of numbers
+    covariates: tuple[str, ...] = ()  # of numbers, texts or truth values
 
     @classmethod
     def read(cls, y: Any, prediction: Any, weights: Any = None, groups: Any = None) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, as_array, missing_mask, numbers_of_objects, refuse_where
 from calibrant.inputs.labels import Rows
+from calibrant.inputs.named import named_columns
 
 MAX_COVARIATES = 200
 MAX_CATEGORIES = 16  # of one covariate; the rarest of more are pooled
@@ -24,21 +24,11 @@ NEITHER_NUMBERS_NOR_TEXTS = (Decimal, Fraction, complex, date, time, timedelta) 
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """Checked covariates: numbers, or codes of the categories that `labels` names.
+    """Checked covariates: numbers, or codes of the categories that `labels` names."""
 
-    Attributes
-    ----------
-    x
-        (n, q), finite; whole numbers 0, 1, .. where a covariate has categories.
-    labels
-        The categories of each covariate; empty for numbers.
-    names
-        What the covariates are called, all different.
-    """
-
-    x: FloatArray
-    labels: tuple[tuple[str, ...], ...]
-    names: tuple[str, ...]
+    x: FloatArray  # (n, q), finite; whole numbers 0, 1, .. where a covariate has categories
+    labels: tuple[tuple[str, ...], ...]  # the categories of each covariate; empty for numbers
+    names: tuple[str, ...]  # all different
 
     @property
     def q(self) -> int:
@@ -118,16 +108,9 @@ def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None
 
 
 def _named(covariates: Any) -> list[tuple[str, Any]]:
-    if isinstance(covariates, Mapping):
-        return [(str(name), column) for name, column in covariates.items()]
-    if hasattr(covariates, "columns") and not isinstance(covariates, np.ndarray):
-        import narwhals as nw
-
-        try:
-            frame = nw.from_native(covariates, eager_only=True)
-        except Exception as problem:  # every library has its own errors
-            raise InputError(f"covariates are not a data frame that can be read: {problem}") from None
-        return [(str(name), frame.get_column(name).to_native()) for name in frame.columns]
+    named = named_columns(covariates, "covariates are")
+    if named is not None:
+        return named
     array = as_array(covariates, name="covariates")
     if array.ndim not in (1, 2):
         raise InputError(f"covariates must have shape (n,) or (n, q), values for each row; got shape {array.shape}")

@@ -52,6 +52,11 @@ class Checked(Stored):
         made._hold(**{**kept, **changed})
         return made
 
+    def take(self, rows: Selection) -> Self:
+        """Return these rows alone; a slice shares memory."""
+        names = (field.name for field in fields(self))  # type: ignore[arg-type]
+        return self._with(**{name: rows_of(getattr(self, name), rows) for name in names})
+
 
 class Distribution(Stored, ABC):
     """One predictive distribution per row.

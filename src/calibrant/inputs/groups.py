@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FRAMES, as_array, is_missing, missing_mask, read_numbers, refuse_where
 from calibrant.inputs.labels import moment_texts, plain_label, time_zone
+from calibrant.inputs.named import named_columns
 
 MISSING = "(missing)"
 MAX_TINY_GROUPS = 20  # of a column that has no larger group
@@ -60,23 +61,14 @@ def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
 
 
 def _columns(groups: Any) -> dict[str, Any]:
-    if isinstance(groups, Mapping):
-        pairs = list(groups.items())
-    elif hasattr(groups, "columns") and not isinstance(groups, np.ndarray):
-        import narwhals as nw
-
-        try:
-            frame = nw.from_native(groups, eager_only=True)
-            pairs = [(name, frame.get_column(name).to_native()) for name in frame.columns]
-        except Exception as problem:  # every library has its own errors
-            raise InputError(f"groups is not a data frame that can be read: {problem}") from None
-    else:
-        pairs = [(getattr(groups, "name", None) or "group", groups)]
-    columns = {str(name): column for name, column in pairs}
+    pairs = named_columns(groups, "groups is")
+    if pairs is None:
+        return {str(getattr(groups, "name", None) or "group"): groups}
+    columns = dict(pairs)
     if not columns:
         raise InputError("groups has no columns; expected an array of labels, or a mapping from names to such arrays")
     if len(columns) < len(pairs):
-        raise InputError(f"the columns of groups must have different names; got {[str(name) for name, _ in pairs]}")
+        raise InputError(f"the columns of groups must have different names; got {[name for name, _ in pairs]}")
     return columns
 
 
@@ -286,9 +278,7 @@ def _of_objects(column: NDArray[Any], rows: NDArray[np.intp], name: str) -> RowL
             ) from None
     values = _plain(list(number))
     order = label_order(values)
-    place = np.empty(len(values), dtype=np.intp)
-    place[order] = np.arange(len(values))
-    return RowLabels(place[code], tuple(values[k] for k in order))
+    return RowLabels(np.argsort(order)[code], tuple(values[k] for k in order))
 
 
 def label_order(labels: Sequence[Label]) -> list[int]:

@@ -34,116 +34,63 @@ AnyRows = Rows | DistributionRows | RegionRows
 
 @dataclass(frozen=True)
 class PredictionKind:
-    """A kind of prediction.
+    """A kind of prediction. Typed ones with `columns` and `of_columns` can be stored and merged."""
 
-    Attributes
-    ----------
-    words, title
-        What messages and the heading of an audit call it.
-    read
-        Makes checked rows of outcomes and predictions. The rows know how to be cut (`take`, `part`).
-    alone
-        Makes rows of predictions without outcomes.
-    classes
-        The classes of typed predictions of this kind. Those with `columns` and `of_columns` can be stored and merged.
-    row_arguments
-        Arguments of the class that have one entry per row, which `from_columns` names; None: all arguments.
-    levelled
-        Whether its columns belong to nominal levels.
-    audit
-        Where its audit is declared, as ``module:name``, imported when it is needed; empty: it is not audited.
-    as_intervals
-        What turns it into intervals, as advice.
-    """
-
-    words: str
-    title: str
-    read: Callable[..., AnyRows]
-    alone: Callable[..., RegionRows] = RegionRows.alone
+    words: str  # what messages call it
+    title: str  # the heading of its audit
+    audit: str  # where its audit is declared, as module:name in `calibrant.auditing`; empty: it is not audited
+    read: Callable[..., AnyRows]  # makes checked rows of outcomes and predictions
     classes: tuple[type, ...] = ()
-    row_arguments: tuple[str, ...] | None = None
-    levelled: bool = False
-    audit: str = ""
-    as_intervals: str = ""
+    row_arguments: tuple[str, ...] | None = None  # those with one entry per row, which `from_columns` names; None: all
+    alone: Callable[..., RegionRows] = RegionRows.alone  # makes rows of predictions without outcomes
+    as_intervals: str = ""  # what turns it into intervals, as advice
 
     def audited(self) -> Any:
         """Return how this kind is audited, a `core.findings.Kind`; only the modules of the kind are imported."""
         module, name = self.audit.split(":")
-        return getattr(import_module(module), name)
+        return getattr(import_module(f"calibrant.auditing.{module}"), name)
 
 
+def _region(
+    title: str, audit: str, rows: type[RegionRows], made: type, row_arguments: tuple[str, ...], as_intervals: str = ""
+) -> PredictionKind:
+    return PredictionKind(made.__name__, title, audit, rows.read, (made,), row_arguments, rows.alone, as_intervals)
+
+
+PAIRED = "Call .intervals() on it, which pairs levels such as 0.1 and 0.9"
+AT_LEVEL = "Call .interval(level) on it"
 KINDS = {
     "binary": PredictionKind(
-        "one probability per row (a 1-D array)",
-        "Probabilities of an event",
-        read=read_probabilities,
-        audit="calibrant.auditing.probabilities:BINARY",
+        "one probability per row (a 1-D array)", "Probabilities of an event", "probabilities:BINARY", read_probabilities
     ),
     "classes": PredictionKind(
-        "class probabilities (an array (n, K))",
-        "Probabilities of classes",
-        read=read_probabilities,
-        audit="calibrant.auditing.probabilities:CLASSES",
+        "class probabilities (an array (n, K))", "Probabilities of classes", "probabilities:CLASSES", read_probabilities
     ),
-    "intervals": PredictionKind(
-        "Intervals",
-        "Prediction intervals",
-        read=IntervalRows.read,
-        alone=IntervalRows.alone,
-        classes=(Intervals,),
-        row_arguments=("lower", "upper"),
-        levelled=True,
-        audit="calibrant.auditing.regions:INTERVALS",
-    ),
-    "sets": PredictionKind(
-        "Sets",
-        "Prediction sets",
-        read=SetRows.read,
-        alone=SetRows.alone,
-        classes=(Sets,),
-        row_arguments=("mask",),
-        levelled=True,
-        audit="calibrant.auditing.regions:SETS",
-    ),
-    "quantiles": PredictionKind(
-        "Quantiles",
-        "Quantile forecasts",
-        read=QuantileRows.read,
-        alone=QuantileRows.alone,
-        classes=(Quantiles,),
-        row_arguments=("values",),
-        levelled=True,
-        audit="calibrant.auditing.regions:QUANTILES",
-        as_intervals="Call .intervals() on it, which pairs levels such as 0.1 and 0.9",
-    ),
+    "intervals": _region("Prediction intervals", "regions:INTERVALS", IntervalRows, Intervals, ("lower", "upper")),
+    "sets": _region("Prediction sets", "regions:SETS", SetRows, Sets, ("mask",)),
+    "quantiles": _region("Quantile forecasts", "regions:QUANTILES", QuantileRows, Quantiles, ("values",), PAIRED),
     "samples": PredictionKind(
         "Samples",
         "Draws of predictive distributions",
-        read=read_outcomes,
-        classes=(Samples,),
-        row_arguments=("draws", "log_density"),
-        audit="calibrant.auditing.distributions:DISTRIBUTIONS",
-        as_intervals="Call .interval(level) on it",
+        "distributions:DISTRIBUTIONS",
+        read_outcomes,
+        (Samples,),
+        ("draws", "log_density"),
+        as_intervals=AT_LEVEL,
     ),
     "distributions": PredictionKind(
         "a distribution such as Normal",
         "Predictive distributions",
-        read=read_outcomes,
-        classes=(Normal, Laplace, MvNormal, Mixture),
-        audit="calibrant.auditing.distributions:DISTRIBUTIONS",
-        as_intervals="Call .interval(level) on it",
+        "distributions:DISTRIBUTIONS",
+        read_outcomes,
+        (Normal, Laplace, MvNormal, Mixture),
+        as_intervals=AT_LEVEL,
     ),
-    "cdf": PredictionKind(
-        "CdfValues",
-        "Values of distribution functions",
-        read=CdfRows.read,
-        alone=CdfRows.alone,
-        classes=(CdfValues,),
-        row_arguments=("at", "below"),
-    ),
+    "cdf": _region("Values of distribution functions", "", CdfRows, CdfValues, ("at", "below")),
 }
 """The kinds of prediction, by the `prediction_kind` of the typed ones."""
 
+LEVELLED = ("intervals", "sets", "quantiles")  # kinds whose columns belong to nominal levels
 AUDITED = tuple(name for name, kind in KINDS.items() if kind.audit)
 STORED: dict[str, Any] = {made.__name__: made for kind in KINDS.values() for made in kind.classes}
 """The typed predictions by the names of their classes."""
@@ -158,7 +105,7 @@ def kind_of(prediction: Any) -> str | None:
 
 def is_levelled(stored: str) -> bool:
     """Whether the columns of a typed prediction, named by its class, belong to nominal levels."""
-    return stored in STORED and KINDS[STORED[stored].prediction_kind].levelled
+    return stored in STORED and STORED[stored].prediction_kind in LEVELLED
 
 
 def read_typed(y: Any, prediction: Any, **options: Any) -> Any:

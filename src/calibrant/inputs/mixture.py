@@ -218,16 +218,16 @@ def _read_components(components: Any) -> tuple[Distribution, ...]:
                 f"components must be distributions, such as Normal(mean, std); component {c} is {shown(distribution)} "
                 f"({type(distribution).__name__})"
             )
-        if distribution.n != distributions[0].n:
-            raise InputError(
-                f"components must have the same number of rows; component 0 has {distributions[0].n} and component "
-                f"{c} has {distribution.n}. Give each component one value per row"
-            )
-        if distribution.shape != distributions[0].shape:
-            raise InputError(
-                f"components must have outcomes of the same shape; component 0 has {distributions[0].shape} "
-                f"and component {c} has {distribution.shape}"
-            )
+        first = distributions[0]
+        for what, expected, found in (
+            ("rows, one value each", first.n, distribution.n),
+            ("coordinates", first.shape, distribution.shape),
+        ):
+            if found != expected:
+                raise InputError(
+                    f"components must have the same number of {what}; component 0 has {expected} and component {c} has "
+                    f"{found}"
+                )
     return distributions
 
 

@@ -15,6 +15,21 @@ from calibrant.inputs.arrays import FRAMES, read_numbers
 Names = tuple[str, ...]
 
 
+def named_columns(values: Any, called: str) -> list[tuple[str, Any]] | None:
+    """Return the columns of a mapping or a data frame with their names; None for any other container."""
+    if isinstance(values, Mapping):
+        return [(str(name), column) for name, column in values.items()]
+    if not hasattr(values, "columns") or isinstance(values, np.ndarray):
+        return None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(values, eager_only=True)
+        return [(str(name), frame.get_column(name).to_native()) for name in frame.columns]
+    except Exception as problem:  # every library has its own errors
+        raise InputError(f"{called} not a data frame that can be read: {problem}") from None
+
+
 def element_names(name: str, labels: Sequence[Iterable[Any]]) -> list[str]:
     """Return a name for each number of a variable, from the labels along each of its axes.
 

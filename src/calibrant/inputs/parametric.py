@@ -58,10 +58,6 @@ class LocationScale(Checked, Distribution):
         location, scale = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
         return location, scale
 
-    def take(self, rows: Selection) -> Self:
-        names = (field.name for field in fields(self))  # type: ignore[arg-type]
-        return self._with(**{name: rows_of(getattr(self, name), rows) for name in names})
-
     def cdf(self, x: ArrayLike) -> FloatArray:
         return self._standard.cdf(self._standardised(x))
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, TypeVar, cast
+from functools import cached_property
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant.errors import CallError, InputError, NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import (
     FloatArray,
     Rng,
@@ -23,32 +23,15 @@ from calibrant.inputs.arrays import (
 )
 from calibrant.inputs.autocorrelation import autocorrelation_time
 from calibrant.inputs.distribution import Checked, Distribution, Selection, rows_of
+from calibrant.inputs.intervals import Intervals, constructor
 from calibrant.inputs.named import Names, flattened, read_coordinate_names, same_names
-from calibrant.inputs.options import check_count, generator
-
-if TYPE_CHECKING:
-    from calibrant.inputs.intervals import Intervals
+from calibrant.inputs.options import check_count, generator, read_levels
 
 AXES = ("row", "draw", "coordinate")
 ARVIZ = ("arviz", "arviz_base", "xarray")  # packages whose arrays name their axes
 SAMPLE_AXES = ("chain", "draw", "sample")  # arviz.extract joins the first two into the third
 BLOCK = 1 << 20  # draws among which some are chosen at a time
 EXACT_VARIANCE = 1e-290  # a variance below it may have lost digits, or be 0
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _points_to_names(make: Callable[P, R]) -> Callable[P, R]:
-    """Answer `columns=`, as `audit` calls the names of coordinates, by `names=`; the signature stays as it is."""
-
-    @wraps(make)
-    def checked(*args: P.args, **given: P.kwargs) -> R:
-        if "columns" in given:
-            raise CallError("Samples has no option columns. Name the coordinates by Samples(draws, names=['a', 'b'])")
-        return make(*args, **given)
-
-    return checked
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -115,7 +98,10 @@ class Samples(Checked, Distribution):
     names: Names | None  # (D,)
     thinned: str
 
-    @_points_to_names
+    @constructor(
+        "Call it as Samples(draws), with draws[i] those of outcome i",
+        {"columns": lambda names: "Name the coordinates by Samples(draws, names=['a', 'b'])"},
+    )
     def __init__(
         self,
         draws: ArrayLike | Sequence[ArrayLike] | Mapping[str, ArrayLike],
@@ -153,7 +139,6 @@ class Samples(Checked, Distribution):
         )
 
     @classmethod
-    @_points_to_names
     def from_chains(
         cls,
         draws: ArrayLike | Mapping[str, ArrayLike],
@@ -299,6 +284,10 @@ class Samples(Checked, Distribution):
                 f"Samples with draw_weights has no {method}(...). Use pit, which takes the weights"
             )
 
+    def _refuse_points(self, method: str) -> None:
+        self._refuse_vectors(method)
+        self._refuse_draw_weights(method)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.held.shape[2:]
@@ -368,19 +357,16 @@ class Samples(Checked, Distribution):
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return the share of draws <= x."""
-        self._refuse_vectors("cdf")
-        self._refuse_draw_weights("cdf")
+        self._refuse_points("cdf")
         return self._share(x, np.less_equal)
 
     def sf(self, x: ArrayLike) -> FloatArray:
-        self._refuse_vectors("sf")
-        self._refuse_draw_weights("sf")
+        self._refuse_points("sf")
         return self._share(x, np.greater)
 
     def ppf(self, q: ArrayLike) -> FloatArray:
         """Return the smallest draw x with P(Y <= x) >= q."""
-        self._refuse_vectors("ppf")
-        self._refuse_draw_weights("ppf")
+        self._refuse_points("ppf")
         levels = self._levels(q)
         k = np.ceil(levels * self.M)
         k -= (k - 1) / self.M >= levels  # the product may have been rounded up
@@ -388,8 +374,7 @@ class Samples(Checked, Distribution):
         return self._kth(k)
 
     def isf(self, q: ArrayLike) -> FloatArray:
-        self._refuse_vectors("isf")
-        self._refuse_draw_weights("isf")
+        self._refuse_points("isf")
         levels = self._levels(q)
         above = np.floor(levels * self.M)  # the most draws that may lie above x
         above += (above + 1) / self.M <= levels
@@ -415,11 +400,7 @@ class Samples(Checked, Distribution):
         [x_(a), x_(b)] with a = ⌊(M + 1) α/2⌋ and b = ⌈(M + 1)(1 - α/2)⌉, where x_(0) = -inf and x_(M+1) = inf, covers
         with probability (b - a)/(M + 1). The products are rounded to 1e-10 first, because 20 · 0.05 must be 1.
         """
-        from calibrant.inputs.intervals import Intervals
-        from calibrant.inputs.options import read_levels
-
-        self._refuse_vectors("interval")
-        self._refuse_draw_weights("interval")
+        self._refuse_points("interval")
         levels, single = read_levels(level)
         a = np.floor(((self.M + 1) * (1 - levels) / 2).round(10)).astype(np.intp)
         b = np.ceil(((self.M + 1) * (1 + levels) / 2).round(10)).astype(np.intp)
@@ -510,22 +491,15 @@ def _read_unequal(draws: Sequence[Any], lengths: NDArray[np.int64]) -> tuple[NDA
             rows.append(_read_draws([row])[0])
         except InputError as problem:
             raise problem.within(row=i) if problem.row is not None else problem.within("{row}: ", row=i) from None
-    odd = next((i for i, row in enumerate(rows) if row.shape[1:] != rows[0].shape[1:]), None)
-    if odd is not None:
-        raise InputError(
-            "all rows must have draws of one shape, (M_i,) or (M_i, D); row 0 has {first} and {row} {other}",
-            first=rows[0].shape,
-            row=odd,
-            other=rows[odd].shape,
-        )
-    odd = next((i for i, row in enumerate(rows) if row.dtype != rows[0].dtype), None)
-    if odd is not None:
-        raise InputError(
-            "all rows must have draws of one type; row 0 has {first} and {row} {other}. Convert the rounded rows",
-            first=rows[0].dtype,
-            row=odd,
-            other=rows[odd].dtype,
-        )
+        first, read = rows[0], rows[i]
+        if read.shape[1:] != first.shape[1:] or read.dtype != first.dtype:
+            raise InputError(
+                "all rows must have draws of one shape, (M_i,) or (M_i, D), and of one type; row 0 has {first} and "
+                "{row} {other}",
+                first=f"{first.shape} of {first.dtype}",
+                row=i,
+                other=f"{read.shape} of {read.dtype}",
+            )
     held = np.full((len(rows), int(lengths.max()), *rows[0].shape[1:]), np.nan, rows[0].dtype)
     for i, row in enumerate(rows):
         held[i, : len(row)] = row
