@@ -10,7 +10,7 @@ from calibrant.cli.columns import Columns, each_once, find_column, matching, pai
 from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
-from calibrant.errors import CalibrantError, InputError, listing, shown
+from calibrant.errors import InputError, listing, shown
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
@@ -33,7 +33,7 @@ def run(map_path: Path, file: Path, request: Request) -> None:
         raise InputError("name the file to write, such as -o recalibrated.parquet; FILE itself is never changed")
     for source in (map_path, file):
         check_output(output, endings=WRITTEN, option="-o", source=source)
-    found = _read_map(map_path, file)
+    found = Recalibration.from_json(map_path)
     if (request.format or format_of(file)) == "npz":
         raise InputError(f"{file} is NPZ, whose arrays are not the columns of a table. {IN_PYTHON}")
     table = open_table(file, format=request.format, dialect=request.dialect)
@@ -47,24 +47,6 @@ def run(map_path: Path, file: Path, request: Request) -> None:
     emit(f"{rows:,} row{'' if rows == 1 else 's'} recalibrated by {found.method}; new in {output}: {made}")
 
 
-def _read_map(path: Path, file: Path) -> Recalibration:
-    """Return the map; where the two files were swapped, say so."""
-    try:
-        return Recalibration.from_json(path)
-    except CalibrantError as problem:
-        if not _is_map(file):
-            raise
-        raise InputError(f"{file} is the map, which comes first: calibrant apply {file} {path}") from problem
-
-
-def _is_map(path: Path) -> bool:
-    try:
-        Recalibration.from_json(path)
-    except CalibrantError:
-        return False
-    return True
-
-
 class Work:
     """A map, a table, and which of its columns are the prediction."""
 
@@ -75,23 +57,19 @@ class Work:
         chosen = _chosen(found, request, table, self.names)
         by = request.by or tuple((found.columns or {}).get("by", ()))
         groups = _group_column(found, by, table, self.names)
-        self.columns = NamedColumns(None, _prediction(found, chosen, request), groups=groups)
+        p = tuple(name for names in chosen.values() for name in names)
+        named = Columns((), p, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
+        levels = [] if found.levels is None else found.levels.tolist()
+        self.columns = NamedColumns(None, named.prediction_columns(levels, request.crossed or "raise"), groups=groups)
         self.roles = roles_of(self.columns)
-        self.added = self._added()
-
-    def _added(self) -> dict[str, str]:
-        """Return the new columns and what they are made of; refuse names that exist, unless they may be replaced."""
-        suffix = SUFFIX if self.request.suffix is None else self.request.suffix
-        p = self.columns.prediction
-        sources = p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
-        added = {f"{name}{suffix}": name for name in sources}
-        existing = [name for name in added if name in self.names]
-        if existing and not self.request.overwrite_column:
+        suffix = SUFFIX if request.suffix is None else request.suffix
+        self.added = {f"{name}{suffix}": name for name in self.columns.predicted}  # new columns, and of what
+        existing = [name for name in self.added if name in self.names]
+        if existing and not request.overwrite_column:
             raise InputError(
-                f"{self.table.path} has a column {shown(existing[0])} already; choose another --suffix, or replace it "
-                "with --overwrite-column"
+                f"{table.path} has a column {shown(existing[0])} already; choose another --suffix, or replace it with "
+                "--overwrite-column"
             )
-        return added
 
     def change(self) -> Change:
         types = {name: self._type(self.schema[source]) for name, source in self.added.items()}
@@ -206,12 +184,6 @@ def _group_column(found: Recalibration, by: tuple[str, ...], table: TableFile, n
             f"the map was fitted with groups ({listing(list(found.groups), most=6)}); name their column with --by"
         )
     return (find_column(by[0], names, table.path, option="--by"),)
-
-
-def _prediction(found: Recalibration, chosen: Chosen, request: Request) -> Any:
-    columns = tuple(name for names in chosen.values() for name in names)
-    named = Columns((), columns, kind=found.kind, draw_cols=bool(chosen.get("draw_cols")))
-    return named.prediction_columns([] if found.levels is None else found.levels.tolist(), request.crossed or "raise")
 
 
 def _columns_of(named: Any, after: Any) -> list[Any]:

@@ -46,7 +46,8 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
         refuse_results(file, request.format, "predictions")
     with doing(f"reading {files[0]}"):
         request, columns, scan = scan_of(files, request)
-        reading, many = scan.reading(), _streams(scan, request)
+        reading = scan.reading()
+        many = request.stream or request.resume or reading.likely_rows() > MAX_ROWS_AT_ONCE
         rows = _first_outcomes(scan) if many else reading.whole()
     labels = outcome_labels(cells(rows, columns.y[0]), columns, request)
     if many:
@@ -65,6 +66,11 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
             batch = scan.columns.batch(rows)
             y = reshaped(batch.y, columns.y, batch.prediction)
             coordinates = _coordinates(columns.y, y)
+            further: dict[str, Any] = {}
+            if columns.covariates:
+                further["covariates"] = {name: rows[name] for name in columns.covariates}
+            if columns.log_density_y is not None:
+                further["log_density_y"] = rows[columns.log_density_y].to_numpy()
             found = audit(
                 y,
                 prediction_of(batch, request),
@@ -77,7 +83,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
                 **request.measured,
                 **request.judged,
                 **labels,
-                **_covariates_and_densities(rows, columns),
+                **further,
             )
         except InputError as problem:
             raise within_files(problem, files, reading, columns) from problem
@@ -104,14 +110,11 @@ def _commands(files: Sequence[Path], request: Request) -> str:
     from calibrant.auditing.recalibration import METHOD
 
     named = ("y", "p", "p_cols", "percent", "pos_label", "classes", "normalise", "weights")
-    words = [word for name in named if (value := getattr(request, name)) for word in _spelled(FLAGS[name], value)]
+    given = {FLAGS[name]: value for name in named if (value := getattr(request, name))}
+    words = [word for flag, value in given.items() for word in ((flag,) if value is True else (flag, str(value)))]
     method = METHOD["binary" if request.p else "classes"]
     fit = shlex.join(["calibrant", "recalibrate", *map(str, files), *words, "--method", method, "-o", "map.json"])
     return f"{fit}  # rows that did not train the model\ncalibrant apply map.json NEW -o better.parquet"
-
-
-def _spelled(flag: str, value: Any) -> tuple[str, ...]:
-    return (flag,) if value is True else (flag, str(value))
 
 
 def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, Scan]:
@@ -129,12 +132,6 @@ def scan_of(files: Sequence[Path], request: Request) -> tuple[Request, Columns, 
     columns = choose(names, first.path, request, str(kind), first.list_schema() if kind == "samples" else None)
     named = columns.named(nominal_levels(columns, request, first), request.crossed)
     return request, columns, Scan(found, named, where, {}, request.format, request.dialect)
-
-
-def _streams(scan: Scan, request: Request) -> bool:
-    """Tell whether to read in batches: on request, or because there are many rows."""
-    asked = any(option in request.given for option in ("--stream", "--resume"))
-    return asked or scan.reading().likely_rows() > MAX_ROWS_AT_ONCE
 
 
 def clusters_of(rows: pl.DataFrame, batch: Batch, columns: Columns) -> Any:
@@ -160,17 +157,14 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
             raise InputError(f"{option} needs all rows at once; leave out --stream, or take fewer rows with --where")
     given = {**request.measured, **request.judged, **scan.labels}
     job = AuditJob(exact=request.exact, names=names, calibration_size=request.calibration_size, **given)
-    kept = checkpoint_of(request.output) if request.resume else None
-    if kept is not None and kept.exists():
+    kept = Path("calibrant.checkpoint")
+    if request.output is not None:
+        kept = request.output.with_name(f"{request.output.name}.checkpoint")
+    if request.resume and kept.exists():
         start = Checkpoint.read(kept, scan.files).fitting(kept, scan.asked(job), scan.files)
         tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
-    found: Audit = scan.found(job, kept)
+    found: Audit = scan.found(job, kept if request.resume else None)
     return found
-
-
-def checkpoint_of(output: Path | None) -> Path:
-    """Return where the state of a run is kept: beside its report, or in the current folder."""
-    return Path("calibrant.checkpoint") if output is None else output.with_name(f"{output.name}.checkpoint")
 
 
 def _outcomes(scan: Scan, size: int) -> Iterator[pl.DataFrame]:
@@ -212,15 +206,6 @@ def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
     if y.ndim == 1:
         return []
     return list(names) if len(names) == y.shape[1] else [f"{names[0]}_{k}" for k in range(y.shape[1])]
-
-
-def _covariates_and_densities(rows: pl.DataFrame, columns: Columns) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if columns.covariates:
-        found["covariates"] = {name: rows[name] for name in columns.covariates}
-    if columns.log_density_y is not None:
-        found["log_density_y"] = rows[columns.log_density_y].to_numpy()
-    return found
 
 
 def report_names(files: Sequence[Path], request: Request, **names: str | None) -> dict[str, str]:

@@ -285,8 +285,6 @@ def each_once(names: tuple[str, ...], option: str) -> tuple[str, ...]:
 def split_labels(text: str) -> list[str]:
     """Return the labels of ``a,b,c``; a label with a comma stands in double quotes.
 
-    Examples
-    --------
     >>> split_labels('cat, "dog, small",bird')
     ['cat', 'dog, small', 'bird']
     """
@@ -296,8 +294,6 @@ def split_labels(text: str) -> list[str]:
 def join_labels(labels: Iterable[str], between: str = ", ") -> str:
     """Return labels joined by commas, the inverse of `split_labels`.
 
-    Examples
-    --------
     >>> join_labels(["cat", "dog, small", "bird"])
     'cat, "dog, small", bird'
     """

@@ -106,8 +106,6 @@ class ConditionResult:
 def read_condition(text: str) -> Condition:
     """Read a condition.
 
-    Examples
-    --------
     >>> read_condition("kuiper_test.pvalue < 0.01")
     Condition(text='kuiper_test.pvalue < 0.01', path='kuiper_test.pvalue', op='<', threshold=0.01)
     >>> read_condition("groups.plan = student.bias > .05").path
@@ -150,8 +148,6 @@ def _no_condition(text: str) -> InputError:
 def plain(path: str) -> str:
     """Return a path without quotation marks, and with dots for brackets and equal signs.
 
-    Examples
-    --------
     >>> plain("groups.plan=student.bias"), plain('"groups.plan = student.bias"'), plain("coverage[0.9]")
     ('groups.plan.student.bias', 'groups.plan.student.bias', 'coverage.0.9')
     """
@@ -257,8 +253,6 @@ def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
 def _parts_of(path: str, known: Iterable[str]) -> list[str]:
     """Return the paths that begin and end like this one.
 
-    Examples
-    --------
     >>> _parts_of("coverage.low", ["coverage.0.8", "coverage.0.8.low", "coverage.0.9.low", "width.low"])
     ['coverage.0.8.low', 'coverage.0.9.low']
     """

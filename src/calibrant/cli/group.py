@@ -161,29 +161,21 @@ def _spelled(command: click.Command | None, name: str, value: Any) -> str:
     return f"{option} {shlex.quote(text) if len(text) <= MAX_VALUE_LENGTH else shown(text)}"
 
 
-def _meant(problem: click.NoSuchOption, asked: click.Command | None) -> str:
-    typed = _typed_word(problem)
+def _advice(problem: click.NoSuchOption, asked: click.Command | None) -> str:
+    """Say what an option of other tools is called here, or what to do instead; nothing if neither is known."""
+    typed = problem.option_name.lstrip("-").replace("_", "-").casefold()
     known = {name for parameter in (asked.params if asked else ()) for name in parameter.opts}
     meant = next((name for name, words in OTHER_WORDS.items() if typed in words and name in known), "")
     if typed == "alpha" and meant:
-        return f"{meant}, and is {'the nominal coverage, ' if meant == '--level' else ''}1 - alpha,"
-    spelled = f"--{typed}"
-    return meant or (spelled if spelled in known else "")
-
-
-def _instead(problem: click.NoSuchOption) -> str:
-    return next((advice for words, advice in NO_OPTION.items() if _typed_word(problem) in words), "")
-
-
-def _typed_word(problem: click.NoSuchOption) -> str:
-    return problem.option_name.lstrip("-").replace("_", "-").casefold()
+        meant += f", and is {'the nominal coverage, ' if meant == '--level' else ''}1 - alpha,"
+    if meant or f"--{typed}" in known:
+        return f"it is called {meant or f'--{typed}'} here"
+    return next((advice for words, advice in NO_OPTION.items() if typed in words), "")
 
 
 def _sentence(problem: BaseException, command: str, asked: click.Command | None = None) -> str:
-    if isinstance(problem, click.NoSuchOption) and (meant := _meant(problem, asked)):
-        return f"there is no option {problem.option_name}; it is called {meant} here. See {command} --help"
-    if isinstance(problem, click.NoSuchOption) and (instead := _instead(problem)):
-        return f"there is no option {problem.option_name}; {instead}. See {command} --help"
+    if isinstance(problem, click.NoSuchOption) and (advice := _advice(problem, asked)):
+        return f"there is no option {problem.option_name}; {advice}. See {command} --help"
     if isinstance(problem, click.UsageError):
         text = problem.format_message().rstrip(".")
         return f"{text[:1].lower()}{text[1:]}{'' if text.endswith(('?', '?)')) else '.'} See {command} --help"

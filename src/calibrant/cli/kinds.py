@@ -12,12 +12,11 @@ from calibrant.errors import InputError, listing, shown
 from calibrant.files import npz_file
 from calibrant.files.table_file import TableFile
 from calibrant.files.where import number
+from calibrant.inputs.options import DIGITS
 
 # 2.5%, or 0.05 and .05, or 05 and 975 for 0.05 and 0.975, at the end of a name.
 LEVEL = re.compile(r".*?(?<![\d.])(?:(?P<percent>\d+(?:\.\d+)?)%|(?P<fraction>0?\.\d+)|(?P<digits>\d{2,}))")
 MIN_LEVEL_IN_NAME = 0.5  # of bounds
-DIGITS = 10  # as in the library: 1 - 0.9 is 0.09999999999999998
-
 APPLIES = {
     "--pos-label": (("binary", "classes"), "marks the event of a probability (--p)"),
     "--classes": (("binary", "classes", "sets"), "names the labels of --p-cols or --set-cols"),
@@ -199,8 +198,6 @@ def _of_file(table: TableFile, wanted: int) -> list[float]:
 def typed_levels(text: str) -> list[float]:
     """Return the levels of ``0.05,0.5,0.95``.
 
-    Examples
-    --------
     >>> typed_levels("0.05, 0.5,0.95")
     [0.05, 0.5, 0.95]
     """
@@ -221,8 +218,6 @@ def levels_in(names: Sequence[str]) -> list[float] | None:
     ``q0.05`` and ``q5%`` say it. ``q05`` is believed only next to ``q95``, because ``m05`` may be the fifth of twenty
     members, and ``q5`` never, because it may be 0.5.
 
-    Examples
-    --------
     >>> levels_in(["q05", "q50", "q95"]), levels_in(["m01", "m02", "m03"]), levels_in(["q5", "q95"])
     ([0.05, 0.5, 0.95], None, None)
     """
@@ -237,8 +232,6 @@ def levels_in(names: Sequence[str]) -> list[float] | None:
 def level_in(name: str) -> float | None:
     """Return the level that a name could end with, None if it does not.
 
-    Examples
-    --------
     >>> level_in("q0.05"), level_in("97.5%"), level_in("lower90"), level_in("q5")
     (0.05, 0.975, 0.9, None)
     """

@@ -192,8 +192,6 @@ def _is_number(text: str) -> bool:
 def proposed(names: Sequence[str], among: Sequence[str]) -> str:
     """Return the option that names these columns and no others of the file, ready to be typed.
 
-    Examples
-    --------
     >>> proposed(["x_0", "x_1", "x_2"], ["id", "x_0", "x_1", "x_2"])
     "--columns 'x_*'"
     >>> proposed(["age", "height"], ["name", "age", "height"])

@@ -69,7 +69,10 @@ def fitted(files: Sequence[Path], request: Request) -> tuple[Recalibration, Reca
     for file in files:
         refuse_results(file, request.format, "predictions")
     request, columns, scan = scan_of(files, request)
-    _check_groups(columns)
+    if columns.by and columns.kind != "intervals":
+        raise InputError("--by gives each group of intervals (--lower, --upper) a map of its own; leave it out")
+    if len(columns.by) > 1:
+        raise InputError(f"--by names one column of groups; got {len(columns.by)}. Make one column of their pairs")
     if request.time is not None:
         labels = dict.fromkeys((*scan.columns.groups, request.time))
         scan = replace(scan, columns=replace(scan.columns, groups=tuple(labels)))
@@ -145,13 +148,6 @@ def _gain(arguments: FitArguments, request: Request) -> RecalibrationGain | None
     except CalibrantError as problem:
         tell(f"the gain on other rows cannot be measured: {in_option_words(problem)}")
         return None
-
-
-def _check_groups(columns: Columns) -> None:
-    if columns.by and columns.kind != "intervals":
-        raise InputError("--by gives each group of intervals (--lower, --upper) a map of its own; leave it out")
-    if len(columns.by) > 1:
-        raise InputError(f"--by names one column of groups; got {len(columns.by)}. Make one column of their pairs")
 
 
 def _ridge(text: str | None) -> float | tuple[float, float] | None:

@@ -91,8 +91,6 @@ def file_names(files: Sequence[Path], arrays: Sequence[str] = (), *, endings: bo
 
     Without `endings` these are left out where possible. If each file has one of the `arrays`, names may end with them.
 
-    Examples
-    --------
     >>> file_names([Path("a/points.npy"), Path("b/points.npy")])
     ['a/points.npy', 'b/points.npy']
     >>> file_names([Path("run.npz"), Path("run.npz")], ["y", "points"])

@@ -119,7 +119,7 @@ def scan(path: Path, dialect: Dialect, decided_by: int | None) -> pl.LazyFrame:
         separator=dialect.delimiter or ",",
         decimal_comma=dialect.decimal_comma,
         infer_schema_length=decided_by,
-        with_column_names=_unquoted,
+        with_column_names=lambda names: [name.replace('""', '"') for name in names],  # polars leaves quotes doubled
         glob=False,
     )
 
@@ -167,8 +167,3 @@ def _decoded(path: Path, content: bytes, encoding: str | None, *, errors: str = 
             name=name,
             problem=str(problem),
         ) from None
-
-
-def _unquoted(columns: list[str]) -> list[str]:
-    """Undo the doubled quotation marks that polars leaves in column names."""
-    return [name.replace('""', '"') for name in columns]

@@ -51,8 +51,6 @@ def find_files(given: Any, *, format: str | None = None) -> tuple[FoundFile, ...
 
     Links to folders are followed. A table among them that cannot be read is refused, rather than left out.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("part-10.csv", "part-2.csv", "_SUCCESS"):

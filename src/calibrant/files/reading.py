@@ -17,7 +17,7 @@ from calibrant.files.found import FoundFile, stamp_of
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
-from calibrant.inputs.columns import FromColumns, NamedColumns
+from calibrant.inputs.columns import NamedColumns
 
 BATCH = 1 << 21  # rows; the same files give the same bits as long as nobody changes it
 ROW_BYTES = 8  # bytes, on disk
@@ -130,11 +130,6 @@ class Reading:
         """Roughly the number of rows, from the sizes of the files alone, so that a run can be repeated exactly."""
         return sum(found.path.stat().st_size for found in self.files if found.path.exists()) // ROW_BYTES
 
-    @property
-    def scores(self) -> tuple[str, ...]:
-        p = self.columns.prediction
-        return p.needed if isinstance(p, FromColumns) else (p,) if isinstance(p, str) else p
-
     @cached_property
     def roles(self) -> dict[str, str]:
         return roles_of(self.columns)
@@ -172,7 +167,7 @@ class Reading:
                 held = open_table(found.path, format=self.format).column_types(self.columns.needed)
             except ValueError:  # of polars too, of decimal numbers with too many digits
                 continue
-            known = merged_types(known, held, self.scores, self.labels)
+            known = merged_types(known, held, self.columns.predicted, self.labels)
 
     def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
         """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows.
@@ -182,7 +177,7 @@ class Reading:
         names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
         filtered = column_types(table.head(0), names, found.path) if names else {}
         held = column_types(frame, self.columns.needed, found.path)
-        self.known = merged_types(self.known, {**filtered, **held}, self.scores, self.labels)
+        self.known = merged_types(self.known, {**filtered, **held}, self.columns.predicted, self.labels)
 
     def _checked(self, piece: Piece) -> Piece:
         """Return a piece in which every column contains what its role asks for; only texts and lists are looked at."""

@@ -107,8 +107,6 @@ class Where:
 def read_where(text: str) -> Where:
     """Read a filter.
 
-    Examples
-    --------
     >>> read_where("age >= 65 and region in (north, 'far east')").clauses
     (Clause(column='age', op='>=', values=('65',)), Clause(column='region', op='in', values=('north', 'far east')))
     """

@@ -138,9 +138,14 @@ class NamedColumns:
         return cls(None if y is None else read_names("y", y), named, weights, _as_tuple(by))
 
     @property
+    def predicted(self) -> tuple[str, ...]:
+        """The columns of the prediction."""
+        p = self.prediction
+        return p.needed if isinstance(p, FromColumns) else _as_tuple(p)
+
+    @property
     def needed(self) -> tuple[str, ...]:
-        p = self.prediction.needed if isinstance(self.prediction, FromColumns) else self.prediction
-        lists = (self.y, p, self.weights, self.others, self.covariates, self.groups)
+        lists = (self.y, self.predicted, self.weights, self.others, self.covariates, self.groups)
         return tuple(dict.fromkeys(name for names in lists for name in _as_tuple(names)))
 
     @property

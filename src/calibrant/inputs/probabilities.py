@@ -312,8 +312,6 @@ def normalised(prediction: ArrayLike) -> FloatArray:
     A sum may differ from 1 by 0.005 K, as much as rounding to two decimals can change it, and by at most 0.1. In half
     precision it differs by less.
 
-    Examples
-    --------
     >>> normalised([[0.33, 0.33, 0.33]]).round(4).tolist()
     [[0.3333, 0.3333, 0.3333]]
     """
