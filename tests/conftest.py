@@ -110,6 +110,26 @@ def for_each():
 
 
 @pytest.fixture(scope="session")
+def refuses(refusal, for_each):
+    """Return a function that makes a call with each case of a table, and looks for the words of its refusal.
+
+    A case is a tuple of the arguments and, last, of the words: a text or a list of texts.
+    """
+
+    def run(call, cases):
+        def check(*case):
+            *arguments, words = case
+            message = refusal(call, *arguments)
+            assert all(word in message for word in ([words] if isinstance(words, str) else words)), message
+
+        for_each(
+            cases if isinstance(cases, dict) else {f"{k}: {case[-1]}": case for k, case in enumerate(cases)}, check
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def book():
     """Return the reference values."""
     return json.loads((REFERENCES / "probabilities.json").read_text())

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets
-from calibrant.errors import InputError
 from calibrant.inputs.columns import NamedColumns, from_columns
 
 TABLE = {"y": [0, 1, 1], "p": [0.25, 0.5, 1.0], "q": [0.75, 0.5, 0.0], "w": [1.0, 2.0, 3.0], "g": ["a", "b", "a"]}
@@ -19,29 +18,17 @@ FRAMES = {
     "pyarrow": pa.table(TABLE),
     "record batch": pa.RecordBatch.from_pydict(TABLE),
 }
-EVERY = pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 
 
-@EVERY
-def test_one_probability(frame):
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_frames(frame):
     y, p, w, groups, number = NamedColumns.read("y", "p", "w", ["g"]).batch(frame, 3)
     assert number == 3
-    assert y.tolist() == TABLE["y"]
-    assert p.tolist() == TABLE["p"]
-    assert w.tolist() == TABLE["w"]
+    assert [y.tolist(), p.tolist(), w.tolist()] == [TABLE["y"], TABLE["p"], TABLE["w"]]
     assert {name: list(labels) for name, labels in groups.items()} == {"g": TABLE["g"]}
-
-
-@EVERY
-def test_class_probabilities(frame):
     batch = NamedColumns.read("y", ["q", "p"]).batch(frame)
     assert batch.prediction.tolist() == [[0.75, 0.25], [0.5, 0.5], [0.0, 1.0]]
-    assert batch.weights is None
-    assert batch.groups is None
-
-
-@EVERY
-def test_typed_predictions(frame):
+    assert batch.weights is batch.groups is None
     intervals = NamedColumns.read("y", from_columns(Intervals, "p", upper="w", level=0.9)).batch(frame).prediction
     assert isinstance(intervals, Intervals)
     assert intervals.upper.reshape(-1).tolist() == TABLE["w"]
@@ -76,23 +63,30 @@ def test_they_travel():
     assert pickle.loads(pickle.dumps(named)) == named
 
 
-def test_refusals():
-    with pytest.raises(InputError, match=r"no column 'scroe'. Did you mean 'score'\? Its columns are 'y', 'score'"):
-        NamedColumns.read("y", "scroe").batch(pl.DataFrame({"y": [1], "score": [0.5]}))
-    with pytest.raises(InputError, match="prediction must be the name of a column, or a list of names; got 3"):
-        NamedColumns.read("y", 3)
-    with pytest.raises(InputError, match=r"prediction must be .* got \[\]"):
-        NamedColumns.read("y", [])
-    with pytest.raises(InputError, match=r"weights must be the name of a column; got \['w'\]"):
-        NamedColumns.read("y", "p", ["w"])
-    with pytest.raises(InputError, match="expected a kind of prediction"):
-        from_columns(np.array, "x")
-    with pytest.raises(InputError, match=r"from_columns\(Intervals, ...\): missing a required argument: 'level'"):
-        from_columns(Intervals, "lo", "hi")
-    with pytest.raises(InputError, match=r"lower must be the name of a column.*got 0.5"):
-        from_columns(Intervals, 0.5, "hi", level=0.9)
-    with pytest.raises(InputError, match=r"column 'd' contains lists of lengths \[1, 2\]"):
-        NamedColumns.read("y", from_columns(Samples, "d")).batch(pd.DataFrame({"y": [1, 2], "d": [[1.0], [1.0, 2.0]]}))
+def test_refusals(refuses):
+    names = {
+        "number": ("y", 3, "prediction must be the name of a column, or a list of names; got 3"),
+        "no names": ("y", [], ["prediction must be", "got []"]),
+        "list of weights": ("y", "p", ["w"], "weights must be the name of a column; got ['w']"),
+    }
+    refuses(NamedColumns.read, names)
+    kinds = {
+        "no kind": (np.array, "x", "expected a kind of prediction"),
+        "no level": (Intervals, "lo", "hi", "from_columns(Intervals, ...): missing a required argument: 'level'"),
+        "number": (Intervals, 0.5, "hi", 0.9, ["lower must be the name of a column", "got 0.5"]),
+    }
+    refuses(from_columns, kinds)
+    lists = "'P' contains lists of lengths [1, 2]; expected the same number of numbers in each row"
+    tables = {
+        "misspelt": ("scroe", {"score": [0.5, 1]}, "no column 'scroe'. Did you mean 'score'? Its columns are 'y', 'sc"),
+        "ragged draws": (from_columns(Samples, "P"), {"P": [[1.0], [1.0, 2.0]]}, lists),
+        "ragged classes": ("P", {"P": [[0.5], [0.5, 0.5]]}, lists),
+        "texts": ("P", {"P": [["a"], ["b"]]}, "'P' contains lists that are not all numbers"),
+    }
+    for frame in (pd.DataFrame, pl.DataFrame):
+        refuses(
+            lambda p, columns, frame=frame: NamedColumns.read("y", p).batch(frame({"y": [1, 0], **columns})), tables
+        )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -105,15 +99,6 @@ def test_lists_keep_their_precision(dtype):
         found = NamedColumns.read("y", "P").batch(frame).prediction
         assert found.dtype == dtype
         assert found.tolist() == P.tolist()
-
-
-def test_lists_that_are_not_numbers():
-    with pytest.raises(
-        InputError, match=r"'P' contains lists of lengths \[1, 2\]; expected the same number of numbers in each row"
-    ):
-        NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [[0.5], [0.5, 0.5]]}))
-    with pytest.raises(InputError, match="'P' contains lists that are not all numbers"):
-        NamedColumns.read("y", "P").batch(pl.DataFrame({"y": [1, 0], "P": [["a"], ["b"]]}))
 
 
 class TestPieces:
