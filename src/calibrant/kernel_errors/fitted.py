@@ -47,7 +47,6 @@ class Randomness:
 
 
 def completed(rows: KernelRows, kernel: AnyKernel) -> Product | JointKernel:
-    """Return the kernels on predictions and targets with the defaults for this kind of prediction."""
     if isinstance(rows, DistributionRows):
         return distribution_kernel(kernel, rows.distribution)
     if isinstance(rows, RegionRows):
@@ -227,7 +226,6 @@ def _check_joint(form: JointForm) -> None:
 
 
 def wasserstein(distribution: Distribution) -> Distance:
-    """Return the 2-Wasserstein distance of the rows of a distribution."""
     if isinstance(distribution, MvNormal) and not commute(distribution):
         return NormalWasserstein(distribution)
     return VectorDistance(coordinates(distribution), "euclidean")
@@ -257,11 +255,9 @@ class NormalWasserstein:
 
     @cached_property
     def roots(self) -> FloatArray:
-        """Σ^½ of each row."""
         return _roots(self.distribution)
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the distances of rows i and j."""
         mean, cov = self.distribution.mean, self.distribution.cov
         root = self.roots[i]
         inner = np.linalg.eigvalsh(root @ cov[j] @ root)
@@ -278,7 +274,6 @@ class EmbeddingDistance:
     means: TargetMeans
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the distances of rows i and j."""
         return np.sqrt(squared_embedding_distance(self.means, i, j))
 
 

@@ -117,12 +117,10 @@ class UcmeOptions:
 
     @property
     def randomness(self) -> Randomness:
-        """The random numbers of a call."""
         return Randomness(self.draws, generator(self.rng))
 
 
 def _summarise(rows: DrawnRows, options: UcmeOptions) -> Moments:
-    """Return the moments of the row scores Z_j of each location."""
     random = options.randomness
     product, places = located(rows, options, random)
     name = f"ucme[{places.digest(product)}]"
@@ -165,7 +163,6 @@ class Locations:
 
     @property
     def J(self) -> int:
-        """Number of locations."""
         return self.rows.n
 
     def digest(self, kernel: Product) -> str:
@@ -214,7 +211,6 @@ class LocationScores:
 
 
 def location_scores(rows: DrawnRows, locations: Locations, kernel: Product, random: Randomness) -> LocationScores:
-    """Compare rows with locations, for kernels whose length scales are numbers."""
     n, J = rows.n, locations.J
     form = form_of(_together(rows, locations), kernel, random)
     i, j = np.arange(n)[:, None], np.arange(n, n + J)[None, :]
@@ -276,7 +272,6 @@ def _drawn(rows: DrawnRows, J: int, rng: np.random.Generator) -> Locations:
 
 
 def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
-    """Read locations as the prediction itself was read."""
     if isinstance(rows, DistributionRows):
         if not isinstance(prediction, Distribution):
             raise InputError(

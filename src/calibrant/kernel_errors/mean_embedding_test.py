@@ -137,7 +137,6 @@ CME_TEST = enter(
 
 
 def statistic(Z: FloatArray) -> tuple[float, int]:
-    """Return Q and the rank of the covariance."""
     Z = np.where(np.abs(Z) < ROUNDING, 0.0, Z)  # kernels are at most about 1: what is smaller is rounding
     n, mean = len(Z), Z.mean(axis=0)
     centred = Z - mean

@@ -40,7 +40,6 @@ class NormNoise:
 
     @classmethod
     def of_form(cls, form: Form, w: FloatArray, information: float) -> NormNoise:
-        """Return the noise of rows with these products of features."""
         w2, own = w * w, form.diagonal()
         squares = 2 * pair_sum(Squared(form), w2) + float((w2 * own * w2 * own).sum())
         total = float(w.sum()) ** 2
@@ -75,13 +74,10 @@ class Squared:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.form.n
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h² of rows i and j."""
         return np.square(self.form.h(i, j))
 
     def diagonal(self) -> FloatArray:
-        """Return h² of each row with itself."""
         return np.square(self.form.diagonal())

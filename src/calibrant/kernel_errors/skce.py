@@ -167,7 +167,6 @@ class SkceOptions:
 
     @property
     def randomness(self) -> Randomness:
-        """The random numbers of a call."""
         return Randomness(self.draws, generator(self.rng))
 
 
@@ -388,7 +387,6 @@ def _resolves_to(given: Kernel, made: Kernel) -> bool:
 
 
 def check_full_block(summary: Blocks) -> None:
-    """Refuse fewer rows than one block has."""
     if not summary.blocks:
         raise InputError(
             f"blocksize must be at most the number of rows; got blocksize {summary.m} for {summary.n} rows"

@@ -204,15 +204,12 @@ class WeightedForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.form.n
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         return np.asarray(self.v[i] * self.v[j] * self.form.h(i, j))
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         return np.asarray(self.v * self.v * self.form.diagonal())
 
 

@@ -210,7 +210,6 @@ def kernel_options(rows: KernelRows) -> Mapping[str, Any]:
 
 
 def in_blocks(n: int) -> dict[str, Any]:
-    """Return the options of a block test of n rows in an audit."""
     return {
         "method": "block",
         "shuffle": True,

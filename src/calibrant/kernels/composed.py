@@ -26,7 +26,6 @@ MAX_ROWS_CHECKED = 48  # of which every pair shows whether a distance is symmetr
 
 
 def check_kernel_option(kernel: Any) -> None:
-    """Refuse what is not a kernel."""
     if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
         raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
     if not (kernel is None or isinstance(kernel, (Kernel, Product, JointKernel))):
@@ -83,7 +82,6 @@ def target_matrix(kernel: Kernel, K: int) -> FloatArray | None:
 
 
 def _completed(kernel: Kernel | Product | None, prediction: Kernel, target: Kernel) -> Product:
-    """Return the product; a kernel alone is one on predictions."""
     if kernel is None:
         return Product(prediction, target)
     return Product(kernel, target) if isinstance(kernel, Kernel) else kernel
@@ -182,7 +180,6 @@ class LineDistance:
     x: FloatArray
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the distances of rows i and j."""
         return np.abs(self.x[i] - self.x[j])
 
 
@@ -194,7 +191,6 @@ class VectorDistance:
     name: str
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the distances of rows i and j."""
         if is_tile(i, j):
             from scipy.spatial.distance import cdist
 
@@ -215,7 +211,6 @@ class CustomDistance:
     function: PairedDistance
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the distances of rows i and j."""
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
         found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
         if found.shape != first.shape or found.dtype.kind not in "fiub":

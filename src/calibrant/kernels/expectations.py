@@ -33,17 +33,14 @@ class MvNormalMeans(TargetMeans):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.distribution.n
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        """Return E k(Z, t)."""
         W, log_factor = self._factors
         rows = np.zeros_like(i) if self.distribution.is_shared else i
         return self._whitened(self.distribution.mean[i], t, W[rows], log_factor[rows])
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z')."""
         return self.double_with(self, i, j)
 
     def double_with(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
@@ -138,22 +135,18 @@ class MixtureMeans(TargetMeans):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.weights)
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        """Return E k(Z, t)."""
         total: FloatArray = np.zeros(())
         for c, part in enumerate(self.parts):
             total = total + self.weights[i, c] * part.single(i, t)
         return np.asarray(total)
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z')."""
         return self._summed(i, j, between)
 
     def double_within(self, i: RowIndex) -> FloatArray:
-        """Return E k(Z, Z') of two independent draws of row i."""
         return self._summed(i, i, lambda a, b, i, j: a.double_within(i) if a is b else between(a, b, i, j))
 
     def _summed(self, i: RowIndex, j: RowIndex, pair: Pair) -> FloatArray:

@@ -243,12 +243,10 @@ class LineMeans(TargetMeans):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.distribution.n
 
     @property
     def centre(self) -> FloatArray:
-        """Where each distribution is symmetric about."""
         return self.distribution.parameters[0]
 
     @cached_property
@@ -258,15 +256,12 @@ class LineMeans(TargetMeans):
             return np.clip(self.distribution.parameters[1] / self.kernel.length, NARROWEST, WIDEST)
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        """Return E k(Z, t)."""
         return SINGLE[type(self.distribution), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z')."""
         return self.double_with(self, i, j)
 
     def double_with(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z') with Z' from row j of another distribution."""
         form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])
 

@@ -46,7 +46,6 @@ class Spectrum:
 
     @property
     def step(self) -> float:
-        """The distance of frequencies."""
         return 2 * math.pi / ((self.high - self.low) / self.length + MARGIN)
 
     @property
@@ -58,11 +57,9 @@ class Spectrum:
         return np.sqrt(q)
 
     def covers(self, t: FloatArray) -> NDArray[np.bool_]:
-        """Tell which outcomes lie in the interval."""
         return (t >= self.low) & (t <= self.high)
 
     def features(self, t: FloatArray) -> FloatArray:
-        """Return the features of outcomes, (*t.shape, columns)."""
         roots = self.roots
         angle = self._angle(t)[..., None] * np.arange(roots.size)
         return np.concatenate([roots * np.cos(angle), roots * np.sin(angle)], axis=-1)
@@ -114,18 +111,15 @@ class PointMeans(TargetMeans):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.points)
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        """Return E k(Z, t)."""
         spectrum = self._spectrum
         if spectrum is not None and _cross(i.shape, t.shape) and spectrum.covers(t).all():
             return products(self._features[i], spectrum.features(t))
         return self._summed(i, t)
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z'): the mean over all pairs of points."""
         if self._spectrum is None:
             return self.double_with(self, i, j)
         features = self._features
@@ -134,7 +128,6 @@ class PointMeans(TargetMeans):
         return by_pieces(lambda i, j: products(features[i], features[j]), i, j, cost=features.shape[1])
 
     def double_with(self, other: PointMeans, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z') with Z' on the points of another's row j."""
         M, N = self.weights.size, other.weights.size
         step = max(1, NUMBERS_PER_PIECE // N)
 
@@ -189,11 +182,9 @@ class SampleMeans(PointMeans):
 
     @classmethod
     def of(cls, distribution: Samples, kernel: Kernel) -> SampleMeans:
-        """Return the means under equally likely draws."""
         return cls(distribution.draws, np.full(distribution.M, 1 / distribution.M), kernel)
 
     def double_within(self, i: RowIndex) -> FloatArray:
-        """Return the mean over pairs of different draws of row i."""
         M = self.weights.size
         if M < 2:
             raise NotApplicableError(
@@ -223,18 +214,15 @@ class SampledMeans(PointMeans):
 
     @property
     def draws(self) -> FloatArray:
-        """The draws, (n, M) or (n, M, D)."""
         return self.points
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the mean over pairs of draws of the same number; rows i and j are different."""
         total: FloatArray = np.zeros(())
         for m in range(self.weights.size):
             total = total + self._kernel(self.points[i, m], self.points[j, m])
         return np.asarray(total / self.weights.size)
 
     def double_within(self, i: RowIndex) -> FloatArray:
-        """Return the mean over pairs of draws m and m + M/2 of row i."""
         half = self.weights.size // 2
         total: FloatArray = np.zeros(())
         for m in range(half):
@@ -242,7 +230,6 @@ class SampledMeans(PointMeans):
         return np.asarray(total / half)
 
     def inner(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return the mean over all pairs of draws, equal ones too."""
         return super().double(i, j)
 
 

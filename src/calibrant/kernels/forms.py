@@ -48,20 +48,16 @@ class LineForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.x.size
 
     @cached_property
     def distance(self) -> Distance:
-        """The distance of two rows."""
         return distance_of_points(self.x, self.kernel.distance or "euclidean")
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         return np.asarray(self.factor * self.kernel.of_distance(self.distance(i, j)) * self.e[i] * self.e[j])
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         return np.asarray(self.factor * self.kernel.at_zero * self.e * self.e)
 
 
@@ -81,7 +77,6 @@ class VectorForm:
 
     @classmethod
     def of(cls, P: NDArray[np.floating[Any]], y: NDArray[np.intp], kernel: Kernel, G: FloatArray | None) -> VectorForm:
-        """Build it from predictions and outcomes."""
         points: FloatArray = np.ascontiguousarray(P, dtype=np.float64)
         R = -points
         R[np.arange(y.size), y] += 1.0
@@ -89,21 +84,17 @@ class VectorForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.P)
 
     @cached_property
     def distance(self) -> Distance:
-        """The distance of two rows."""
         return distance_of_points(self.P, self.kernel.distance or "tv")
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         target = self.S[i[:, 0]] @ self.R[j[0]].T if is_tile(i, j) else (self.S[i] * self.R[j]).sum(axis=-1)
         return np.asarray(self.kernel.of_distance(self.distance(i, j)) * target)
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         return np.asarray(self.kernel.at_zero * (self.S * self.R).sum(axis=1))
 
 
@@ -117,11 +108,9 @@ class JointForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.P)
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
         K = self.P.shape[1]
         p, q = self.P[first], self.P[second]
@@ -135,7 +124,6 @@ class JointForm:
         return h.reshape(np.broadcast_shapes(i.shape, j.shape))
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         rows = np.arange(self.n)
         return self.h(rows, rows)
 
@@ -152,11 +140,9 @@ class DistributionForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.y)
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         t, s = self.y[i], self.y[j]
         gap = np.abs(t - s) if self.y.ndim == 1 else np.sqrt(np.square(t - s).sum(axis=-1))
         part = self.target.of_distance(gap) + self.means.double(i, j)
@@ -165,7 +151,6 @@ class DistributionForm:
         return np.asarray(self.kernel.of_distance(self.distance(i, j)) * part)
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         rows = np.arange(self.n)
         part = self.target.at_zero - 2 * self.means.single(rows, self.y) + self.means.double_within(rows)
         return np.asarray(self.kernel.at_zero * part)
@@ -179,13 +164,10 @@ class MeanForm:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return self.forms[0].n
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return h of rows i and j."""
         return np.asarray(sum(form.h(i, j) for form in self.forms) / len(self.forms))
 
     def diagonal(self) -> FloatArray:
-        """Return h of each row with itself."""
         return np.asarray(sum(form.diagonal() for form in self.forms) / len(self.forms))

@@ -175,7 +175,6 @@ class Exponential(Kernel):
     on_l1: ClassVar[bool] = True
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return exp(-u)."""
         return np.exp(-u)
 
 
@@ -188,7 +187,6 @@ class Gaussian(Kernel):
     """
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return exp(-u² / 2)."""
         return np.exp(-0.5 * np.minimum(u, ZERO_BEYOND) ** 2)
 
 
@@ -201,7 +199,6 @@ class Matern32(Kernel):
     """
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return (1 + √3 u) exp(-√3 u)."""
         v = math.sqrt(3) * np.minimum(u, ZERO_BEYOND)
         return (1 + v) * np.exp(-v)
 
@@ -215,7 +212,6 @@ class Matern52(Kernel):
     """
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return (1 + √5 u + 5u²/3) exp(-√5 u)."""
         v = math.sqrt(5) * np.minimum(u, ZERO_BEYOND)
         return (1 + v + v * v / 3) * np.exp(-v)
 
@@ -242,7 +238,6 @@ class RationalQuadratic(Kernel):
         self.__post_init__()
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return (1 + u² / (2 alpha))^(-alpha)."""
         with np.errstate(over="ignore"):
             return np.exp(-self.alpha * np.log1p(u * u / (2 * self.alpha)))
 
@@ -263,5 +258,4 @@ class Delta(Kernel):
         return "Delta()"
 
     def profile(self, u: FloatArray) -> FloatArray:
-        """Return 1{u = 0}."""
         return np.asarray(u == 0, dtype=np.float64)

@@ -34,7 +34,6 @@ class CoverageRows:
 
     @classmethod
     def of(cls, rows: Any) -> Self:
-        """Return what a kernel sees of these rows."""
         prediction = rows.prediction
         if prediction.levels is None:
             raise InputError("Sets without a level cannot be compared with one; pass Sets(mask, level)")
@@ -52,11 +51,9 @@ class CoverageRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return len(self.e)
 
     def take(self, rows: NDArray[np.intp]) -> CoverageRows:
-        """Return these rows alone."""
         return CoverageRows(self.points[rows], self.e[rows], self.levels, take_weights(self.w, rows))
 
 

@@ -96,7 +96,6 @@ def _read(x: NDArray[Any], e: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
 
 
 def _for_each(work: Callable[[slice, FloatArray, FloatArray], None], x: FloatArray, e: NDArray[Any]) -> None:
-    """Call work(rows, points, e) for some rows of e at a time, on threads."""
     if not e.size:
         return
 
@@ -122,11 +121,9 @@ class LineKernel(NamedTuple):
 
     @classmethod
     def of(cls, shape: Shape, lengthscale: float) -> LineKernel:
-        """Return the scale of a kernel by name."""
         return cls(tuple(RATES).index(shape), RATES[shape], lengthscale)
 
     def step(self, begin: FloatArray, end: FloatArray) -> Step:
-        """Return the steps from points to later ones."""
         with np.errstate(over="ignore", under="ignore"):
             t = end - begin
             t /= self.lengthscale
@@ -212,7 +209,6 @@ def _band_is_narrow(x: FloatArray, lengthscale: float) -> bool:
 
 
 def _distance(x: FloatArray, offset: int, lengthscale: float) -> FloatArray:
-    """Return (x_(i+offset) - x_i) / l."""
     with np.errstate(over="ignore", under="ignore"):
         return np.asarray((x[..., offset:] - x[..., :-offset]) / lengthscale)
 
@@ -264,7 +260,6 @@ class Panels(NamedTuple):
 
     @classmethod
     def of(cls, x: FloatArray, lengthscale: float) -> Panels:
-        """Cut the line into panels."""
         mantissa, exponent = frexp(lengthscale)
         width = 0.5 / mantissa
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -297,7 +292,6 @@ class Panels(NamedTuple):
 
 
 def _reach(width: float) -> int:
-    """Return how many panels apart two points may be that see each other."""
     return ceil(REACH / width)
 
 

@@ -85,7 +85,6 @@ def distance_quantiles(
 
 
 def _upper_triangle(distance: Distance, rows: NDArray[np.intp]) -> FloatArray:
-    """Return the distances of all pairs i < j of these rows."""
     if isinstance(distance, (LineDistance, VectorDistance)):
         from scipy.spatial.distance import pdist
 

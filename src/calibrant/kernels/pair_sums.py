@@ -57,7 +57,6 @@ def custom_distance_tile(points: FloatArray, kernel: Kernel) -> Tile:
 
 
 def term_tile(form: VectorForm) -> Tile:
-    """Return the values of h as a function of two ranges of rows."""
     kernel = prediction_tile(form)
 
     def tile(rows: slice, columns: slice) -> FloatArray:

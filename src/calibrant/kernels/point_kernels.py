@@ -100,7 +100,6 @@ def _read_bandwidth(bandwidth: Any) -> LengthScale:
 
 
 def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
-    """Refuse what is not a kernel of points."""
     if isinstance(kernel, type) and issubclass(kernel, (Kernel, JointKernel)):
         raise InputError(f"kernel must be a kernel, not a class: write {kernel.__name__}()")
     if isinstance(kernel, (Product, JointKernel)):
@@ -148,18 +147,15 @@ def text_of(kernel: Product | JointKernel) -> str:
 
 
 def kernel_of(text: str) -> Product:
-    """Return the kernels that `text_of` wrote."""
     prediction, target = (_built(described) for described in json.loads(text))
     return Product(prediction, target)
 
 
 def text_of_point_kernel(kernel: PointKernel) -> str:
-    """Return a kernel of points as text; kernels and distances of your own are refused."""
     return json.dumps(_described(kernel))
 
 
 def point_kernel_of(text: str) -> PointKernel:
-    """Return the kernel that `text_of_point_kernel` wrote."""
     found: PointKernel = _built(json.loads(text))
     return found
 

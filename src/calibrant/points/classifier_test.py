@@ -295,7 +295,6 @@ def _of_each(models: dict[str, Any], areas: Sequence[float], pvalues: Sequence[f
 def _cross_validated(
     models: dict[str, Any], Z: FloatArray, labels: NDArray[Any], F: int, rng: np.random.Generator
 ) -> list[list[HeldOut]]:
-    """Return the scores of each fold by each classifier."""
     fold = stratified_folds(labels, F, rng)
     return [held_out(models, Z, labels, fold == f, rng) for f in range(F)]
 
@@ -314,7 +313,6 @@ def _sizes(labels: Labels) -> tuple[int, int]:
 
 
 def _words(models: dict[str, Any], fitted: int) -> str:
-    """Return a single classifier in words."""
     ((name, model),) = models.items()
     return f"nearest neighbours (k = {number_of_neighbours(fitted)})" if isinstance(model, Neighbours) else name
 
@@ -344,7 +342,6 @@ class HeldOut(NamedTuple):
 
 
 def check_classifier(classifier: object) -> None:
-    """Refuse an object that has no fit or no predict_proba."""
     if isinstance(classifier, type):
         raise InputError(
             f"classifier must be an object with fit and predict_proba; got the class {classifier.__name__}. "
@@ -410,7 +407,6 @@ def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
 
 
 def _probabilities(model: Any, given: Any, rows: int, name: str) -> FloatArray:
-    """Return the column of label 1, checked."""
     what = f"predict_proba of {name}"
     found = read_numbers(given, what)
     if found.shape != (rows, 2):

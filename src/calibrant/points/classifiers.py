@@ -28,7 +28,6 @@ class ColumnScale:
         self.mean, self.unit = X.mean(axis=0), _deviation(X)
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Return points in these units."""
         with np.errstate(over="ignore", under="ignore"):  # far outside all points, or hardly apart
             return np.asarray(np.clip((X - self.mean) / self.unit, -MAX_SCALED, MAX_SCALED))
 
@@ -61,7 +60,6 @@ class LogOdds(Scaled):
     """One whose scores are log odds: a probability would round to 1 in many dimensions."""
 
     def log_odds(self, X: FloatArray) -> FloatArray:
-        """Return the logarithm of the odds of label 1 at each point."""
         if self._model is None:
             return np.zeros(len(X))
         Z = self._scale(X)
@@ -75,19 +73,16 @@ class Neighbours(Scaled):
     """One whose scores are shares of label 1 among the nearest points."""
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Return the probabilities of label 0 and 1, (rows, 2)."""
         if self._model is None:
             return np.full((len(X), 2), 0.5)
         return np.asarray(self._model.predict_proba(self._scale(X)))
 
 
 def number_of_neighbours(N: int) -> int:
-    """Return k, the number of neighbours for N points."""
     return round(math.sqrt(N))
 
 
 def named(name: str) -> Any:
-    """Return the classifier of a name, not fitted."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
         from sklearn.linear_model import LogisticRegression

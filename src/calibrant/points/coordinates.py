@@ -47,7 +47,6 @@ class CoordinateDifferences(NamedTuple):
 
     @property
     def pvalue(self) -> float:
-        """The p-value of all coordinates and both questions."""
         return float(min(self.location_pvalue.min(), self.spread_pvalue.min()))
 
 
@@ -63,7 +62,6 @@ class DivisionStatistics(NamedTuple):
 
     @property
     def largest(self) -> FloatArray:
-        """The largest over coordinates and both questions, (B,)."""
         return np.asarray(np.maximum(np.abs(self.z), np.abs(self.u)).max(axis=1))
 
 
@@ -190,7 +188,6 @@ MAX_DRAWN = 20  # coordinates in a figure
 
 
 def coordinate_section(compared: ComparedSets) -> TestedSection:
-    """Compare means and standard deviations of all coordinates."""
     sets = compared.sets
     family = 1 - (1 - compared.level) / compared.tests
     found = coordinate_differences(sets, compared.level, compared.resamples, compared.rng, family_level=family)
@@ -262,7 +259,6 @@ def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) 
 
 
 def _apart(ratio: FloatArray) -> FloatArray:
-    """Return the distance of ratios from 1, in either direction."""
     with np.errstate(divide="ignore"):
         return np.abs(np.log(ratio))
 

@@ -189,7 +189,6 @@ def of_blocks(summary: PointBlocks) -> float:
 
 
 def diagonal_sum(Z: FloatArray, kernel: PointKernel) -> float:
-    """Return Σ k(z, z) over points."""
     if not isinstance(kernel, Polynomial):
         return len(Z) * kernel.at_zero
     with np.errstate(over="ignore"):  # sums that are not finite are refused

@@ -233,7 +233,6 @@ def _words(kernel: PointKernel) -> str:
 
 
 def _name(kernel: PointKernel) -> str:
-    """Return the name of a kernel, or its repr."""
     general = kernel if isinstance(kernel, Polynomial) else kernel.with_lengthscale("median")
     return next((name for name, known in NAMED.items() if known == general), repr(kernel))
 
@@ -281,7 +280,6 @@ def random_splits(sets: PointSets, resamples: int, rng: np.random.Generator) -> 
 
 
 def of_kernel(splits: Splits, kernel: PointKernel) -> Permuted:
-    """Return the unbiased MMD² of every split."""
     with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
         found = mmd_of_splits(permuted_sums(kernel_tile(splits.Z, kernel), splits.V), splits.n, splits.m)
         values, scale = found.mmd[0], float(found.size[0])
@@ -332,7 +330,6 @@ class SplitMMD(NamedTuple):
 
 
 def mmd_of_splits(sums: PermutedSums, n: int, m: int) -> SplitMMD:
-    """Return MMD² for splits into n and m points."""
     a, b, s, N = sums.a, sums.b, sums.s[:, None], n + m
     first, second, between = a / (n * (n - 1)), (s - 2 * b + a) / (m * (m - 1)), (b - a) / (n * m)
     root = np.sqrt(sums.squares / (N * (N - 1)))

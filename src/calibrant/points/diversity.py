@@ -308,7 +308,6 @@ class LessVaried(NamedTuple):
 
     @property
     def finest(self) -> float:
-        """The ratio at the smallest length scale."""
         return float(self.ratio[-1])
 
 

@@ -42,7 +42,6 @@ class Variety(NamedTuple):
 
     @property
     def pvalue(self) -> float:
-        """The p-value of both questions together (Bonferroni)."""
         return min(1.0, QUESTIONS * min(self.scores.pvalue, self.of_repeats))
 
     def floor(self, resamples: int) -> float:

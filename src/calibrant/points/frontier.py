@@ -155,12 +155,10 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, cluster: NDArray[np.intp], real: NDArray[np.bool_], K: int) -> Counts:
-        """Count the points of each cluster."""
         return cls(np.bincount(cluster[real], minlength=K), np.bincount(cluster[~real], minlength=K))
 
     @property
     def both(self) -> NDArray[np.int64]:
-        """Points of both sets."""
         return self.real + self.generated
 
 
@@ -199,6 +197,5 @@ def _first_centres(Z: FloatArray, K: int, rng: np.random.Generator) -> FloatArra
 
 
 def _nearest(Z: FloatArray, centres: FloatArray) -> NDArray[np.intp]:
-    """Return the nearest centre of each point."""
     parts = chunks(len(Z), max(1, DISTANCES_HELD // len(centres)))
     return np.concatenate([squared_distances(Z[rows], centres).argmin(axis=1) for rows in parts])

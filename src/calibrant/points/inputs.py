@@ -26,22 +26,18 @@ class PointSets:
 
     @property
     def n(self) -> int:
-        """Number of points of the first set."""
         return len(self.y)
 
     @property
     def m(self) -> int:
-        """Number of points of the second set."""
         return len(self.points)
 
     @property
     def d(self) -> int:
-        """Number of coordinates."""
         return int(self.y.shape[1])
 
     @property
     def pooled(self) -> FloatArray:
-        """All points, the first set first."""
         return np.concatenate([self.y, self.points])
 
 

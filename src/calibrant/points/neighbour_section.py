@@ -96,7 +96,6 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
 
 
 def _shares(compared: ComparedSets, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
-    """Yield the shares of points that lie near points of the other set."""
     chance, pvalues = found.relabelled or {}, {"coverage": questions.missing, "precision": questions.invented}
     for name, label in LABELS.items():
         yield measured(
@@ -190,7 +189,6 @@ def _memorised(sets: PointSets, compared: ComparedSets) -> Memorised:
 
 
 def _nearest_figure(sets: PointSets, compared: ComparedSets) -> Figure:
-    """Return the distribution of the distance to the nearest real point, for real and for generated points."""
     own, other = nearest_distances(sets)
     curve = two_ecdfs(own, other, (compared.real, compared.generated), "distance to the nearest other real point")
     reading = (

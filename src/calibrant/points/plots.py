@@ -24,7 +24,6 @@ MARKERS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
 
 
 def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the points of both sets; the second set has crosses, to show both where they overlap."""
     for number, (colour, marker) in enumerate(MARKERS):
         here = np.asarray(columns["set"]) == number
         ax.plot(
@@ -44,7 +43,6 @@ def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the middle of each set."""
     found = []
     for number in range(len(MARKERS)):
         here = np.asarray(columns["set"]) == number
@@ -54,7 +52,6 @@ def marks_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[
 
 
 def describe_cloud(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe the means and the standard deviations."""
     sets = []
     for number, mark in enumerate(marks_cloud(columns, details)):
         here = np.asarray(columns["set"]) == number
@@ -86,7 +83,6 @@ RATIOS = (
 
 
 def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw a dot per coordinate, the first at the top, on the bar of its range."""
     place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
     level = f"{100 * details['level']:g} %"
     ax.barh(
@@ -124,7 +120,6 @@ def _ticks(limits: tuple[float, float]) -> list[float]:
 
 
 def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
-    """Return the limits of the axis, with a margin."""
     found = np.log(values) if logarithmic else values
     room = 0.08 * (found.max() - found.min()) or 1.0
     ends = found.min() - room, found.max() + room
@@ -133,7 +128,6 @@ def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
 
 
 def marks_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return each dot."""
     rows = zip(*(np.asarray(columns[name]).tolist() for name in ("place", "value", "low", "high")), strict=True)
     return [
         Mark(value, place, f"{details['names'][int(place)]}: {value:.3g}\nby chance {low:.3g} to {high:.3g}")
@@ -142,7 +136,6 @@ def marks_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def describe_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe which coordinates lie outside their range."""
     place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
     outside = np.flatnonzero((value < low) | (value > high))
     named = ", ".join(f"{details['names'][int(place[k])]} ({value[k]:.3g})" for k in outside[:5])
@@ -156,7 +149,6 @@ COORDINATES = Picture(draw_coordinates, marks_coordinates, describe_coordinates,
 
 
 def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw both as steps."""
     lines = (("first", palette.OBSERVED, "-"), ("second", palette.SECOND, (0, (6, 2))))
     for number, (column, colour, dash) in enumerate(lines):
         style = {"where": "post", "color": colour, "linestyle": dash, "linewidth": 1.6}
@@ -167,14 +159,12 @@ def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, An
 
 
 def marks_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return both shares at each value, on the upper line."""
     first, second = details["names"]
     rows = zip(*(np.asarray(columns[name]).tolist() for name in ("value", "first", "second")), strict=True)
     return [Mark(x, max(a, b), f"up to {x:.3g}\n{first} {a:.1%}\n{second} {b:.1%}") for x, a, b in rows]
 
 
 def describe_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe where the two are farthest apart."""
     value, a, b = (np.asarray(columns[name]) for name in ("value", "first", "second"))
     k = int(np.abs(a - b).argmax())
     first, second = details["names"]
@@ -188,7 +178,6 @@ TWO_ECDFS = Picture(draw_two_ecdfs, marks_two_ecdfs, describe_two_ecdfs, thinned
 
 
 def draw_vendi_profile(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw a line per set, in colours by the order of the sets; the score of n different points is dashed."""
     bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
     for c in range(score.shape[1]):
         coloured = c < MAX_COLOURED_LINES
@@ -223,7 +212,6 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the scores of all sets at each length scale, on the highest line."""
     bandwidth, score = (np.asarray(columns[name]).tolist() for name in ("bandwidth", "score"))
     return [
         Mark(
@@ -236,7 +224,6 @@ def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) 
 
 
 def describe_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe the scores at both ends."""
     bandwidth, score = (np.asarray(columns[name]) for name in ("bandwidth", "score"))
     sets = "; ".join(
         f"{name_of(details, c)} {score[0, c]:.3g} and {score[-1, c]:.3g}"
@@ -252,7 +239,6 @@ VENDI_PROFILE = Picture(draw_vendi_profile, marks_vendi_profile, describe_vendi_
 
 
 def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the curve, and that of sets of one distribution."""
     ax.plot(
         columns["expected_recall"],
         columns["expected_precision"],
@@ -269,13 +255,11 @@ def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[
 
 
 def marks_precision_recall(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the points of the curve."""
     rows = zip(*(np.asarray(columns[name]).tolist() for name in ("recall", "precision")), strict=True)
     return [Mark(r, a, f"recall {r:.1%}\nprecision {a:.1%}") for r, a in rows]
 
 
 def describe_precision_recall(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Describe both ends of the curve, and where both are equal."""
     recall, precision = (np.asarray(columns[name]) for name in ("recall", "precision"))
     return (
         f"Precision against recall from {details['clusters']} clusters. Recall reaches {recall.max():.1%}, precision "

@@ -38,11 +38,9 @@ class ComparedSets:
     is_only_set: bool  # the only generated set
 
     def adjusted(self, pvalue: float) -> float:
-        """Return a p-value that allows for all tests together."""
         return min(1.0, pvalue * self.tests)
 
     def is_significant(self, pvalue: float) -> bool:
-        """Return whether a p-value is significant, allowing for all tests together."""
         return pvalue * self.tests <= 1 - self.level
 
     def claim(
@@ -80,11 +78,9 @@ class ComparedSets:
         return Subject(kind, name=name if self.is_only_set else f"{name} of {self.generated}")
 
     def subset(self, most: int) -> PointSets:
-        """Return at most `most` points of each set, drawn at random."""
         return PointSets(random_part(self.sets.y, most, self.rng), random_part(self.sets.points, most, self.rng))
 
     def subset_note(self, used: PointSets, what: str) -> tuple[Note, ...]:
-        """Return a note if not all points were used."""
         if (used.n, used.m) == (self.sets.n, self.sets.m):
             return ()
         return (note("subset of points", what=what, n=used.n, real=self.sets.n, m=used.m, generated=self.sets.m),)
