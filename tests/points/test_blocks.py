@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calibrant.core import summary as codec
 from calibrant.errors import InputError, SummaryError
 from calibrant.kernels import Exponential, Gaussian
 from calibrant.kernels.pair_sums import kernel_tile
@@ -74,48 +73,9 @@ def test_what_does_not_merge():
             blocks(Y, X) + other
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"kernel": "gaussian"}, "its kernel must be a kernel of points, .*; got 'gaussian'"),
-        ({"kernel": Gaussian()}, "with a number as its length scale; got Gaussian"),
-        ({"estimator": "blok"}, "its estimator must be one of linear, block; got 'blok'"),
-        ({"estimator": np.ones(2)}, "its estimator must be one of linear, block"),
-        ({"estimator": "linear"}, "10 linear blocks cannot have 10 points"),
-        ({"m": -2}, "m must be a whole number of at least 0; got -2"),
-        ({"m": 1}, "10 block blocks cannot have 1 points"),
-        ({"m": 0}, "10 block blocks cannot have 0 points"),
-        ({"blocks": -1}, "blocks must be a whole number of at least 0; got -1"),
-        ({"blocks": 2.0}, "blocks must be a whole number of at least 0; got 2.0"),
-        ({"mean": np.nan}, "its mean must be a finite number; got nan"),
-        ({"mean": "0"}, "its mean must be a finite number; got '0'"),
-        ({"spread": np.inf}, "its spread must be a finite number; got inf. Give the points in other units"),
-        ({"spread": -1.0}, "its spread is a sum of squares; got -1"),
-        ({"left_y": [[1.0]]}, "its left_y must be an array .* of float64"),
-        ({"left_y": np.zeros((1, 3), int)}, "its left_y must be an array .* of float64"),
-        ({"left_points": np.full((1, 3), np.nan)}, "its left_points must be finite numbers"),
-        ({"left_points": np.zeros((1, 2))}, r"must have the same columns; got shapes \(0, 3\) and \(1, 2\)"),
-        (
-            {"left_y": np.zeros((10, 3)), "left_points": np.zeros((12, 3))},
-            "10 and 12 points are left over, which is enough",
-        ),
-    ],
-)
-def test_values_that_are_no_blocks(changes, words):
-    with pytest.raises(SummaryError, match=f"PointBlocks holds the MMD² of blocks.*{words}"):
-        replace(blocks(Y, X), **changes)
-
-
-def test_bytes_of_other_values():
-    name, values = codec.decode(blocks(Y, X).to_bytes())
-    for changes in ({"blocks": -1}, {"spread": -1.0}, {"left_y": np.zeros((0, 2))}):
-        with pytest.raises(SummaryError, match="PointBlocks holds the MMD²"):
-            Summary.from_bytes(codec.encode(name, {**values, **changes}))
-
-
 def test_a_spread_beyond_float64():
     first, second = (replace(blocks(Y, X), mean=mean) for mean in (1e200, -1e200))
-    with pytest.raises(SummaryError, match="its spread must be a finite number; got inf"):
+    with pytest.raises(SummaryError, match=r"must be finite numbers; got 0\.0 and inf"):
         first + second
     with pytest.raises(InputError, match="the kernel's values are too large, or not finite"):
         blocks(1e30 * Y, 1e30 * X, kernel="polynomial", bandwidth="median")

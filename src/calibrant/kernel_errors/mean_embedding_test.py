@@ -71,13 +71,6 @@ def cme_test(
     TestResult
         `statistic` is Q, `estimate` the UCME; `details` has `rank` and `locations`.
 
-    Notes
-    -----
-    The chi-square limit that other packages use rejects calibrated predictions up to 88 times in 100 (16 rows, 10
-    locations; Widmann, Lindsten and Zachariah 2021). Hotelling's F distribution is better but still rejects 23 in 100
-    with 1,024 uniform scores and 10 locations, and 8 in 100 with 10,000. Neither is offered. More rows than locations
-    are needed.
-
     Examples
     --------
     >>> y, p = [0] * 40, [0.9, 0.8, 0.7, 0.6] * 10

@@ -120,12 +120,6 @@ def skce(
     kernel; it is computed exactly in O(n log n). For class vectors and distributions the cost is O(n²) time and O(n)
     memory; use blocks beyond about 50,000 rows.
 
-    The draws of `Samples` are split, one half for the kernel on predictions and one for the target part, because the
-    same draws in both would make calibrated predictions look miscalibrated. Draws that are shared between rows (one
-    parameter draw pushed through all rows) make rows dependent, and how far the value varies by chance is then unknown.
-
-    CalibrationErrors.jl 0.6.4 leaves out pairs of components of mixtures; its values for mixtures differ from these.
-
     Examples
     --------
     Two certain and wrong predictions, 1 apart: their kernel is exp(-1), and h = 2 · (-1) · 1 · exp(-1).

@@ -77,21 +77,6 @@ def density_coverage(
     of coordinates, and are comparable only where these are equal. Distances are Euclidean: coordinates are not
     rescaled, and one with large values dominates. For images and texts pass features.
 
-    Every comparison is made on sums of squared differences in float64; a point on the edge of a ball is inside. Points
-    that occur several times count each time: the other copies of a point are neighbours at distance 0, and a ball of
-    radius 0 contains the points that equal its centre. Without ties prdc 0.2 gives the same numbers, and torch-fidelity
-    0.4.0 the same precision and recall. The balls of prdc are open: constant points give 0 there, and
-    a copy has density 1.
-
-    Up to 10 coordinates a tree finds the neighbours; above, products of matrices do, in time proportional to n·m. Both
-    need memory proportional to (n + m)·k. Neighbours of the pooled points are searched once for all `resamples`: with
-    10,000 points, 100 divisions take about as long as five calls without divisions.
-
-    References
-    ----------
-    Kynkäänniemi et al. (2019), Improved precision and recall metric for assessing generative models; Naeem et al.
-    (2020), Reliable fidelity and diversity metrics for generative models.
-
     Examples
     --------
     Real points 0, 1 and 3 have balls [-1, 1], [0, 2] and [1, 5]. The generated point 0.5 lies in two of them, and 9 in

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from calibrant.core import summary as codec
 from calibrant.core.annotations import Rng
 from calibrant.core.summary import Summary
-from calibrant.errors import InputError, SummaryError, shown
+from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.kernels.composed import distance_of_points
@@ -58,8 +58,11 @@ class PointBlocks(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if problem := _misfit(self):
-            raise SummaryError(f"PointBlocks holds the MMD² of blocks, and the points left over; {problem}")
+        if not (np.isfinite(self.mean) and np.isfinite(self.spread)):
+            raise SummaryError(
+                "the mean and the spread of PointBlocks must be finite numbers; "
+                f"got {self.mean} and {self.spread}. Give the points in other units"
+            )
 
     @classmethod
     def of(
@@ -176,52 +179,6 @@ def block_rows(estimator: str, blocksize: int | None, sets: PointSets) -> int:
     if blocksize is None:
         return max(2, int(np.sqrt(min(sets.n, sets.m))))
     return check_count("blocksize", blocksize, least=2)
-
-
-def _misfit(blocks: PointBlocks) -> str:
-    """Return what is wrong with these values, or an empty text."""
-    if not isinstance(blocks.kernel, Polynomial) and not (
-        isinstance(blocks.kernel, Kernel) and isinstance(blocks.kernel.lengthscale, float)
-    ):
-        return f"its kernel must be a kernel of points, with a number as its length scale; got {shown(blocks.kernel)}"
-    if not isinstance(blocks.estimator, str) or blocks.estimator not in ESTIMATORS:
-        return f"its estimator must be one of {', '.join(ESTIMATORS)}; got {shown(blocks.estimator)}"
-    return (
-        _wrong_counts(blocks.m, blocks.blocks, blocks.estimator) or _wrong_statistics(blocks) or _wrong_points(blocks)
-    )
-
-
-def _wrong_counts(m: object, blocks: object, estimator: str) -> str:
-    for name, count in (("m", m), ("blocks", blocks)):
-        if type(count) is not int or count < 0:
-            return f"{name} must be a whole number of at least 0; got {shown(count)}"
-    if m == 1 or (estimator == "linear" and m not in (0, 2)) or (not m and blocks):
-        return f"{blocks} {estimator} blocks cannot have {m} points of each set"
-    return ""
-
-
-def _wrong_statistics(blocks: PointBlocks) -> str:
-    for name, value in (("mean", blocks.mean), ("spread", blocks.spread)):
-        if type(value) is not float or not np.isfinite(value):
-            return f"its {name} must be a finite number; got {shown(value)}. Give the points in other units"
-    if blocks.spread < 0:
-        return f"its spread is a sum of squares; got {blocks.spread:.6g}"
-    return ""
-
-
-def _wrong_points(blocks: PointBlocks) -> str:
-    left = {"left_y": blocks.left_y, "left_points": blocks.left_points}
-    for name, points in left.items():
-        if not isinstance(points, np.ndarray) or points.dtype != np.float64 or points.ndim != 2:
-            return f"its {name} must be an array (n, d) of float64; got {shown(points)}"
-        if not np.isfinite(points).all():
-            return f"its {name} must be finite numbers"
-    (n, d), (m, e) = (points.shape for points in left.values())
-    if d != e or bool(d) != bool(blocks.m):
-        return f"its left_y and left_points must have the same columns; got shapes {(n, d)} and {(m, e)}"
-    if blocks.m and min(n, m) >= blocks.m:
-        return f"{n} and {m} points are left over, which is enough for a block of {blocks.m}"
-    return ""
 
 
 NUMBERS_AT_ONCE = 1 << 20  # kernel values, or coordinates

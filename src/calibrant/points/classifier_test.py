@@ -124,30 +124,8 @@ def c2st(
 
     Notes
     -----
-    Check the repetitions first. Points that are rounded, or copied from a few, while y is not, can be told apart by
-    that alone. The test is right to reject then, but this may not be the difference that was meant.
-
     A small p-value says that the distributions differ, not where. A large one says that these classifiers, fitted to
     half of the rows, found no difference. Rows must be independent; successive draws of a Markov chain are not.
-
-    No classifier sees everything: in 512 columns the neighbours miss what the quadratic one finds, in two columns they
-    find a ring that no other sees. ``"best"`` loses little to the best of the four, and never by choosing afterwards.
-
-    With folds the classifiers share rows, and their scores depend on each other: a binomial test of the accuracy at
-    level 0.05 rejects equal distributions 6 to 9 % of the time (n = m = 100, 5 and 10 folds, three classifiers, 400
-    repeats each), and so does a rank test of all scores. sbi 0.27.0, whose `c2st` is the accuracy over folds, has no
-    p-value. Here labels are permuted, split and fitted again, :math:`p = (1 + \#\{T_b \ge T\}) / (B + 1)`: exact, at
-    the cost of F (B + 1) fits. The AUC is computed within folds, because scores of different fits are not comparable.
-
-    The order of rows does not matter. The p-value of one classifier is exact up to about 110 held-out rows (many more
-    with few distinct scores), then a saddlepoint approximation. Its relative error was at most 0.011 down to p-values
-    of 1e-7, except for sets of fewer than 10 held-out rows (up to 0.06) and for a few scores that occur nearly equally
-    often (0.1 at p = 0.01). It is never 0. That of several is at least 1/(B + 1).
-
-    References
-    ----------
-    Lopez-Paz and Oquab (2017), Revisiting classifier two-sample tests; Friedman (2003), On multivariate goodness-of-fit
-    and two-sample testing; Westfall and Young (1993), Resampling-based multiple testing.
 
     Examples
     --------

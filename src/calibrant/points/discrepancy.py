@@ -88,13 +88,6 @@ def mmd(
     kernel sees three moments. Values are comparable only for the same kernel and bandwidth. Scale coordinates that have
     different units first; otherwise the largest unit dominates.
 
-    Other packages take a root, which cannot be unbiased, or keep the diagonal, which adds (1/n + 1/m)(1 - E k) to the
-    value of a good sample.
-
-    References
-    ----------
-    Gretton, Borgwardt, Rasch, Schölkopf, Smola (2012), JMLR 13, 723; Zaremba, Gretton, Blaschko (2013), NeurIPS.
-
     Examples
     --------
     Each set has one pair at distance 1; between the sets two pairs have distance 0 and two have distance 1. With
@@ -142,17 +135,9 @@ def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
 
     Notes
     -----
-    ``interval(kernel_distance, y, points)`` gives its confidence interval, for 5,000 or more points of each set. Other
-    packages draw many subsets of 1000 points and report their spread. Such subsets share points, so their spread is not
-    a standard error. One sum over all points also has the smallest variance.
-
     Unlike `frechet_distance` it is unbiased, so values of sets of different sizes are comparable. It sees moments up to
     the third; sets that agree in these are at distance 0. The kernel has no length scale, so the unit of the features
     matters: use the features of the published values that you compare with.
-
-    References
-    ----------
-    Bińkowski, Sutherland, Arbel, Gretton (2018), ICLR.
 
     Examples
     --------

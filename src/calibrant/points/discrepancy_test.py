@@ -92,27 +92,8 @@ def mmd_test(
 
     Notes
     -----
-    A kernel is most sensitive to differences at the scale of its bandwidth. The median distance is the scale of the
-    whole set; `aggregate` is more sensitive to a difference within one of many clusters, or in the tails, at twenty
-    times the cost. Taking the smallest p-value of several bandwidths is not a valid test; `aggregate` is.
-
-    Divisions whose MMD² equals the observed one up to rounding count as reaching it; with few or rounded points there
-    are many. The p-value is at least 1/(B + 1), and does not depend on the order of the rows. If more than 5 % of the
-    pairs are pairs of equal points, `aggregate` uses quantiles of the positive distances.
-
-    The p-value of blocks depends on the order of the rows, which must carry no information, as in `mmd`. Values of
-    blocks are skewed to the right, so t rejects too seldom: 1 to 5 times in 100 at level 0.05 for points of one
-    distribution, with 10 to 50 blocks of 10. The normal limit would reject up to 6 times, and with 10 pairs, the blocks
-    of ``PointBlocks.of(..., estimator="linear")``, 7 times where t rejects 5 times. Fewer than 10 blocks are refused.
-
     Permutations need points that are exchangeable under the null hypothesis, such as independent points. Draws of a
     Markov chain are not exchangeable; thin them first.
-
-    References
-    ----------
-    Gretton, Borgwardt, Rasch, Schölkopf, Smola (2012), JMLR 13, 723; Zaremba, Gretton, Blaschko (2013), NeurIPS
-    (blocks); Biggs, Schrab, Gretton (2023), NeurIPS (fused kernels); Hemerik, Goeman (2018), TEST 27, 811 (exactness of
-    random permutations).
 
     Examples
     --------

@@ -79,10 +79,6 @@ def vendi_profile(
     Diversity is not correctness: noise has the highest profile. `diversity_test` tells whether a difference is more
     than chance.
 
-    References
-    ----------
-    Friedman and Dieng (2023), The Vendi score; Pasarkar and Dieng (2024), Cousins of the Vendi score.
-
     Examples
     --------
     Four distinct points, and two points that occur twice:
@@ -242,25 +238,6 @@ def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng
         y: below 1 if the points are less varied at that scale. `n` counts the points of both sets. `details` has `n`,
         `m`, `factor` and `ratio` (8,), `finest_ratio` (at σ = 1/128), `median_distance_y` and
         `median_distance_points`, `distinct_y` and `distinct_points` (numbers of distinct points), `resamples`.
-
-    Notes
-    -----
-    A small ratio at the finest scale means copies, exact or nearly so: a collapse. A ratio that is small only at larger
-    scales means fewer modes or another shape, which need not be a fault. For 300 points in two dimensions, the ratios
-    (smallest, finest) against a normal distribution were 0.55 and 0.98 for a lognormal one, 0.15 and 0.78 for two tight
-    clusters, and 0.10 and 0.10 for 30 points that appear ten times each.
-
-    If n and m differ, both means are those of sets of min(n, m) points, from the means over pairs of different points.
-    The test is one-sided: exchange the sets to ask whether the points are more varied. It is conservative: of sets of
-    one continuous distribution it rejects 1 to 3 % at level 0.05. Own scales alone would not do: those of rounded
-    points move one set off the grid of the other, and 14 % of such sets of one distribution were rejected.
-
-    Time grows with the square of n + m, times B.
-
-    References
-    ----------
-    Friedman and Dieng (2023), The Vendi score; Westfall and Young (1993), Resampling-based multiple testing, for the
-    largest of several statistics.
 
     Examples
     --------

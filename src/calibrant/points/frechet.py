@@ -68,40 +68,6 @@ def frechet_distance(
     with d². Values at different n are not comparable. For a normal distribution in 50 dimensions with covariance 1 and
     n = m = 1600 it is 0.861 on average. `compare` shows the value expected by chance beside it.
 
-    ``extrapolate=True``: the points of each set are put in random order, and the distance is computed for the first
-    2/6, 3/6, 4/6, 5/6 and all of both sets. The result is the intercept of the least-squares line of these five values
-    in 1/n + 1/m, with n and m of the subset (after Chong and Forsyth 2020, who fit 15 sizes of one set). The smallest
-    subset must have at least 2d points, and at least 10. Simulated means, with their standard errors:
-
-    ========================================= ========== =============== ==================
-    normal distributions                      true value found           extrapolated
-    ========================================= ========== =============== ==================
-    equal, d = 10, n = m = 200                0          0.377 ± 0.001   -0.003 ± 0.002
-    equal, d = 10, n = m = 60                 0          1.264 ± 0.004   -0.032 ± 0.007
-    equal, d = 5, n = m = 30                  0          0.843 ± 0.004   -0.047 ± 0.009
-    equal, d = 30, n = m = 300                0          1.755 ± 0.004   -0.022 ± 0.008
-    equal, d = 50, n = m = 1600               0          0.856 ± 0.003   -0.012 ± 0.006
-    different, d = 10, n = m = 200            0.524      0.917 ± 0.002   0.517 ± 0.003
-    different, d = 10, n = 500, m = 250       0.524      0.761 ± 0.002   0.521 ± 0.003
-    different, d = 30, n = m = 300            1.611      3.356 ± 0.007   1.596 ± 0.011
-    ========================================= ========== =============== ==================
-
-    The different distributions are 0.1 apart in every coordinate, with standard deviations 1 and 1 + 0.3 sin k. The
-    extrapolation removes nearly all of the bias, and 1 to 6 percent too much, most where n is near 6d. Its standard
-    deviation is 1.4 to 2.1 times larger; for sets of one distribution it is negative about every other time.
-
-    If a covariance is singular (n <= d) or nearly so, the points themselves are used, because the root of such a matrix
-    keeps only half of the digits. `PointMoments` hold no points: a covariance that is nearly singular in one set and
-    not in the other leaves about 8 digits. The root of the product of both covariances, which pytorch-fid computes with
-    `scipy.linalg.sqrtm`, is never formed: rounding can make it complex. Time grows with n d² and d³; for `PointMoments`
-    with d³.
-
-    References
-    ----------
-    Dowson and Landau (1982), The Fréchet distance between multivariate normal distributions; Heusel et al. (2017),
-    GANs trained by a two time-scale update rule converge to a local Nash equilibrium; Chong and Forsyth (2020),
-    Effectively unbiased FID and Inception score and where to find them.
-
     Examples
     --------
     Means 1 and 4, standard deviations 1 and 3 (divisor n - 1): (4 - 1)² + (3 - 1)².

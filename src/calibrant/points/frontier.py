@@ -68,16 +68,6 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
     Compare the curve with the expected one, not with the corner (1, 1): clusters of few points have unequal shares by
     chance. The clusters do not know which set a point belongs to, so the expected curve allows for them exactly.
 
-    `density_coverage` has precision and recall as two numbers, from balls around points (Kynkäänniemi et al. 2019): it
-    asks whether points lie where others do, and not how often. This curve sees frequencies too: a mode that is
-    generated half as often as it should lowers it. Distances are Euclidean: scale coordinates that have different
-    units.
-
-    References
-    ----------
-    Sajjadi, Bachem, Lucic, Bousquet and Gelly (2018), Assessing generative models via precision and recall; Simon,
-    Webster and Rabin (2019), Revisiting precision and recall definition for generative modeling.
-
     Examples
     --------
     Real points are at 0 and 10, generated ones all at 0: half of the real distribution is covered, and all that is

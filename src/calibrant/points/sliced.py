@@ -59,20 +59,12 @@ def sliced_wasserstein(
 
     Notes
     -----
-    Each integral is exact, for any n and m: for n = m it is the mean of :math:`|y_{(i)} - x_{(i)}|^p` over sorted
-    projections, and otherwise a sum over the steps of both quantile functions.
-
     For p = 2, two distributions that differ by a shift δ have the distance :math:`|\delta|^2/d`, and isotropic
     distributions with standard deviations 1 and s have :math:`(s - 1)^2`. It is 0 only if the distributions are equal.
 
     Two sets of one distribution have a positive distance, which shrinks as n grows; values at different n are not
     comparable. `sliced_wasserstein_test` gives the expected value. Coordinates are not rescaled: one with large values
     dominates.
-
-    References
-    ----------
-    Rabin, Peyré, Delon and Bernot (2011), Wasserstein barycenter and its application to texture mixing; Bonneel, Rabin,
-    Peyré and Pfister (2015), Sliced and Radon Wasserstein barycenters of measures.
 
     Examples
     --------
@@ -132,11 +124,6 @@ def sliced_wasserstein_test(
     Coordinates are not rescaled. The p-value is at least 1/(B + 1), and does not depend on the order of the rows.
 
     Points must be exchangeable under the null hypothesis: thin the draws of a Markov chain first.
-
-    References
-    ----------
-    Bonneel, Rabin, Peyré and Pfister (2015), Sliced and Radon Wasserstein barycenters of measures; Hemerik and Goeman
-    (2018), TEST 27, 811 (exactness of random permutations).
 
     Examples
     --------

@@ -88,16 +88,6 @@ def vendi_score(
     set itself: a set spread out twice as far has the same score. `vendi_profile` scores sets with one σ and one n, at
     many σ.
 
-    Points that are all equal have score 1 for any σ. An eigenvalue below n · 1e-16 counts as 0. Orders other than 2
-    need all eigenvalues, in time n³ and memory n²: more than 5,000 points are refused. For ``"cosine"`` the eigenvalues
-    of a d × d matrix are enough, so the smaller of n and d must be at most 5,000; a point at 0 has no angle and is
-    refused.
-
-    References
-    ----------
-    Friedman and Dieng (2023), The Vendi score: a diversity evaluation metric for machine learning; Pasarkar and Dieng
-    (2024), Cousins of the Vendi score, for orders other than 1.
-
     Examples
     --------
     Two distant places, one with three points and one with one: shares 3/4 and 1/4.
