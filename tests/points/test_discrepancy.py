@@ -194,7 +194,7 @@ class TestInterval:
             ({"blocksize": 40}, "at least 100 blocks of 40 points of each set, 4,000 points; these fill 30"),
             ({"blocksize": 9}, "blocks of at least 10 points of each set; got 9"),
             ({"kernel": "polynomial", "blocksize": 49}, "blocks of at least 50 points of each set; got 49"),
-            ({"kernel": "polynomial", "estimator": "linear"}, "too skewed for an interval"),
+            ({"kernel": "polynomial", "estimator": "linear"}, "blocks of at least 50 points of each set; got 2"),
             ({"bins": 3}, "interval of mmd has the options kernel, bandwidth, .*; got bins"),
             ({"method": "t"}, "method must be one of None, 'block'"),
             ({"kernel": np.array([1, 2])}, r"kernel must be one of 'gaussian', .*; got array\(\[1, 2\]\)"),

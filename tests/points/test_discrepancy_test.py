@@ -269,9 +269,9 @@ class TestRefusals:
         for options in ({}, {"method": "block", "aggregate": "max"}):
             message = refusal(mmd_test, blocks, error=SummaryError, **options)
             assert 'pass method="block"' in message
-        assert "leave kernel out" in refusal(mmd_test, blocks, method="block", kernel="laplace")
-        assert "leave bandwidth out" in refusal(mmd_test, blocks, method="block", bandwidth=1.0)
-        assert "blocksize cannot be given" in refusal(mmd_test, blocks, method="block", blocksize=2)
+        for options in ({"kernel": "laplace"}, {"bandwidth": 1.0}, {"blocksize": 2}):
+            message = refusal(mmd_test, blocks, method="block", **options)
+            assert "options cannot be given with PointBlocks" in message
         few = PointBlocks.of(A, B, blocksize=20)
         assert "at least 10 blocks" in refusal(mmd_test, few, method="block", error=NotApplicableError)
 

@@ -66,9 +66,6 @@ def test_columns_in_another_order(frame, refusal):
     for other in FRAMES.values():
         message = refusal(read_point_sets, frame(["a", "b"]), other(["b", "a"]))
         assert message.startswith("y and points name the same columns in another order: ['a', 'b'] and ['b', 'a']. Put")
-        y, points = frame(["a", "b"]), other(["b", "a"])
-        mended = eval(message.partition("such as ")[2], {"y": y, "points": points, "list": list})
-        assert read_point_sets(y, mended).points[0].tolist() == [2.0, 1.0]
 
 
 @EVERY_FRAME

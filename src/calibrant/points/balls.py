@@ -238,27 +238,17 @@ class DensityCoverage:
 class Balls(NamedTuple):
     """The points of one set that lie in balls around points of the other."""
 
-    inside: Counts
-    """Points of the other set in each ball."""
-
-    hit: NDArray[np.bool_]
-    """For each distinct point of the other set, whether it lies in any ball."""
+    inside: Counts  # points of the other set in each ball
+    hit: NDArray[np.bool_]  # for each distinct point of the other set, whether it lies in any ball
 
 
 class BallCounts(NamedTuple):
     """The counts behind precision, recall, density and coverage."""
 
-    precise: int
-    """Generated points in any real ball."""
-
-    recalled: int
-    """Real points in any generated ball."""
-
-    members: int
-    """Pairs of a real ball and a generated point inside it."""
-
-    covered: int
-    """Real balls with a generated point inside."""
+    precise: int  # generated points in any real ball
+    recalled: int  # real points in any generated ball
+    members: int  # pairs of a real ball and a generated point inside it
+    covered: int  # real balls with a generated point inside
 
 
 def balls(own: Neighbours, other: Neighbours, k: int, rows: IntArray) -> Balls:

@@ -170,6 +170,22 @@ class PointBlocks(Summary):
         return super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
 
 
+def refuse_beside(summary: PointBlocks, points: object, kernel: object, bandwidth: object, *, plain: bool) -> None:
+    """Refuse points and options beside a summary, which has its own; `plain` tells whether the others are defaults."""
+    if points is not None:
+        raise InputError("points cannot be given with PointBlocks, which hold both sets")
+    if not (plain and is_name(kernel, "gaussian") and is_name(bandwidth, "median")):
+        raise InputError(
+            "options cannot be given with PointBlocks, which have their own: "
+            f"{summary.kernel!r}, estimator={summary.estimator!r}, blocks of {summary.m} points"
+        )
+
+
+def is_name(value: object, name: str) -> bool:
+    """Tell whether an option is this text; comparing an array with it would give an array."""
+    return isinstance(value, str) and value == name
+
+
 def block_rows(estimator: str, blocksize: int | None, sets: PointSets) -> int:
     """Return the points of a block of each set: √n, or the number that was given; 2 for pairs."""
     if estimator == "linear":

@@ -55,10 +55,8 @@ class DivisionStatistics(NamedTuple):
 
     z: FloatArray
     u: FloatArray
-    mean_error: FloatArray
-    """Standard error of the difference of the means."""
-    log_error: FloatArray
-    """Standard error of the difference of the logarithms of the variances."""
+    mean_error: FloatArray  # standard error of the difference of the means
+    log_error: FloatArray  # standard error of the difference of the logarithms of the variances
 
     @property
     def largest(self) -> FloatArray:

@@ -17,7 +17,15 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import generator
 from calibrant.kernels.point_kernels import NAMED, PointKernel, Polynomial, check_kernel_values, point_kernel
-from calibrant.points.blocks import ESTIMATORS, Bandwidth, KernelOfPoints, PointBlocks, block_rows
+from calibrant.points.blocks import (
+    ESTIMATORS,
+    Bandwidth,
+    KernelOfPoints,
+    PointBlocks,
+    block_rows,
+    is_name,
+    refuse_beside,
+)
 from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.points.sums import pair_sums
 
@@ -99,7 +107,8 @@ def mmd(
     0.0
     """
     if isinstance(y, PointBlocks):
-        return _of_summary(y, points, kernel, bandwidth, estimator, blocksize)
+        refuse_beside(y, points, kernel, bandwidth, plain=blocksize is None and estimator in ("unbiased", y.estimator))
+        return of_blocks(y)
     if blocksize is not None and estimator not in ESTIMATORS:
         raise InputError(f'blocksize= is for estimator="block"; got estimator={estimator!r}')
     sets = read_point_sets(y, points)
@@ -182,27 +191,6 @@ def diagonal_sum(Z: FloatArray, kernel: PointKernel) -> float:
     return found
 
 
-def _of_summary(
-    summary: PointBlocks, points: object, kernel: object, bandwidth: object, estimator: object, blocksize: object
-) -> float:
-    if points is not None:
-        raise InputError("points cannot be given with PointBlocks, which hold both sets")
-    default = (
-        isinstance(value, str) and value in allowed
-        for value, allowed in (
-            (kernel, ("gaussian",)),
-            (bandwidth, ("median",)),
-            (estimator, ("unbiased", summary.estimator)),
-        )
-    )
-    if blocksize is not None or not all(default):
-        raise InputError(
-            "options cannot be given with PointBlocks, which have their own: "
-            f"{summary.kernel!r}, estimator={summary.estimator!r}, blocks of {summary.m} points"
-        )
-    return of_blocks(summary)
-
-
 MIN_BLOCKS, MIN_PAIRS = 100, 200  # of an interval
 MIN_BLOCK_POINTS, MIN_POLYNOMIAL_BLOCK_POINTS = 10, 50  # of each set
 MAX_POLYNOMIAL_BLOCK_POINTS = 1000  # the size that published values have
@@ -245,20 +233,15 @@ def interval_of_points(
 
 def _check_blocks(name: str, summary: PointBlocks) -> None:
     """Refuse blocks whose values are so skewed, or so few, that Student's interval would not cover."""
-    polynomial = isinstance(summary.kernel, Polynomial)
-    if summary.estimator == "linear":
-        if polynomial:
-            raise NotApplicableError(
-                "the polynomial kernel of pairs of points is too skewed for an interval; use blocks of 50 or more"
-            )
-        fewest, what = MIN_PAIRS, "pairs"
-    else:
-        least = MIN_POLYNOMIAL_BLOCK_POINTS if polynomial else MIN_BLOCK_POINTS
-        if summary.m < least:
-            raise NotApplicableError(
-                f"an interval of {name} takes blocks of at least {least} points of each set; got {summary.m}"
-            )
-        fewest, what = MIN_BLOCKS, f"blocks of {summary.m} points"
+    linear = summary.estimator == "linear"
+    least = 2 if linear else MIN_BLOCK_POINTS
+    if isinstance(summary.kernel, Polynomial):
+        least = MIN_POLYNOMIAL_BLOCK_POINTS
+    if summary.m < least:
+        raise NotApplicableError(
+            f"an interval of {name} takes blocks of at least {least} points of each set; got {summary.m}"
+        )
+    fewest, what = (MIN_PAIRS, "pairs") if linear else (MIN_BLOCKS, f"blocks of {summary.m} points")
     if summary.blocks < fewest:
         raise NotApplicableError(
             f"an interval of {name} takes at least {fewest} {what} of each set, {fewest * summary.m:,} points; these "
@@ -268,8 +251,7 @@ def _check_blocks(name: str, summary: PointBlocks) -> None:
 
 def _blocks(name: str, y: ArrayLike | PointBlocks, points: ArrayLike | None, options: Mapping[str, Any]) -> PointBlocks:
     if isinstance(y, PointBlocks):
-        if points is not None or options:
-            raise InputError("points and options cannot be given with PointBlocks, which hold both sets and theirs")
+        refuse_beside(y, points, "gaussian", "median", plain=not options)
         if name == "kernel_distance" and y.kernel != NAMED["polynomial"]:
             raise SummaryError(
                 'interval of kernel_distance takes PointBlocks made with kernel="polynomial"; these were made with '
@@ -284,8 +266,7 @@ def _blocks(name: str, y: ArrayLike | PointBlocks, points: ArrayLike | None, opt
             'use estimator="block" or "linear"'
         )
     if given.get("blocksize") is None and given["estimator"] == "block":
-        polynomial = isinstance(given["kernel"], str) and given["kernel"] == "polynomial"
-        given["blocksize"] = _blocksize(read_point_sets(y, points), polynomial)
+        given["blocksize"] = _blocksize(read_point_sets(y, points), is_name(given["kernel"], "polynomial"))
     return PointBlocks.of(y, points, **given)
 
 

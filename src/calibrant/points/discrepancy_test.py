@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from calibrant.kernels.kernel import Exponential, Gaussian, Kernel
 from calibrant.kernels.median import distance_quantiles, median_points, point_order
 from calibrant.kernels.pair_sums import distance_tile, kernel_tile
 from calibrant.kernels.point_kernels import NAMED, PointKernel, Polynomial, check_kernel_values, point_kernel
-from calibrant.points.blocks import Bandwidth, KernelOfPoints, PointBlocks, block_rows
+from calibrant.points.blocks import Bandwidth, KernelOfPoints, PointBlocks, block_rows, is_name, refuse_beside
 from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.points.sums import Divisions, PermutedSums, observed_division, permuted_sums, relabellings
 
@@ -105,12 +104,18 @@ def mmd_test(
     """
     B, chance = check_count("resamples", resamples), generator(rng)
     if isinstance(y, PointBlocks):
-        _check_made_with(points, kernel, bandwidth, method, aggregate, blocksize)
+        if method != "block" or aggregate is not None:
+            raise SummaryError('PointBlocks hold the MMD² of blocks, not the points; pass method="block"')
+        refuse_beside(y, points, kernel, bandwidth, plain=blocksize is None)
         return _block_test(y)
     if aggregate is not None:
         if method != "permutation":
             raise InputError(f'aggregate= is for method="permutation"; got method={method!r}')
-        _refuse_given(kernel, bandwidth, f"aggregate={aggregate!r} has its own kernels and bandwidths")
+        for name, value, default in (("kernel", kernel, "gaussian"), ("bandwidth", bandwidth, "median")):
+            if not is_name(value, default):
+                raise InputError(
+                    f"aggregate={aggregate!r} has its own kernels and bandwidths; leave {name} out; got {shown(value)}"
+                )
     if method == "block":
         sets = read_point_sets(y, points)
         size = block_rows("block", blocksize, sets)
@@ -127,17 +132,14 @@ def mmd_test(
     else:
         found = of_many_kernels(random_splits(sets, B, chance), aggregate, chance)
         words = f"{aggregate} of 20 kernels; {B:,} permutations"
-    return _permutation_result(found, sets.n, sets.m, words)
-
-
-def _permutation_result(found: Permuted, n: int, m: int, words: str) -> TestResult:
+    n, m = sets.n, sets.m
     return TestResult(
         statistic=float(found.values[0]),
         pvalue=found.pvalue,
         estimate=found.estimate,
         method=f"kernel test of two sets of points (MMD²), {words}",
         n=n + m,
-        details={"n": n, "m": m, **_kernel_details(found.kernel), "resamples": len(found.values) - 1},
+        details={"n": n, "m": m, **_kernel_details(found.kernel), "resamples": B},
     )
 
 
@@ -161,11 +163,12 @@ def _block_test(summary: PointBlocks) -> TestResult:
     from scipy.special import stdtr
 
     t = mean / se if se > 0 else 0.0
+    what = f"{s:,} pairs of points" if summary.estimator == "linear" else f"{s:,} blocks of {b} points"
     return TestResult(
         statistic=t,
         pvalue=float(stdtr(s - 1, -t)) if se > 0 else 1.0,
         estimate=mean,
-        method=f"kernel test of two sets of points (MMD²), {_words(summary.kernel)}; {_blocks(summary)}, Student's t",
+        method=f"kernel test of two sets of points (MMD²), {_words(summary.kernel)}; {what} of each set, Student's t",
         n=2 * s * b,
         details={
             "n": s * b,
@@ -176,31 +179,6 @@ def _block_test(summary: PointBlocks) -> TestResult:
             "standard_error": se,
         },
     )
-
-
-def _blocks(summary: PointBlocks) -> str:
-    if summary.estimator == "linear":
-        return f"{summary.blocks:,} pairs of points of each set"
-    return f"{summary.blocks:,} blocks of {summary.m} points of each set"
-
-
-def _check_made_with(
-    points: object, kernel: object, bandwidth: object, method: str, aggregate: str | None, blocksize: object
-) -> None:
-    if points is not None:
-        raise InputError("points cannot be given with PointBlocks, which hold both sets")
-    if method != "block" or aggregate is not None:
-        raise SummaryError('PointBlocks hold the MMD² of blocks, not the points; pass method="block"')
-    _refuse_given(kernel, bandwidth, "PointBlocks were made with a kernel and a bandwidth")
-    if blocksize is not None:
-        raise InputError("blocksize cannot be given with PointBlocks, whose blocks are complete")
-
-
-def _refuse_given(kernel: object, bandwidth: object, why: str) -> None:
-    """Refuse a kernel and a bandwidth that are not the defaults."""
-    for name, value, default in (("kernel", kernel, "gaussian"), ("bandwidth", bandwidth, "median")):
-        if not (isinstance(value, str) and value == default):
-            raise InputError(f"{why}; leave {name} out; got {shown(value)}")
 
 
 def _kernel_details(kernel: PointKernel) -> dict[str, Any]:
@@ -223,10 +201,7 @@ class Splits(NamedTuple):
 
     Z: FloatArray
     V: Divisions
-    """1 for the n points of the smaller set, whose few pairs are summed directly.
-
-    As a difference of sums over all pairs its sum would lose digits.
-    """
+    """1 for the n points of the smaller set; its sum, as a difference of sums over all pairs, would lose digits."""
     n: int
     m: int
 
@@ -235,8 +210,7 @@ class Permuted(NamedTuple):
     """A statistic of every split, the observed one first, and the kernel of the estimate."""
 
     values: FloatArray
-    scale: float
-    """Size of the terms of the statistic: values that differ by less than their rounding are ties."""
+    scale: float  # of the terms of the statistic: values that differ by less than their rounding are ties
     estimate: float
     kernel: PointKernel
 
@@ -286,7 +260,9 @@ def of_many_kernels(splits: Splits, aggregate: str, rng: np.random.Generator) ->
         scale = max(scale, unit * float((found.size / found.root).max()))
     each = np.concatenate(T)
     best = int(np.argmax(each[:, 0]))
-    return Permuted(AGGREGATES[aggregate](each), scale, float(np.concatenate(D)[best, 0]), kernels[best])
+    top = each.max(axis=0)
+    values = top if aggregate == "max" else np.asarray(top + np.log(np.exp(each - top).mean(axis=0)))
+    return Permuted(values, scale, float(np.concatenate(D)[best, 0]), kernels[best])
 
 
 def many_kernels(Z: FloatArray, rng: np.random.Generator) -> list[Kernel]:
@@ -302,12 +278,9 @@ def many_kernels(Z: FloatArray, rng: np.random.Generator) -> list[Kernel]:
 class SplitMMD(NamedTuple):
     """MMD² by g kernels of B splits."""
 
-    mmd: FloatArray
-    """The unbiased MMD² of each kernel and split, (g, B)."""
-    root: FloatArray
-    """The root of the mean of k² over all pairs, (g,)."""
-    size: FloatArray
-    """Size of the terms of the MMD² of the first split, (g,)."""
+    mmd: FloatArray  # (g, B), unbiased
+    root: FloatArray  # (g,), the root of the mean of k² over all pairs
+    size: FloatArray  # (g,), of the terms of the MMD² of the first split
 
 
 def mmd_of_splits(sums: PermutedSums, n: int, m: int) -> SplitMMD:
@@ -316,15 +289,3 @@ def mmd_of_splits(sums: PermutedSums, n: int, m: int) -> SplitMMD:
     root = np.sqrt(sums.squares / (N * (N - 1)))
     terms = np.abs(first[:, 0]) + np.abs(second[:, 0]) + 2 * np.abs(between[:, 0])
     return SplitMMD(first + second - 2 * between, root, np.maximum(terms, root))
-
-
-def _log_mean_exp(T: FloatArray) -> FloatArray:
-    top = T.max(axis=0)
-    return np.asarray(top + np.log(np.exp(T - top).mean(axis=0)))
-
-
-AGGREGATES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "max": lambda T: np.asarray(T.max(axis=0)),
-    "fuse": _log_mean_exp,
-}
-"""Functions of T (kernels, splits)."""

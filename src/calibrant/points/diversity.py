@@ -278,10 +278,8 @@ class LessVaried(NamedTuple):
 
     statistic: float
     pvalue: float
-    ratio: FloatArray
-    """Scores of the second set divided by those of the first, (8,), the coarsest scale first."""
-    scales: tuple[float, float]
-    """Median distances of both sets."""
+    ratio: FloatArray  # (8,), scores of the second set divided by those of the first, the coarsest scale first
+    scales: tuple[float, float]  # median distances of both sets
 
     @property
     def finest(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -78,27 +76,27 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
     [0.5, 1.0, 0.5]
     """
     sets = read_point_sets(y, points)
-    K, chance = _read_clusters(clusters, sets.n + sets.m), generator(rng)
+    K, chance, most = check_count("clusters", clusters, least=2), generator(rng), min(sets.n + sets.m, MAX_CLUSTERS)
+    if most < K:
+        raise InputError(
+            f"clusters must be at most {most:,}, with {sets.n + sets.m:,} points of both sets together; got {K:,}"
+        )
     Z = np.concatenate([part[point_order(part)] for part in (sets.y, sets.points)])
     Z = Z - Z[:1]  # the clusters do not depend on the rounding of a mean
     slopes = np.tan(np.linspace(0, np.pi / 2, ANGLES + 2)[1:-1])[::-1]  # decreasing: recall increases
     real = np.arange(len(Z)) < sets.n
     found, expected, overlap = np.zeros((2, ANGLES)), np.zeros((2, ANGLES)), 0.0
     for _ in steps(RUNS, size=1, label="clustering points"):
-        counts = Counts.of(k_means(Z, K, chance), real, K)
-        found += _frontier(counts.real / sets.n, counts.generated / sets.m, slopes) / RUNS
-        overlap += float(np.minimum(counts.real / sets.n, counts.generated / sets.m).sum()) / RUNS
-        for first in chance.multivariate_hypergeometric(counts.both, sets.n, size=DIVISIONS, method="marginals"):
-            shares = first / sets.n, (counts.both - first) / sets.m
-            expected += _frontier(*shares, slopes) / (RUNS * DIVISIONS)
+        cluster = k_means(Z, K, chance)
+        ours, theirs = np.bincount(cluster[real], minlength=K), np.bincount(cluster[~real], minlength=K)
+        found += _frontier(ours / sets.n, theirs / sets.m, slopes) / RUNS
+        overlap += float(np.minimum(ours / sets.n, theirs / sets.m).sum()) / RUNS
+        both = ours + theirs
+        for first in chance.multivariate_hypergeometric(both, sets.n, size=DIVISIONS, method="marginals"):
+            expected += _frontier(first / sets.n, (both - first) / sets.m, slopes) / (RUNS * DIVISIONS)
     return Curve(
         "precision_recall",
-        {
-            "recall": found[0],
-            "precision": found[1],
-            "expected_recall": expected[0],
-            "expected_precision": expected[1],
-        },
+        dict(zip(("recall", "precision", "expected_recall", "expected_precision"), (*found, *expected), strict=True)),
         f"{K} clusters by k-means, {RUNS} runs; expected: {RUNS * DIVISIONS} random divisions",
         sets.n + sets.m,
         {
@@ -108,15 +106,6 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
             "f_precision": float(_f_scores(found, 1 / F_WEIGHT).max()),
         },
     )
-
-
-def _read_clusters(clusters: object, N: int) -> int:
-    K = check_count("clusters", clusters, least=2)
-    if min(N, MAX_CLUSTERS) < K:
-        raise InputError(
-            f"clusters must be at most {min(N, MAX_CLUSTERS):,}, with {N:,} points of both sets together; got {K:,}"
-        )
-    return K
 
 
 def _frontier(p: FloatArray, q: FloatArray, slopes: FloatArray) -> FloatArray:
@@ -135,21 +124,6 @@ def _f_scores(curve: FloatArray, weight: float) -> FloatArray:
     recall, precision = curve
     total = weight**2 * precision + recall
     return np.asarray((1 + weight**2) * precision * recall / np.where(total > 0, total, 1.0))
-
-
-class Counts(NamedTuple):
-    """Points of either set in each cluster."""
-
-    real: NDArray[np.int64]
-    generated: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, cluster: NDArray[np.intp], real: NDArray[np.bool_], K: int) -> Counts:
-        return cls(np.bincount(cluster[real], minlength=K), np.bincount(cluster[~real], minlength=K))
-
-    @property
-    def both(self) -> NDArray[np.int64]:
-        return self.real + self.generated
 
 
 def k_means(Z: FloatArray, K: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -62,7 +62,9 @@ def read_points(values: ArrayLike | None, name: str, *, least: int = 2) -> Float
     """
     array = read_numbers(values, name)
     if array.ndim != 2:
-        raise InputError(f"{name} must be points (n, d), one row each; got shape {array.shape}. {_remedy(array, name)}")
+        remedy = f"images or sequences pass features, or {name}.reshape(len({name}), -1)"
+        remedy = f"points on a line pass {name}[:, None]" if array.ndim < 2 else remedy
+        raise InputError(f"{name} must be points (n, d), one row each; got shape {array.shape}. For {remedy}")
     n, d = array.shape
     if d == 0:
         raise InputError(f"{name} must have at least one column; got shape {array.shape}")
@@ -80,14 +82,6 @@ def read_points(values: ArrayLike | None, name: str, *, least: int = 2) -> Float
     return locked(found)
 
 
-def _remedy(array: NDArray[Any], name: str) -> str:
-    if array.ndim == 1:
-        return f"For points on a line pass {name}[:, None]"
-    if array.ndim > 2:
-        return f"For images or sequences pass features, or {name}.reshape(len({name}), -1)"
-    return "Pass an array with one row per point"
-
-
 def column_names(values: Any) -> tuple[str, ...]:
     """Return the names of the columns of a data frame, an Arrow table or a labelled array; () if they have none.
 
@@ -99,21 +93,18 @@ def column_names(values: Any) -> tuple[str, ...]:
     >>> column_names(pd.DataFrame([[1.8, 75.0]]))
     ()
     """
-    found = tuple(map(str, _names_of(values)))
+    package = type(values).__module__.partition(".")[0]
+    if package == "pyarrow":  # its `columns` are the values
+        given: Any = getattr(getattr(values, "schema", None), "names", ())
+    elif package == "xarray":
+        last = tuple(values.dims)[-1:]
+        given = [label for name in last if name in values.indexes for label in values.indexes[name]]
+    else:
+        given = getattr(values, "columns", ())
+    found = () if callable(given) else tuple(map(str, given))
     numbers = range(len(found))
     made_up = (tuple(map(str, numbers)), tuple(f"column_{k}" for k in numbers))
     return () if found in made_up else found
-
-
-def _names_of(values: Any) -> tuple[Any, ...]:
-    package = type(values).__module__.partition(".")[0]
-    if package == "pyarrow":  # its `columns` are the values
-        return tuple(getattr(getattr(values, "schema", None), "names", ()))
-    if package == "xarray":
-        last = tuple(values.dims)[-1:]
-        return tuple(label for name in last if name in values.indexes for label in values.indexes[name])
-    columns = getattr(values, "columns", ())
-    return () if callable(columns) else tuple(columns)
 
 
 def check_names(y: object, points: object, name: str = "points") -> None:
@@ -124,22 +115,13 @@ def check_names(y: object, points: object, name: str = "points") -> None:
     if sorted(first) == sorted(second):
         raise InputError(
             f"y and {name} name the same columns in another order: {shown(list(first))} and {shown(list(second))}. "
-            f"Put them in one order, such as {_reordered(y, points, name)}"
+            f"Put them in one order, for a data frame by {name}[list(y.columns)]"
         )
     j = next(j for j in range(len(first)) if first[j] != second[j])
     raise InputError(
         f"y and {name} name their columns differently: column {j} is {shown(first[j])} in y and {shown(second[j])} in "
         f"{name}. Rename the columns that mean the same, or pass plain arrays, numpy.asarray({name})"
     )
-
-
-def _reordered(y: object, points: object, name: str) -> str:
-    """Return the expression that puts the columns of points in the order of y."""
-    first, second = (type(values).__module__.partition(".")[0] for values in (y, points))
-    order = {"pyarrow": "y.schema.names", "xarray": "list(y[y.dims[1]].values)"}.get(first, "list(y.columns)")
-    if second == "xarray":
-        return f"{name}.sel({{{name}.dims[1]: {order}}})"
-    return f"{name}.select({order})" if second == "pyarrow" else f"{name}[{order}]"
 
 
 def random_part(points: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
@@ -153,19 +135,12 @@ def random_part(points: FloatArray, most: int, rng: np.random.Generator) -> Floa
 
 @dataclass(frozen=True, eq=False)
 class Distinct:
-    """The distinct points of a set of N; 0 and -0 are equal."""
+    """The u distinct points of a set of N; 0 and -0 are equal."""
 
-    points: FloatArray
-    """Each of them once, (u, d)."""
-
-    count: NDArray[np.int64]
-    """How often each of them occurs, (u,)."""
-
-    place: IntArray
-    """Which of them each point of the set is, (N,)."""
-
-    order: IntArray
-    """The distinct points in the order of `point_order`, (u,)."""
+    points: FloatArray  # (u, d), each of them once
+    count: NDArray[np.int64]  # (u,), how often each of them occurs
+    place: IntArray  # (N,), which of them each point of the set is
+    order: IntArray  # (u,), the distinct points in the order of `point_order`
 
     @property
     def rank(self) -> IntArray:
@@ -194,16 +169,11 @@ def distinct(points: FloatArray) -> Distinct:
 class Repeated(NamedTuple):
     """Shares of repetitions, from 0 (all different) up."""
 
-    repeated_y: float
-    """Rows of y that equal an earlier row of y."""
+    repeated_y: float  # rows that equal an earlier row of their set
     repeated_points: float
-    """Rows of the points that equal an earlier row of the points."""
-    repeated_values_y: float
-    """Single numbers of y that equal an earlier one in their column: the mean over columns."""
+    repeated_values_y: float  # single numbers that equal an earlier one in their column: the mean over columns
     repeated_values_points: float
-    """Single numbers of the points that equal an earlier one in their column: the mean over columns."""
-    shared_rows: float
-    """Rows of the points that are also rows of y."""
+    shared_rows: float  # rows of the points that are also rows of y
 
 
 def repeated(sets: PointSets) -> Repeated:
@@ -222,15 +192,11 @@ def repeated(sets: PointSets) -> Repeated:
     return Repeated(
         _repeated(of_y),
         _repeated(of_points),
-        _repeated_values(sets.y),
-        _repeated_values(sets.points),
+        float(np.mean([_repeated(column) for column in sets.y.T])),
+        float(np.mean([_repeated(column) for column in sets.points.T])),
         float(np.isin(of_points, of_y).mean()),
     )
 
 
 def _repeated(values: NDArray[np.generic]) -> float:
     return 1 - np.unique(values).size / values.size
-
-
-def _repeated_values(Z: FloatArray) -> float:
-    return float(np.mean([_repeated(column) for column in Z.T]))

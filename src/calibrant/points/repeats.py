@@ -19,10 +19,8 @@ class Repeats(NamedTuple):
 
     rows: int
     distinct: int
-    most: int
-    """Occurrences of the most frequent point."""
+    most: int  # occurrences of the most frequent point
     least: int
-    """Occurrences of the least frequent point."""
 
     @classmethod
     def of(cls, points: FloatArray) -> Repeats:
@@ -71,10 +69,8 @@ class Copies(NamedTuple):
     """Generated rows that equal a real row."""
 
     copied: int
-    rows: int
-    """Generated rows."""
-    expected: float
-    """How many the repetitions among the real rows let one expect, at most."""
+    rows: int  # generated rows
+    expected: float  # at most: what the repetitions among the real rows let one expect
     pvalue: float
 
 

@@ -76,7 +76,7 @@ def sliced_wasserstein(
     1.0
     """
     sets = read_point_sets(y, points)
-    p, L, chance = _read_power(power), _read_directions(directions, sets, 1), generator(rng)
+    p, L, chance = int(power), _read_directions(directions, sets, 1), generator(rng)
     Z, steps_of = _in_order(sets), QuantileSteps.of(sets.n, sets.m)
     total = 0.0
     for projected in _projections(Z, L, chance):
@@ -134,7 +134,7 @@ def sliced_wasserstein_test(
     (0.1, 100.0)
     """
     sets = read_point_sets(y, points)
-    p, B, chance = _read_power(power), check_count("resamples", resamples), generator(rng)
+    p, B, chance = int(power), check_count("resamples", resamples), generator(rng)
     check_divisions(B, sets.n + sets.m)
     L = _read_directions(directions, sets, B + 1)
     V = np.concatenate([observed_division(sets.n, sets.m), relabellings(sets.n, sets.m, B, chance)])
@@ -151,10 +151,6 @@ def sliced_wasserstein_test(
     )
 
 
-def _read_power(power: object) -> int:
-    return 1 if power == 1 else 2
-
-
 def _read_directions(directions: object, sets: PointSets, divisions: int) -> int:
     """Return the number of directions; more than a machine compares in a few minutes are refused."""
     L = check_count("directions", directions)
@@ -164,11 +160,10 @@ def _read_directions(directions: object, sets: PointSets, divisions: int) -> int
     if numbers > MAX_NUMBERS:
         most = max(1, MAX_NUMBERS // (divisions * (sets.n + sets.m)))
         times = f" in {divisions:,} divisions" if divisions > 1 else ""
-        minutes = numbers / NUMBERS_PER_SECOND / 60
         raise InputError(
             f"{L:,} directions of {sets.n + sets.m:,} points{times} would take about "
-            f"{minutes:,.0f} minutes; at most {most:,} directions are possible here. The "
-            "random error falls only as 1/√directions: 200 to 2,000 are usual"
+            f"{numbers / NUMBERS_PER_SECOND / 60:,.0f} minutes; at most {most:,} directions are possible here. "
+            "200 to 2,000 are usual"
         )
     return L
 
@@ -202,8 +197,7 @@ class QuantileSteps(NamedTuple):
     """
 
     width: FloatArray
-    first: NDArray[np.int64]
-    """The sorted value of the first set on each step."""
+    first: NDArray[np.int64]  # the sorted value of the first set on each step
     second: NDArray[np.int64]
 
     @classmethod

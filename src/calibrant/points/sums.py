@@ -123,14 +123,10 @@ SPLITS_OF_A_BLOCK = 4096  # converted to float64 at once
 class PermutedSums(NamedTuple):
     """Sums over pairs i ≠ j of each of g kernels K, for each of B splits v."""
 
-    a: FloatArray
-    """vᵀKv, the pairs within the first set, (g, B)."""
-    b: FloatArray
-    """vᵀK1, the pairs of the first set with all rows, (g, B)."""
-    s: FloatArray
-    """1ᵀK1, all pairs, (g,)."""
-    squares: FloatArray
-    """The sum of k² over all pairs, (g,)."""
+    a: FloatArray  # (g, B), vᵀKv: the pairs within the first set
+    b: FloatArray  # (g, B), vᵀK1: the pairs of the first set with all rows
+    s: FloatArray  # (g,), 1ᵀK1: all pairs
+    squares: FloatArray  # (g,), the sum of k² over all pairs
 
 
 def permuted_sums(
