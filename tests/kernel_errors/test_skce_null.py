@@ -16,7 +16,6 @@ from calibrant.kernel_errors import skce_null as module
 from calibrant.kernel_errors import skce_null as skce_bootstrap
 from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernel_errors.skce_null import (
-    WeightedForm,
     biased_pvalue,
     bootstrapped,
     largest_h,
@@ -25,7 +24,7 @@ from calibrant.kernel_errors.skce_null import (
     unbiased_pvalue,
 )
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
-from calibrant.kernels.forms import LineForm, VectorForm
+from calibrant.kernels.forms import ChangedForm, LineForm, VectorForm
 from calibrant.kernels.kernel import Exponential as ExponentialRedrawnPairs
 from calibrant.kernels.kernel import Gaussian as GaussianRedrawnPairs
 from calibrant.kernels.pair_sums import PRODUCT_ROWS, TILE, multinomial_counts, pair_sum
@@ -324,7 +323,7 @@ def test_replicates_have_no_mean_for_centred_rows():
 def test_weighted_form():
     x, e, v = BOOTSTRAP_RNG.random(5), BOOTSTRAP_RNG.normal(size=5), BOOTSTRAP_RNG.uniform(1, 2, 5)
     inner = LineForm(x, e, Exponential(0.3), 2.0)
-    form = WeightedForm(inner, v)
+    form = ChangedForm(inner, lambda h, i, j: v[i] * v[j] * h)
     i, j = np.array([0, 3]), np.array([1, 2])
     np.testing.assert_allclose(form.h(i, j), v[i] * v[j] * inner.h(i, j))
     np.testing.assert_allclose(form.diagonal(), v**2 * inner.diagonal())

@@ -226,7 +226,7 @@ class TestOptions:
         [
             ("exponential", "kernel must be a kernel"),
             (Exponential, "not a class"),
-            (Delta(), "Delta() is a kernel on targets"),
+            (Delta(), "Delta() is a kernel on classes"),
             (Gaussian(1.0), "not positive definite for 3 classes"),
             (Exponential() * Gaussian(1.0), "these are classes"),
         ],

@@ -80,7 +80,7 @@ class TestProbabilities:
 
     def test_delta_on_predictions(self, refusal):
         for kernel in (Delta(), Delta() * Delta()):
-            assert "Delta() is a kernel on targets" in refusal(probability_kernel, kernel, 3)
+            assert "Delta() is a kernel on classes" in refusal(probability_kernel, kernel, 3)
 
     @pytest.mark.parametrize("distance", ["wasserstein", "embedding", "labels"])
     def test_distances_of_something_else(self, distance, refusal):

@@ -166,8 +166,6 @@ class Blocks(Summary):
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
-        if not isinstance(values.get("kernel"), str):
-            raise SummaryError(f"these bytes do not contain a whole {cls.__name__}: fields {sorted(values)}")
         return super()._checked({**values, "kernel": kernel_of(values["kernel"])})
 
 

@@ -23,8 +23,7 @@ from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.kernels.composed import RowIndex
-from calibrant.kernels.forms import Form
+from calibrant.kernels.forms import ChangedForm, Form
 from calibrant.kernels.pair_sums import pair_sum
 
 METHOD = "squares of limits of the root: it + z √top above, it - √own - z √top below"
@@ -41,7 +40,7 @@ class NormNoise:
     @classmethod
     def of_form(cls, form: Form, w: FloatArray, information: float) -> NormNoise:
         w2, own = w * w, form.diagonal()
-        squares = 2 * pair_sum(Squared(form), w2) + float((w2 * own * w2 * own).sum())
+        squares = 2 * pair_sum(ChangedForm(form, lambda h, i, j: np.square(h)), w2) + float((w2 * own * w2 * own).sum())
         total = float(w.sum()) ** 2
         return cls(float((w2 * own).sum()) / total, math.sqrt(squares) / total, information)
 
@@ -64,20 +63,3 @@ class NormNoise:
             return max(0.0, length - normal_quantile(rate) * one) ** 2
 
         return Limits(estimate, low, high, METHOD, largest=math.inf)
-
-
-@dataclass(frozen=True, eq=False)
-class Squared:
-    """The squares of another form."""
-
-    form: Form
-
-    @property
-    def n(self) -> int:
-        return self.form.n
-
-    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        return np.square(self.form.h(i, j))
-
-    def diagonal(self) -> FloatArray:
-        return np.square(self.form.diagonal())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -11,22 +11,15 @@ from numpy.typing import NDArray
 
 from calibrant.core.dispatch import chunks, on_tiles, takes_fast_double_sum
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.null import (
-    NOISE,
-    reaches,
-    redraw_centre,
-    redraw_events,
-    redraw_labels,
-)
+from calibrant.core.null import NOISE, reaches, redraw_centre, redraw_events, redraw_labels
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import FloatArray, is_unit
-from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows
+from calibrant.inputs.probabilities import Classes
+from calibrant.inputs.rows import DistributionRows, DrawnRows
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
 from calibrant.kernel_errors.skce import line_kernel, line_sums
 from calibrant.kernel_errors.sums import kernel_product, kernel_sum
-from calibrant.kernels.composed import RowIndex
-from calibrant.kernels.forms import Form, LineForm, VectorForm
+from calibrant.kernels.forms import ChangedForm, Form, LineForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.kernel_rows import canonical_order
 from calibrant.kernels.pair_sums import (
@@ -54,9 +47,7 @@ def resampled(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Ra
     if isinstance(summary, Ordered):
         return _of_line(summary, kernel, B, random)
     rows = summary.rows.take(canonical_order(summary.rows))  # coverage cannot be redrawn, and is refused before
-    if isinstance(rows, DistributionRows):
-        return _of_distributions(rows, kernel, B, random)
-    return _of_probabilities(rows, kernel, B, random)
+    return _of_rows(rows, kernel, B, random)
 
 
 def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
@@ -73,39 +64,24 @@ def _of_line(summary: Ordered, kernel: AnyKernel, B: int, random: Randomness) ->
     return T, extreme
 
 
-def _of_probabilities(rows: Binary | Classes, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+def _of_rows(rows: DrawnRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
+    """Redraw outcomes; kernel values of real targets, and a median length scale on targets, are new each time."""
     product = resolved(rows, kernel, random)
     form = form_of(rows, product, random)
-    T = 2 * pair_sum(form, rows.w)
-    size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
-    if isinstance(rows, Classes) and isinstance(form, VectorForm) and not has_median_target(rows, kernel):
-        redrawn = redrawn_sums(form, redraw_labels(rows, B, random.rng), rows.w)
-        return T, int(np.count_nonzero(reaches(redrawn, T, size)))
-    extreme = 0
+    T, anew = 2 * pair_sum(form, rows.w), has_median_target(rows, kernel)
+    size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
+    if not isinstance(rows, DistributionRows):
+        size = float((np.asarray(rows.w) ** 2 * np.abs(form.diagonal())).sum())
+        if isinstance(rows, Classes) and isinstance(form, VectorForm) and not anew:
+            redrawn = redrawn_sums(form, redraw_labels(rows, B, random.rng), rows.w)
+            return T, int(np.count_nonzero(reaches(redrawn, T, size)))
+    centre, extreme = redraw_centre(rows, random.rng), 0
     for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES):
-        redrawn_rows = rows.redrawn(random.rng)
-        if has_median_target(rows, kernel):
+        redrawn_rows = centre.redrawn(random.rng)
+        if anew or isinstance(rows, DistributionRows):
             product = resolved(redrawn_rows, kernel, random)
         form = form_of(redrawn_rows, product, random)
         extreme += bool(reaches(np.asarray(2 * pair_sum(form, rows.w)), T, size))
-    return T, extreme
-
-
-def _of_distributions(rows: DistributionRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
-    """Redraw outcomes from their distributions: kernel values of targets, and their median, are new each time."""
-
-    def pairs(these: DistributionRows) -> float:
-        form = form_of(these, resolved(these, kernel, random), random)
-        return 2 * pair_sum(form, these.w)
-
-    T = pairs(rows)
-    size = NOISE * float(np.asarray(rows.w).sum()) ** 2  # of the sum over pairs, n - 1 times the statistic
-    centre = redraw_centre(rows, random.rng)
-    assert isinstance(centre, DistributionRows)
-    extreme = sum(
-        bool(reaches(np.asarray(pairs(centre.redrawn(random.rng))), T, size))
-        for _ in steps(B, size=1, label=LABEL_REDRAWN_OUTCOMES)
-    )
     return T, extreme
 
 
@@ -148,9 +124,7 @@ def _fast(form: VectorForm, Y: LabelArray, w: FloatArray, x: FloatArray) -> tupl
     """Return the same for targets that are equal or not, at a cost that does not depend on the number of classes."""
     n, K = form.P.shape
     tile, rows = prediction_tile(form), list(chunks(n, TILE))
-    labels = np.zeros(
-        (len(rows) * TILE, len(Y)), dtype=np.uint8 if K <= 256 else np.uint16 if K <= 65536 else np.uint32
-    )
+    labels = np.zeros((len(rows) * TILE, len(Y)), dtype=np.min_scalar_type(K - 1))
     labels[:n] = Y.T
     compiled = _compiled()
 
@@ -195,24 +169,6 @@ def _compiled() -> Any:
     return kernel
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedForm:
-    """h of a form times weights of both rows."""
-
-    form: Form
-    v: FloatArray
-
-    @property
-    def n(self) -> int:
-        return self.form.n
-
-    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        return np.asarray(self.v[i] * self.v[j] * self.form.h(i, j))
-
-    def diagonal(self) -> FloatArray:
-        return np.asarray(self.v * self.v * self.form.diagonal())
-
-
 def bootstrapped(summary: Ordered | KeptRows, kernel: AnyKernel, B: int, random: Randomness) -> tuple[float, int]:
     """Return T = n · SKCE (unbiased) and how many of B bootstrap replicates reach it."""
     form = _form(summary, kernel, random)
@@ -252,7 +208,7 @@ def _form(summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness) ->
     v = kept.w / kept.w.mean()
     if isinstance(form, VectorForm):
         return replace(form, R=form.R * v[:, None], S=form.S * v[:, None])
-    return WeightedForm(form, v)
+    return ChangedForm(form, lambda h, i, j: v[i] * v[j] * h)
 
 
 def _on_line(form: LineForm, B: int, rng: np.random.Generator) -> tuple[float, FloatArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,24 +88,25 @@ def _completed(kernel: Kernel | Product | None, prediction: Kernel, target: Kern
 
 
 def _on_probabilities(kernel: Kernel, K: int) -> Kernel:
-    if isinstance(kernel, Delta):
-        raise InputError(
-            "Delta() is a kernel on targets; on predictions use Exponential(), as in Exponential() * Delta()"
-        )
     if callable(kernel.distance):
         return kernel
-    distance = kernel.distance or "tv"
-    if distance not in OF_PROBABILITIES:
-        raise InputError(
-            f"distance={distance!r} is not a distance of probabilities; use one of {', '.join(OF_PROBABILITIES)}, "
-            "or a function"
-        )
+    distance = checked_distance(kernel, "tv", OF_PROBABILITIES, "probabilities")
     if K >= 3 and distance != "euclidean" and not kernel.on_l1:
         raise InputError(
             f"{type(kernel).__name__} with distance={distance!r} is not positive definite for {K} classes, and "
             f"its error could be negative; use distance='euclidean', or Exponential(distance={distance!r})"
         )
     return kernel.with_distance(distance)
+
+
+def checked_distance(kernel: Kernel, default: Any, names: tuple[str, ...], of: str) -> Any:
+    """Return the distance of a kernel on predictions or points; refuse Delta, and names that are not of these."""
+    if isinstance(kernel, Delta):
+        raise InputError("Delta() is a kernel on classes, for targets; here use one such as Exponential()")
+    distance = kernel.distance or default
+    if distance not in names:
+        raise InputError(f"distance={distance!r} is not a distance of {of}; use one of {', '.join(names)}")
+    return distance
 
 
 def _on_classes(kernel: Kernel) -> Kernel:
@@ -119,15 +120,12 @@ def _on_classes(kernel: Kernel) -> Kernel:
 
 def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
     name = type(distribution).__name__
-    if isinstance(kernel, Delta):
-        raise InputError("Delta() is a kernel on classes; predictive distributions need one such as Exponential()")
     if callable(kernel.distance):
         raise InputError(f"a distance of your own is for arrays; for {name} use 'wasserstein' or 'embedding'")
-    distance = kernel.distance or _default_distance(distribution)
-    if distance not in OF_DISTRIBUTIONS:
-        raise InputError(f"distance={distance!r} is not a distance of {name}; use one of {', '.join(OF_DISTRIBUTIONS)}")
+    on_line = distribution.shape == () and not isinstance(distribution, Mixture)
+    distance = checked_distance(kernel, "wasserstein" if on_line else "embedding", OF_DISTRIBUTIONS, name)
     if distance == "wasserstein":
-        if isinstance(distribution, Mixture) or (distribution.shape != () and not isinstance(distribution, MvNormal)):
+        if not on_line and not isinstance(distribution, MvNormal):
             raise NotApplicableError(
                 f"distance='wasserstein' has no form for {name}"
                 f"{'' if distribution.shape == () else ' in several dimensions'}; use distance='embedding'"
@@ -138,12 +136,6 @@ def _on_distributions(kernel: Kernel, distribution: Distribution) -> Kernel:
                 "covariances do not commute; use distance='embedding', or Exponential"
             )
     return kernel.with_distance(distance)
-
-
-def _default_distance(distribution: Distribution) -> Literal["embedding", "wasserstein"]:
-    if isinstance(distribution, (Mixture, MvNormal)) or distribution.shape != ():
-        return "embedding"
-    return "wasserstein"
 
 
 def _on_reals(kernel: Kernel) -> Kernel:

@@ -40,11 +40,7 @@ class MvNormalMeans(TargetMeans):
         rows = np.zeros_like(i) if self.distribution.is_shared else i
         return self._whitened(self.distribution.mean[i], t, W[rows], log_factor[rows])
 
-    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        return self.double_with(self, i, j)
-
     def double_with(self, other: MvNormalMeans, i: RowIndex, j: RowIndex) -> FloatArray:
-        """Return E k(Z, Z') with Z' from row j of another distribution."""
         mean, mean_ = self.distribution.mean, other.distribution.mean
         if self.distribution.is_shared and other.distribution.is_shared:
             return self._whitened(mean[i], mean_[j], *_whitening(self.covariances[0] + other.covariances[0]))
@@ -161,12 +157,9 @@ def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -
     """Return E k(Z, Z') with Z from row i of the first distribution and Z' from row j of the second."""
     if first is second:
         return first.double(i, j)
-    if isinstance(first, LineMeans) and isinstance(second, LineMeans):
-        return first.double_with(second, i, j)
-    if isinstance(first, MvNormalMeans) and isinstance(second, MvNormalMeans):
-        return first.double_with(second, i, j)
-    if isinstance(first, PointMeans) and isinstance(second, PointMeans):
-        return first.double_with(second, i, j)
+    for kind in (LineMeans, MvNormalMeans, PointMeans):
+        if all(isinstance(means, kind) for means in (first, second)):
+            return first.double_with(second, i, j)
     if isinstance(first, PointMeans):
         return between(second, first, j, i)
     assert isinstance(second, PointMeans)
@@ -221,13 +214,7 @@ def exact_means(distribution: Distribution, kernel: Kernel) -> TargetMeans | Non
         return None
     if isinstance(distribution, MvNormal):
         return MvNormalMeans(distribution, kernel)
-    return _by_quantiles(distribution, kernel)
-
-
-def _by_quantiles(distribution: Distribution, kernel: Kernel) -> TargetMeans | None:
-    if distribution.shape:
-        return None
     try:
-        return quadrature_means(distribution, kernel)
+        return None if distribution.shape else quadrature_means(distribution, kernel)
     except NotApplicableError:
         return None

@@ -258,9 +258,6 @@ class LineMeans(TargetMeans):
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         return SINGLE[type(self.distribution), type(self.kernel)](self._gap(self.centre[i], t), self.spread[i])
 
-    def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        return self.double_with(self, i, j)
-
     def double_with(self, other: LineMeans, i: RowIndex, j: RowIndex) -> FloatArray:
         form = DOUBLE[type(self.distribution), type(other.distribution), type(self.kernel)]
         return form(self._gap(self.centre[i], other.centre[j]), self.spread[i], other.spread[j])

@@ -10,6 +10,7 @@ For a product k_P · k_Y it is k_P(p, p') times a part that looks at targets onl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -160,14 +161,24 @@ class MeanForm:
     """The mean of forms of the same rows."""
 
     def __init__(self, *forms: Form) -> None:
-        self.forms = forms
-
-    @property
-    def n(self) -> int:
-        return self.forms[0].n
+        self.forms, self.n = forms, forms[0].n
 
     def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
         return np.asarray(sum(form.h(i, j) for form in self.forms) / len(self.forms))
 
     def diagonal(self) -> FloatArray:
         return np.asarray(sum(form.diagonal() for form in self.forms) / len(self.forms))
+
+
+class ChangedForm:
+    """Another form whose values are changed pair by pair: change(h_ij, i, j)."""
+
+    def __init__(self, form: Form, change: Callable[[FloatArray, RowIndex, RowIndex], FloatArray]) -> None:
+        self.form, self.change, self.n = form, change, form.n
+
+    def h(self, i: RowIndex, j: RowIndex) -> FloatArray:
+        return self.change(self.form.h(i, j), i, j)
+
+    def diagonal(self) -> FloatArray:
+        rows = np.arange(self.n)
+        return self.change(self.form.diagonal(), rows, rows)

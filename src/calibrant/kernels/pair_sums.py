@@ -27,21 +27,13 @@ MIN_WIDTH = 8  # terms of each entry that a product adds at once
 
 def prediction_tile(form: VectorForm) -> Tile:
     """Return the values of k_P as a function of two ranges of rows."""
-    P, kernel = form.P, form.kernel
-    if callable(kernel.distance):
+    P, kernel, name = form.P, form.kernel, form.kernel.distance or "tv"
+    if callable(name):
         return custom_distance_tile(P, kernel)
     from scipy.spatial.distance import cdist
 
-    name = kernel.distance or "tv"
-    scale = kernel.length * (2 if name == "tv" else 1)
-
-    def tile(rows: slice, columns: slice) -> FloatArray:
-        d = cdist(P[rows], P[columns], SCIPY_NAMES[name])
-        with np.errstate(over="ignore"):  # as in `Kernel.of_distance`
-            d /= scale
-            return kernel.values(d)
-
-    return tile
+    scale = 2 if name == "tv" else 1
+    return lambda rows, columns: kernel.of_distance(cdist(P[rows], P[columns], SCIPY_NAMES[name]) / scale)
 
 
 def custom_distance_tile(points: FloatArray, kernel: Kernel) -> Tile:
@@ -84,7 +76,6 @@ CountArray = NDArray[np.uint16]
 PRODUCT_ROWS = 512  # rows that meet as many in one large product of counts, on the threads of BLAS
 CHEAP_CLASSES = 64  # up to here a block of h costs less than the product that follows
 DRAWS_AT_ONCE = 1 << 17  # at once: their counts stay in the cache
-LARGEST_COUNT = np.iinfo(np.uint16).max
 
 
 def pair_sum(form: Form, w: FloatArray) -> float:
@@ -180,10 +171,7 @@ def multinomial_counts(n: int, resamples: int, rng: np.random.Generator) -> Coun
         size = part.stop - part.start
         drawn = rng.integers(n, size=(size, n))
         drawn += n * np.arange(size)[:, None]
-        found = np.bincount(drawn.reshape(-1), minlength=size * n)
-        if n > LARGEST_COUNT and found.max() > LARGEST_COUNT:
-            raise OverflowError(f"a row was drawn {found.max()} times; counts above {LARGEST_COUNT} do not fit")
-        counts[part] = found.reshape(size, n)
+        counts[part] = np.bincount(drawn.reshape(-1), minlength=size * n).reshape(size, n)
     return counts
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from calibrant.errors import InputError, SummaryError, refuse_choice, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_positive
-from calibrant.kernels.composed import distance_of_points
+from calibrant.kernels.composed import checked_distance, distance_of_points
 from calibrant.kernels.kernel import (
     Delta,
     Exponential,
@@ -107,17 +107,13 @@ def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:
     if not isinstance(kernel, Kernel):
         listed = ", ".join(map(repr, names))
         raise InputError(f"kernel must be one of {listed}, or a kernel such as Gaussian(1.0); got {shown(kernel)}")
-    if isinstance(kernel, Delta):
-        raise InputError("Delta() is a kernel on classes; points need one such as Gaussian()")
     if type(kernel).profile is Kernel.profile:
         raise InputError(
             f"{kernel!r} has no profile; pass a kernel such as Gaussian(1.0), or one that defines profile(u)"
         )
     if callable(kernel.distance):
         return kernel
-    distance = kernel.distance or "euclidean"
-    if distance not in DISTANCES:
-        raise InputError(f"distance={distance!r} is not a distance of points; use one of {', '.join(DISTANCES)}")
+    distance = checked_distance(kernel, "euclidean", DISTANCES, "points")
     if distance == "l1" and not kernel.on_l1:
         raise InputError(
             f"{type(kernel).__name__} with distance='l1' is not positive definite; use distance='euclidean', or "
@@ -139,40 +135,29 @@ KINDS: dict[str, type[PointKernel]] = {
 }
 
 
-def text_of(kernel: Product | JointKernel) -> str:
-    """Return a product of kernels as text; kernels and distances of your own are refused."""
-    if isinstance(kernel, JointKernel):
-        raise _refusal(kernel)
-    return json.dumps([_described(kernel.prediction), _described(kernel.target)])
-
-
-def kernel_of(text: str) -> Product:
-    prediction, target = (_built(described) for described in json.loads(text))
-    return Product(prediction, target)
-
-
-def text_of_point_kernel(kernel: PointKernel) -> str:
+def text_of(kernel: Product | JointKernel | PointKernel) -> str:
+    """Return a product of kernels, or a kernel of points, as text; kernels and distances of your own are refused."""
+    if isinstance(kernel, Product):
+        return json.dumps([_described(kernel.prediction), _described(kernel.target)])
     return json.dumps(_described(kernel))
 
 
-def point_kernel_of(text: str) -> PointKernel:
-    found: PointKernel = _built(json.loads(text))
-    return found
+def kernel_of(text: str) -> Any:
+    described = json.loads(text)
+    return Product(*map(_built, described)) if isinstance(described, list) else _built(described)
 
 
-def _described(kernel: PointKernel) -> dict[str, Any]:
+def _described(kernel: PointKernel | JointKernel) -> dict[str, Any]:
     if KINDS.get(type(kernel).__name__) is not type(kernel) or callable(getattr(kernel, "distance", None)):
-        raise _refusal(kernel)
-    return {"kind": type(kernel).__name__, **({} if isinstance(kernel, Delta) else asdict(kernel))}
+        raise SummaryError(
+            f"a kernel or distance of your own has no form as bytes: {kernel!r}; merge in memory instead"
+        )
+    options = {} if isinstance(kernel, Delta) else asdict(kernel)
+    return {"kind": type(kernel).__name__, **options}
 
 
 def _built(described: dict[str, Any]) -> Any:
-    options = dict(described)
-    kind = KINDS.get(options.pop("kind", ""))
-    if kind is None:
+    kind, *_ = described.values()
+    if kind not in KINDS:
         raise SummaryError(f"these bytes name a kernel that calibrant does not have: {described}")
-    return kind(**options)
-
-
-def _refusal(kernel: object) -> SummaryError:
-    return SummaryError(f"a kernel or distance of your own has no form as bytes: {kernel!r}; merge in memory instead")
+    return KINDS[kind](**{name: value for name, value in described.items() if name != "kind"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +30,13 @@ class TargetMeans(ABC):
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         """Return E k(Z, t), Z from the distribution of row i; t is one outcome per i, or broadcasts against i."""
 
-    @abstractmethod
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         """Return E k(Z, Z'), Z from the distribution of row i and Z' from that of row j."""
+        return self.double_with(self, i, j)
+
+    def double_with(self, other: Any, i: RowIndex, j: RowIndex) -> FloatArray:
+        """Return E k(Z, Z') with Z' from row j of another distribution of the same kind."""
+        raise NotImplementedError
 
     def double_within(self, i: RowIndex) -> FloatArray:
         """Return E k(Z, Z') of two independent draws from the distribution of row i."""

@@ -21,9 +21,9 @@ from calibrant.kernels.point_kernels import (
     PointKernel,
     Polynomial,
     check_kernel_values,
+    kernel_of,
     point_kernel,
-    point_kernel_of,
-    text_of_point_kernel,
+    text_of,
 )
 from calibrant.points.inputs import PointSets, read_point_sets
 from calibrant.progress import steps
@@ -161,13 +161,11 @@ class PointBlocks(Summary):
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back; custom kernels are refused."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return codec.encode(type(self).__name__, {**values, "kernel": text_of_point_kernel(self.kernel)})
+        return codec.encode(type(self).__name__, {**values, "kernel": text_of(self.kernel)})
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
-        if not isinstance(values.get("kernel"), str):
-            raise SummaryError(f"these bytes do not hold a whole {cls.__name__}: fields {sorted(values)}")
-        return super()._checked({**values, "kernel": point_kernel_of(values["kernel"])})
+        return super()._checked({**values, "kernel": kernel_of(values["kernel"])})
 
 
 def refuse_beside(summary: PointBlocks, points: object, kernel: object, bandwidth: object, *, plain: bool) -> None:
