@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -88,8 +89,8 @@ class Recalibration:
     columns: Mapping[str, tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", _frozen(self.parameters))
-        object.__setattr__(self, "columns", _frozen(self.columns))
+        for name in ("parameters", "columns"):
+            object.__setattr__(self, name, _with_mappings(getattr(self, name), MappingProxyType))
         if self.levels is not None:
             object.__setattr__(self, "levels", locked(np.asarray(self.levels, dtype=np.float64)))
 
@@ -99,8 +100,8 @@ class Recalibration:
         return f"Recalibration({self.kind}, {self.method}{': ' if values else ''}{values}; {options}n={self.n})"
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
-        state = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return _rebuilt, ({name: _thawed(value) for name, value in state.items()},)
+        state = {name: _with_mappings(getattr(self, name), dict) for name in self.__dataclass_fields__}
+        return partial(Recalibration, **state), ()
 
     @property
     def rule(self) -> Method:
@@ -133,10 +134,7 @@ class Recalibration:
             prediction = _probabilities(prediction)
             kind = "binary" if prediction.ndim == 1 else "classes"
         if kind != self.kind:
-            raise InputError(
-                f"this map was fitted on {KINDS[self.kind].words}; got {KINDS[kind].words}. Apply it to predictions "
-                "of the kind it was fitted on"
-            )
+            raise InputError(f"this map was fitted on {KINDS[self.kind].words}; got {KINDS[kind].words}")
         if kind == "classes" and self.classes is not None and prediction.shape[1] != len(self.classes):
             raise InputError(
                 f"this map was fitted on {len(self.classes)} classes; got {prediction.shape[1]} columns. Pass the "
@@ -151,14 +149,11 @@ class Recalibration:
         return prediction
 
     def _by_group(self, prediction: Any, groups: Any) -> Any:
-        if groups is None:
-            raise InputError(
-                f"this map was fitted with groups ({shown(list(self.groups or ()))}); pass groups= with one label per "
-                "row",
-                option="groups",
-            )
-        labels = read_row_labels(groups, prediction.n)
         known = {label: number for number, label in enumerate(self.groups or ())}
+        if groups is None:
+            words = f"this map was fitted with groups ({shown(list(known))}); pass groups=, one label per row"
+            raise InputError(words, option="groups")
+        labels = read_row_labels(groups, prediction.n)
         unknown = [label for label in labels.values if label not in known]
         if unknown:
             raise InputError(
@@ -169,7 +164,10 @@ class Recalibration:
 
     def of_rows(self, group: Any) -> Mapping[str, Any]:
         """Return the parameters, of a map with groups those of each row's group, by the numbers of the groups."""
-        return self.parameters if self.groups is None else _rows_of_groups(self.parameters["groups"], group)
+        if self.groups is None:
+            return self.parameters
+        maps = self.parameters["groups"]
+        return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[group] for name in maps[0]}
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -226,36 +224,21 @@ class Recalibration:
         return map_curve(self).plot(ax)
 
 
-def _rows_of_groups(maps: Sequence[Mapping[str, Any]], number: Any) -> dict[str, Any]:
-    return {name: np.stack([np.atleast_1d(one[name]) for one in maps])[number] for name in maps[0]}
-
-
 def _probabilities(prediction: Any) -> FloatArray:
     """Return checked probabilities; there may be no rows, as in some partitions of a larger table."""
     array = as_array(prediction, name="prediction")
     return np.zeros(array.shape) if array.ndim in (1, 2) and not len(array) else read_unlabelled(prediction)
 
 
-def _frozen(value: Any) -> Any:
+def _with_mappings(value: Any, kind: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Any:
+    """Return a value with all mappings inside it of one kind, and with arrays that cannot be changed."""
     if isinstance(value, Mapping):
-        return MappingProxyType({name: _frozen(part) for name, part in value.items()})
+        return kind({name: _with_mappings(part, kind) for name, part in value.items()})
     if isinstance(value, (list, tuple)) and any(isinstance(part, (Mapping, Recalibration)) for part in value):
-        return tuple(_frozen(part) for part in value)
+        return tuple(_with_mappings(part, kind) for part in value)
     if isinstance(value, np.ndarray):
         return locked(value.copy() if value.flags.writeable else value)
     return value
-
-
-def _thawed(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _thawed(part) for name, part in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_thawed(part) for part in value)
-    return value
-
-
-def _rebuilt(state: dict[str, Any]) -> Recalibration:
-    return Recalibration(**state)
 
 
 def _brief(value: Any) -> str:
