@@ -7,6 +7,7 @@ k-th smallest of n calibration scores, k = ⌈(n + 1) level⌉, with probability
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def _too_few(level: float, w: FloatArray, what: str, nominal: float | None = Non
     )
 
 
-def _per_level(values: list[Any], single: bool) -> Any:
+def _per_level(values: Any, single: bool) -> Any:
     return values[0] if single else np.array(values)
 
 
@@ -78,33 +79,35 @@ def _per_level(values: list[Any], single: bool) -> Any:
 
 def fit_shift(rows: IntervalRows, options: FitOptions) -> Fit:
     """Fit δ, the conformal quantile of max(lower - y, y - upper) (Romano, Patterson, Candès 2019)."""
-    ivs, found, said = rows.prediction, [], _level_or_alpha(rows)
-    for j, level in enumerate(ivs.levels.tolist()):
-        scores = np.maximum(ivs.lower[:, j] - rows.y, rows.y - ivs.upper[:, j])
-        shift = conformal_quantile(scores, rows.w, level)
-        if shift == math.inf:
-            said.append(_too_few(level, rows.w, "its intervals become infinite"))
-        if shift == -math.inf:
-            raise _refuse_unbounded(level, "intervals reach from -inf to inf")
-        found.append(shift)
-    return Fit({"shift": _per_level(found, ivs.single)}, warnings=tuple(said))
+    scores = np.maximum(*_beyond_each_end(rows))
+    return _fit_shifts(rows, {"shift": scores}, rows.prediction.levels, "intervals reach from -inf to inf")
 
 
 def fit_shift_each_end(rows: IntervalRows, options: FitOptions) -> Fit:
     """Fit a shift of each end, the conformal quantiles of lower - y and y - upper at (1 + level)/2."""
+    scores = dict(zip(("lower_shift", "upper_shift"), _beyond_each_end(rows), strict=True))
+    each = (1 + rows.prediction.levels) / 2
+    return _fit_shifts(rows, scores, each, "bounds are infinite", "; the method shift takes one-sided ones")
+
+
+def _beyond_each_end(rows: IntervalRows) -> tuple[FloatArray, FloatArray]:
+    y = rows.y[:, None]
+    return rows.prediction.lower - y, y - rows.prediction.upper
+
+
+def _fit_shifts(rows: IntervalRows, scores: Mapping[str, FloatArray], each: FloatArray, *refused: str) -> Fit:
+    """Fit the conformal quantiles of scores (n, L) at the levels `each`."""
     ivs, said = rows.prediction, _level_or_alpha(rows)
-    shifts: dict[str, list[float]] = {"lower_shift": [], "upper_shift": []}
-    for j, level in enumerate(ivs.levels.tolist()):
-        each = (1 + level) / 2
-        for name, scores in (("lower_shift", ivs.lower[:, j] - rows.y), ("upper_shift", rows.y - ivs.upper[:, j])):
-            shift = conformal_quantile(scores, rows.w, each)
-            if shift == -math.inf:
-                end = name.partition("_")[0]
-                raise _refuse_unbounded(level, f"{end} bounds are infinite", "; the method shift takes one-sided ones")
-            shifts[name].append(shift)
-        if math.inf in (shifts["lower_shift"][-1], shifts["upper_shift"][-1]):
-            said.append(_too_few(each, rows.w, "its intervals become infinite", level))
-    return Fit({name: _per_level(found, ivs.single) for name, found in shifts.items()}, warnings=tuple(said))
+    found: dict[str, list[float]] = {name: [] for name in scores}
+    for j, (level, at) in enumerate(zip(ivs.levels.tolist(), each.tolist(), strict=True)):
+        for name, column in scores.items():
+            found[name].append(conformal_quantile(column[:, j], rows.w, at))
+        shifts = [column[-1] for column in found.values()]
+        if -math.inf in shifts:
+            raise _refuse_unbounded(level, *refused)
+        if math.inf in shifts:
+            said.append(_too_few(at, rows.w, "its intervals become infinite", level))
+    return Fit({name: _per_level(values, ivs.single) for name, values in found.items()}, warnings=tuple(said))
 
 
 def _refuse_unbounded(level: float, what: str, remedy: str = "") -> NotApplicableError:
@@ -125,18 +128,10 @@ def _level_or_alpha(rows: IntervalRows) -> list[str]:
     ]
 
 
-def apply_shift(parameters: Parameters, prediction: Intervals, options: FitOptions) -> Intervals:
-    """Return [lower - δ, upper + δ]; both ends become the middle where they would cross."""
-    return _moved(parameters["shift"], parameters["shift"], prediction)
-
-
-def apply_shift_each_end(parameters: Parameters, prediction: Intervals, options: FitOptions) -> Intervals:
+def apply_shifts(parameters: Parameters, prediction: Intervals, options: FitOptions) -> Intervals:
     """Return the intervals with both ends moved outward; both become the middle where they would cross."""
-    return _moved(parameters["lower_shift"], parameters["upper_shift"], prediction)
-
-
-def _moved(lower_shift: Any, upper_shift: Any, prediction: Intervals) -> Intervals:
-    down, up = np.atleast_1d(lower_shift), np.atleast_1d(upper_shift)  # (L,), or (n, L) of groups
+    shifts = list(parameters.values())  # one for both ends, or one each; (L,), or (n, L) of groups
+    down, up = np.atleast_1d(shifts[0]), np.atleast_1d(shifts[-1])
     with np.errstate(over="ignore", invalid="ignore"):
         lower = np.minimum(prediction.lower - down, LARGEST)
         upper = np.maximum(prediction.upper + up, -LARGEST)
@@ -198,10 +193,10 @@ def _nested(prediction: Intervals, lower: FloatArray, upper: FloatArray) -> Inte
 
 _SHIFT = Parameter("L", low=-LARGEST, infinite=True, single=True)
 
-SHIFT = Method(fit_shift, apply_shift, {"shift": _SHIFT}, ("groups",), lambda levels: levels, compared=RowsCompared())
+SHIFT = Method(fit_shift, apply_shifts, {"shift": _SHIFT}, ("groups",), lambda levels: levels, compared=RowsCompared())
 SHIFT_EACH_END = Method(
     fit_shift_each_end,
-    apply_shift_each_end,
+    apply_shifts,
     {"lower_shift": _SHIFT, "upper_shift": _SHIFT},
     ("groups",),
     lambda levels: 2 * levels,
