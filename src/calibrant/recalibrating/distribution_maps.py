@@ -16,7 +16,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray, refuse_not_finite
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
-from calibrant.inputs.parametric import Laplace, LocationScale, Normal
+from calibrant.inputs.parametric import Laplace, Normal
 from calibrant.inputs.rows import DistributionRows
 from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, Parameters, RowsCompared
 from calibrant.recalibrating.newton import Local, NoOptimumError, minimise
@@ -24,16 +24,14 @@ from calibrant.scores.crps import between
 
 EQUAL = 16 * float(np.finfo(np.float64).eps)  # relative difference of residuals that may be rounding
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-ELSEWHERE = (
-    "Describe it by draws, Samples(distribution.sample(1000, rng=0)), or by quantiles, distribution.quantiles(levels), "
-    "which have the method 'shift'"
-)
+BY_DRAWS = "Describe it by draws, Samples(distribution.sample(1000, rng=0))"
+ELSEWHERE = f"{BY_DRAWS}, or by quantiles, distribution.quantiles(levels), which have the method 'shift'"
 
 
 class Part(NamedTuple):
     """A component of the predictive distributions: its weight, its distance from the row's mean, and its scale."""
 
-    family: type[LocationScale]
+    family: type[Normal | Laplace]
     weight: FloatArray  # (n,)
     offset: FloatArray  # (n,)
     spread: FloatArray  # (n,)
@@ -42,13 +40,9 @@ class Part(NamedTuple):
 def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
     """Return the mean of each row and the components; refuse distributions that are not made of known families."""
     components, weights = distribution.as_mixture()
-    known = [one for one in components if isinstance(one, LocationScale)]
+    known = [one for one in components if isinstance(one, (Normal, Laplace))]
     if len(known) < len(components):
-        remedy = (
-            "Describe it by draws, Samples(distribution.sample(1000, rng=0)): coordinates are recalibrated one by one"
-            if distribution.shape
-            else ELSEWHERE
-        )
+        remedy = f"{BY_DRAWS}: coordinates are recalibrated one by one" if distribution.shape else ELSEWHERE
         raise NotApplicableError(
             "location-scale recalibrates Normal, Laplace, mixtures of these, and Samples; got "
             f"{distribution.words}. {remedy}"
@@ -68,8 +62,7 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     mean, parts = _parts(rows.distribution)
     if options.score != "crps" and isinstance(rows.distribution, Mixture):
         raise NotApplicableError(
-            "the mean log score of a Mixture is not convex in shift and scale, so a minimum that is found may not be "
-            "the lowest. Use {score='crps'}",
+            "the mean log score of a Mixture is not convex in shift and scale. Use {score='crps'}",
             option="score",
         )
     share = row_shares(rows)
@@ -92,9 +85,8 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
         a, s, value, slope = by_log(share, r, parts[0].spread)
     if not math.isfinite(s):
         raise NotApplicableError(
-            f"the best scale is beyond the range of float64: the smallest spread is "
-            f"{parts[0].spread.min() * unit:.3g}, and the mean spread {unit:.3g}. Repair or drop "
-            "rows whose spread is 0 but for rounding"
+            f"the best scale is beyond the range of float64: the smallest spread is {parts[0].spread.min() * unit:.3g},"
+            f" and the mean spread {unit:.3g}. Repair or drop rows whose spread is 0 but for rounding"
         )
     return Fit({"shift": a * unit, "scale": s}, value + math.log(unit), slope)
 
@@ -198,7 +190,7 @@ def _keeping_spread(point: FloatArray, step: FloatArray) -> FloatArray:
     return step * min(1.0, 0.8 * float(point[1]) / max(float(-step[1]), np.finfo(np.float64).tiny))
 
 
-def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _absolute(family: type[Normal | Laplace], z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return A(z) = E|z + Z| of a standard distribution, A'(z), A(z) - z A'(z), and twice the density at z."""
     if family is Normal:
         from scipy.special import erf
@@ -214,7 +206,7 @@ def _absolute(family: type[LocationScale], z: FloatArray) -> tuple[FloatArray, F
 
 def _half_mean_difference(parts: list[Part]) -> FloatArray:
     total = np.zeros(len(parts[0].weight))
-    built = [_built(part.family, part.offset, part.spread) for part in parts]
+    built = [part.family(part.offset, part.spread) for part in parts]
     for k, (one, part) in enumerate(zip(built, parts, strict=True)):
         total += 0.5 * part.weight**2 * between(one, one)
         for other, earlier in zip(built[:k], parts[:k], strict=True):
@@ -222,14 +214,10 @@ def _half_mean_difference(parts: list[Part]) -> FloatArray:
     return total
 
 
-def _built(family: type[LocationScale], location: FloatArray, spread: FloatArray) -> Normal | Laplace:
-    return Normal(location, spread) if family is Normal else Laplace(location, spread)
-
-
 def apply_location_scale(parameters: Parameters, prediction: Distribution, options: FitOptions) -> Distribution:
     a, s = float(parameters["shift"]), float(parameters["scale"])
     mean, parts = _parts(prediction)
-    moved = tuple(_built(part.family, mean + (a + s * part.offset), s * part.spread) for part in parts)
+    moved = tuple(part.family(mean + (a + s * part.offset), s * part.spread) for part in parts)
     return prediction._with(components=moved) if isinstance(prediction, Mixture) else moved[0]
 
 

@@ -98,7 +98,7 @@ def read_dealing(
     """Take folds, clusters and times through the boundary; `keep` marks the rows of positive weight, n of them."""
     belongs = None if clusters is None else read_row_labels(clusters, n, name="clusters", keep=keep).code
     when = None if time is None else read_times(time, n, keep=keep)
-    if _is_a_label_for_each_row(folds):
+    if folds is not None and not np.isscalar(folds):  # a label for each row
         rows = np.arange(n) if keep is None else np.flatnonzero(keep)
         return _given(read_row_labels(folds, n, name="folds", keep=keep).code, belongs, when, rows)
     number = check_count("folds", folds, least=2)
@@ -118,11 +118,6 @@ def read_dealing(
     if when is not None and not found.partition(np.random.default_rng(0)):
         raise InputError("time leaves no block that is predicted by an earlier one; clusters or equal times fill one")
     return found
-
-
-def _is_a_label_for_each_row(folds: Any) -> bool:
-    """Tell whether folds are labels of rows, in any container; a number of folds is a single value."""
-    return folds is not None and not np.isscalar(folds)
 
 
 def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None, rows: Numbers) -> Dealing:

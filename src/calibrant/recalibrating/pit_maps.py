@@ -23,15 +23,14 @@ from calibrant.recalibrating.method import Fit, FitOptions, Method, Parameter, P
 from calibrant.recalibrating.sample_maps import refuse_weighted_draws, warn_log_density
 
 MIN_ROWS = 20
+ROUNDING = 1e-12  # of a level
 
 
 def _check_rows(n: int, w: FloatArray) -> None:
     if not (w == w[0]).all():
         raise InputError("pit counts rows and does not take weights; leave {weights=} out", option="weights")
     if n < MIN_ROWS:
-        raise InputError(
-            f"pit needs at least {MIN_ROWS} rows, because its map has one step for each; got {n}. Pass more rows"
-        )
+        raise InputError(f"pit needs at least {MIN_ROWS} rows, one for each step of its map; got {n}. Pass more rows")
 
 
 class Table(NamedTuple):
@@ -81,12 +80,12 @@ def _table_of_outcomes(y: FloatArray, ordered: FloatArray, levels: FloatArray) -
     below, above = last == 0, first == levels.size
     row = np.flatnonzero(~(below | above))
     low, high = first[row], last[row]
-    left, right = ordered[row, np.maximum(low, 1) - 1], ordered[row, np.minimum(low, levels.size - 1)]
+    up = np.minimum(low, levels.size - 1)
+    left, right = ordered[row, np.maximum(low, 1) - 1], ordered[row, up]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         part = (y[row] / 2 - left / 2) / (right / 2 - left / 2)
-    between = levels[low - 1] + part * (levels[np.minimum(low, levels.size - 1)] - levels[low - 1])
-    tied = levels[np.minimum(low, levels.size - 1)] / 2 + levels[high - 1] / 2
-    u = np.where(high > low, tied, between)
+    between = levels[low - 1] + part * (levels[up] - levels[low - 1])
+    u = np.where(high > low, levels[up] / 2 + levels[high - 1] / 2, between)
     ends = (float(levels[0]), float(levels[-1]))
     return pit_table(u, int(below.sum()), int(above.sum()), ends)
 
@@ -99,14 +98,6 @@ def _at_levels(ordered: FloatArray, given: FloatArray, wanted: FloatArray) -> Fl
     return np.maximum.accumulate((1 - part) * ordered[:, left] + part * ordered[:, left + 1], axis=1)
 
 
-def _fitted(table: Table, said: tuple[str, ...] = ()) -> Fit:
-    return Fit({"knots": table.knots, "values": table.values}, warnings=said)
-
-
-def _table(parameters: Parameters) -> Table:
-    return Table(np.asarray(parameters["knots"]), np.asarray(parameters["values"]))
-
-
 def fit_cdf(rows: CdfRows, options: FitOptions) -> Fit:
     _check_rows(rows.n, rows.w)
     at = rows.prediction.at
@@ -115,18 +106,18 @@ def fit_cdf(rows: CdfRows, options: FitOptions) -> Fit:
         f"{outside} of {rows.n} outcomes lie where F is 0 or 1, and the map cannot make them possible; distributions "
         "with wider support could",
     )
-    return _fitted(pit_table(at), said if outside else ())
+    return Fit(pit_table(at)._asdict(), warnings=said if outside else ())
 
 
 def apply_cdf(parameters: Parameters, prediction: CdfValues, options: FitOptions) -> CdfValues:
-    table = _table(parameters)
+    table = Table(**parameters)
     return prediction._with(at=locked(table(prediction.at)), below=locked(table(prediction.below)))
 
 
 def fit_samples(rows: DistributionRows, options: FitOptions) -> Fit:
     _check_rows(rows.n, rows.w)
     ordered = _sorted_draws(rows.distribution)
-    return _fitted(_table_of_outcomes(rows.y, ordered, _draw_levels(ordered.shape[1])))
+    return Fit(_table_of_outcomes(rows.y, ordered, _draw_levels(ordered.shape[1]))._asdict())
 
 
 def apply_samples(parameters: Parameters, prediction: Samples, options: FitOptions) -> Samples:
@@ -135,7 +126,7 @@ def apply_samples(parameters: Parameters, prediction: Samples, options: FitOptio
     levels = _draw_levels(ordered.shape[1])
     if prediction.log_densities is not None:
         warn_log_density(stacklevel=4)
-    moved = _at_levels(ordered, levels, _table(parameters).inverse(levels))
+    moved = _at_levels(ordered, levels, Table(**parameters).inverse(levels))
     return prediction._with(held=locked(moved), log_densities=None, chains=1)
 
 
@@ -144,8 +135,8 @@ def _sorted_draws(samples: Distribution) -> FloatArray:
     assert isinstance(samples, Samples)
     if samples.shape:
         raise NotApplicableError(
-            f"pit takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Recalibrate "
-            "each coordinate as Samples(draws[:, :, j]), or all of them with {method='location-scale'}",
+            f"pit takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Pass "
+            "Samples(draws[:, :, j]), or use {method='location-scale'}",
             option="method",
         )
     refuse_weighted_draws(samples)
@@ -164,13 +155,13 @@ def fit_quantiles(rows: QuantileRows, options: FitOptions) -> Fit:
     _check_quantiles(rows.prediction)
     table = _table_of_outcomes(rows.y, np.asarray(rows.prediction.values), rows.prediction.levels)
     _inner_levels(table, rows.prediction.levels)
-    return _fitted(table)
+    return Fit(table._asdict())
 
 
 def apply_quantiles(parameters: Parameters, prediction: Quantiles, options: FitOptions) -> Quantiles:
     """Return the quantiles at R⁻¹(τ), linear between the given levels."""
     _check_quantiles(prediction)
-    wanted = _inner_levels(_table(parameters), prediction.levels)
+    wanted = _inner_levels(Table(**parameters), prediction.levels)
     moved = _at_levels(prediction.values, prediction.levels, wanted)
     return prediction._with(values=locked(np.asfortranarray(moved)))
 
@@ -180,16 +171,14 @@ def _check_quantiles(prediction: Quantiles) -> None:
         raise NotApplicableError(
             "pit needs quantiles of at least 2 levels; got 1. Use {method='shift'}, which takes one", option="method"
         )
-    infinite = np.isinf(prediction.values)
-    remedy = "The method shift takes infinite quantiles"
-    refuse_where(infinite, prediction.values, "values must be finite for pit", remedy)
+    values, remedy = prediction.values, "The method shift takes infinite quantiles"
+    refuse_where(np.isinf(values), values, "values must be finite for pit", remedy)
 
 
 def _inner_levels(table: Table, levels: FloatArray) -> FloatArray:
     """Return the levels R⁻¹(τ); refuse those beyond the given ones, where nothing is known."""
     wanted = table.inverse(levels)
-    slack = 1e-12
-    beyond = (wanted < levels[0] - slack) | (wanted > levels[-1] + slack)
+    beyond = (wanted < levels[0] - ROUNDING) | (wanted > levels[-1] + ROUNDING)
     if beyond.any():
         j = int(np.argmax(beyond))
         raise NotApplicableError(

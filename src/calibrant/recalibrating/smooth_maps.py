@@ -16,7 +16,7 @@ quadratic    a + s x + k x²              none, and not monotone
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -31,7 +31,6 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.mean_log_score import (
     CLIP_REMEDY,
     INSIDE,
-    Inside,
     LogScore,
     check_both_classes,
     check_rows,
@@ -82,7 +81,9 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     check_rows(inside, "logistic", 2)
     target: NDArray[Any] = inside.y
     if smoothed:
-        target = _platt_targets(inside)
+        weight = np.ones(inside.y.size) if is_unit(inside.w) else inside.w
+        events, others = (float(weight[inside.y == outcome].sum()) for outcome in (1, 0))
+        target = np.where(inside.y == 1, (events + 1) / (events + 2), 1 / (others + 2))
     else:
         rising, inverted = separated(inside)
         if rising or inverted:
@@ -97,13 +98,6 @@ def fit_logistic(rows: Binary, options: FitOptions) -> Fit:
     elif slope == 0:
         said = ("the scores carry no information: the slope is 0 and every result is the same",)
     return Fit({"intercept": intercept, "slope": slope}, found.value, found.gradient, (), said)
-
-
-def _platt_targets(inside: Inside) -> FloatArray:
-    weight = np.ones(inside.y.size) if is_unit(inside.w) else inside.w
-    events = float(weight[inside.y == 1].sum())
-    others = float(weight[inside.y == 0].sum())
-    return np.where(inside.y == 1, (events + 1) / (events + 2), 1 / (others + 2))
 
 
 def _refuse_flat_ends(method: str, name: str, slope: float, count: int, where: str) -> None:
@@ -208,7 +202,7 @@ Eta: TypeAlias = Callable[[Parameters, FloatArray], FloatArray]
 
 
 def _smooth(
-    fit: Callable[[Binary, FitOptions], Fit], eta: Eta, uses: tuple[str, ...], **parameters: Parameter
+    fit: Callable[[Binary, FitOptions], Fit], eta: Eta, parameters: Mapping[str, Parameter], **more: Any
 ) -> Method:
     """Return the method whose map is expit(η); the quadratic one has no η at 0 and 1."""
 
@@ -227,7 +221,7 @@ def _smooth(
         return np.asarray(np.logaddexp(0.0, np.where(rows.y == 1, -found, found)))
 
     count = len(parameters) - ("temperature" in parameters)
-    return Method(fit, apply, parameters, uses, lambda columns: count, log_scores)
+    return Method(fit, apply, parameters, count=lambda columns: count, log_scores=log_scores, **more)
 
 
 def _check_temperature(m: Parameters) -> None:
@@ -236,25 +230,23 @@ def _check_temperature(m: Parameters) -> None:
         raise InputError(f"temperature must be 1 / slope; got temperature {temperature:g} and slope {slope:g}")
 
 
-TEMPERATURE = replace(
-    _smooth(
-        fit_temperature,
-        _of_temperature,
-        ("clip",),
-        slope=Parameter(low=0.0),
-        temperature=Parameter(low=0.0, infinite=True),
-    ),
+SHAPE = Parameter(low=0.0)
+TEMPERATURE = _smooth(
+    fit_temperature,
+    _of_temperature,
+    {"slope": SHAPE, "temperature": Parameter(low=0.0, infinite=True)},
+    uses=("clip",),
     check=_check_temperature,
     compared=RowsCompared(),
 )
-LOGISTIC = replace(
-    _smooth(fit_logistic, _of_logistic, ("smoothing", "clip"), intercept=Parameter(), slope=Parameter()),
+LOGISTIC = _smooth(
+    fit_logistic,
+    _of_logistic,
+    {"intercept": Parameter(), "slope": Parameter()},
+    uses=("smoothing", "clip"),
     compared=RowsCompared(),
 )
-BETA = replace(
-    _smooth(fit_beta, _of_beta, ("clip",), a=Parameter(low=0.0), b=Parameter(low=0.0), c=Parameter()),
-    compared=RowsCompared(),
-)
+BETA = _smooth(fit_beta, _of_beta, {"a": SHAPE, "b": SHAPE, "c": Parameter()}, uses=("clip",), compared=RowsCompared())
 QUADRATIC = _smooth(
-    fit_quadratic, _of_quadratic, ("clip",), intercept=Parameter(), slope=Parameter(), curvature=Parameter()
+    fit_quadratic, _of_quadratic, dict.fromkeys(("intercept", "slope", "curvature"), Parameter()), uses=("clip",)
 )
