@@ -416,7 +416,7 @@ class TestRefusals:
             ),
             (OPEN, {"weights": FROM_10}, "the score of row 40 as predicted is infinite"),
             (LATE, {"method": "logistic", "time": np.arange(60)}, "is refused in 4 of 5 folds, .* only one class"),
-            (SETS, {}, "Sets have none"),
+            (SETS, {}, "Sets have no proper score"),
             (ROWS, {"score": "crps"}, "score must be"),
             (ROWS, {"method": "platt"}, "can be recalibrated by"),
             (ROWS, {"level": 95}, "level must lie strictly between 0 and 1"),

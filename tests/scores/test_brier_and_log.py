@@ -197,4 +197,4 @@ class TestDistributions:
     def test_an_infinite_density(self, refusal):
         distribution = ScipyDistribution(stats.beta(a=[0.5, 2.0], b=2.0))
         message = refusal(log_score, [0.0, 0.5], distribution, error=NotApplicableError)
-        assert "the density of ScipyDistribution at the outcome 0.0 is infinite" in message
+        assert "the density of ScipyDistribution at 0.0 is infinite" in message

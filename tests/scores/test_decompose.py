@@ -462,7 +462,7 @@ class TestRefusalsDecomposeCrps:
         assert "draws are their own quantiles" in refusal(decompose, [0.0], Samples([[1.0]]), levels=[0.5])
 
     def test_vectors(self, refusal):
-        assert "Pass one coordinate" in refusal(decompose, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
+        assert "got 2 coordinates" in refusal(decompose, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
 
     def test_distributions_without_a_closed_form(self, refusal):
         distribution = ScipyDistribution(stats.gamma(a=[2.0]))

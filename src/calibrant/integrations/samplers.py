@@ -132,10 +132,8 @@ class PymcSampler(_Adapter):
 def _only_data(model: Any) -> str:
     names = [str(variable.name) for variable in model.data_vars]
     if len(names) != 1:
-        raise InputError(
-            f"the model has {len(names)} data ({', '.join(names)}); let the simulator return a mapping from names to "
-            "values"
-        )
+        words = f"the model has {len(names)} data ({', '.join(names)})"
+        raise InputError(f"{words}; let the simulator return a mapping from names to values")
     return names[0]
 
 

@@ -246,10 +246,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         _refuse_one_class(count)
         rarest, rows = min(count.items(), key=lambda one: one[1])
         if rows < 2:
-            raise InputError(
-                f"folds need at least 2 rows of every class, one to fit and one to predict; there is 1 of "
-                f"{shown(rarest)}. Pass more rows, or cv='prefit' with a classifier that was fitted on other rows"
-            )
+            words = f"folds need at least 2 rows of every class; there is 1 of {shown(rarest)}"
+            raise InputError(f"{words}. Pass more rows, or cv='prefit' with a classifier fitted on other rows")
         takes_weights = weights is not None and has_fit_parameter(self.estimator, "sample_weight")
         if weights is not None and not takes_weights:
             warnings.warn(
@@ -278,9 +276,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         row = int((tested != 1).argmax())
         if tested[row] != 1:
             raise InputError(
-                f"cv must test every row once, so that each has one probability; row {row} is "
-                f"tested {tested[row]} times. For rows in time or in repeated splits fit the "
-                "classifier on some rows, and recalibrate it on others with cv='prefit'"
+                f"cv must test every row once; row {row} is tested {tested[row]} times. For rows in time or repeated "
+                "splits fit the classifier on some rows, and recalibrate it on others with cv='prefit'"
             )
         return splits
 

@@ -80,8 +80,7 @@ def mixed(P: NDArray[Any], options: FitOptions) -> FloatArray:
     K = q.shape[1]
     if K * options.clip >= 1:
         raise InputError(
-            f"clip times the number of classes must be below 1, because probabilities become (1 - Kc)P + c; got {K} "
-            "classes and {value}",
+            f"clip times the number of classes must be below 1; got {K} classes and {{value}}",
             option="clip",
             value=options.clip,
         )
@@ -149,8 +148,7 @@ def fit_temperature(rows: Classes, options: FitOptions) -> Fit:
     of_outcomes = logs.of_outcomes()
     if not logs.z.any():
         raise NotApplicableError(
-            "the probabilities are constant: in every row all classes are equally probable, and no temperature changes "
-            "them. Pass rows with different probabilities"
+            "the probabilities are constant: all classes are equally probable. Pass rows with different probabilities"
         )
     if not of_outcomes.any():
         raise NotApplicableError(SEPARATED, how=MOST_PROBABLE)

@@ -61,10 +61,8 @@ def _parts(distribution: Distribution) -> tuple[FloatArray, list[Part]]:
 def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     mean, parts = _parts(rows.distribution)
     if options.score != "crps" and isinstance(rows.distribution, Mixture):
-        raise NotApplicableError(
-            "the mean log score of a Mixture is not convex in shift and scale. Use {score='crps'}",
-            option="score",
-        )
+        words = "the mean log score of a Mixture is not convex in shift and scale. Use {score='crps'}"
+        raise NotApplicableError(words, option="score")
     share = row_shares(rows)
     spread = _standard_deviation(parts)
     unit = float(share @ spread)  # the fit is done without units
@@ -73,8 +71,8 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     refuse_not_finite(r, "the distance of y from its mean, in standard deviations,")
     if np.ptp(r) <= EQUAL * (np.abs(rows.y).max() + np.abs(mean).max()) / unit:
         raise NotApplicableError(
-            "every outcome lies at the same distance from the mean of its distribution, so the best scale is 0. Pass "
-            "rows whose outcomes vary about their predictions"
+            "the best scale is 0: every outcome lies at the same distance from the mean of its distribution. "
+            "Pass rows whose outcomes vary about their predictions"
         )
     parts = [part._replace(offset=part.offset / unit, spread=part.spread / unit) for part in parts]
     if options.score == "crps":

@@ -409,16 +409,15 @@ class CrossFittedGains(NamedTuple):
 def _check_refused(found: CrossFitted, folds: int) -> None:
     if 2 * len(found.refusals) > folds:
         raise found.refusals[0].within(
-            f"the fit is refused in {len(found.refusals)} of {folds} folds, so no gain can be measured. The first "
-            "says: "
+            f"no gain: the fit is refused in {len(found.refusals)} of {folds} folds, first as "
         )
 
 
 def _check_scored(data: CalibrationRows, method: str, options: FitOptions) -> None:
     if not SCORES[data.kind]:
+        words = KINDS[data.kind].words
         raise InputError(
-            f"a gain is measured by a proper score, and {KINDS[data.kind].words} have none. Measure it on the "
-            "probabilities or distributions that they were made from"
+            f"{words} have no proper score. Measure a gain on the probabilities or distributions behind them"
         )
     refuse_fair(options)
     if method == "auto" or options.score != "log":
@@ -453,25 +452,17 @@ def _is_summary(y: Any) -> bool:
 
 def _read_summaries(y: Any, prediction: Any, folds: Any, *others: Any) -> tuple[CalibrationRows, Dealing]:
     if isinstance(y, Summary):
-        raise SummaryError(
-            f"a gain needs at least {MIN_PARTS} summaries of different rows in a list; one gives a map, not a gain"
-        )
+        raise SummaryError(f"a gain needs a list of at least {MIN_PARTS} summaries; one gives a map, not a gain")
     if prediction is not None or any(other is not None for other in others):
-        raise InputError(
-            "prediction, weights, clusters and time cannot be given with summaries, which replace the rows"
-        )
+        raise InputError("leave prediction=, weights=, clusters= and time= out: summaries replace the rows")
     number = check_count("folds", folds, least=2)
     least = max(MIN_PARTS, number)
     if len(y) < least:
-        raise SummaryError(
-            f"a gain with folds={number} needs at least {least} summaries of different rows; got {len(y)}"
-        )
+        raise SummaryError(f"a gain with folds={number} needs at least {least} summaries; got {len(y)}")
     for part in y:
         if not isinstance(part, Grid):
-            raise SummaryError(
-                f"recalibration_gain reads summaries of kind Grid; got {type(part).__name__}. Make them with "
-                "summarize('ece', y, p)"
-            )
+            got = type(part).__name__
+            raise SummaryError(f"a gain needs summaries of kind Grid; got {got}. Make them with summarize('ece', y, p)")
     merged = [sum(y[k + number :: number], start=y[k]) for k in range(number)]
     data, part = read_parts(merged)
     return data, Dealing(part.size, number, labels=part)

@@ -20,6 +20,7 @@ from calibrant.recalibrating.newton import Local, NoOptimumError, Optimum, minim
 SAMPLE_ROWS = 50_000  # of more rows a sample is fitted first, which leaves three or four passes over all of them
 MIN_SAMPLE_STEP = 4  # a sample of more than every fourth row saves too little
 INSIDE = "inside (0, 1)"
+FEWER = "Pass more rows, or use a method with fewer parameters"
 CLIP_REMEDY = "Limit the scores with the option clip, such as 1e-6, or correct such rows"
 
 
@@ -91,26 +92,24 @@ def check_rows(rows: Inside, method: str, parameters: int) -> None:
     low, high = float(rows.p.min()), float(rows.p.max())
     if low == high:
         raise NotApplicableError(
-            f"the scores{where} are constant: all are {low:g}, and rows of one score do not determine a slope. Pass "
-            "rows with different scores"
+            f"the scores{where} are constant: all are {low:g}, which determines no slope. Pass rows of other scores"
         )
     between = any(((rows.p[part] != low) & (rows.p[part] != high)).any() for part in chunks(rows.p.size))
     distinct = 3 if between else 2
     for found, what in ((rows.y.size, "rows"), (distinct, "different scores")):
         if found < parameters:
             raise NotApplicableError(
-                f"{method} has {parameters} parameters and needs at least as many {what}{where}; got {found}. Pass "
-                "more rows, or use a method with fewer parameters"
+                f"{method} has {parameters} parameters and needs at least as many {what}{where}; got {found}. {FEWER}"
             )
 
 
 def check_both_classes(events: int, n: int, where: str = "") -> None:
     if n == 0:
-        raise NotApplicableError(f"no score lies{where}. A map needs rows of both classes there")
+        raise NotApplicableError(f"no score lies{where}. Pass rows of both classes there")
     if events in (0, n):
         only = "did not happen" if events == 0 else "happened"
         raise NotApplicableError(
-            f"only one class occurs: of {n} rows{where} every one {only}. A map needs rows of both classes"
+            f"only one class occurs: of {n} rows{where} every one {only}. Pass rows of both classes"
         )
 
 

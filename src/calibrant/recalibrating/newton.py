@@ -77,8 +77,8 @@ def minimise(
         evaluations, before = evaluations + tried, size
     largest = float(np.abs(here.gradient).max())
     raise NoOptimumError(
-        f"the fit did not converge: after {steps} steps the gradient of the mean score is {largest:.3g}. The rows "
-        "hardly determine this map; pass more rows or a method with fewer parameters"
+        f"the fit did not converge: after {steps} steps the gradient of the mean score is {largest:.3g}. Pass more "
+        "rows, or use a method with fewer parameters"
     )
 
 

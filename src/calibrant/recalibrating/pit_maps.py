@@ -134,11 +134,8 @@ def _sorted_draws(samples: Distribution) -> FloatArray:
     """Return the draws of each row in ascending order; refuse those that have no common distribution function."""
     assert isinstance(samples, Samples)
     if samples.shape:
-        raise NotApplicableError(
-            f"pit takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Pass "
-            "Samples(draws[:, :, j]), or use {method='location-scale'}",
-            option="method",
-        )
+        words = f"pit takes draws of numbers; these are vectors of {samples.shape[0]} coordinates. Use "
+        raise NotApplicableError(words + "Samples(draws[:, :, j]), or {method='location-scale'}", option="method")
     refuse_weighted_draws(samples)
     if samples.M < 2:
         raise NotApplicableError("pit needs at least 2 draws per row; got 1. Pass more draws")

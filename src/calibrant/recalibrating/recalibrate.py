@@ -227,8 +227,7 @@ def _read_summary(summary: Grid, method: str, given: dict[str, Any]) -> Calibrat
             raise InputError(f"a Grid has its rows already counted; leave {name}= out", option=name)
     if method == "auto":
         raise NotApplicableError(
-            "method='auto' compares methods out of sample, which one Grid cannot do; name a method, or pass at least "
-            "five grids of different rows to recalibration_gain"
+            "method='auto' compares methods out of sample, which needs rows; name a method for a Grid"
         )
     return read_parts([summary])[0]
 
@@ -236,9 +235,5 @@ def _read_summary(summary: Grid, method: str, given: dict[str, Any]) -> Calibrat
 def _refuse_dealing(method: str, **given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise InputError(
-                f"{{{name}=}} deals rows to the folds in which {{method='auto'}} compares methods; {{method=given}} "
-                "uses all rows. Leave it out, or pass it to recalibration_gain",
-                option=name,
-                given=method,
-            )
+            words = f"{{{name}=}} deals rows to the folds of {{method='auto'}}; leave it out with {{method=given}}"
+            raise InputError(words, option=name, given=method)

@@ -136,16 +136,13 @@ class Recalibration:
         if kind != self.kind:
             raise InputError(f"this map was fitted on {KINDS[self.kind].words}; got {KINDS[kind].words}")
         if kind == "classes" and self.classes is not None and prediction.shape[1] != len(self.classes):
-            raise InputError(
-                f"this map was fitted on {len(self.classes)} classes; got {prediction.shape[1]} columns. Pass the "
-                f"probabilities of {shown(list(self.classes))} in this order"
-            )
+            words = f"this map was fitted on {len(self.classes)} classes; got {prediction.shape[1]} columns"
+            raise InputError(f"{words}. Pass the probabilities of {shown(list(self.classes))} in this order")
         if self.levels is not None:
             found = np.asarray(prediction.levels)
             if found.shape != self.levels.shape or (found.round(DIGITS) != self.levels.round(DIGITS)).any():
-                raise InputError(
-                    f"this map was fitted on the levels {shown(self.levels.tolist())}; got {shown(found.tolist())}"
-                )
+                own, other = shown(self.levels.tolist()), shown(found.tolist())
+                raise InputError(f"this map was fitted on the levels {own}; got {other}")
         return prediction
 
     def _by_group(self, prediction: Any, groups: Any) -> Any:

@@ -261,11 +261,9 @@ def _refuse_not_nested(sets: Sets, order: NDArray[np.intp]) -> None:
         row, j = (int(i) for i in np.argwhere(lost)[0])
         low, high = sets.levels[order[j]], sets.levels[order[j + 1]]
         raise InputError(
-            "relevel needs nested sets; {row} has a label in its set of level {low:.10g} that is not in its set of "
-            "level {high:.10g}. Add the labels of lower levels to the sets of higher ones",
+            f"relevel needs nested sets; {{row}} has a label in its set of level {low:.10g} that is not in its set of "
+            f"level {high:.10g}. Add the labels of lower levels to the sets of higher ones",
             row=row,
-            low=low,
-            high=high,
         )
 
 

@@ -102,10 +102,7 @@ def fit_location_scale(rows: DistributionRows, options: FitOptions) -> Fit:
     samples = rows.samples
     assert samples is not None
     if samples.M < 2:
-        raise NotApplicableError(
-            "location-scale stretches draws about the mean of their row, and needs at least 2 draws per row; got 1. "
-            "Pass more draws"
-        )
+        raise NotApplicableError("location-scale needs at least 2 draws per row; got 1. Pass more draws")
     share = row_shares(rows)
     pairs = samples.M * (samples.M - 1 if options.score == "fair-crps" else samples.M)
     if not samples.shape:
@@ -147,8 +144,8 @@ def _row_means(draws: FloatArray) -> FloatArray:
 
 def _no_scale(where: str) -> str:
     return (
-        f"the best scale is 0{where}: the outcomes lie at the same distance from the means of their draws, so nothing "
-        "is left to spread. Pass rows whose outcomes vary about their predictions"
+        f"the best scale is 0{where}: the outcomes lie at the same distance from the means of their draws. Pass rows "
+        "whose outcomes vary about their predictions"
     )
 
 
@@ -164,10 +161,8 @@ def _lowest(residuals: Residuals, where: str) -> Slice:
         raise NotApplicableError(_no_scale(where))
     at_infinity = residuals._replace(r=np.zeros_like(residuals.r)).at(1.0).value
     if at_infinity <= FLAT:
-        raise NotApplicableError(
-            f"{residuals.d.shape[1]} draws per row do not determine a scale{where}: the CRPS does not rise "
-            "however far the draws are stretched. Pass more draws per row"
-        )
+        M = residuals.d.shape[1]
+        raise NotApplicableError(f"{M} draws per row do not determine a scale{where}. Pass more draws per row")
     while high.left <= FLAT:
         low, high = (high if high.right < -FLAT else low), residuals.at(2 * high.s)
     for step in range(MAX_STEPS):
@@ -212,9 +207,8 @@ def apply_location_scale(parameters: Parameters, prediction: Samples, options: F
     """Return the draws moved and stretched about the mean of their row; log densities are dropped."""
     shift, scale = np.asarray(parameters["shift"]), np.asarray(parameters["scale"])
     if shift.shape != prediction.shape:
-        raise InputError(
-            f"this map was fitted on draws of shape {_draws_shape(shift.shape)}; got {_draws_shape(prediction.shape)}"
-        )
+        own, other = _draws_shape(shift.shape), _draws_shape(prediction.shape)
+        raise InputError(f"this map was fitted on draws of shape {own}; got {other}")
     refuse_weighted_draws(prediction)
     if prediction.log_densities is not None:
         warn_log_density(stacklevel=4)

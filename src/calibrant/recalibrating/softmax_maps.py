@@ -76,8 +76,7 @@ def _refuse_missing_class(rows: Classes, method: str) -> None:
     missing = np.flatnonzero(np.bincount(rows.y, minlength=rows.K) == 0)
     if missing.size:
         raise NotApplicableError(
-            f"class {missing[0]} never occurs: no finite {method} map minimises the log score. Pass rows of every "
-            "class, or use {method='matrix'}, whose ridge keeps the map finite",
+            f"class {missing[0]} never occurs: no finite {method} map is the best. Use {{method='matrix'}}",
             option="method",
         )
 
@@ -113,8 +112,7 @@ def _existing_optimum(score: Callable[[LogRows], Objective], rows: LogRows, star
         at_infinity = vanishes(score(rows), start, found.point)
     except np.linalg.LinAlgError:
         raise NotApplicableError(
-            "the rows do not determine this map: different parameters give the same probabilities. Pass more rows, or "
-            "use {method='temperature'}",
+            "the rows do not determine this map. Pass more rows, or use {method='temperature'}",
             option="method",
         ) from None
     if at_infinity:
@@ -132,8 +130,7 @@ def fit_vector(rows: Classes, options: FitOptions) -> Fit:
     constant = np.flatnonzero(np.ptp(logs.z, axis=0) == 0)
     if constant.size:
         raise NotApplicableError(
-            f"the probability of class {constant[0]} is constant, and rows of one value do not determine its scale. "
-            "Pass rows with different probabilities, or use {method='temperature'}",
+            f"the probability of class {constant[0]} is constant and determines no scale. Use {{method='temperature'}}",
             option="method",
         )
     found = _existing_optimum(Vector, logs, np.concatenate([np.ones(rows.K), np.zeros(rows.K)]))

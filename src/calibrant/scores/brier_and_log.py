@@ -206,10 +206,8 @@ def _of_distribution(rows: DistributionRows) -> FloatArray:
     infinite = np.isneginf(score)
     if infinite.any():
         value = rows.y[int(np.argmax(infinite))]
-        raise NotApplicableError(
-            f"the density of {type(distribution).__name__} at the outcome {shown(value)} is infinite, which "
-            "makes every score minus infinity. Use crps, or drop such rows"
-        )
+        name = type(distribution).__name__
+        raise NotApplicableError(f"the density of {name} at {shown(value)} is infinite. Use crps, or drop such rows")
     return score + 0.0
 
 

@@ -133,7 +133,7 @@ def distribution_crps(distribution: Distribution, y: FloatArray) -> FloatArray:
     """
     if distribution.shape:
         raise NotApplicableError(
-            f"crps judges numbers, and the outcomes of {type(distribution).__name__} are vectors. "
+            f"the outcomes of {type(distribution).__name__} are vectors, and crps judges numbers. "
             "Use energy_score(y, Samples(distribution.sample(1000, rng)))"
         )
     if distribution.is_discrete:

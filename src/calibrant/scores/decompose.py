@@ -214,9 +214,7 @@ def _of_probabilities(summary: Ordered | Grid, options: DecomposeOptions) -> Dec
     if options.method == "bins":
         return _by_bins(summary, options.bins, options.strategy)
     if options.score == "log" and isinstance(summary, Grid):
-        raise SummaryError(
-            'a Grid does not have the log score; use score="brier", or pass the rows or their Ordered summary'
-        )
+        raise SummaryError('a Grid does not have the log score; use score="brier", or pass the rows')
     w, e = _weights(summary)
     rule = _brier if options.score == "brier" else _log
     blocks = isotonic_blocks(e, w)
@@ -316,9 +314,9 @@ def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> Crps
     check_choice("method", method, "isotonic", "hersbach")
     distribution = rows.distribution
     if distribution.shape:
+        D = distribution.shape[0]
         raise InputError(
-            f"decompose splits the CRPS of numbers; the outcomes are vectors of {distribution.shape[0]} coordinates. "
-            "Pass one coordinate, such as Samples(draws[:, :, 0])"
+            f"decompose takes outcomes of one coordinate, such as Samples(draws[:, :, 0]); got {D} coordinates"
         )
     samples = rows.samples
     if samples is not None:

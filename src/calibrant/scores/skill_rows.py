@@ -101,15 +101,13 @@ def kept_for_skill(rows: DistributionRows, options: SkillOptions) -> SkillRows:
         return SkillRows((KeptRows.of(rows),), (), density, none)
     if not isinstance(given, Distribution):
         if options.score != "log":
-            raise InputError(
-                f"climatology must be a prediction with {_given_rows(rows)} rows, such as Samples(prior_draws); got "
-                f"{shown(given)} ({type(given).__name__})"
-            )
+            wanted = f"a prediction with {_given_rows(rows)} rows, such as Samples(prior_draws)"
+            raise InputError(f"climatology must be {wanted}; got {shown(given)} ({type(given).__name__})")
         return SkillRows((KeptRows.of(rows),), (), density, _densities(given, "climatology", rows))
     if given.n != _given_rows(rows) or given.shape != rows.distribution.shape:
+        wanted = f"{_given_rows(rows)} rows of shape {rows.distribution.shape}"
         raise InputError(
-            f"climatology must have the {_given_rows(rows)} rows of the prediction, for outcomes of shape "
-            f"{rows.distribution.shape}; got {given.n} rows of shape {given.shape}"
+            f"climatology must have {wanted}, as the prediction; got {given.n} rows of shape {given.shape}"
         )
     beside = given if rows.keep is None else given.take(np.flatnonzero(rows.keep))
     other = read_outcomes(rows.y, beside, weights=rows.w)
@@ -123,9 +121,7 @@ def _given_rows(rows: DistributionRows) -> int:
 def _densities(values: Any, name: str, rows: DistributionRows) -> FloatArray:
     array = read_array(values, name)
     if array.shape != (_given_rows(rows),):
-        raise InputError(
-            f"{name} must have one log density per row: shape ({_given_rows(rows)},); got shape {array.shape}"
-        )
+        raise InputError(f"{name} must have one log density per row: ({_given_rows(rows)},); got shape {array.shape}")
     refuse_not_finite(array, name)
     return np.asarray(array if rows.keep is None else array[rows.keep])[:, None]
 
@@ -219,13 +215,11 @@ def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
     if not summary.density.size and rows.kind == "samples":
         raise NotApplicableError(
-            "draws do not determine a density, and none is fitted to them; pass log_density_y=, the log density of the "
-            "prediction at each outcome, or a distribution such as Normal"
+            "draws do not determine a density; pass log_density_y=, that of the prediction at each outcome, or a Normal"
         )
     if other is None and not summary.climatology_density.size:
         raise NotApplicableError(
-            'score="log" needs climatology=: a distribution with as many rows, such as the prior, or its log densities '
-            "at the outcomes. No density is fitted to outcomes"
+            'score="log" needs climatology=: a distribution with as many rows, or its log densities at the outcomes'
         )
     if other is not None and other.kind == "samples":
         raise NotApplicableError(
@@ -242,10 +236,7 @@ def _log_scores(rows: DistributionRows, name: str) -> FloatArray:
     scores = np.asarray(LOG_SCORE.row_scores(rows, LOG_SCORE.usual))[:, None]
     infinite = np.flatnonzero(~np.isfinite(scores[:, 0]))
     if infinite.size:
-        raise NotApplicableError(
-            f"the log score of the {name} is infinite in row {infinite[0]}, whose outcome it takes for impossible; "
-            'use score="crps"'
-        )
+        raise NotApplicableError(f'the log score of the {name} is infinite in row {infinite[0]}; use score="crps"')
     return scores
 
 
@@ -258,9 +249,7 @@ def _scales(y: FloatArray) -> FloatArray:
     columns = y[:, None] if y.ndim == 1 else y
     scale: FloatArray = np.std(columns, axis=0, ddof=1)
     if (scale == 0).any():
-        raise NotApplicableError(
-            f"all outcomes of coordinate {int(np.argmin(scale))} are equal, so it has no unit; leave it out"
-        )
+        raise NotApplicableError(f"all outcomes of coordinate {int(np.argmin(scale))} are equal; leave it out")
     return scale
 
 

@@ -122,10 +122,7 @@ def _names(names: Sequence[str] | None, D: int) -> Sequence[str]:
 def _turned(log_density: Any, shape: tuple[int, int]) -> NDArray[Any]:
     values = numbers(log_density, "log_density")
     if values.shape != shape:
-        raise InputError(
-            f"log_density must have shape (M, n) = {shape}, one value for each draw of each observation; "
-            f"got shape {values.shape}"
-        )
+        raise InputError(f"log_density must have shape (M, n) = {shape}, a value for each draw; got {values.shape}")
     return values.T
 
 
@@ -173,10 +170,8 @@ def from_bayesflow(
     """
     for what, given in (("samples", samples), ("targets", targets)):
         if not isinstance(given, Mapping):
-            raise InputError(
-                f"{what} must be a dict from names to arrays; got {shown(type(given).__name__)}. Draws in one array of "
-                "shape (n, M, D) need no reader: pass Samples(draws)"
-            )
+            got = f"{shown(type(given).__name__)}. Draws in one array (n, M, D) need no reader: pass Samples(draws)"
+            raise InputError(f"{what} must be a dict from names to arrays; got {got}")
     wanted = list(samples) if variables is None else [variables] if isinstance(variables, str) else list(variables)
     if not wanted:
         raise InputError("samples has no variables; pass what workflow.sample(...) returned")

@@ -144,10 +144,8 @@ def _variable(name: str, objects: Sequence[Mapping[str, Any]], truth: Any, case:
     expected = (len(draws), *draws.shape[2:])
     if true.shape != expected:
         shapes = f"{expected}" if len(draws) > 1 else f"{expected} or {expected[1:]}"
-        raise InputError(
-            f"the truth of {shown(name)} must have shape {shapes}, a value for each of {len(draws)} cases; got shape "
-            f"{true.shape}"
-        )
+        words = f"the truth of {shown(name)} must have shape {shapes}, a value for each of {len(draws)} cases"
+        raise InputError(f"{words}; got shape {true.shape}")
     sizes = zip(drawn[0].labels, draws.shape[2:], strict=True)
     return Variable(draws, true, element_names(name, [range(size) if own is None else own for own, size in sizes]))
 
@@ -209,10 +207,8 @@ def read_draws(array: Any, name: str, case: str | None) -> Labelled:
     axes = tuple(map(str, array.dims))
     joined = [axis for axis in SAMPLE_AXES if axis in axes]
     if "draw" not in joined and "sample" not in joined:
-        raise InputError(
-            f"the variable {shown(name)} must have a dimension 'draw' (and perhaps 'chain'), or 'sample'; "
-            f"it has {_spelled(array)}"
-        )
+        words = f"the variable {shown(name)} must have a dimension 'draw' (and perhaps 'chain'), or 'sample'"
+        raise InputError(f"{words}; it has {_spelled(array)}")
     if case is not None and case not in axes:
         raise InputError(f"the variable {shown(name)} has no dimension {shown(case)} (case=); it has {_spelled(array)}")
     first = [case] if case is not None else []
@@ -239,10 +235,10 @@ def read_truth(array: Any, name: str, drawn: Labelled, case: str | None) -> NDAr
     axes = tuple(map(str, array.dims))
     cases = [axis for axis in SAMPLE_AXES if axis in axes] or [axis for axis in axes if axis == case]
     if set(axes) != {*cases, *drawn.axes}:
-        raise InputError(
-            f"the truth of {shown(name)} must have the dimensions {drawn.axes} of one value, and perhaps one of cases; "
-            f"it has {_spelled(array)}"
+        words = (
+            f"the truth of {shown(name)} must have the dimensions {drawn.axes} of one value, and perhaps one of cases"
         )
+        raise InputError(f"{words}; it has {_spelled(array)}")
     labelled = [(axis, own, _labels(array, axis)) for axis, own in zip(drawn.axes, drawn.labels, strict=True)]
     if case is not None and cases == [case]:
         labelled.append((case, drawn.cases, _labels(array, case)))

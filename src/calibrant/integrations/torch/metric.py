@@ -238,18 +238,14 @@ class TorchMetric:
                 f"all processes must give predictions of one kind; got {whole.fewest} and {whole.most} columns"
             )
         if not event > 0 and largest > -smallest:
-            raise InputError(
-                f"pos_label {self._pos_label:g} is not among the labels of y, which has {-float(smallest):g}, "
-                f"{float(largest):g}"
-            )
+            labels = f"{-float(smallest):g}, {float(largest):g}"
+            raise InputError(f"pos_label {self._pos_label:g} is not among the labels of y, which has {labels}")
         return self._sums_for(whole.most).summary(sums, spread, float(weight_max))
 
     def _check_columns(self, K: int) -> None:
         if self._columns not in (0, K):
-            raise InputError(
-                f"prediction has {K} columns (1: a 1-D tensor), that of earlier batches {self._columns}; "
-                "use one TorchMetric for each kind of prediction"
-            )
+            words = f"prediction has {K} columns (1: a 1-D tensor), that of earlier batches {self._columns}"
+            raise InputError(f"{words}; use one TorchMetric for each kind of prediction")
 
 
 def sums_for(entry: Entry[Any, Any], options: Mapping[str, Any], K: int) -> Sums:
