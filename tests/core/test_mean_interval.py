@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import calibrant as cb
 from calibrant.core.binned import bin_table
 from calibrant.core.catalogue import find
 from calibrant.core.mean_interval import check_deciding, check_rare, clopper_pearson, wilson
@@ -127,3 +128,13 @@ class TestMemory:
         assert self.arrays(lambda rows, ordered: questions_on_event(ordered)) < 1
         assert self.arrays(lambda rows, ordered: _of_size(ordered, ordered.n)) < 4
         assert self.arrays(lambda rows, ordered: ordered.mean_score) < 1
+
+
+@pytest.mark.parametrize(("part", "missed"), [("below", -2.0), ("above", 2.0)])
+def test_misses_on_the_side_of_a_part_count(part, missed):
+    """Of 200 misses on one side, the part of the score on that side has a mean with limits, and the other has none."""
+    y = np.where(np.arange(400) < 200, missed, 0.0) + np.linspace(0.0, 0.5, 400)
+    intervals = cb.Intervals(np.full(400, -1.0), np.full(400, 1.0), 0.9)
+    assert cb.interval("interval_score", y, intervals, part=part).n == 400
+    with pytest.raises(cb.errors.NotApplicableError, match="needs 100 rows"):
+        cb.interval("interval_score", y, intervals, part={"below": "above", "above": "below"}[part])

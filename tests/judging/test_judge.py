@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Case, Error, Evidence, Family, Needed, Note, Subject, Whole, note
 from calibrant.core.findings import Setting
 from calibrant.judging.judge import judge, usual_tolerances
@@ -243,3 +244,32 @@ def test_notes_belong_to_an_outcome():
         for name, whole in {"off": OFF, "calm": CALM}.items()
     }
     assert kept == {"off": ["recalibrate", "no test"], "calm": ["no test"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "border"),
+    [
+        ("limits", 0.1),
+        ("limits", 0.2),
+        ("within", 0.15),
+        ("no-better", 0.15),
+        ("cannot tell", 0.1),
+    ],
+)
+def test_a_claim_is_true_at_its_border(kind, border):
+    claim = Claim(kind, ALL_ROWS, "cutoff_error", 0.15, 0.1, 0.2, 0.95, tolerance=0.15)
+    outwards = -1e-6 if border == 0.1 else 1e-6
+    assert not claim.is_false(border)
+    assert claim.is_false(border + outwards)
+
+
+def test_parts_without_a_mean_prediction_are_small_up_to_one_point():
+    parts = [
+        Evidence(Subject("group", name=str(most)), "coverage_error", 0.005, 0.001, most, rows=4000, pvalue=0.001)
+        for most in (0.01, 0.011)
+    ]
+    claims = judge(Case(CALM, (groups(*parts),)), setting()).claims
+    assert {claim.subject.name: claim.kind for claim in claims if claim.subject.name} == {
+        "0.01": "within",
+        "0.011": "miscalibrated",
+    }

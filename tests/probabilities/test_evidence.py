@@ -248,9 +248,9 @@ class TestGroups:
         assert np.isnan(stated_low(FOUND, setting())[3])
 
 
-def caveat_keys(y, p, *, pooled=False, clusters=None, **weights):
+def caveat_keys(y, p, *, pooled=False, clusters=None, level=0.95, **weights):
     rows = Binary(np.asarray(y, np.uint8), np.asarray(p, np.float64), weights.get("w", np.ones(len(p))))
-    asked = Setting(0.95, 99, np.random.default_rng(0), clusters=clusters)
+    asked = Setting(level, 99, np.random.default_rng(0), clusters=clusters)
     return [note.key for note in caveats(Ordered.of(rows), asked, pooled=pooled, infinite=False)]
 
 
@@ -261,6 +261,16 @@ class TestCaveats:
         assert [key for key in caveat_keys(y[:303], rounded) if "tied" in key] == ["tied"]
         assert [key for key in caveat_keys(y, many) if "tied" in key] == ["tied", "tied rows?"]
         assert [key for key in caveat_keys(y, many, clusters=np.arange(408)) if "tied" in key] == ["tied"]
+
+    def test_half_as_many_scores_as_rows_are_no_ties(self):
+        halves = np.repeat(np.linspace(0.1, 0.9, 100), 2)
+        assert "tied" not in caveat_keys(np.arange(200) % 2, halves)
+        assert "tied" in caveat_keys(np.arange(250) % 2, np.append(halves, np.full(50, 0.5)))  # 101 of 250
+
+    def test_no_error_is_found_at_a_level_that_redraws_cannot_reach(self):
+        y, p = np.arange(400) % 2, np.linspace(0.1, 0.9, 400)
+        assert "power" in caveat_keys(y, p)
+        assert "power" not in caveat_keys(y, p, level=1 - 1e-4)
 
     def test_outcomes_of_probability_0_are_counted(self):
         p = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 0.5] * 40)

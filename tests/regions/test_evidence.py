@@ -5,12 +5,12 @@ import pytest
 from scipy import stats
 
 import calibrant as cb
-from calibrant.core.evidence import Case
+from calibrant.core.evidence import Case, note
 from calibrant.core.findings import Setting
 from calibrant.inputs.kinds import read_typed
 from calibrant.judging.judge import judge
 from calibrant.regions.audit_tables import covered
-from calibrant.regions.evidence import ERROR, Judged, Plan, coverage_whole, least_hits, part_family
+from calibrant.regions.evidence import ERROR, Judged, Plan, coverage_whole, least_hits, part_family, weights_caveat
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Rule
 
@@ -161,6 +161,8 @@ class TestFoundCases:
         found = cb.audit(y, cb.Intervals(np.full(500, -1.645), np.full(500, 1.645), 0.1), resamples=19)
         (asked,) = [note for note in found.verdict.notes if note.key == "error rates?"]
         assert (asked.values["given"], asked.values["meant"]) == ([0.1], [0.9])
+        four_in_five = cb.audit(y, cb.Intervals(np.full(500, -1.282), np.full(500, 1.282), 0.2), resamples=19)
+        assert "error rates?" in [note.key for note in four_in_five.verdict.notes]
         fine = cb.audit(y, cb.Intervals(np.full(500, -0.126), np.full(500, 0.126), 0.1), resamples=19)
         assert "error rates?" not in [note.key for note in fine.verdict.notes]
 
@@ -241,3 +243,8 @@ class TestOneCheckPerClaim:
         assert by_level[0.01].high < 0.01 + 0.04
         assert by_level[0.5].low > 0.5 + 0.04
         assert verdict.claims[0] is by_level[0.5]
+
+
+def test_weights_that_count_like_fewer_rows():
+    assert weights_caveat(4, np.ones(4)) == []
+    assert weights_caveat(4, np.array([3.0, 1.0, 1.0, 1.0])) == [note("weights", n=4, effective=3)]  # 36/12
