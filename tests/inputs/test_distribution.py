@@ -158,7 +158,7 @@ class TestOwnDistribution:
         assert distribution.sf(np.log([[2.0], [2.0]])).round(12).tolist() == [[0.5], [0.25]]
 
     def test_refuses_the_rest(self, refusal):
-        given = dict.fromkeys(("cdf", "ppf", "isf", "log_density"), [0.5]) | {"sample": [2, 0]}
+        given = dict.fromkeys(("cdf", "ppf", "isf", "log_density"), (0.5,)) | {"sample": (2, 0)}
         for method, arguments in given.items():
             message = refusal(getattr(Exponential([1.0]), method), *arguments, error=NotApplicableError)
             assert message.startswith(f"Exponential has no {method}(...). Define it in the class")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibrant as cb
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.rows import read_outcomes
 
 RNG = np.random.default_rng(5)
@@ -31,8 +31,6 @@ class TestUnequalNumbers:
         assert samples.take([2, 1]).counts.tolist() == [2, 1]
         assert samples.finite
         assert not cb.Samples([[1.0, np.inf], [1.0]]).finite
-
-    def test_equal_lengths_are_an_array(self):
         assert cb.Samples([[1.0, 2.0], [3.0, 4.0]]).counts is None
 
     def test_vectors(self):
@@ -62,14 +60,11 @@ class TestUnequalNumbers:
         assert found[~used].sum() <= 20
         assert stats.chi2.sf(T, used.sum() - 1) > 1e-3
 
-    def test_thinned_ranks_are_uniform(self):
+    def test_thinned_ranks_and_pits_are_uniform(self):
         y, draws = unequal(20_000)
         found = cb.ranks(y, cb.Samples(draws), rng=0)
         assert found.max() == 5
         assert stats.chisquare(np.bincount(found, minlength=6)).pvalue > 1e-3
-
-    def test_pits_are_uniform(self):
-        y, draws = unequal(20_000)
         assert stats.kstest(cb.pit(y, cb.Samples(draws), rng=0), "uniform").pvalue > 1e-3
 
     @pytest.mark.parametrize(
@@ -128,26 +123,19 @@ class TestUnequalNumbers:
         for row, old in zip(draws, before, strict=True):
             np.testing.assert_array_equal(row, old)
 
-    @pytest.mark.parametrize(
-        ("draws", "words"),
-        [
-            ([[1.0, 2.0], []], "row 1 has none"),
-            ([[1.0, 2.0], [np.nan]], "must not be missing; row 1, draw 0"),
-            ([[1.0, 2.0], ["a"]], "row 1"),
-            ([np.zeros((2, 2)), np.zeros((1, 3))], "row 1 (1, 3)"),
-            ([[1.0, 2.0], 3.0], "regular array"),
-        ],
-    )
-    def test_refusals(self, refusal, draws, words):
-        assert words in refusal(cb.Samples, draws)
-
-    def test_densities_and_weights_need_equal_numbers(self, refusal):
-        assert "1 to 2 draws" in refusal(cb.Samples, [[1.0, 2.0], [1.0]], log_density=[[1.0], [1.0]])
-
-    def test_draws_is_for_samples(self, refusal):
-        assert "draws= chooses among the draws of Samples" in refusal(
-            cb.ranks, [0.0], cb.Normal(0.0, 1.0), draws=3, rng=0
-        )
+    def test_refusals(self, refuses, refusal):
+        cases = {
+            "no draws": ([[1.0, 2.0], []], "row 1 has none"),
+            "missing": ([[1.0, 2.0], [np.nan]], "must not be missing; row 1, draw 0"),
+            "text": ([[1.0, 2.0], ["a"]], "row 1"),
+            "shapes": ([np.zeros((2, 2)), np.zeros((1, 3))], "row 1 (1, 3)"),
+            "types": ([np.zeros(2), np.zeros(1, "f4")], "row 0 has (2,) of float64 and row 1 (1,) of float32"),
+            "a number": ([[1.0, 2.0], 3.0], "regular array"),
+            "densities": ([[1.0, 2.0], [1.0]], [[1.0], [1.0]], "1 to 2 draws"),
+        }
+        refuses(cb.Samples, cases)
+        words = "draws= chooses among the draws of Samples"
+        assert words in refusal(cb.ranks, [0.0], cb.Normal(0.0, 1.0), draws=3, rng=0)
         assert "draws= is for Samples" in refusal(cb.audit, [0.0] * 30, cb.Normal(np.zeros(30), 1.0), draws=3)
 
 
@@ -231,11 +219,9 @@ class TestChains:
         found = cb.audit(y, thinned, resamples=19)
         assert any("Chains were thinned" in caveat for caveat in found.findings.caveats)
 
-    @pytest.mark.parametrize("thin", ["auto", 0, 1.5])
-    def test_refusals(self, refusal, thin):
-        assert "thin" in refusal(cb.Samples.from_chains, np.zeros((2, 2, 5)), thin=thin)
-
-    def test_refused_shapes(self, refusal):
+    def test_refusals(self, refusal):
+        for thin in ("auto", 0, 1.5):
+            assert "thin" in refusal(cb.Samples.from_chains, np.zeros((2, 2, 5)), thin=thin)
         assert "(n, chains, draws)" in refusal(cb.Samples.from_chains, np.zeros((2, 5)))
 
 
@@ -275,39 +261,23 @@ class TestNames:
         law = cb.MvNormal(np.zeros((40, 2)), np.eye(2))
         assert cb.uniformity_test(y, law).details["names"] == ("a", "b")
 
-    def test_they_must_agree(self, refusal):
-        y = pd.DataFrame(self.y, columns=["b", "a"])
-        assert "put both in one order" in refusal(cb.ranks, y, cb.Samples(self.draws, names=["a", "b"]))
-
-    @pytest.mark.parametrize(
-        ("given", "words"),
-        [
-            ({"names": ["a"]}, "2 different names"),
-            ({"names": ["a", "a"]}, "2 different names"),
-        ],
-    )
-    def test_refusals(self, refusal, given, words):
-        assert words in refusal(cb.Samples, self.draws, **given)
-
-    def test_numbers_have_no_names(self):
-        with pytest.raises(InputError, match="coordinates of vectors"):
-            cb.Samples(self.draws[:, :, 0], names=["a"])
-
-    def test_columns_are_answered_by_names(self, refusal):
-        assert "Samples(draws, names=['a', 'b'])" in refusal(cb.Samples, self.draws, columns=["a", "b"])
+    def test_refusals(self, refuses):
+        of_samples = {
+            "one for two": (self.draws, {"names": ["a"]}, "2 different names"),
+            "twins": (self.draws, {"names": ["a", "a"]}, "2 different names"),
+            "of numbers": (self.draws[:, :, 0], {"names": ["a"]}, "coordinates of vectors"),
+            "columns": (self.draws, {"columns": ["a", "b"]}, "Samples(draws, names=['a', 'b'])"),
+        }
+        refuses(lambda draws, options: cb.Samples(draws, **options), of_samples)
         assert list(inspect.signature(cb.Samples).parameters) == ["draws", "log_density", "draw_weights", "names"]
-
-    @pytest.mark.parametrize(
-        ("y", "words"),
-        [
-            ({}, "without entries"),
-            ({1: [1.0]}, "the name 1"),
-            ({"a": np.zeros(40), "b": np.zeros(39)}, "the same first axis"),
-            ({"a": np.zeros(40), "b": ["x"] * 40}, "y['b'] must be real numbers"),
-        ],
-    )
-    def test_refused_mappings(self, refusal, y, words):
-        assert words in refusal(cb.ranks, y, cb.Samples(self.draws))
+        of_outcomes = {
+            "other order": (pd.DataFrame(self.y, columns=["b", "a"]), "put both in one order"),
+            "no entries": ({}, "without entries"),
+            "a number": ({1: [1.0]}, "the name 1"),
+            "lengths": ({"a": np.zeros(40), "b": np.zeros(39)}, "the same first axis"),
+            "text": ({"a": np.zeros(40), "b": ["x"] * 40}, "y['b'] must be real numbers"),
+        }
+        refuses(lambda y: cb.ranks(y, cb.Samples(self.draws, names=["a", "b"])), of_outcomes)
 
 
 class TestQuantities:
@@ -408,9 +378,8 @@ class TestQuantities:
         same = cb.audit(y[5:], cb.Samples(draws[5:]), covariates=x[5:], resamples=19, **given)
         assert found.findings.measurements == same.findings.measurements
 
-    @pytest.mark.parametrize(
-        ("given", "words"),
-        [
+    def test_refusals(self, refuses, refusal):
+        cases = [
             ({"quantity": "summ"}, "Did you mean 'sum'?"),
             ({"quantity": ["sum", "sum"]}, "different names"),
             ({"quantity": "log_likelihood"}, "go together"),
@@ -419,12 +388,8 @@ class TestQuantities:
             ({"quantity": "log_density"}, "Samples(draws, log_density=...)"),
             ({"quantity": "log_likelihood", "log_likelihood": 3}, "must be a function"),
             ({"quantity": "log_likelihood", "log_likelihood": lambda z, x: z}, "needs covariates="),
-        ],
-    )
-    def test_refusals(self, refusal, given, words):
-        assert words in refusal(cb.ranks, self.y, cb.Samples(self.draws), **given)
-
-    def test_numbers_have_no_sum(self, refusal):
+        ]
+        refuses(lambda given: cb.ranks(self.y, cb.Samples(self.draws), **given), cases)
         assert "for vectors" in refusal(cb.ranks, [0.0], cb.Samples([[1.0]]), quantity="sum", error=NotApplicableError)
         many = cb.Samples(np.zeros((2, 3, 11)))
         assert "at most 10" in refusal(cb.ranks, np.ones((2, 11)), many, quantity="product", error=NotApplicableError)

@@ -15,10 +15,19 @@ from calibrant.inputs.arrays import is_missing
 from calibrant.inputs.groups import label_order, read_groups, read_row_labels
 
 
+def grouped(labels, name="g"):
+    (found,) = read_groups({name: labels}, len(labels), intersections=1, keep=None)
+    return found
+
+
 def names(labels):
-    labels = np.asarray(labels)
-    (found,) = read_groups({"g": labels}, len(labels), intersections=1, keep=None)
-    return found.names
+    return grouped(np.asarray(labels)).names
+
+
+def boxed(labels):
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
 
 
 @pytest.mark.parametrize(
@@ -51,8 +60,7 @@ def test_a_number_and_its_text_are_two_labels():
     ],
 )
 def test_long_numbers_are_not_rounded_where_one_is_missing(column):
-    (found,) = read_groups({"g": column}, 3, intersections=1, keep=None)
-    assert found.names == ["g = (missing)", f"g = {2**53}", f"g = {2**53 + 1}"]
+    assert grouped(column).names == ["g = (missing)", f"g = {2**53}", f"g = {2**53 + 1}"]
 
 
 def test_decimal_numbers_have_the_names_of_other_numbers():
@@ -67,14 +75,11 @@ def test_moments_have_one_name_in_any_unit(unit):
 
 @given(st.lists(st.one_of(st.sampled_from(["a", "b", "1", None, 1, 1.0, True, 2.5, float("nan")])), min_size=1))
 def test_rows_of_one_label_are_together(labels):
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    (found,) = read_groups({"g": array}, len(labels), intersections=1, keep=None)
+    found = grouped(boxed(labels))
     called = [found.names[code] for code in found.code]
     for name, label in zip(called, labels, strict=True):
-        missing = is_missing(label)
         same = [other for other, its in zip(labels, called, strict=True) if its == name]
-        if missing:
+        if is_missing(label):
             assert name == "g = (missing)"
             assert all(map(is_missing, same))
         else:
@@ -82,9 +87,7 @@ def test_rows_of_one_label_are_together(labels):
 
 
 def test_labels_that_cannot_be_looked_up():
-    array = np.empty(3, dtype=object)
-    array[:] = [[1], [2], [1]]
-    (found,) = read_groups({"g": array}, 3, intersections=1, keep=None)
+    found = grouped(boxed([[1], [2], [1]]))
     assert (found.code.tolist(), found.names) == ([0, 1, 0], ["g = [1]", "g = [2]"])
 
 
@@ -129,22 +132,17 @@ def test_different_labels_stay_different():
 
 def test_kept_rows():
     keep = np.array([True, False, True])
-    found = read_row_labels(["b", None, "a"], 2, keep=keep)
-    assert found.code.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT")])
-def test_missing_ones_are_named_with_their_row(missing, refusal):
-    keep = np.array([False, True, True])
-    labels = np.array(["a", "b", missing], dtype=object)
-    assert "series must not be missing; row 2 is" in refusal(read_row_labels, labels, 2, name="series", keep=keep)
+    assert read_row_labels(["b", None, "a"], 2, keep=keep).code.tolist() == [1, 0]
 
 
 def test_missing_groups_are_refused(refusal):
     """An audit shows them in a row of their own; a verb would count them as one more group in silence."""
-    for name in ("groups", "series"):
-        assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2, name=name)
-        assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2, name=name)
+    keep = np.array([False, True, True])
+    for missing in (None, float("nan"), np.float32("nan"), np.datetime64("NaT")):
+        labels = np.array(["a", "b", missing], dtype=object)
+        assert "series must not be missing; row 2 is" in refusal(read_row_labels, labels, 2, name="series", keep=keep)
+    assert "row 1 is nan" in refusal(read_row_labels, np.array([1.0, np.nan]), 2)
+    assert "row 0" in refusal(read_row_labels, np.array(["NaT", "2024"], "datetime64[Y]"), 2)
 
 
 NOON = pa.array([datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC), None], pa.timestamp("us", tz="UTC"))
@@ -154,48 +152,46 @@ NOON = pa.array([datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC), None], 
 def test_moments_are_shown_in_their_zone(make):
     for zone, text in (("Asia/Kolkata", "17:30+05:30"), ("America/New_York", "07:00-05:00")):
         column = make(pa.chunked_array([NOON.cast(pa.timestamp("us", tz=zone))]))
-        (found,) = read_groups({"at": column}, 2, intersections=1, keep=None)
-        assert found.names == ["at = (missing)", f"at = 2024-01-01 {text}"]
-        assert found.code.tolist() == [1, 0]
+        found = grouped(column, "at")
+        assert (found.names, found.code.tolist()) == (["at = (missing)", f"at = 2024-01-01 {text}"], [1, 0])
 
 
 def test_an_offset_is_a_zone():
     column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz="-03:00"))])
     for labels in (column, column.to_pandas()):
-        (found,) = read_groups({"at": labels}, 2, intersections=1, keep=None)
-        assert found.names[1] == "at = 2024-01-01 09:00-03:00"
+        assert grouped(labels, "at").names[1] == "at = 2024-01-01 09:00-03:00"
 
 
 def test_an_hour_that_comes_twice_is_two_groups():
     """Of one wall time, at the end of summer time."""
     moments = pd.to_datetime(["2024-10-27T00:30Z", "2024-10-27T01:30Z"]).tz_convert("Europe/Berlin")
-    (found,) = read_groups({"at": moments.to_series()}, 2, intersections=1, keep=None)
-    assert found.names == ["at = 2024-10-27 02:30+01:00", "at = 2024-10-27 02:30+02:00"]
+    assert grouped(moments.to_series(), "at").names == ["at = 2024-10-27 02:30+01:00", "at = 2024-10-27 02:30+02:00"]
 
 
 def test_ordered_categories_keep_their_order():
     values, order = ["mid", "low", None, "high"], ["low", "mid", "high", "never"]
     ordered = pd.Series(pd.Categorical(values, categories=order, ordered=True))
     for labels in (ordered, pl.Series(values, dtype=pl.Enum(order))):
-        (found,) = read_groups({"g": labels}, 4, intersections=1, keep=None)
+        found = grouped(labels)
         assert found.names == ["g = (missing)", "g = low", "g = mid", "g = high"]
         assert found.code.tolist() == [2, 1, 0, 3]
-    (found,) = read_groups({"g": ordered.cat.as_unordered()}, 4, intersections=1, keep=None)
-    assert found.names == ["g = (missing)", "g = high", "g = low", "g = mid"]
+    assert grouped(ordered.cat.as_unordered()).names == ["g = (missing)", "g = high", "g = low", "g = mid"]
 
 
 def test_a_missing_label_of_a_dictionary():
     """Of pyarrow, whose arrays would have another label there."""
-    column = pa.chunked_array([pa.array(["b", "a", None]).dictionary_encode()])
-    (found,) = read_groups({"g": column}, 3, intersections=1, keep=None)
+    found = grouped(pa.chunked_array([pa.array(["b", "a", None]).dictionary_encode()]))
     assert [found.names[k] for k in found.code] == ["g = b", "g = a", "g = (missing)"]
 
 
-def test_shapes(refusal):
-    assert "expected 3 rows, got shape (2,)" in refusal(read_row_labels, ["a", "b"], 3)
-    assert "got shape (2, 2)" in refusal(read_row_labels, np.zeros((2, 2)), 2)
-    assert "groups must be an array" in refusal(read_row_labels, "ab", 2)
-    assert "row 1 is {}" in refusal(read_row_labels, [1, {}], 2)
+def test_what_are_no_labels(refuses):
+    cases = [
+        (["a", "b"], 3, "expected 3 rows, got shape (2,)"),
+        (np.zeros((2, 2)), 2, "got shape (2, 2)"),
+        ("ab", 2, "groups must be an array"),
+        ([1, {}], 2, "row 1 is {}"),
+    ]
+    refuses(read_row_labels, cases)
 
 
 def test_order():
@@ -213,8 +209,7 @@ class TestTinyGroups:
         "labels", [np.arange(20), np.repeat(np.arange(500), 10), np.append(np.arange(500), np.full(10, -1))]
     )
     def test_few_groups_and_columns_with_a_larger_group_are_not(self, labels):
-        (found,) = read_groups(labels, labels.size, intersections=1, keep=None)
-        assert len(found.names) == np.unique(labels).size
+        assert len(names(labels)) == np.unique(labels).size
 
     def test_nor_is_one_batch_of_many(self):
         assert read_groups(np.arange(50), 50, intersections=1, keep=None, is_batch=True)

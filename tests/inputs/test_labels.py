@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant import ece
-from calibrant.inputs.labels import moment_texts, plain_label, read_classes, read_columns, read_events
+from calibrant.inputs.labels import moment_texts, plain_label, read_columns, read_events
 
 SCORES = [0.25, 0.625, 0.875]
 
@@ -21,17 +21,12 @@ def columns(y, K=3, rows=None, classes=None):
 
 
 class TestEvents:
-    @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", ">i4", "float16", "float64"])
-    def test_zeros_and_ones_of_every_type(self, dtype):
-        assert events(np.array([0, 1, 1]).astype(dtype)) == [0, 1, 1]
-
-    def test_one_class_alone_is_legal(self):
-        assert events([0, 0]) == [0, 0]
-        assert events([1, 1]) == [1, 1]
-
-    @pytest.mark.parametrize("values", [[0, 1, 1], [False, True, True], [0.0, 1, 1.0]])
-    def test_objects_that_are_zeros_and_ones(self, values):
-        assert events(np.array(values, dtype=object)) == [0, 1, 1]
+    def test_zeros_and_ones_of_every_type(self):
+        for dtype in ("bool", "int8", "uint64", ">i4", "float16", "float64"):
+            assert events(np.array([0, 1, 1]).astype(dtype)) == [0, 1, 1]
+        for values in ([0, 1, 1], [False, True, True], [0.0, 1, 1.0]):
+            assert events(np.array(values, dtype=object)) == [0, 1, 1]
+        assert (events([0, 0]), events([1, 1])) == ([0, 0], [1, 1])
 
     @pytest.mark.parametrize(
         ("y", "pos_label", "expected"),
@@ -49,9 +44,9 @@ class TestEvents:
     def test_pos_label_names_the_event(self, y, pos_label, expected):
         assert events(y, pos_label=pos_label) == expected
 
-    @pytest.mark.parametrize("classes", [["no", "yes"], ("no", "yes"), np.array(["no", "yes"])])
-    def test_the_second_of_two_classes_is_the_event(self, classes):
-        assert events(["no", "yes", "yes"], classes=classes) == [0, 1, 1]
+    def test_the_second_of_two_classes_is_the_event(self, require):
+        for make in (list, tuple, np.array, require("pandas").Index):
+            assert events(["no", "yes", "yes"], classes=make(["no", "yes"])) == [0, 1, 1]
 
 
 EVENTS_REFUSED = {
@@ -81,42 +76,26 @@ EVENTS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", EVENTS_REFUSED)
-def test_events_refused(refusal, name):
-    y, options, words = EVENTS_REFUSED[name]
-    message = refusal(ece, y, SCORES, **options)
-    assert all(word in message for word in words), message
+def test_events_refused(refuses):
+    refuses(lambda y, options: ece(y, SCORES, **options), EVENTS_REFUSED)
 
 
-class TestMissing:
-    @pytest.mark.parametrize("dtype", ["Int64", "boolean", "Float64", "category", "object"])
-    def test_pandas(self, require, refusal, dtype):
-        y = require("pandas").Series([0, None, 1], dtype=dtype)
-        message = refusal(ece, y, SCORES)
-        assert "row 1 is" in message
-        assert "missing" in message
-
-    @pytest.mark.parametrize("values", [[0, None, 1], [False, None, True], [0.0, None, 1.0]])
-    def test_polars_and_arrow(self, require, refusal, values):
-        for column in (require("polars").Series(values), require("pyarrow").array(values)):
-            message = refusal(ece, column, SCORES)
-            assert "row 1 is" in message
-            assert "missing" in message
-
-    @pytest.mark.parametrize("dtype", ["string", "category", "object"])
-    def test_labels(self, require, refusal, dtype):
-        y = require("pandas").Series(["no", None, "yes"], dtype=dtype)
+def test_missing_outcomes_of_frames(require, refuses, refusal):
+    pandas, polars, arrow = require("pandas"), require("polars"), require("pyarrow")
+    columns = [pandas.Series([0, None, 1], dtype=t) for t in ("Int64", "boolean", "Float64", "category", "object")]
+    for values in ([0, None, 1], [False, None, True], [0.0, None, 1.0]):
+        columns += [polars.Series(values), arrow.array(values)]
+    refuses(lambda y: ece(y, SCORES), [(y, ["row 1 is", "missing"]) for y in columns])
+    for dtype in ("string", "category", "object"):
+        y = pandas.Series(["no", None, "yes"], dtype=dtype)
         assert "row 1 is" in refusal(ece, y, SCORES, pos_label="yes")
         assert "row 1 is" in refusal(ece, y, SCORES, classes=["no", "yes"])
 
 
 class TestColumns:
-    @pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", ">i8"])
-    def test_column_numbers_of_every_type(self, dtype):
-        assert columns(np.array([2, 0, 1]).astype(dtype)) == [2, 0, 1]
-
-    def test_objects_that_are_column_numbers(self):
-        assert columns(np.array([2, 0, 1], dtype=object)) == [2, 0, 1]
+    def test_column_numbers_of_every_type(self):
+        for dtype in ("int8", "uint16", "float32", ">i8", "object"):
+            assert columns(np.array([2, 0, 1]).astype(dtype)) == [2, 0, 1]
 
     @pytest.mark.parametrize(
         ("y", "classes"), [(["c", "a", "b"], ["a", "b", "c"]), ([3, 1, 2], [1, 2, 3]), ([3.0, 1.0, 2.0], (1, 2, 3))]
@@ -143,11 +122,8 @@ COLUMNS_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS_REFUSED)
-def test_columns_refused(refusal, name):
-    y, options, words = COLUMNS_REFUSED[name]
-    message = refusal(ece, y, [[0.5, 0.25, 0.25]] * 3, **options)
-    assert all(word in message for word in words), message
+def test_columns_refused(refuses):
+    refuses(lambda y, options: ece(y, [[0.5, 0.25, 0.25]] * 3, **options), COLUMNS_REFUSED)
 
 
 def test_row_numbers_are_the_callers(refusal):
@@ -158,37 +134,19 @@ def test_row_numbers_are_the_callers(refusal):
     assert "row 2 is None" in refusal(ece, [None, "a", None], SCORES, pos_label="a", weights=[0, 1, 1])
 
 
-@pytest.mark.parametrize("classes", [["a", "b"], ("a", "b"), np.array(["a", "b"])])
-def test_classes_may_be_any_sequence(classes):
-    assert read_classes(classes, expected=2, given_by="2 columns") == ["a", "b"]
+MOMENTS = [
+    *(("2024-02-29T06:00:00", f"M8[{unit}]", "2024-02-29T06:00:00") for unit in ("h", "m", "s", "ms", "us", "ns")),
+    ("2024-02-29T06:00:00.250", "M8[ns]", "2024-02-29T06:00:00.25"),
+    ("2024-02-20", "M8[D]", "2024-02-20"),
+    (90, "m8[s]", "90000000000 nanoseconds"),
+    (90_000, "m8[ms]", "90000000000 nanoseconds"),
+    (200_000, "m8[D]", "200000 days"),  # spans of centuries keep their unit
+]
 
 
-def test_classes_from_a_frame(require):
-    index = require("pandas").Index(["a", "b"])
-    assert read_classes(index, expected=2, given_by="2 columns") == ["a", "b"]
-
-
-@pytest.mark.parametrize("unit", ["h", "m", "s", "ms", "us", "ns"])
-def test_a_moment_in_any_unit(unit):
-    moments = np.array(["2024-02-29T06:00:00", "NaT"], dtype=f"M8[{unit}]")
-    assert moment_texts(moments) == ["2024-02-29T06:00:00", "NaT"]
-
-
-def test_parts_of_a_second_stay():
-    assert moment_texts(np.array(["2024-02-29T06:00:00.250"], dtype="M8[ns]")) == ["2024-02-29T06:00:00.25"]
-
-
-def test_days_stay_days():
-    assert moment_texts(np.array(["2024-02-20"], dtype="M8[D]")) == ["2024-02-20"]
-
-
-def test_spans_in_any_unit():
-    texts = [moment_texts(np.array([k, "NaT"], dtype=f"m8[{unit}]")) for k, unit in ((90, "s"), (90_000, "ms"))]
-    assert texts == [["90000000000 nanoseconds", "NaT"]] * 2
-
-
-def test_spans_of_centuries_keep_their_unit():
-    assert moment_texts(np.array([200_000], dtype="m8[D]")) == ["200000 days"]
+@pytest.mark.parametrize(("value", "dtype", "text"), MOMENTS)
+def test_moments_and_spans(value, dtype, text):
+    assert moment_texts(np.array([value, "NaT"], dtype=dtype)) == [text, "NaT"]
 
 
 @pytest.mark.parametrize(
@@ -206,9 +164,6 @@ def test_spans_of_centuries_keep_their_unit():
 def test_decimals(value, form):
     found = plain_label(value)
     assert (found, type(found)) == (form, type(form))
-
-
-def test_a_decimal_that_is_no_number_stays():
     assert plain_label(Decimal("NaN")).is_nan()
 
 

@@ -1,9 +1,9 @@
 """Options that many verbs share."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
-import pytest
 
 from calibrant.inputs.options import (
     check_choice,
@@ -17,162 +17,96 @@ from calibrant.inputs.options import (
 )
 
 
-class TestChoice:
-    @pytest.mark.parametrize("value", ["a", None, False])
-    def test_accepts(self, value):
+def test_choice(refuses):
+    for value in ("a", None, False):
         check_choice("option", value, "a", None, False)
-
-    @pytest.mark.parametrize("value", ["A", 0, True, np.array([1, 2]), 1.0])
-    def test_refuses(self, refusal, value):
-        message = refusal(check_choice, "option", value, "a", None, False)
-        assert message.startswith("option must be one of 'a', None, False; got ")
+    words = "option must be one of 'a', None, False; got "
+    others = ("A", 0, True, np.array([1, 2]), 1.0)
+    refuses(lambda value: check_choice("option", value, "a", None, False), [(value, words) for value in others])
 
 
-class TestCount:
-    @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
-    def test_accepts(self, value):
+def test_count(refuses):
+    for value in (3, np.int8(3), np.uint64(3)):
         count = check_count("bins", value)
-        assert count == 3
-        assert type(count) is int
-
-    @pytest.mark.parametrize("value", [10.0, True, np.True_, "10", None, [10]])
-    def test_refuses_what_is_no_whole_number(self, refusal, value):
-        message = refusal(check_count, "bins", value)
-        assert "bins must be a whole number of at least 1" in message
-        assert type(value).__name__ in message
-
-    @pytest.mark.parametrize("value", [0, -5])
-    def test_refuses_too_few(self, refusal, value):
-        assert refusal(check_count, "bins", value) == f"bins must be at least 1; got {value}"
-
-    def test_refuses_too_many(self, refusal):
-        """Repeats are kept in memory, so fewer of them are accepted."""
-        assert check_count("bins", 10**9) == 10**9
-        assert "bins must be at most 1,000,000,000" in refusal(check_count, "bins", 10**9 + 1)
-        assert "resamples must be at most 1,000,000" in refusal(check_count, "resamples", 10**9)
+        assert (count, type(count)) == (3, int)
+    words = "bins must be a whole number of at least 1"
+    cases = [(value, [words, type(value).__name__]) for value in (10.0, True, np.True_, "10", None, [10])]
+    cases += [(value, f"bins must be at least 1; got {value}") for value in (0, -5)]
+    refuses(partial(check_count, "bins"), [*cases, (10**9 + 1, "bins must be at most 1,000,000,000")])
+    assert check_count("bins", 10**9) == 10**9
+    # Repeats are kept in memory, so fewer of them are accepted.
+    refuses(check_count, [("resamples", 10**9, "resamples must be at most 1,000,000")])
 
 
-class TestPositive:
-    @pytest.mark.parametrize("value", [3, 0.5, np.float32(0.5), np.int8(3), Fraction(1, 2), 1e-300])
-    def test_accepts(self, value):
+def test_positive(refuses):
+    for value in (3, 0.5, np.float32(0.5), np.int8(3), Fraction(1, 2), 1e-300):
         found = check_positive("bound", value, "such as 2.0")
-        assert found == float(value)
-        assert type(found) is float
-
-    @pytest.mark.parametrize(
-        "value", [0, -1.0, float("nan"), np.inf, True, np.True_, "2", None, [2.0], 1j, pytest.param(10**400, id="huge")]
-    )
-    def test_refuses(self, refusal, value):
-        message = refusal(check_positive, "bound", value, "such as 2.0")
-        assert message.startswith("bound must be a number above 0, such as 2.0; got ")
+        assert (found, type(found)) == (float(value), float)
+    others = (0, -1.0, float("nan"), np.inf, True, np.True_, "2", None, [2.0], 1j, 10**400)
+    words = "bound must be a number above 0, such as 2.0; got "
+    refuses(lambda value: check_positive("bound", value, "such as 2.0"), [(value, words) for value in others])
 
 
-class TestLevel:
-    @pytest.mark.parametrize("level", [0.95, np.float32(0.5), 1 - 1e-9])
-    def test_accepts(self, level):
+def test_level(refuses):
+    for level in (0.95, np.float32(0.5), 1 - 1e-9):
         assert check_level(level) == float(level)
-
-    @pytest.mark.parametrize("level", [0, 1, 95, -0.1, float("nan"), True, "0.95", None])
-    def test_refuses(self, refusal, level):
-        message = refusal(check_level, level)
-        assert "strictly between 0 and 1, such as 0.95" in message
-        assert repr(level) in message
-
-    @pytest.mark.parametrize(("alpha", "meant"), [(0.05, "0.95"), (0.1, "0.9"), (1e-300, "0.95")])
-    def test_error_rates_are_refused_with_a_question(self, refusal, alpha, meant):
-        assert refusal(check_level, alpha).endswith(f"never alpha; got {alpha:g}. Did you mean {meant}?")
+    words, others = "strictly between 0 and 1, such as 0.95", (0, 1, 95, -0.1, float("nan"), True, "0.95", None)
+    refuses(check_level, [(level, [words, repr(level)]) for level in others])
+    rates = ((0.05, "0.95"), (0.1, "0.9"), (1e-300, "0.95"))
+    refuses(check_level, [(a, f"never alpha; got {a:g}. Did you mean {meant}?") for a, meant in rates])
 
 
-class TestGenerator:
-    def test_a_generator_is_used_as_it_is(self):
-        rng = np.random.default_rng(5)
-        assert generator(rng) is rng
-
-    @pytest.mark.parametrize("seed", [7, np.int64(7)])
-    def test_a_number_seeds_a_new_one(self, seed):
+def test_generator(refuses):
+    rng = np.random.default_rng(5)
+    assert generator(rng) is rng
+    for seed in (7, np.int64(7)):
         assert generator(seed).random() == np.random.default_rng(7).random()
-
-    @pytest.mark.parametrize("rng", [None, True, -1, 0.5, "seed", np.random.RandomState(0)])
-    def test_refuses(self, refusal, rng):
-        message = refusal(generator, rng)
-        assert "a numpy Generator or a whole number of at least 0" in message
-        assert type(rng).__name__ in message
+    words, others = "a numpy Generator or a whole number of at least 0", (None, True, -1, 0.5, "seed")
+    others = [*others, np.random.RandomState(0)]
+    refuses(generator, [(value, [words, type(value).__name__]) for value in others])
 
 
-class TestRead:
-    def test_a_number(self):
-        levels, single = read_levels(0.9)
-        assert levels.tolist() == [0.9]
-        assert single
-
-    @pytest.mark.parametrize("given", [[0.9, 0.5], (0.9, 0.5), np.array([0.9, 0.5])])
-    def test_a_list_keeps_its_order(self, given):
-        levels, single = read_levels(given)
-        assert levels.tolist() == [0.9, 0.5]
-        assert not single
-
-    def test_a_numpy_number_is_a_number(self):
-        assert read_levels(np.float64(0.5))[1]
-        assert read_levels(np.array(0.5))[1]
-
-    def test_float32(self):
-        assert read_levels(np.array([0.5, 0.75], np.float32))[0].dtype == np.float64
-
-    def test_nobody_can_write_to_them(self):
-        given = np.array([0.9, 0.5])
-        levels, _ = read_levels(given)
-        assert not levels.flags.writeable
-        given[0] = 0.1
-        assert levels[0] == 0.9
+LEVELS = [
+    *((n, f"level must lie strictly between 0 and 1; got {n:.1f}. Divide perc") for n in (90, 95.0, 2, 100)),
+    *(
+        (level, ["level must lie strictly between 0 and 1; got ", "It is nominal coverage, such as 0.9, never alpha"])
+        for level in (0, 1, -0.1, 0.0, 1.0, 101, np.nan, np.inf)
+    ),
+    ([0.5, 2], "levels", "levels must lie"),  # the name is that of the caller
+    *(
+        (levels, "level must not contain a value twice; got [")
+        for levels in ([0.9, 0.9], [0.1, 1 - 0.9], [0.5, 0.2, 0.5 + 1e-12])
+    ),
+    *((levels, "level must be a number or a list of numbers; got shape") for levels in ([], [[0.5]], np.zeros((2, 2)))),
+    *((levels, "level") for levels in (True, "0.9", ["0.9"], None, [None])),
+]
 
 
-class TestRefused:
-    @pytest.mark.parametrize("level", [90, 95.0, 2, 100])
-    def test_percentages(self, level, refusal):
-        message = refusal(read_levels, level)
-        assert message == f"level must lie strictly between 0 and 1; got {level:.1f}. Divide percentages by 100"
-
-    @pytest.mark.parametrize("level", [0, 1, -0.1, 0.0, 1.0, 101, np.nan, np.inf])
-    def test_outside(self, level, refusal):
-        message = refusal(read_levels, level)
-        assert message.startswith("level must lie strictly between 0 and 1; got ")
-        assert message.endswith("It is nominal coverage, such as 0.9, never alpha")
-
-    def test_the_name_is_that_of_the_caller(self, refusal):
-        assert refusal(read_levels, [0.5, 2], "levels").startswith("levels must lie")
-
-    @pytest.mark.parametrize("levels", [[0.9, 0.9], [0.1, 1 - 0.9], [0.5, 0.2, 0.5 + 1e-12]])
-    def test_a_value_twice(self, levels, refusal):
-        assert refusal(read_levels, levels).startswith("level must not contain a value twice; got [")
-
-    @pytest.mark.parametrize("levels", [[], [[0.5]], np.zeros((2, 2))])
-    def test_shapes(self, levels, refusal):
-        assert refusal(read_levels, levels).startswith("level must be a number or a list of numbers; got shape")
-
-    @pytest.mark.parametrize("levels", [True, "0.9", ["0.9"], None, [None]])
-    def test_no_numbers(self, levels, refusal):
-        assert "level" in refusal(read_levels, levels)
+def test_levels(refuses):
+    for make in (list, tuple, np.array):
+        levels, single = read_levels(make([0.9, 0.5]))
+        assert (levels.tolist(), single) == ([0.9, 0.5], False)
+    for number in (0.5, np.float64(0.5), np.array(0.5)):
+        levels, single = read_levels(number)
+        assert (levels.tolist(), single) == ([0.5], True)
+    assert read_levels(np.array([0.5, 0.75], np.float32))[0].dtype == np.float64
+    given = np.array([0.9, 0.5])
+    levels, _ = read_levels(given)
+    given[0] = 0.1
+    assert levels[0] == 0.9
+    assert not levels.flags.writeable
+    refuses(read_levels, LEVELS)
 
 
-class TestPlace:
-    LEVELS = np.array([0.1, 0.9, 0.5])
-
-    def test_found_after_rounding(self):
-        assert place_of(1 - 0.9, self.LEVELS) == 0
-        assert place_of(0.5, self.LEVELS) == 2
-
-    def test_not_there(self, refusal):
-        assert refusal(place_of, 0.8, self.LEVELS) == "there is no level 0.8; there are 0.1, 0.9, 0.5"
-
-    def test_one_at_a_time(self, refusal):
-        assert refusal(place_of, [0.1, 0.9], self.LEVELS) == "level must be one number; got [0.1, 0.9]"
+def test_place(refuses):
+    levels = np.array([0.1, 0.9, 0.5])
+    assert (place_of(1 - 0.9, levels), place_of(0.5, levels)) == (0, 2)
+    missing = (0.8, levels, "there is no level 0.8; there are 0.1, 0.9, 0.5")
+    refuses(place_of, [missing, ([0.1, 0.9], levels, "level must be one number; got [0.1, 0.9]")])
 
 
-class TestShown:
-    def test_a_few_one_by_one(self):
-        assert levels_shown(np.array([0.9]), True) == "level=0.9"
-        assert levels_shown(np.array([0.9]), False, "levels") == "levels=[0.9]"
-        assert levels_shown(np.array([0.3, 1 - 0.9]), False) == "level=[0.3, 0.1]"
-
-    def test_many_by_their_ends(self):
-        assert levels_shown(np.linspace(0.999, 0.001, 999), False) == "999 levels from 0.001 to 0.999"
+def test_shown():
+    assert levels_shown(np.array([0.9]), True) == "level=0.9"
+    assert levels_shown(np.array([0.9]), False, "levels") == "levels=[0.9]"
+    assert levels_shown(np.array([0.3, 1 - 0.9]), False) == "level=[0.3, 0.1]"
+    assert levels_shown(np.linspace(0.999, 0.001, 999), False) == "999 levels from 0.001 to 0.999"

@@ -1,4 +1,6 @@
-"""The normal distribution."""
+"""Normal and Laplace distributions, of numbers and of vectors."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,9 +10,10 @@ from calibrant.inputs.parametric import Laplace, MvNormal, Normal
 
 Z = np.array([-38.0, -20.0, -8.3, -3.0, -1.0, -1e-9, 0.0, 1e-300, 0.5, 2.0, 8.3, 20.0, 38.0])
 Q = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5, 0.75, 1 - 2**-53, 1.0])
+Z_LAPLACE = np.array([-700.0, -40.0, -3.0, -1e-9, 0.0, 1e-9, 0.5, 2.0, 40.0, 700.0])
+Q_LAPLACE = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.75, 1 - 2**-53, 1.0])
 MEAN, STD = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
-DISTRIBUTION, SCIPY = Normal(MEAN, STD), stats.norm(MEAN[:, None], STD[:, None])
-X = MEAN[:, None] + STD[:, None] * Z
+BOTH = {"normal": (Normal, stats.norm, Z, Q), "laplace": (Laplace, stats.laplace, Z_LAPLACE, Q_LAPLACE)}
 
 
 def test_hand_numbers():
@@ -23,14 +26,15 @@ def test_hand_numbers():
     assert distribution.ppf(0.975) == pytest.approx([1.959963984540054, 13.919927969080108], rel=1e-15)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
-def test_agrees_with_scipy_at_points(ours, theirs):
-    np.testing.assert_allclose(getattr(DISTRIBUTION, ours)(X), getattr(SCIPY, theirs)(X), rtol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["ppf", "isf"])
-def test_agrees_with_scipy_at_levels(method):
-    np.testing.assert_allclose(getattr(DISTRIBUTION, method)(Q[None]), getattr(SCIPY, method)(Q), rtol=1e-12)
+@pytest.mark.parametrize("family", BOTH)
+def test_agrees_with_scipy(family):
+    made, of_scipy, z, q = BOTH[family]
+    ours, theirs = made(MEAN, STD), of_scipy(MEAN[:, None], STD[:, None])
+    x = MEAN[:, None] + STD[:, None] * z
+    for method, same in (("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")):
+        np.testing.assert_allclose(getattr(ours, method)(x), getattr(theirs, same)(x), rtol=1e-12)
+    for method in ("ppf", "isf"):
+        np.testing.assert_allclose(getattr(ours, method)(q[None]), getattr(theirs, method)(q), rtol=1e-12)
 
 
 def test_far_tails_keep_their_digits():
@@ -40,8 +44,9 @@ def test_far_tails_keep_their_digits():
     assert distribution.isf(distribution.sf(30.0))[0] == pytest.approx(30.0, rel=1e-14)
 
 
-def test_infinity_is_a_point():
-    distribution = Normal(0, 1e-300)
+@pytest.mark.parametrize("made", [Normal, Laplace])
+def test_infinity_is_a_point(made):
+    distribution = made(0, 1e-300)
     assert distribution.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
     assert distribution.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
     assert distribution.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
@@ -51,17 +56,10 @@ def test_infinity_is_a_point():
 
 def test_draws_have_mean_and_spread():
     m = 40_000
-    z = (DISTRIBUTION.sample(m, 0) - MEAN[:, None]) / STD[:, None]
+    z = (Normal(MEAN, STD).sample(m, 0) - MEAN[:, None]) / STD[:, None]
     assert np.all(np.abs(z.mean(axis=1)) < 5 / np.sqrt(m))
     assert np.all(np.abs(z.var(axis=1) - 1) < 5 * np.sqrt(2 / m))
     assert abs(np.corrcoef(z)[0, 1]) < 5 / np.sqrt(m)
-
-
-Z_LAPLACE = np.array([-700.0, -40.0, -3.0, -1e-9, 0.0, 1e-9, 0.5, 2.0, 40.0, 700.0])
-Q_LAPLACE = np.array([0.0, 5e-324, 1e-300, 1e-20, 0.025, 0.5 - 1e-12, 0.5, 0.5 + 1e-12, 0.75, 1 - 2**-53, 1.0])
-LOC, SCALE = np.array([0.0, -3.0, 1e6]), np.array([1.0, 0.01, 1e3])
-DISTRIBUTION_LAPLACE, SCIPY_LAPLACE = Laplace(LOC, SCALE), stats.laplace(LOC[:, None], SCALE[:, None])
-X_LAPLACE = LOC[:, None] + SCALE[:, None] * Z_LAPLACE
 
 
 def test_hand_numbers_laplace():
@@ -72,20 +70,6 @@ def test_hand_numbers_laplace():
     assert distribution.ppf([0.25, 0.75]) == pytest.approx([-np.log(2), 10 + 2 * np.log(2)], rel=1e-15)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [("cdf", "cdf"), ("sf", "sf"), ("log_density", "logpdf")])
-def test_agrees_with_scipy_at_points_laplace(ours, theirs):
-    np.testing.assert_allclose(
-        getattr(DISTRIBUTION_LAPLACE, ours)(X_LAPLACE), getattr(SCIPY_LAPLACE, theirs)(X_LAPLACE), rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("method", ["ppf", "isf"])
-def test_agrees_with_scipy_at_levels_laplace(method):
-    np.testing.assert_allclose(
-        getattr(DISTRIBUTION_LAPLACE, method)(Q_LAPLACE[None]), getattr(SCIPY_LAPLACE, method)(Q_LAPLACE), rtol=1e-12
-    )
-
-
 def test_quantiles_near_the_middle_keep_their_digits():
     # With q = 1/2 + e the quantile is -log(1 - 2e).
     e = 2.0**-40
@@ -93,18 +77,9 @@ def test_quantiles_near_the_middle_keep_their_digits():
     assert Laplace(0, 1).isf(0.5 + e)[0] == pytest.approx(np.log1p(-2 * e), rel=1e-15)
 
 
-def test_infinity_is_a_point_laplace():
-    distribution = Laplace(0, 1e-300)
-    assert distribution.cdf([[-np.inf, np.inf, -1e300, 1e300]]).tolist() == [[0.0, 1.0, 0.0, 1.0]]
-    assert distribution.sf([[-np.inf, np.inf]]).tolist() == [[1.0, 0.0]]
-    assert distribution.log_density([[np.inf, 1e300]]).tolist() == [[-np.inf, -np.inf]]
-    assert distribution.ppf([[0.0, 1.0]]).tolist() == [[-np.inf, np.inf]]
-    assert distribution.isf([[0.0, 1.0]]).tolist() == [[np.inf, -np.inf]]
-
-
 def test_draws_have_median_and_spread():
     m = 40_000
-    z = (DISTRIBUTION_LAPLACE.sample(m, 0) - LOC[:, None]) / SCALE[:, None]  # variance 2, fourth moment 24
+    z = (Laplace(MEAN, STD).sample(m, 0) - MEAN[:, None]) / STD[:, None]  # variance 2, fourth moment 24
     assert np.all(np.abs(z.mean(axis=1)) < 5 * np.sqrt(2 / m))
     assert np.all(np.abs((z**2).mean(axis=1) - 2) < 5 * np.sqrt(20 / m))
     assert np.all(np.abs((z < 0).mean(axis=1) - 0.5) < 2.5 / np.sqrt(m))
@@ -171,25 +146,18 @@ class TestMade:
 
 
 class TestAsked:
-    def test_agrees_with_scipy(self):
-        expected = [stats.multivariate_normal(MEAN_MV_NORMAL[i], COV[i]).logpdf(X_MV_NORMAL[i]) for i in range(N)]
-        np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, COV).log_density(X_MV_NORMAL), expected, rtol=1e-12)
-
-    def test_agrees_with_scipy_for_a_shared_covariance(self):
-        expected = [stats.multivariate_normal(MEAN_MV_NORMAL[i], COV[0]).logpdf(X_MV_NORMAL[i]) for i in range(N)]
-        np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, COV[0]).log_density(X_MV_NORMAL), expected, rtol=1e-12)
+    @pytest.mark.parametrize("cov", [COV, COV[0]], ids=["own", "shared"])
+    def test_agrees_with_scipy(self, cov):
+        each = np.broadcast_to(cov, COV.shape)
+        expected = [stats.multivariate_normal(MEAN_MV_NORMAL[i], each[i]).logpdf(X_MV_NORMAL[i]) for i in range(N)]
+        np.testing.assert_allclose(MvNormal(MEAN_MV_NORMAL, cov).log_density(X_MV_NORMAL), expected, rtol=1e-12)
 
     def test_shapes_of_points(self):
-        distribution = MvNormal(MEAN_MV_NORMAL, COV)
-        table = distribution.log_density(X_MV_NORMAL)
-        assert np.allclose(distribution.log_density(X_MV_NORMAL[:, 2]), table[:, 2], rtol=1e-13, atol=1e-300)
-        assert np.allclose(distribution.log_density(X_MV_NORMAL[:1])[0], table[0], rtol=1e-13, atol=1e-300)
-        assert np.allclose(
-            distribution.log_density(X_MV_NORMAL[0, 0]),
-            distribution.log_density(np.tile(X_MV_NORMAL[0, 0], (N, 1))),
-            rtol=1e-13,
-            atol=1e-300,
-        )
+        x, log_density = X_MV_NORMAL, MvNormal(MEAN_MV_NORMAL, COV).log_density
+        table, close = log_density(x), partial(np.allclose, rtol=1e-13, atol=1e-300)
+        assert close(log_density(x[:, 2]), table[:, 2])
+        assert close(log_density(x[:1])[0], table[0])
+        assert close(log_density(x[0, 0]), log_density(np.tile(x[0, 0], (N, 1))))
 
     def test_refused_points(self, refusal):
         distribution = MvNormal(MEAN_MV_NORMAL, COV)
@@ -244,6 +212,7 @@ REFUSED = {
     ),
     "indefinite": ((ZERO, BAD_ROW[1]), ["positive definite", "smallest eigenvalue of it is -1", "Drop coordinates"]),
     "indefinite row": ((ZERO, BAD_ROW), ["positive definite", "smallest eigenvalue of row 1 is -1"]),
+    "beside a badly scaled one": ((ZERO[:2], np.stack([np.diag([1e-20, 1.0]), BAD_ROW[1]])), ["of row 1 is -1"]),
     "singular": ((ZERO, np.ones((2, 2))), ["positive definite", "smallest eigenvalue of it is"]),
     "singular to rounding": ((ZERO, [[0.1, 0.3], [0.3, 0.9]]), ["positive definite", "smallest eigenvalue of it is"]),
     "bool": ((ZERO, EYE == 1), ["cov must be real numbers", "bool"]),
@@ -251,13 +220,5 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(refusal, name):
-    given, words = REFUSED[name]
-    message = refusal(MvNormal, *given)
-    assert all(word in message for word in words), message
-
-
-def test_the_bad_row_is_named_and_not_a_badly_scaled_one(refusal):
-    cov = np.stack([np.diag([1e-20, 1.0]), BAD_ROW[1]])
-    assert "of row 1 is -1" in refusal(MvNormal, ZERO[:2], cov)
+def test_refused(refuses):
+    refuses(lambda given: MvNormal(*given), REFUSED)
