@@ -16,20 +16,15 @@ PAIRS = st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=1, max_
 
 
 class TestMade:
-    def test_one_level(self):
+    def test_levels(self):
         found = Intervals([0, 1], [2, 5], 0.9)
         assert (found.n, found.single, found.levels.tolist()) == (2, True, [0.9])
         assert found.lower.shape == found.upper.shape == (2, 1)
         assert repr(found) == "Intervals(n=2, level=0.9)"
-
-    def test_several_levels_keep_their_order(self):
-        found = Intervals([[0, 1]], [[3, 2]], [0.9, 0.5])
+        found = Intervals([[0, 1]], [[3, 2]], [0.9, 0.5])  # which keep their order
         assert repr(found) == "Intervals(n=1, level=[0.9, 0.5])"
-        assert not found.single
-
-    def test_a_list_of_one_level_is_a_list(self):
-        assert not Intervals([[0.0]], [[1.0]], [0.9]).single
-        assert not Intervals([0.0], [1.0], [0.9]).single
+        lists = Intervals([[0.0]], [[1.0]], [0.9]), Intervals([0.0], [1.0], [0.9])
+        assert not any(each.single for each in (found, *lists))
 
     def test_legal_bounds(self):
         found = Intervals([-inf, 1.0, -inf, 2.0], [inf, 1.0, 0.0, inf], 0.9)
@@ -57,25 +52,13 @@ class TestMade:
             assert Intervals(frame["low"], frame["high"], 0.9).upper[:, 0].tolist() == [2.0, 3.0]
 
 
-class TestCrossed:
-    def test_refused_with_its_row(self, refusal):
-        message = refusal(Intervals, [0, 3], [1, 2], 0.9)
-        assert message == (
-            "lower must not exceed upper; row 1 has lower 3.0 and upper 2.0. "
-            "Pass crossed='swap' to exchange such bounds"
-        )
-        assert "row 1, column 1 has" in refusal(Intervals, [[0, 0], [0, 3]], [[1, 1], [1, 2]], [0.5, 0.9])
-
-    @given(PAIRS)
-    def test_swap_exchanges_the_two(self, pairs):
-        a, b = np.array(pairs).T
-        found = Intervals(a, b, 0.9, crossed="swap")
-        assert found.lower[:, 0].tolist() == np.minimum(a, b).tolist()
-        assert found.upper[:, 0].tolist() == np.maximum(a, b).tolist()
-        assert not found.lower.flags.writeable
-
-    def test_no_other_choice(self, refusal):
-        assert refusal(Intervals, [0], [1], 0.9, crossed="sort").startswith("crossed must be one of 'raise', 'swap'")
+@given(PAIRS)
+def test_swap_exchanges_crossed_bounds(pairs):
+    a, b = np.array(pairs).T
+    found = Intervals(a, b, 0.9, crossed="swap")
+    assert found.lower[:, 0].tolist() == np.minimum(a, b).tolist()
+    assert found.upper[:, 0].tolist() == np.maximum(a, b).tolist()
+    assert not found.lower.flags.writeable
 
 
 class TestParts:
@@ -103,54 +86,46 @@ class TestParts:
             assert part.lower[:, 1].flags.c_contiguous
 
 
-class TestRefused:
-    def test_shapes(self, refusal):
-        message = refusal(Intervals, [0, 1], [1, 2, 3], 0.9)
-        assert message == "lower and upper must have the same shape; got (2, 1) and (3, 1)"
-        assert "2 numbers, one per column" in refusal(Intervals, [[0, 1]], [[1, 2]], [0.9])
-        assert "need a list of levels" in refusal(Intervals, [[0.0]], [[1.0]], 0.9)
+REFUSED = {
+    "lengths": ([0, 1], [1, 2, 3], 0.9, "lower and upper must have the same shape; got (2, 1) and (3, 1)"),
+    "too few levels": ([[0, 1]], [[1, 2]], [0.9], "2 numbers, one per column"),
+    "a level for columns": ([[0.0]], [[1.0]], 0.9, "need a list of levels"),
+    "lower infinite": ([0.0, inf], [1.0, inf], 0.9, "lower must be -inf or finite; row 1 is inf. An interval cannot"),
+    "upper infinite": ([-inf], [-inf], 0.9, "upper must be inf or finite; row 0 is -inf. An interval cannot have this"),
+    "swapped infinite": ([inf], [0.0], 0.9, "swap", "row 0 is inf"),  # swap does not repair it
+    "lower missing": ([0, np.nan], [1, 1], 0.9, "lower must not be missing; row 1"),
+    "upper missing": ([0, 0], [None, 1], 0.9, "upper must not be missing; row 0"),
+    "percent": ([0], [1], 90, "Divide percentages by 100"),
+    "alpha": ([0], [1], 0, "never alpha"),
+    "crossed": (
+        *([0, 3], [1, 2], 0.9),
+        "lower must not exceed upper; row 1 has lower 3.0 and upper 2.0. Pass crossed='swap' to exchange such bounds",
+    ),
+    "crossed in a column": ([[0, 0], [0, 3]], [[1, 1], [1, 2]], [0.5, 0.9], "row 1, column 1 has"),
+    "other choice": ([0], [1], 0.9, "sort", "crossed must be one of 'raise', 'swap'"),
+}
 
-    def test_infinite_at_the_wrong_end(self, refusal):
-        message = refusal(Intervals, [0.0, inf], [1.0, inf], 0.9)
-        assert message == "lower must be -inf or finite; row 1 is inf. An interval cannot have this bound"
-        message = refusal(Intervals, [-inf], [-inf], 0.9)
-        assert message == "upper must be inf or finite; row 0 is -inf. An interval cannot have this bound"
 
-    def test_swap_does_not_repair_it(self, refusal):
-        assert "row 0 is inf" in refusal(Intervals, [inf], [0.0], 0.9, crossed="swap")
-
-    def test_missing(self, refusal):
-        assert "lower must not be missing; row 1" in refusal(Intervals, [0, np.nan], [1, 1], 0.9)
-        assert "upper must not be missing; row 0" in refusal(Intervals, [0, 0], [None, 1], 0.9)
-
-    def test_alpha_and_percent(self, refusal):
-        assert "Divide percentages by 100" in refusal(Intervals, [0], [1], 90)
-        assert "never alpha" in refusal(Intervals, [0], [1], 0)
+def test_refused(refuses):
+    refuses(Intervals, REFUSED)
 
 
 EPS = np.finfo(np.float64).eps
 
 
 class TestRead:
-    def test_one_column(self):
+    def test_columns(self):
         columns, flat, eps = read_bounds([1, 2, 3], "lower")
-        assert columns.tolist() == [[1.0], [2.0], [3.0]]
-        assert flat
-        assert eps == EPS
-
-    def test_several_columns_are_contiguous(self):
+        assert (columns.tolist(), flat, eps) == ([[1.0], [2.0], [3.0]], True, EPS)
         columns, flat, _ = read_bounds(np.arange(6.0).reshape(3, 2), "lower")
-        assert columns.flags.f_contiguous
-        assert not flat
+        assert (columns.flags.f_contiguous, flat) == (True, False)
+        assert read_bounds([-np.inf, np.inf], "lower")[0].tolist() == [[-np.inf], [np.inf]]
 
-    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-    def test_precision_is_remembered(self, dtype):
-        columns, _, eps = read_bounds(np.array([0.1, 0.2], dtype), "lower")
-        assert columns.dtype == np.float64
-        assert columns[0, 0] == float(np.array(0.1, dtype))
-        assert eps == np.finfo(dtype).eps
-
-    def test_long_double_has_the_precision_of_float64(self):
+    def test_precision_is_remembered(self):
+        for dtype in ("float16", "float32", "float64"):
+            columns, _, eps = read_bounds(np.array([0.1, 0.2], dtype), "lower")
+            assert (columns.dtype, eps) == (np.float64, np.finfo(dtype).eps)
+            assert columns[0, 0] == float(np.array(0.1, dtype))
         assert read_bounds(np.array([0.1], np.longdouble), "lower")[2] == EPS
 
     def test_it_is_a_copy(self):
@@ -158,9 +133,6 @@ class TestRead:
         columns, _, _ = read_bounds(given, "lower")
         given[0] = 9.0
         assert columns[0, 0] == 0.0
-
-    def test_infinite_values_are_legal_here(self):
-        assert read_bounds([-np.inf, np.inf], "lower")[0].tolist() == [[-np.inf], [np.inf]]
 
     def test_columns_of_frames(self, require):
         pd, pl = require("pandas"), require("polars")
@@ -170,66 +142,50 @@ class TestRead:
             assert read_bounds(made, "lower")[0].tolist() == [[1.0, 3.0], [2.0, 4.0]]
 
 
-class TestRefusedBounds:
-    @pytest.mark.parametrize("values", [np.zeros((2, 2, 2)), 3.0, np.array(1.0)])
-    def test_shapes(self, values, refusal):
-        message = refusal(read_bounds, values, "lower")
-        assert message.startswith("lower must have shape (n,), or (n, L) with one column per level; got shape")
-
-    @pytest.mark.parametrize("values", [[], np.zeros((0, 2)), np.zeros((3, 0))])
-    def test_no_rows(self, values, refusal):
-        assert refusal(read_bounds, values, "upper").startswith("there are no rows: upper is empty (shape")
-
-    def test_missing(self, refusal):
-        message = refusal(read_bounds, [0.0, 1.0, np.nan], "upper")
-        assert message == "upper must not be missing; row 2 is nan (missing). Drop or repair such rows"
-        table = np.zeros((4, 3))
-        table[3, 1] = table[3, 2] = np.nan
-        assert "row 3, column 1 is nan" in refusal(read_bounds, table, "upper")
-
-    def test_missing_in_a_list(self, refusal):
-        assert "row 1 is nan" in refusal(read_bounds, [0.0, None], "upper")
-
-    @pytest.mark.parametrize("values", [["a", "b"], [True, False], [1 + 2j]])
-    def test_no_numbers(self, values, refusal):
-        assert refusal(read_bounds, values, "upper").startswith("upper must be real numbers")
+GAP = np.zeros((4, 3))
+GAP[3, 1] = GAP[3, 2] = np.nan
+SHAPE = "lower must have shape (n,), or (n, L) with one column per level; got shape"
+REFUSED_BOUNDS = [
+    *((values, "lower", SHAPE) for values in (np.zeros((2, 2, 2)), 3.0, np.array(1.0))),
+    *((v, "upper", "there are no rows: upper is empty (shape") for v in ([], np.zeros((0, 2)), np.zeros((3, 0)))),
+    ([0.0, 1.0, np.nan], "upper", "upper must not be missing; row 2 is nan (missing). Drop or repair such rows"),
+    (GAP, "upper", "row 3, column 1 is nan"),
+    ([0.0, None], "upper", "row 1 is nan"),
+    *((values, "upper", "upper must be real numbers") for values in (["a", "b"], [True, False], [1 + 2j])),
+]
 
 
-class TestCallsPeopleTry:
-    """Each message shows the call that works."""
+def test_refused_bounds(refuses):
+    refuses(read_bounds, REFUSED_BOUNDS)
 
-    @pytest.mark.parametrize(
-        ("args", "given", "words"),
-        [
-            ((np.zeros((5, 2, 3)), [0.5, 0.8, 0.9]), {}, "Intervals(bounds[:, 0], bounds[:, 1], levels)"),
-            ((np.zeros((5, 2, 1)), 0.9), {}, "Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
-            ((np.zeros((5, 2, 1)),), {"level": 0.9}, "Intervals needs upper. Pass bounds of shape (n, 2, L)"),
-            (([(0, 1), (1, 2), (2, 4)], 0.9), {}, "Intervals(*numpy.transpose(bounds), level)"),
-            (([[0], [1, 2]], 0.9), {}, "Call it as Intervals(lower, upper, level)"),
-            (([0, 1], [1, 2]), {}, "Intervals needs level. Call it as Intervals(lower, upper, level)"),
-            (([0, 1], [1, 2]), {"alpha": 0.1}, "no argument alpha. Pass nominal coverage instead: level=0.9 for alpha"),
-            (([0, 1], [1, 2]), {"alpha": [0.5, 0.1]}, "level=[0.5, 0.9] for alpha=[0.5, 0.1]"),
-            (([0, 1], [1, 2]), {"alpha": 10}, "level= is 1 - alpha"),
-            (([0, 1], [1, 2]), {"levels": 0.9}, "Did you mean level=?"),
-            (([0, 1], [1, 2], (0.05, 0.95)), {}, "the quantiles 0.05 and 0.95 has level=0.9"),
-            (([0, 1], [1, 2], (0.5, 0.95)), {}, "level must be one number, such as 0.9, for bounds with 1 column"),
-            ((np.zeros((5, 2, 3)),) * 2 + ([0.5, 0.8, 0.9],), {}, "got shape (5, 2, 3). Pass bounds of shape"),
-        ],
-    )
-    def test_are_shown_the_one_that_works(self, refusal, args, given, words):
-        assert words in refusal(Intervals, *args, **given)
 
-    def test_a_frame_is_shown_its_columns(self, refusal):
-        pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame({"lo-90": [0.0, 1.0], "hi-90": [1.0, 2.0]})
-        assert "Intervals(frame['lo-90'], frame['hi-90'], level)" in refusal(Intervals, frame, 0.9)
+BOUNDS, PAIR = np.stack([np.zeros((5, 3)), np.ones((5, 3))], axis=1), ([0, 1], [1, 2])
+CALLS = [
+    ((BOUNDS, [0.5, 0.8, 0.9]), {}, "Intervals(bounds[:, 0], bounds[:, 1], levels)"),
+    ((BOUNDS[:, :, :1], 0.9), {}, "Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
+    ((BOUNDS[:, :, :1],), {"level": 0.9}, "Intervals needs upper. Pass bounds of shape (n, 2, L)"),
+    (([(0, 1), (1, 2), (2, 4)], 0.9), {}, "Intervals(*numpy.transpose(bounds), level)"),
+    (([[0], [1, 2]], 0.9), {}, "Call it as Intervals(lower, upper, level)"),
+    (PAIR, {}, "Intervals needs level. Call it as Intervals(lower, upper, level)"),
+    (PAIR, {"alpha": 0.1}, "no argument alpha. Pass nominal coverage instead: level=0.9 for alpha"),
+    (PAIR, {"alpha": [0.5, 0.1]}, "level=[0.5, 0.9] for alpha=[0.5, 0.1]"),
+    (PAIR, {"alpha": 10}, "level= is 1 - alpha"),
+    (PAIR, {"levels": 0.9}, "Did you mean level=?"),
+    ((*PAIR, (0.05, 0.95)), {}, "the quantiles 0.05 and 0.95 has level=0.9"),
+    ((*PAIR, (0.5, 0.95)), {}, "level must be one number, such as 0.9, for bounds with 1 column"),
+    ((BOUNDS, BOUNDS, [0.5, 0.8, 0.9]), {}, "got shape (5, 2, 3). Pass bounds of shape"),
+]
 
-    def test_the_calls_that_are_shown_work(self):
-        bounds = np.stack([np.zeros((5, 3)), np.ones((5, 3))], axis=1)
-        assert Intervals(bounds[:, 0], bounds[:, 1], [0.5, 0.8, 0.9]).levels.size == 3
-        assert Intervals(bounds[:, 0, 0], bounds[:, 1, 0], 0.9).single
-        assert Intervals(*np.transpose([(0, 1), (1, 2), (2, 4)]), 0.9).n == 3
 
-    def test_copies(self):
-        found = Intervals([0.0], [1.0], 0.9)
-        assert repr(pickle.loads(pickle.dumps(found))) == repr(copy.deepcopy(found)) == repr(found)
+def test_calls_people_try_are_shown_the_one_that_works(require, refuses):
+    frame = require("pandas").DataFrame({"lo-90": [0.0, 1.0], "hi-90": [1.0, 2.0]})
+    of_frame = ((frame, 0.9), {}, "Intervals(frame['lo-90'], frame['hi-90'], level)")
+    refuses(lambda args, given: Intervals(*args, **given), [*CALLS, of_frame])
+    assert Intervals(BOUNDS[:, 0], BOUNDS[:, 1], [0.5, 0.8, 0.9]).levels.size == 3
+    assert Intervals(BOUNDS[:, 0, 0], BOUNDS[:, 1, 0], 0.9).single
+    assert Intervals(*np.transpose([(0, 1), (1, 2), (2, 4)]), 0.9).n == 3
+
+
+def test_copies():
+    found = Intervals([0.0], [1.0], 0.9)
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(copy.deepcopy(found)) == repr(found)

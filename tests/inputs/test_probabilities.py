@@ -1,5 +1,7 @@
 """Predictions at the boundary: what is read, and what is refused with row, value and remedy."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,32 +13,24 @@ Y = [0, 1, 0]
 
 
 class TestRead:
-    def test_one_column_gives_binary(self):
+    def test_one_column_gives_binary_and_several_classes(self):
         rows = read_probabilities([0, 1], [0.25, 1.0])
         assert isinstance(rows, Binary)
         assert (rows.n, rows.y.tolist(), rows.p.tolist(), rows.w.tolist()) == (2, [0, 1], [0.25, 1.0], [1.0, 1.0])
-
-    def test_several_columns_give_classes(self):
         rows = read_probabilities([2, 0], [[0.25, 0.25, 0.5], [1, 0, 0]], weights=[1, 3])
         assert isinstance(rows, Classes)
         assert (rows.n, rows.K, rows.y.tolist(), rows.w.tolist()) == (2, 3, [2, 0], [1.0, 3.0])
 
-    @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-    def test_precision_is_kept(self, dtype):
-        assert read_binary([0, 1], np.array([0.3, 0.4], dtype), verb="x").p.dtype == dtype
+    def test_precision_is_kept_and_other_numbers_become_float64(self):
+        for dtype in ("float16", "float32", "float64"):
+            assert read_binary([0, 1], np.array([0.3, 0.4], dtype), verb="x").p.dtype == dtype
+        for p in ([0, 1], np.array([0, 1], "uint8"), np.array([0.0, 1.0], "longdouble")):
+            rows = read_binary([0, 1], p, verb="x")
+            assert (rows.p.dtype, rows.p.tolist()) == ("float64", [0.0, 1.0])
 
-    @pytest.mark.parametrize("p", [[0, 1], np.array([0, 1], "uint8"), np.array([0.0, 1.0], "longdouble")])
-    def test_other_numbers_become_float64(self, p):
-        rows = read_binary([0, 1], p, verb="x")
-        assert rows.p.dtype == "float64"
-        assert rows.p.tolist() == [0.0, 1.0]
-
-    def test_ends_and_negative_zero_are_legal(self):
+    def test_ends_negative_zero_and_one_row_are_legal(self):
         assert ece([0, 1, 0], [0.0, 1.0, -0.0]) == 0.0
-
-    def test_one_row_is_enough(self):
-        assert ece([1], [0.75]) == 0.25
-        assert ece([1], [[0.25, 0.75]]) == 0.25
+        assert ece([1], [0.75]) == ece([1], [[0.25, 0.75]]) == 0.25
 
     def test_a_row_may_be_off_by_a_millionth(self):
         assert read_probabilities([0], [[0.5, 0.5 + 9e-7]]).n == 1
@@ -51,21 +45,18 @@ class TestRead:
 class TestWeightlessRows:
     def test_are_dropped_before_they_are_checked(self):
         # Row 1 has a missing score and no outcome there is. What is left is off by 0.25 in each of two bins.
-        assert ece([0, 9, 1], [0.25, np.nan, 0.75], weights=[1, 0, 1], bins=2) == 0.25
-
-    def test_are_dropped_however_a_score_is_missing(self):
-        assert ece([0, 9, 1], [0.25, None, 0.75], weights=[1, 0, 1], bins=2) == 0.25
-
-    def test_are_dropped_from_classes(self):
+        for missing in (np.nan, None):
+            assert ece([0, 9, 1], [0.25, missing, 0.75], weights=[1, 0, 1], bins=2) == 0.25
         P = [[0.25, 0.75], [np.nan, 7], [0.5, 0.5]]
         assert ece([1, 5, 0], P, weights=[1, 0, 1], bins=2) == ece([1, 0], [P[0], P[2]], bins=2)
 
-    def test_row_numbers_stay_the_callers(self, refusal):
-        assert "row 2 is 1.5" in refusal(ece, [0, 1, 1], [np.nan, 0.5, 1.5], weights=[0, 1, 1])
-        P = [[7, 7], [0.5, 0.5], [0.5, 0.25]]
-        assert "row 2 sums to 0.75" in refusal(ece, [0, 1, 1], P, weights=[0, 1, 1])
-        P = [[7, 7], [0.5, 0.5], [0.5, -0.5]]
-        assert "row 2, column 1 is -0.5" in refusal(ece, [0, 1, 1], P, weights=[0, 1, 1])
+    def test_row_numbers_stay_the_callers(self, refuses):
+        cases = [
+            ([np.nan, 0.5, 1.5], "row 2 is 1.5"),
+            ([[7, 7], [0.5, 0.5], [0.5, 0.25]], "row 2 sums to 0.75"),
+            ([[7, 7], [0.5, 0.5], [0.5, -0.5]], "row 2, column 1 is -0.5"),
+        ]
+        refuses(lambda p: ece([0, 1, 1], p, weights=[0, 1, 1]), cases)
 
     def test_ones_and_zeros_equal_the_rows_that_stay(self):
         y, p = np.array([0, 1, 1, 0]), np.array([0.1, 0.3, 0.6, 0.9])
@@ -89,13 +80,6 @@ OUT_OF_RANGE = {
 }
 
 
-@pytest.mark.parametrize("name", OUT_OF_RANGE)
-def test_out_of_range(refusal, name):
-    p, words = OUT_OF_RANGE[name]
-    message = refusal(ece, Y, p)
-    assert all(word in message for word in words), message
-
-
 NO_PROBABILITIES = {
     "(n, 1)": (np.full((3, 1), 0.5), ["1-D", "got shape (3, 1)", "Pass its one column"]),
     "0-d": (np.array(0.5), ["1-D", "got shape ()"]),
@@ -114,13 +98,6 @@ NO_PROBABILITIES = {
 }
 
 
-@pytest.mark.parametrize("name", NO_PROBABILITIES)
-def test_no_probabilities(refusal, name):
-    p, words = NO_PROBABILITIES[name]
-    message = refusal(ece, Y, p)
-    assert all(word in message for word in words), message
-
-
 OFF_THE_SIMPLEX = {
     "sum": ([[0.5, 0.5], [0.5, 0.6]], ["sum to 1 within 1e-06", "row 1 sums to 1.1", "P / P.sum("]),
     "sum off by two millionths": ([[0.5, 0.5], [0.5, 0.5 - 2e-6]], ["row 1 sums to 0.999998"]),
@@ -130,13 +107,6 @@ OFF_THE_SIMPLEX = {
     "percent": ([[60.0, 40.0], [10.0, 90.0]], ["row 0, column 0 is 60.0", "divide by 100"]),
     "text in a row": ([[0.5, 0.5], [0.5, "x"]], ["row 1 is 'x' (str)"]),
 }
-
-
-@pytest.mark.parametrize("name", OFF_THE_SIMPLEX)
-def test_off_the_simplex(refusal, name):
-    P, words = OFF_THE_SIMPLEX[name]
-    message = refusal(ece, [0, 1], P)
-    assert all(word in message for word in words), message
 
 
 ROWS_THAT_DO_NOT_MATCH = {
@@ -154,17 +124,13 @@ ROWS_THAT_DO_NOT_MATCH = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS_THAT_DO_NOT_MATCH)
-def test_rows_that_do_not_match(refusal, name):
-    y, p, words = ROWS_THAT_DO_NOT_MATCH[name]
-    message = refusal(ece, y, p)
-    assert all(word in message for word in words), message
-
-
-def test_a_binary_verb_refuses_a_matrix_and_names_the_reductions(refusal):
-    message = refusal(kuiper_test, [0, 1], [[0.5, 0.5], [0.25, 0.75]])
-    words = ("kuiper_test", "one probability per row", "(2, 2)", "top_label(y, P)", "one_vs_rest(y, P, k)")
-    assert all(word in message for word in words), message
+def test_refused(refuses):
+    refuses(partial(ece, Y), OUT_OF_RANGE)
+    refuses(partial(ece, Y), NO_PROBABILITIES)
+    refuses(partial(ece, [0, 1]), OFF_THE_SIMPLEX)
+    refuses(ece, ROWS_THAT_DO_NOT_MATCH)
+    words = ["kuiper_test", "one probability per row", "(2, 2)", "top_label(y, P)", "one_vs_rest(y, P, k)"]
+    refuses(kuiper_test, [([0, 1], [[0.5, 0.5], [0.25, 0.75]], words)])
 
 
 def test_missing_scores_of_frames(require, refusal):
@@ -176,113 +142,81 @@ def test_missing_scores_of_frames(require, refusal):
     assert "row 1, column 0 is nan (missing)" in refusal(ece, Y, frame)
 
 
-class TestClasses:
-    rows = read_probabilities([0, 1, 2], [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.75, 0.25]], weights=[1, 2, 3])
+def test_reductions_of_classes():
+    def lists(rows):
+        return rows.y.tolist(), rows.p.tolist(), rows.w.tolist()
 
-    def test_top_label(self):
-        top = self.rows.top_label()
-        assert top.y.tolist() == [1, 1, 0]  # of tied classes the first is predicted
-        assert top.p.tolist() == [0.5, 0.5, 0.75]
-        assert top.w.tolist() == [1.0, 2.0, 3.0]
-
-    def test_one_vs_rest(self):
-        rest = self.rows.one_vs_rest(2)
-        assert (rest.y.tolist(), rest.p.tolist()) == ([0, 0, 1], [0.0, 0.25, 0.25])
-
-    def test_by_predicted_label(self):
-        first, second, third = self.rows.by_predicted_label()
-        assert (first.y.tolist(), first.p.tolist(), first.w.tolist()) == ([1], [0.5], [1.0])
-        assert (second.y.tolist(), second.p.tolist(), second.w.tolist()) == ([1, 0], [0.5, 0.75], [2.0, 3.0])
-        assert third.n == 0
+    P = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.75, 0.25]]
+    rows = read_probabilities([0, 1, 2], P, weights=[1, 2, 3])
+    assert lists(rows.top_label()) == ([1, 1, 0], [0.5, 0.5, 0.75], [1.0, 2.0, 3.0])  # the first of tied classes
+    assert lists(rows.one_vs_rest(2)) == ([0, 0, 1], [0.0, 0.25, 0.25], [1.0, 2.0, 3.0])
+    first, second, third = rows.by_predicted_label()
+    assert lists(first) == ([1], [0.5], [1.0])
+    assert lists(second) == ([1, 0], [0.5, 0.75], [2.0, 3.0])
+    assert third.n == 0
 
 
 P = np.array([[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.0, 0.25, 0.75]])
 
 
 class TestTopLabel:
-    def test_ties_go_to_the_lowest_column(self):
+    def test_outcome_and_confidence(self):
         correct, confidence = top_label([1, 1, 2], P)
-        assert correct.tolist() == [False, True, True]
+        assert correct.tolist() == [False, True, True]  # ties go to the lowest column
         assert confidence.tolist() == [0.5, 0.5, 0.75]
         assert correct.dtype == bool
-
-    def test_labels(self):
-        correct, _ = top_label(["a", "b", "c"], P, classes=["a", "b", "c"])
-        assert correct.tolist() == [True, True, True]
+        assert top_label(["a", "b", "c"], P, classes=["a", "b", "c"])[0].all()
+        assert top_label([0, 0, 0], P.astype("float32"))[1].dtype == "float32"
 
     def test_confidence_ece_is_the_ece_of_the_reduction(self, D2):
         assert ece(*D2) == pytest.approx(ece(*top_label(*D2)), rel=1e-12)
         assert ece(*D2, notion="confidence") == ece(*D2)
 
-    def test_result_is_a_copy(self):
-        confidence = top_label([0, 0, 0], P)[1]
-        confidence[:] = 0
-        assert P.max() == 0.75
 
-    def test_keeps_the_precision(self):
-        assert top_label([0, 0, 0], P.astype("float32"))[1].dtype == "float32"
+@pytest.mark.parametrize(
+    ("y", "k", "classes", "happened", "probability"),
+    [
+        ([1, 1, 2], 2, None, [False, False, True], [0.0, 0.25, 0.75]),
+        (["a", "b", "c"], "b", ["a", "b", "c"], [False, True, False], [0.5, 0.5, 0.25]),
+        ([1, 2, 3], 1, [1, 2, 3], [True, False, False], [0.5, 0.25, 0.0]),  # with classes= a number is a label
+    ],
+)
+def test_one_vs_rest(y, k, classes, happened, probability):
+    found = one_vs_rest(y, P, k, classes=classes)
+    assert [part.tolist() for part in found] == [happened, probability]
 
-    def test_refuses_one_column(self, refusal):
-        assert "got a 1-D prediction, which needs no reduction" in refusal(top_label, [0, 1], [0.5, 0.5])
 
-
-class TestOneVsRest:
-    def test_column(self):
-        happened, probability = one_vs_rest([1, 1, 2], P, 2)
-        assert happened.tolist() == [False, False, True]
-        assert probability.tolist() == [0.0, 0.25, 0.75]
-
-    def test_label(self):
-        happened, probability = one_vs_rest(["a", "b", "c"], P, "b", classes=["a", "b", "c"])
-        assert happened.tolist() == [False, True, False]
-        assert probability.tolist() == [0.5, 0.5, 0.25]
-
-    def test_numbers_as_labels(self):
-        # With classes= a number is a label: 1 is the first column here.
-        happened, probability = one_vs_rest([1, 2, 3], P, 1, classes=[1, 2, 3])
-        assert happened.tolist() == [True, False, False]
-        assert probability.tolist() == [0.5, 0.25, 0.0]
-
-    def test_result_is_a_copy(self):
-        probability = one_vs_rest([0, 0, 0], P, 2)[1]
+def test_reductions_are_copies():
+    for _, probability in (top_label([0, 0, 0], P), one_vs_rest([0, 0, 0], P, 2)):
         probability[:] = 0
         assert P.max() == 0.75
 
-    @pytest.mark.parametrize(
-        ("k", "options", "words"),
-        [
-            (3, {}, ["column number 0..2", "got 3"]),
-            (-1, {}, ["at least 0", "got -1"]),
-            (1.0, {}, ["whole number", "got 1.0"]),
-            ("a", {}, ["whole number", "got 'a'"]),
-            ("z", {"classes": [0, 1, 2]}, ["one of classes=[0, 1, 2]", "got 'z'"]),
-        ],
-    )
-    def test_refuses_an_unknown_class(self, refusal, k, options, words):
-        message = refusal(one_vs_rest, [0, 1, 2], P, k, **options)
-        assert all(word in message for word in words), message
+
+def test_refused_reductions(refuses):
+    cases = [
+        (3, None, ["column number 0..2", "got 3"]),
+        (-1, None, ["at least 0", "got -1"]),
+        (1.0, None, ["whole number", "got 1.0"]),
+        ("a", None, ["whole number", "got 'a'"]),
+        ("z", [0, 1, 2], ["one of classes=[0, 1, 2]", "got 'z'"]),
+    ]
+    refuses(lambda k, classes: one_vs_rest([0, 1, 2], P, k, classes=classes), cases)
+    refuses(top_label, [([0, 1], [0.5, 0.5], "got a 1-D prediction, which needs no reduction")])
 
 
-class TestOtherPredictions:
-    """Arrays that are no probabilities are refused with the class that they belong to."""
-
-    Y = np.array([0.3, -1.2, 0.7])
-
-    @pytest.mark.parametrize(
-        ("prediction", "words"),
-        [
-            (np.zeros((3, 2, 4)), "as Intervals(bounds[:, 0], bounds[:, 1], levels)"),
-            (np.zeros((3, 2, 1)), "as Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
-            ((Y - 1, Y + 1), "Pass bounds as Intervals(lower, upper, level)"),
-            (np.stack([Y - 1, Y, Y + 1], axis=1), "if quantiles Quantiles(values, levels)"),
-            (np.stack([Y + 20, Y + 30, Y + 40], axis=1), "if quantiles Quantiles(values, levels)"),
-            (np.array(["yes", "no", "yes"]), "If these are predicted labels, pass probabilities"),
-            (np.array(["0.4", "0.3", "0.2"]), "convert them with .astype(float)"),
-            (np.array(["46%", "3 %", "2%"]), "Drop the percent signs, convert to numbers and divide by 100"),
-        ],
-    )
-    def test_what_is_meant_is_named(self, refusal, prediction, words):
-        assert words in refusal(read_probabilities, self.Y, prediction)
+def test_other_predictions_are_refused_with_the_class_that_they_belong_to(refuses):
+    y = np.array([0.3, -1.2, 0.7])
+    cases = [
+        (np.zeros((3, 2, 4)), "as Intervals(bounds[:, 0], bounds[:, 1], levels)"),
+        (np.zeros((3, 2, 1)), "as Intervals(bounds[:, 0, 0], bounds[:, 1, 0], level)"),
+        ((y - 1, y + 1), "Pass bounds as Intervals(lower, upper, level)"),
+        (np.stack([y - 1, y, y + 1], axis=1), "if quantiles Quantiles(values, levels)"),
+        (np.stack([y + 20, y + 30, y + 40], axis=1), "if quantiles Quantiles(values, levels)"),
+        (np.array(["yes", "no", "yes"]), "If these are predicted labels, pass probabilities"),
+        (np.array(["0.4", "0.3", "0.2"]), "convert them with .astype(float)"),
+        (np.array(["46%", "3 %", "2%"]), "Drop the percent signs, convert to numbers and divide by 100"),
+    ]
+    refuses(partial(read_probabilities, y), cases)
 
 
 class TestFramesOfClasses:

@@ -1,7 +1,6 @@
 """Quantiles: increasing levels, crossed rows, and the intervals they make."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,19 +11,15 @@ TABLE = st.lists(st.lists(st.floats(-9, 9), min_size=3, max_size=3), min_size=1,
 
 
 class TestMade:
-    def test_several_levels(self):
+    def test_levels(self):
         found = Quantiles([[1, 2, 4], [0, 3, 6]], [0.1, 0.5, 0.9])
         assert (found.n, found.single) == (2, False)
         assert repr(found) == "Quantiles(n=2, levels=[0.1, 0.5, 0.9])"
         assert found.at(0.5).values.tolist() == [[2], [3]]
         assert found.at(0.5).single
-
-    def test_one_level(self):
         assert Quantiles([1, 2], 0.5).single
         assert not Quantiles([[1], [2]], [0.5]).single
-
-    def test_ties_and_infinite_values_are_legal(self):
-        assert Quantiles([[-inf, 1, 1, inf]], [0.1, 0.4, 0.6, 0.9]).n == 1
+        assert Quantiles([[-inf, 1, 1, inf]], [0.1, 0.4, 0.6, 0.9]).n == 1  # ties and infinite values are legal
 
     def test_read_only_and_apart_from_what_was_given(self):
         values = np.array([[1.0, 2.0]])
@@ -45,23 +40,11 @@ class TestMade:
         assert np.shares_memory(found.take(slice(0, 2)).values, found.values)
 
 
-class TestCrossed:
-    def test_refused_with_its_row(self, refusal):
-        message = refusal(Quantiles, [[0, 1, 2], [0, 2, 1.5]], [0.1, 0.5, 0.9])
-        assert message == (
-            "quantiles must not decrease with their level; row 1 has 2.0 and then 1.5. "
-            "Pass crossed='sort' to sort such rows"
-        )
-
-    @given(TABLE)
-    def test_sorted(self, table):
-        found = Quantiles(table, [0.1, 0.5, 0.9], crossed="sort")
-        assert found.values.tolist() == np.sort(np.array(table), axis=1).tolist()
-        assert not found.values.flags.writeable
-
-    def test_no_other_choice(self, refusal):
-        message = refusal(Quantiles, [[0, 1]], [0.1, 0.9], crossed="swap")
-        assert message.startswith("crossed must be one of 'raise', 'sort'")
+@given(TABLE)
+def test_crossed_rows_are_sorted(table):
+    found = Quantiles(table, [0.1, 0.5, 0.9], crossed="sort")
+    assert found.values.tolist() == np.sort(np.array(table), axis=1).tolist()
+    assert not found.values.flags.writeable
 
 
 class TestIntervals:
@@ -76,41 +59,30 @@ class TestIntervals:
         found = Quantiles(np.array([[0, 1]], np.float32), [0.1, 0.9])
         assert found.intervals().eps == found.at(0.1).eps == np.finfo(np.float32).eps
 
-    def test_no_pair(self, refusal):
+    def test_none(self, refusal):
         message = refusal(Quantiles([[0, 1]], [0.1, 0.5]).intervals)
         assert message == "no two levels mirror each other, such as 0.1 and 0.9; got [0.1, 0.5]"
-
-    def test_quantiles_at_one_infinity_make_no_interval(self, refusal):
         assert "row 0 is -inf" in refusal(Quantiles([[-inf, -inf]], [0.1, 0.9]).intervals)
 
 
-class TestRefused:
-    @pytest.mark.parametrize(("values", "levels"), [([[0, 1]], [0.5]), ([0, 1], [0.1, 0.9]), ([[0], [1]], 0.5)])
-    def test_shapes(self, values, levels, refusal):
-        message = refusal(Quantiles, values, levels)
-        assert "one column per level; got" in message
-        assert str(np.shape(values)) in message
-
-    def test_levels_out_of_order(self, refusal):
-        message = refusal(Quantiles, [[0, 1]], [0.9, 0.1])
-        assert message == "levels must increase from left to right; got [0.9, 0.1]"
-
-    def test_levels_outside(self, refusal):
-        assert refusal(Quantiles, [[0, 1]], [10, 90]).startswith("levels must lie strictly between 0 and 1; got 10.0")
-
-    def test_missing(self, refusal):
-        message = refusal(Quantiles, [[0, 1], [0, np.nan]], [0.1, 0.9])
-        assert message.startswith("values must not be missing; row 1, column 1 is nan")
+def test_refused(refuses):
+    shapes = ([[0, 1]], [0.5]), ([0, 1], [0.1, 0.9]), ([[0], [1]], 0.5)
+    cases = [(values, levels, ["one column per level; got", str(np.shape(values))]) for values, levels in shapes]
+    cases += [
+        ([[0, 1]], [0.9, 0.1], "levels must increase from left to right; got [0.9, 0.1]"),
+        ([[0, 1]], [10, 90], "levels must lie strictly between 0 and 1; got 10.0"),
+        ([[0, 1], [0, np.nan]], [0.1, 0.9], "values must not be missing; row 1, column 1 is nan"),
+        ([[0, 1]], [0.1, 0.9], "swap", "crossed must be one of 'raise', 'sort'"),
+        ([[0, 1, 2], [0, 2, 1.5]], [0.1, 0.5, 0.9], "row 1 has 2.0 and then 1.5. Pass crossed='sort' to sort such"),
+    ]
+    refuses(Quantiles, cases)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
+def test_calls_people_try_are_shown_the_one_that_works(refuses):
+    cases = [
         ({}, "Quantiles needs levels. Call it as Quantiles(values, levels)"),
         ({"alpha": [0.1, 0.9]}, "Pass the probabilities of the quantiles as levels="),
         ({"quantiles": [0.1, 0.9]}, "Pass the probabilities of the quantiles as levels="),
         ({"level": [0.1, 0.9]}, "Did you mean levels=?"),
-    ],
-)
-def test_calls_people_try_are_shown_the_one_that_works(refusal, given, words):
-    assert words in refusal(Quantiles, [[1.0, 2.0]], **given)
+    ]
+    refuses(lambda given: Quantiles([[1.0, 2.0]], **given), cases)

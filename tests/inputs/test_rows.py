@@ -15,15 +15,17 @@ VECTORS = MvNormal(np.zeros((3, 2)), np.eye(2))
 ONE_COORDINATE = MvNormal(np.zeros((3, 1)), [[1.0]])
 
 
+def lists(rows):
+    return rows.y.tolist(), rows.distribution.mean.tolist(), rows.w.tolist()
+
+
 class TestRead:
-    @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", ">f8", "object"])
-    def test_every_type_becomes_float64(self, dtype):
-        rows = read_outcomes(np.array([1, 2, 3], dtype), DISTRIBUTION)
-        assert rows.y.dtype == np.dtype("float64")
-        assert rows.y.tolist() == [1.0, 2.0, 3.0]
-        assert rows.distribution is DISTRIBUTION
-        assert rows.n == 3
-        assert is_unit(rows.w)
+    def test_every_type_becomes_float64(self):
+        for dtype in ("uint8", "int64", "float32", ">f8", "object"):
+            rows = read_outcomes(np.array([1, 2, 3], dtype), DISTRIBUTION)
+            assert (rows.n, rows.y.dtype, rows.y.tolist()) == (3, np.dtype("float64"), [1.0, 2.0, 3.0])
+            assert rows.distribution is DISTRIBUTION
+            assert is_unit(rows.w)
 
     def test_vectors(self):
         assert read_outcomes([[1, 2], [3, 4], [5, 6]], VECTORS).y.shape == (3, 2)
@@ -37,16 +39,11 @@ class TestRead:
 
     def test_rows_of_weight_0_are_dropped_whatever_they_hold(self):
         rows = read_outcomes([1.0, np.nan, 3.0], DISTRIBUTION, weights=[2, 0, 3])
-        assert rows.n == rows.distribution.n == 2
-        assert rows.y.tolist() == [1.0, 3.0]
-        assert rows.distribution.mean.tolist() == [0.0, 2.0]
-        assert rows.w.tolist() == [2.0, 3.0]
+        assert lists(rows) == ([1.0, 3.0], [0.0, 2.0], [2.0, 3.0])
 
     def test_take(self):
         rows = read_outcomes([1.0, 2.0, 3.0], DISTRIBUTION, weights=[1, 2, 3]).take(np.array([2, 0]))
-        assert rows.y.tolist() == [3.0, 1.0]
-        assert rows.distribution.mean.tolist() == [2.0, 0.0]
-        assert rows.w.tolist() == [3.0, 1.0]
+        assert lists(rows) == ([3.0, 1.0], [2.0, 0.0], [3.0, 1.0])
 
     def test_the_callers_outcomes_are_not_modified(self):
         y = np.array([1.0, 2.0, 3.0])
@@ -89,22 +86,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(refusal, name):
-    y, distribution, words = REFUSED[name]
-    message = refusal(read_outcomes, y, distribution)
-    assert all(word in message for word in words), message
-
-
-def test_rows_are_counted_before_any_is_dropped(refusal):
-    message = refusal(read_outcomes, [1.0, 2.0, np.inf], DISTRIBUTION, weights=[0, 1, 1])
-    assert "row 2 is inf" in message
-    message = refusal(read_outcomes, np.array([[0, 0], [0, 0], [np.nan, 0]]), VECTORS, weights=[0, 1, 1])
-    assert "row 2, coordinate 0 is nan" in message
-
-
-def test_weights_are_read_like_everywhere(refusal):
-    assert "weights must have one value per row" in refusal(read_outcomes, [1, 2, 3], DISTRIBUTION, weights=[1, 2])
+def test_refused(refuses):
+    refuses(read_outcomes, REFUSED)
+    weighted = {  # rows are counted before any is dropped
+        "infinite": ([1.0, 2.0, np.inf], DISTRIBUTION, [0, 1, 1], "row 2 is inf"),
+        "missing": ([[0, 0], [0, 0], [np.nan, 0]], VECTORS, [0, 1, 1], "row 2, coordinate 0 is nan"),
+        "too few weights": ([1, 2, 3], DISTRIBUTION, [1, 2], "weights must have one value per row"),
+    }
+    refuses(lambda y, distribution, weights: read_outcomes(y, distribution, weights=weights), weighted)
 
 
 inf = np.inf
@@ -142,42 +131,34 @@ class TestReadJudged:
         y = np.arange(3.0)
         assert np.shares_memory(read_typed(y, INTERVALS).y, y)
 
-    @pytest.mark.parametrize("dtype", ["int8", "uint64", "float16", "float32"])
-    def test_outcomes_become_float64(self, dtype):
-        assert read_typed(np.array([1, 2, 3], dtype), INTERVALS).y.dtype == np.float64
-
-    def test_columns_of_frames(self, require):
+    def test_outcomes_become_float64(self, require):
         pd, pl = require("pandas"), require("polars")
-        for y in (pd.Series([1, 2, 4], index=[9, 8, 7]), pl.Series([1, 2, 4]), pd.array([1, 2, 4], dtype="Int64")):
-            assert read_typed(y, INTERVALS).y.tolist() == [1, 2, 4]
-
-    def test_large_outcomes_are_finite(self):
-        assert read_typed([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3
+        given = [np.array([1, 2, 4], dtype) for dtype in ("int8", "uint64", "float16", "float32")]
+        given += [pd.Series([1, 2, 4], index=[9, 8, 7]), pl.Series([1, 2, 4]), pd.array([1, 2, 4], dtype="Int64")]
+        for y in given:
+            found = read_typed(y, INTERVALS).y
+            assert (found.dtype, found.tolist()) == (np.float64, [1, 2, 4])
+        assert read_typed([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3  # the sum is not finite
 
 
 class TestWeights:
     @pytest.mark.parametrize(("y", "prediction"), [([1, 2, 4], INTERVALS), ([1, 2, 4], QUANTILES), ([0, 1, 0], SETS)])
     def test_rows_of_weight_zero_are_dropped(self, y, prediction):
         rows = read_typed(y, prediction, weights=[2, 0, 1])
-        assert rows.n == 2
-        assert rows.y.tolist() == [y[0], y[2]]
-        assert rows.w.tolist() == [2, 1]
+        assert (rows.n, rows.y.tolist(), rows.w.tolist()) == (2, [y[0], y[2]], [2, 1])
         assert rows.keep.tolist() == [True, False, True]
-
-    @pytest.mark.parametrize(("y", "prediction"), [([1, 2, 4], INTERVALS), ([0, 1, 0], SETS)])
-    def test_what_is_left_may_weigh_one(self, y, prediction):
         assert is_unit(read_typed(y, prediction, weights=[1, 0, 1]).w)
 
     def test_a_dropped_row_may_be_anything(self):
         assert read_typed([1, np.nan, 4], INTERVALS, weights=[1, 0, 1]).n == 2
 
-    def test_refused_rows_keep_their_number(self, refusal):
-        message = refusal(read_typed, [1, 2, inf], INTERVALS, weights=[1, 0, 1])
-        assert message.startswith("y must be finite; row 2 is inf")
-        assert "row 2" in refusal(read_typed, [0, 1, 5], SETS, weights=[1, 0, 1])
-
-    def test_weights_of_other_length(self, refusal):
-        assert "expected 3 rows, got 2" in refusal(read_typed, [1, 2, 4], INTERVALS, weights=[1, 1])
+    def test_refused(self, refuses):
+        cases = [
+            ([1, 2, inf], INTERVALS, [1, 0, 1], "y must be finite; row 2 is inf"),
+            ([0, 1, 5], SETS, [1, 0, 1], "row 2"),
+            ([1, 2, 4], INTERVALS, [1, 1], "expected 3 rows, got 2"),
+        ]
+        refuses(lambda y, prediction, weights: read_typed(y, prediction, weights=weights), cases)
 
 
 class TestWithoutOutcome:
@@ -198,40 +179,28 @@ def test_a_slice_shares_memory():
     assert is_unit(part.w)
 
 
-class TestRefused:
-    @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
-    def test_a_column_is_not_broadcast(self, prediction, refusal):
-        message = refusal(read_typed, np.zeros((3, 1), int), prediction)
-        assert message == "y must be 1-D, one outcome per row; got shape (3, 1). Pass its one column as y[:, 0]"
-        assert "Pass one outcome per row" in refusal(read_typed, np.zeros((3, 2), int), prediction)
+REFUSED_BY_EACH = [
+    (np.zeros((3, 1), int), "y must be 1-D, one outcome per row; got shape (3, 1). Pass its one column as y[:, 0]"),
+    (np.zeros((3, 2), int), "Pass one outcome per row"),
+    ([0, 1], " must have the same number of rows; got 2 outcomes and 3 predictions. Take both from the same table"),
+]
+NOT_FINITE = [
+    ([0.0, np.nan, np.nan], "y must be finite; row 1 is nan (missing). Drop or repair such rows"),
+    ([0.0, inf, inf], "y must be finite; row 1 is inf. Drop or repair such rows"),
+    ([0.0, -inf, -inf], "y must be finite; row 1 is -inf. Drop or repair such rows"),
+    ([inf, -inf, 0.0], "row 0 is inf"),
+    ([0.0, None, 1.0], "row 1 is nan"),
+    *((y, "y ") for y in (None, ["a", "b", "c"], [True, False, True])),
+]
 
-    @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
-    def test_lengths(self, prediction, refusal):
-        name = type(prediction).__name__
-        assert refusal(read_typed, [0, 1], prediction) == (
-            f"y and {name} must have the same number of rows; got 2 outcomes and 3 predictions. "
-            "Take both from the same table"
-        )
 
-    @pytest.mark.parametrize(("bad", "shown"), [(np.nan, "nan (missing)"), (inf, "inf"), (-inf, "-inf")])
-    @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES])
-    def test_not_finite(self, bad, shown, prediction, refusal):
-        message = refusal(read_typed, [0.0, bad, bad], prediction)
-        assert message == f"y must be finite; row 1 is {shown}. Drop or repair such rows"
+@pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
+def test_refused_outcomes(refuses, prediction):
+    cases = REFUSED_BY_EACH if prediction is SETS else REFUSED_BY_EACH + NOT_FINITE
+    refuses(lambda y: read_typed(y, prediction), cases)
 
-    def test_opposite_infinities(self, refusal):
-        assert "row 0 is inf" in refusal(read_typed, [inf, -inf, 0.0], INTERVALS)
 
-    def test_missing_in_a_list(self, refusal):
-        assert "row 1 is nan" in refusal(read_typed, [0.0, None, 1.0], INTERVALS)
-
-    @pytest.mark.parametrize("y", [None, ["a", "b", "c"], [True, False, True]])
-    def test_no_numbers(self, y, refusal):
-        assert refusal(read_typed, y, INTERVALS).startswith("y ")
-
-    def test_classes_of_numbers(self, refusal):
-        assert refusal(read_typed, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
-
-    def test_an_outcome_beside_values_of_a_distribution_function(self, refusal):
-        message = refusal(read_typed, [1.0], CdfValues([0.1]))
-        assert message == "CdfValues contain the outcome already; pass None for y"
+def test_outcomes_that_are_not_for_this_kind(refusal):
+    assert refusal(read_typed, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
+    message = refusal(read_typed, [1.0], CdfValues([0.1]))
+    assert message == "CdfValues contain the outcome already; pass None for y"

@@ -54,52 +54,30 @@ class TestMade:
         assert np.shares_memory(found.take(slice(0, 2)).mask, found.mask)
 
 
-class TestRefused:
-    @pytest.mark.parametrize(
-        ("mask", "remedy"),
-        [
-            ([[0.7, 0.3]], "Compare probabilities with a threshold first"),
-            ([[0, 1]], "Convert a mask of 0 and 1 with .astype(bool)"),
-            ([["a", "b"]], "Turn lists of labels into a mask first"),
-            ([{0, 1}, {2}], "Turn lists of labels into a mask first"),
-        ],
-    )
-    def test_what_is_not_bool(self, mask, remedy, refusal):
-        message = refusal(Sets, mask)
-        assert message.startswith("mask must be bool, whether a label is in the set; got values of type ")
-        assert remedy in message
-
-    @pytest.mark.parametrize("mask", [[True, False], [[True], [False]], np.ones((1, 2, 1, 1), bool)])
-    def test_shapes(self, mask, refusal):
-        assert refusal(Sets, mask).startswith("mask must have shape (n, K), or (n, K, L) for L levels, K >= 2")
-
-    def test_no_rows(self, refusal):
-        assert refusal(Sets, np.zeros((0, 3), bool)).startswith("there are no rows: mask is empty (shape (0, 3))")
-
-    def test_levels(self, refusal):
-        three = np.stack([MASK, MASK], axis=2)
-        assert refusal(Sets, MASK, [0.9]) == "a mask of shape (n, K) has one level; got [0.9]"
-        assert refusal(Sets, three, 0.9) == "a mask of shape (n, K, 2) needs a list of 2 levels; got 0.9"
-        assert refusal(Sets, three, [0.5]) == "level must give one number per last axis of mask; got 1 for 2"
-        assert "Divide percentages" in refusal(Sets, MASK, 90)
-
-    def test_at_without_a_level(self, refusal):
-        assert refusal(Sets(MASK).at, 0.9) == "these sets have no level; pass Sets(mask, level)"
-        assert refusal(Sets(MASK, 0.9).at, 0.8) == "there is no level 0.8; there are 0.9"
+TWO = np.stack([MASK, MASK], axis=2)
+NO_BOOL = "mask must be bool, whether a label is in the set; got values of type "
+NO_SHAPE = "mask must have shape (n, K), or (n, K, L) for L levels, K >= 2"
+LISTS = "[[k in labels for k in classes] for labels in sets]"
+REFUSED = [
+    (([[0.7, 0.3]],), {}, [NO_BOOL, "Compare probabilities with a threshold first"]),
+    (([[0, 1]],), {}, [NO_BOOL, "Convert a mask of 0 and 1 with .astype(bool)"]),
+    (([["a", "b"], ["b", "c"]], 0.9), {}, [NO_BOOL, "Turn lists of labels into a mask first", LISTS]),
+    (([{0, 1}, {2}], 0.9), {}, [NO_BOOL, "Turn lists of labels into a mask first", LISTS]),
+    (([[0, 1], [2]], 0.9), {}, LISTS),
+    *(((mask,), {}, NO_SHAPE) for mask in ([True, False], [[True], [False]], np.ones((1, 2, 1, 1), bool))),
+    ((np.zeros((0, 3), bool),), {}, "there are no rows: mask is empty (shape (0, 3))"),
+    ((MASK, [0.9]), {}, "a mask of shape (n, K) has one level; got [0.9]"),
+    ((TWO, 0.9), {}, "a mask of shape (n, K, 2) needs a list of 2 levels; got 0.9"),
+    ((TWO, [0.5]), {}, "level must give one number per last axis of mask; got 1 for 2"),
+    (([[[True], [False]]], 0.9), {}, "Pass level=[0.9], or mask[:, :, 0]"),
+    ((MASK, 90), {}, "Divide percentages"),
+    (([[True, False]],), {"alpha": 0.1}, "Sets has no argument alpha. Pass nominal coverage instead: level=0.9"),
+    (([[True, False]],), {"levels": 0.1}, "Did you mean level=?"),
+    ((), {}, "Sets needs mask. Call it as Sets(mask, level)"),
+]
 
 
-@pytest.mark.parametrize(
-    ("args", "given", "words"),
-    [
-        (([[0, 1], [2]], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
-        (([{0, 1}, {2}], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
-        (([["a", "b"], ["b", "c"]], 0.9), {}, "[[k in labels for k in classes] for labels in sets]"),
-        (([[0, 1], [1, 0]], 0.9), {}, ".astype(bool)"),
-        (([[True, False]],), {"alpha": 0.1}, "Sets has no argument alpha. Pass nominal coverage instead: level=0.9"),
-        (([[True, False]],), {"levels": 0.1}, "Did you mean level=?"),
-        ((), {}, "Sets needs mask. Call it as Sets(mask, level)"),
-        (([[[True], [False]]], 0.9), {}, "Pass level=[0.9], or mask[:, :, 0]"),
-    ],
-)
-def test_calls_people_try_are_shown_the_one_that_works(refusal, args, given, words):
-    assert words in refusal(Sets, *args, **given)
+def test_refused(refuses, refusal):
+    refuses(lambda args, given: Sets(*args, **given), REFUSED)
+    assert refusal(Sets(MASK).at, 0.9) == "these sets have no level; pass Sets(mask, level)"
+    assert refusal(Sets(MASK, 0.9).at, 0.8) == "there is no level 0.8; there are 0.9"
