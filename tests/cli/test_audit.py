@@ -1,6 +1,6 @@
 """`calibrant audit` on real files: what is read, what is printed, what is written."""
 
-import json
+import gzip
 
 import numpy as np
 import pytest
@@ -9,11 +9,6 @@ import calibrant as cb
 from calibrant import report
 
 NAMED = "--y left --p score"
-
-
-def results(done):
-    assert (done.code, done.err) == (0, ""), done
-    return json.loads(done.out)
 
 
 def values(found):
@@ -42,44 +37,33 @@ def _plain(column):
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_numbers_of_the_library(run, folder, frame, columns, name):
     WRITERS[name](frame, folder / name)
-    found = results(run("audit", name, NAMED, "--json"))
-    assert (
-        found
-        == cb.audit(
-            columns["left"],
-            columns["score"],
-            names={"source": name, "outcome": "left", "prediction": "score", "made": "2024-05-01"},
-        ).findings.to_dict()
-    )
+    done = run("audit", name, NAMED, "--json")
+    names = {"source": name, "outcome": "left", "prediction": "score", "made": "2024-05-01"}
+    assert done.err == ""
+    assert done.results == cb.audit(columns["left"], columns["score"], names=names).findings.to_dict()
 
 
 def test_format_and_dialect_are_told(run, folder, frame):
     frame.write_parquet(folder / "data")
-    expected = values(results(run("audit", "data", "--format parquet", NAMED, "--json")))
     frame.write_csv(folder / "semi.txt", separator=";", decimal_comma=True)
-    options = "--format csv --delimiter ';' --decimal-comma"
-    assert values(results(run("audit", "semi.txt", options, NAMED, "--json"))) == expected
     (folder / "wide.csv").write_bytes(frame.write_csv().encode("utf-16"))
-    assert values(results(run("audit", "wide.csv", "--encoding utf-16", NAMED, "--json"))) == expected
-
-
-def test_compressed_csv(run, folder, frame):
-    import gzip
-
     (folder / "data.csv.gz").write_bytes(gzip.compress(frame.write_csv().encode()))
-    assert results(run("audit", "data.csv.gz", NAMED, "--json"))["n"] == 300
+    files = {
+        "data": "--format parquet",
+        "semi.txt": "--format csv --delimiter ';' --decimal-comma",
+        "wide.csv": "--encoding utf-16",
+    }
+    first, *others = (
+        values(run("audit", file, f"{options} {NAMED} --json").results) for file, options in files.items()
+    )
+    assert all(other == first for other in others)
+    assert values(run("audit", "data.csv.gz", NAMED, "--json").results) == first
 
 
-def test_plain_text_is_the_default(run, data, columns):
-    done = run("audit", data, NAMED)
+def test_text_and_report(run, folder, data, columns):
     expected = cb.audit(columns["left"], columns["score"])
-    assert (done.code, done.err) == (0, "")
-    assert done.out == f"{expected}\n"
-
-
-def test_report(run, folder, data, columns):
+    assert run("audit", data, NAMED) == (0, f"{expected}\n", "")
     done = run("audit", data, NAMED, "-o report.html")
-    expected = cb.audit(columns["left"], columns["score"])
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(str(expected).splitlines()[0])
     assert done.out.endswith("\nreport: report.html\n")
@@ -89,17 +73,13 @@ def test_report(run, folder, data, columns):
     assert sorted(path.name for path in folder.iterdir()) == ["data.csv", "report.html"]
 
 
-def test_json_file_and_report_at_once(run, data):
+def test_json_and_report_at_once(run, data):
     done = run("audit", data, NAMED, "--json results.json -o report.html")
     assert (done.code, done.err) == (0, "")
     assert done.out.endswith("\nreport: report.html\nJSON: results.json\n")
     assert values(report.read("results.json")) == values(report.read("report.html"))
-
-
-def test_json_on_stdout_leaves_stdout_to_json(run, data):
     done = run("audit", data, NAMED, "-o report.html --json")
-    assert done.code == 0
-    assert json.loads(done.out)["n"] == 300
+    assert done.results["n"] == 300  # nothing else is on stdout
     assert done.err.endswith("\nreport: report.html\n")
 
 
@@ -110,20 +90,9 @@ def test_every_option_reaches_the_audit(run, data, columns):
     options = "--y churned --pos-label yes --p score --weights w --by segment"
     done = run("audit", data, options, "--where", filter, "--confidence 0.9 --seed 5 --json")
     assert done.err == f"calibrant: --where keeps {rows.sum()} of 300 rows\n"
-    found = json.loads(done.out)
-    expected = cb.audit(
-        y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5, names=found["names"]
-    )
-    assert found == expected.findings.to_dict()
-    assert found["names"] == {
-        "source": "data.csv",
-        "outcome": "churned",
-        "prediction": "score",
-        "weights": "w",
-        "filter": filter,
-        "groups": "segment",
-        "made": "2024-05-01",
-    }
+    assert done.is_audit(cb.audit(y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5))
+    names = {"source": "data.csv", "outcome": "churned", "prediction": "score", "weights": "w", "made": "2024-05-01"}
+    assert done.results["names"] == {**names, "filter": filter, "groups": "segment"}
 
 
 def test_seed_repeats_itself(run, data):
@@ -138,11 +107,9 @@ def test_classes_from_the_names_of_the_columns(run, folder, vectors):
         "calibrant: labels are taken from the names of the columns: p_dog is 'dog', p_cat is 'cat', p_bird is 'bird'\n"
     )
     P = vectors.drop("pet").to_numpy()
-    expected = cb.audit(vectors["pet"], P, classes=["dog", "cat", "bird"]).findings.to_dict()
-    found = json.loads(done.out)
-    assert values(found) == values(expected)
+    assert done.is_audit(cb.audit(vectors["pet"], P, classes=["dog", "cat", "bird"]))
     given = run("audit", "pets.parquet", "--y pet --p-cols 'p_*' --classes 'dog, cat,bird' --json")
-    assert (given.err, json.loads(given.out)) == ("", found)
+    assert (given.err, given.results) == ("", done.results)
 
 
 def test_class_vectors_of_an_array(run, folder):
@@ -150,8 +117,7 @@ def test_class_vectors_of_an_array(run, folder):
     np.savez(folder / "digits.npz", y=digits.y[:300], P=digits.P[:300], names=np.arange(10))
     done = run("audit", "digits.npz", "--y y --p-cols 'P_*' --json")
     assert "P_0 is 0, P_1 is 1, P_2 is 2, ..., P_9 is 9" in done.err
-    expected = cb.audit(digits.y[:300], digits.P[:300]).findings.to_dict()
-    assert values(json.loads(done.out)) == values(expected)
+    assert done.is_audit(cb.audit(digits.y[:300], digits.P[:300]))
 
 
 def test_only_needed_columns_are_read(run, folder, frame, monkeypatch):
@@ -182,18 +148,13 @@ def test_decimals_are_numbers(run, folder, frame):
     assert found.code == 0
 
 
-def test_groups_may_be_missing(run, folder, frame):
+def test_groups_may_be_missing_or_predict(run, folder, frame):
     import polars as pl
 
     frame = frame.with_columns(segment=pl.when(pl.col("age") < 40).then(None).otherwise("segment"))
     frame.write_parquet(folder / "data.parquet")
     assert "segment = (missing)" in run("audit", "data.parquet", NAMED, "--by segment").out
-
-
-def test_one_column_may_group_and_predict(run, data):
-    done = run("audit", data, NAMED, "--by score --by left --where 'id < 20'")
-    assert done.code == 0
-    assert "left = 1" in done.out
+    assert "left = 1" in run("audit", "data.parquet", NAMED, "--by score --by left --where 'id < 20'").out
 
 
 @pytest.mark.parametrize(
@@ -238,19 +199,13 @@ def test_rows_are_counted_as_they_are_kept(refused, folder):
     assert sentence.endswith("rows are counted from 0 among the rows that --where keeps)")
 
 
-def test_results_are_not_predictions(refused, run, data):
-    run("audit", data, NAMED, "--json results.json")
-    assert refused("audit", "results.json", NAMED).startswith(
-        "results.json seems to contain results, not predictions; use calibrant check or calibrant compare."
-    )
-
-
-def test_input_is_never_overwritten(refused, folder, frame):
+def test_results_and_predictions_are_not_mixed_up(refused, folder, frame):
     frame.write_ndjson(folder / "data.json")
+    sentence = "data.json seems to contain results, not predictions; use calibrant check or calibrant compare."
+    assert refused("audit", "data.json", NAMED).startswith(sentence)
     options = f"--format ndjson {NAMED}"
-    assert refused("audit", "data.json", options, "--json ./data.json") == (
-        "--json would overwrite data.json, which is an input file; choose another name"
-    )
+    sentence = "--json would overwrite data.json, which is an input file; choose another name"
+    assert refused("audit", "data.json", options, "--json ./data.json") == sentence
     assert "missing argument 'FILE'" in refused("audit", options, "--json data.json")
 
 
@@ -296,11 +251,9 @@ def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, optio
         "account": [Decimal(2**60 + k % 3) for k in range(300)],
     }
     pl.DataFrame(rows).write_parquet(folder / "a.parquet")
-    done = run("audit", "a.parquet", "--y y --p p --by id --by account --json", *options)
-    assert done.code == 0
-    groups = {name for name in json.loads(done.out)["groups"]["columns"]["group"] if " and " not in name}
+    found = run("audit", "a.parquet", "--y y --p p --by id --by account --json", *options).results
     expected = {f"id = {2**63 + k}" for k in range(3)} | {f"account = {2**60 + k}" for k in range(3)}
-    assert expected <= groups
+    assert expected <= set(found["groups"]["columns"]["group"])
 
 
 def test_lists_are_not_one_probability(refused, folder, require):

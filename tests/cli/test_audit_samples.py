@@ -1,6 +1,6 @@
 """`calibrant audit` and what follows it, for draws: the numbers of the library, from every kind of file."""
 
-import json
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -40,36 +40,16 @@ def frame(require):
     return pl.DataFrame(columns, schema_overrides=types)
 
 
-def found(done):
-    assert done.code == 0, done
-    return json.loads(done.out)
-
-
-def same(found, expected):
-    return {**found, "names": None} == {**expected.findings.to_dict(), "names": None}
-
-
-WRITERS = {
-    "a.parquet": lambda frame, path: frame.write_parquet(path),
-    "a.arrow": lambda frame, path: frame.write_ipc(path),
-    "a.ndjson": lambda frame, path: frame.write_ndjson(path),
-}
-
-
-@pytest.fixture(params=WRITERS)
-def file(request, folder, frame):
-    """Return a file that can hold lists."""
-    WRITERS[request.param](frame, folder / request.param)
-    return request.param
-
-
-def test_lists(run, file):
-    done = run("audit", file, "--y a --draws da --by lead --json")
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "ndjson"])
+def test_lists(run, folder, frame, ending):
+    writers = {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "ndjson": frame.write_ndjson}
+    writers[ending](folder / f"a.{ending}")
+    done = run("audit", f"a.{ending}", "--y a --draws da --by lead --json")
     assert done.err == ""
-    y, draws = (as_written(Y), as_written(DRAWS)) if file == "a.ndjson" else (Y, DRAWS)
-    assert same(found(done), cb.audit(y[:, 0], cb.Samples(draws[..., 0]), groups={"lead": LEAD}))
-    names = {"source": file, "outcome": "a", "prediction": "da", "groups": "lead", "made": "2024-05-01"}
-    assert found(done)["names"] == names
+    y, draws = (as_written(Y), as_written(DRAWS)) if ending == "ndjson" else (Y, DRAWS)
+    assert done.is_audit(cb.audit(y[:, 0], cb.Samples(draws[..., 0]), groups={"lead": LEAD}))
+    names = {"source": f"a.{ending}", "outcome": "a", "prediction": "da", "groups": "lead", "made": "2024-05-01"}
+    assert done.results["names"] == names
 
 
 @pytest.mark.parametrize(
@@ -85,22 +65,22 @@ def test_vectors(run, folder, frame, options, coordinates, told):
     frame.write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", options, "--json")
     assert done.err == told
-    assert same(found(done), cb.audit(Y, cb.Samples(DRAWS), columns=coordinates.split(", ")))
-    assert found(done)["names"]["coordinates"] == coordinates
+    assert done.is_audit(cb.audit(Y, cb.Samples(DRAWS), columns=coordinates.split(", ")))
+    assert done.results["names"]["coordinates"] == coordinates
 
 
 def test_vectors_of_one_coordinate(run, folder):
     np.savez(folder / "a.npz", y=Y[:, 0], z=Y[:, :1], draws=DRAWS[..., :1])
     for y in ("y", "z"):
         expected = cb.audit(Y[:, :1], cb.Samples(DRAWS[..., :1]), columns=[y])
-        assert same(found(run("audit", "a.npz", "--y", y, "--draws draws --json")), expected)
+        assert run("audit", "a.npz", "--y", y, "--draws draws --json").is_audit(expected)
 
 
 def test_a_column_for_each_draw(run, folder, frame):
     frame.drop("both", "da", "db", "vectors").write_csv(folder / "a.csv")
     done = run("audit", "a.csv", "--y a --draw-cols 'member_*' --json")
-    assert same(found(done), cb.audit(as_written(Y)[:, 0], cb.Samples(as_written(DRAWS)[..., 0])))
-    assert found(done)["names"]["prediction"] == "member_*"
+    assert done.is_audit(cb.audit(as_written(Y)[:, 0], cb.Samples(as_written(DRAWS)[..., 0])))
+    assert done.results["names"]["prediction"] == "member_*"
 
 
 @pytest.mark.parametrize(
@@ -115,9 +95,8 @@ def test_a_column_for_each_draw(run, folder, frame):
 )
 def test_arrays(run, folder, options, y, draws):
     np.savez(folder / "a.npz", y=Y, draws=DRAWS, first=DRAWS[..., 0], second=DRAWS[..., 1], note=np.array(["x"]))
-    done = run("audit", "a.npz", options, "--json")
     known = {"columns": ["y_0", "y_1"]} if y.ndim == 2 else {}
-    assert same(found(done), cb.audit(y, cb.Samples(draws), **known))
+    assert run("audit", "a.npz", options, "--json").is_audit(cb.audit(y, cb.Samples(draws), **known))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int16])
@@ -126,24 +105,22 @@ def test_arrays_of_other_types(run, folder, dtype):
     y[:] = draws[:, 3] + dtype(1)
     np.savez(folder / "a.npz", y=y.astype(np.float64), draws=draws)
     done = run("audit", "a.npz", "--y y --draws draws --json")
-    assert same(found(done), cb.audit(y.astype(np.float64), cb.Samples(draws)))
+    assert done.is_audit(cb.audit(y.astype(np.float64), cb.Samples(draws)))
 
 
 def test_rows_are_kept_by_a_filter(run, folder, frame):
     frame.write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", "--y a --draws da --where 'lead = week' --json")
     rows = LEAD == "week"
-    assert same(found(done), cb.audit(Y[rows, 0], cb.Samples(DRAWS[rows, :, 0])))
+    assert done.is_audit(cb.audit(Y[rows, 0], cb.Samples(DRAWS[rows, :, 0])))
 
 
 def test_covariates(run, folder, frame):
     frame.write_parquet(folder / "a.parquet")
-    options = "--y a --draws da --covariates b,member_0 --by lead --json"
-    done = run("audit", "a.parquet", options)
+    done = run("audit", "a.parquet", "--y a --draws da --covariates b,member_0 --by lead --json")
     x = {"b": Y[:, 1], "member_0": DRAWS[:, 0, 0]}
-    expected = cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), groups={"lead": LEAD}, covariates=x)
-    assert same(found(done), expected)
-    assert found(done)["names"]["covariates"] == "b,member_0"
+    assert done.is_audit(cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), groups={"lead": LEAD}, covariates=x))
+    assert done.results["names"]["covariates"] == "b,member_0"
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -155,8 +132,7 @@ def test_categories_as_covariates(run, folder, frame, require, ending):
     flat.write_csv(folder / "a.csv") if ending == "csv" else flat.write_parquet(folder / "a.parquet")
     options = "--y a --draw-cols 'd?*' --covariates kind,b,late --json"
     x = {"kind": LEAD, "b": y[:, 1], "late": late}
-    expected = cb.audit(y[:, 0], cb.Samples(drawn), covariates=x)
-    assert same(found(run("audit", f"a.{ending}", options)), expected)
+    assert run("audit", f"a.{ending}", options).is_audit(cb.audit(y[:, 0], cb.Samples(drawn), covariates=x))
 
 
 @pytest.mark.parametrize(
@@ -188,26 +164,18 @@ def test_log_densities(run, folder, require, ending):
         pl.DataFrame(columns, schema_overrides=types).write_parquet(folder / "a.parquet")
     options = "--y y --draws draws --log-density q --log-density-y q_y --json"
     expected = cb.audit(Y, cb.Samples(DRAWS, log_density), log_density_y=log_density_y, columns=["y_0", "y_1"])
-    assert same(found(run("audit", f"a.{ending}", options)), expected)
+    assert run("audit", f"a.{ending}", options).is_audit(expected)
 
 
 def test_example_data(run, folder):
     """The files that ship with calibrant can be audited as they are."""
-    from importlib.resources import files
-
-    path = files("calibrant.examples")
-    weather = cb.examples.ensemble()
-    options = "--y y --draws draws --by lead --covariates start --json"
-    expected = cb.audit(
-        weather.y, weather.prediction, groups={"lead": weather.lead}, covariates={"start": weather.start}
-    )
-    assert same(found(run("audit", str(path / "ensemble.npz"), options)), expected)
-    disease = cb.examples.posterior()
-    options = "--y y --draws draws --log-density log_density --log-density-y log_density_y"
-    expected = cb.audit(
-        disease.y, disease.prediction, log_density_y=disease.log_density_y, columns=["y_0", "y_1", "y_2"]
-    )
-    assert same(found(run("audit", str(path / "posterior.npz"), options, "--json")), expected)
+    path, weather, disease = files("calibrant.examples"), cb.examples.ensemble(), cb.examples.posterior()
+    given = {"groups": {"lead": weather.lead}, "covariates": {"start": weather.start}}
+    done = run("audit", str(path / "ensemble.npz"), "--y y --draws draws --by lead --covariates start --json")
+    assert done.is_audit(cb.audit(weather.y, weather.prediction, **given))
+    given = {"log_density_y": disease.log_density_y, "columns": ["y_0", "y_1", "y_2"]}
+    options = "--y y --draws draws --log-density log_density --log-density-y log_density_y --json"
+    assert run("audit", str(path / "posterior.npz"), options).is_audit(cb.audit(disease.y, disease.prediction, **given))
 
 
 def test_report_check_and_compare(run, folder, frame):

@@ -27,45 +27,29 @@ def test_help_fits_80_columns_and_ends_with_examples(run, command):
     assert run(*command, "-h") == done
 
 
-def test_help_shows_every_option_under_a_heading(run):
-    text = run("audit", "--help").out
+LABELS = "Labels and levels of the prediction"
+HEADINGS = {
+    "audit": f"Columns;Prediction (one kind);{LABELS};Rows;Measuring;More rows than memory;Format of FILE;Output",
+    "samples": "Conditions;Columns;Rows;Measuring;Format of FILE;Output",
+}
+
+
+@pytest.mark.parametrize("command", HEADINGS)
+def test_help_shows_every_option_under_a_heading(run, command):
+    text = run(command, "--help").out
     headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings == [
-        "Columns",
-        "Prediction (one kind)",
-        "Labels and levels of the prediction",
-        "Rows",
-        "Measuring",
-        "More rows than memory",
-        "Format of FILE",
-        "Output",
-        "Options",
-        "Examples",
-    ]
-    for option in module.commands.commands["audit"].params:
-        if option.opts[0].startswith("-"):
-            assert f"  {option.opts[-1]}" in text or f" {option.opts[-1]}" in text
+    assert headings == [*HEADINGS[command].split(";"), "Options", "Examples"]
+    for option in module.commands.commands[command].params:
+        assert not option.opts[0].startswith("-") or f" {option.opts[-1]}" in text
     assert ", ".join(FORMATS) in text
-
-
-def test_help_of_samples_shows_every_option_under_a_heading(run):
-    text = run("samples", "--help").out
-    headings = re.findall(r"^(\w.*):$", text, flags=re.MULTILINE)
-    assert headings[:5] == ["Conditions", "Columns", "Rows", "Measuring", "Format of FILE"]
-    assert headings[5:] == ["Output", "Options", "Examples"]
-    for option in module.commands.commands["samples"].params:
-        if option.opts[0].startswith("-"):
-            assert f" {option.opts[-1]}" in text
-    assert text.startswith("Usage: calibrant samples [OPTIONS] REAL FAKE [FAKE]...\n")
+    files = {"audit": "FILE...", "samples": "REAL FAKE [FAKE]..."}[command]
+    assert text.startswith(f"Usage: calibrant {command} [OPTIONS] {files}\n")
 
 
 def test_no_command_shows_the_help(run):
     done = run()
     assert (done.code, done.out) == (2, "")
     assert "Commands:" in done.err
-
-
-def test_version(run):
     assert run("--version").out == f"calibrant, version {__version__}\n"
 
 
@@ -93,10 +77,7 @@ def test_version(run):
         (["audit", "a.csv", "--format", "xls"], "'xls' is not one of 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         (["audit", "a.csv", "--p", "a", "--p-cols", "b*"], "--p names one column and --p-cols several; give one"),
         (["demo", "frob"], "'frob' is not one of 'churn', 'digits', 'house_prices', 'demand', 'posterior',"),
-        (
-            ["samples", "a.npy", "b.npy", "--columns", "a", "--columns", "b"],
-            "--columns is given twice; for several write",
-        ),
+        (["samples", "a.npy", "b.npy", "--columns", "a", "--columns", "b"], "--columns is given twice; for several"),
     ],
 )
 def test_wrong_usage_is_one_sentence(refused, arguments, sentence):
@@ -109,14 +90,35 @@ def test_an_option_that_may_be_repeated_is_not_given_twice(run, data):
     assert "segment = student" in done.out
 
 
-def test_a_mistake_in_calibrant_is_no_traceback(refused, monkeypatch, data):
-    def broken(*arguments, **options):
-        raise ZeroDivisionError("division by zero")
+@pytest.fixture
+def broken(monkeypatch):
+    """Return a function that lets an error occur where a function is called."""
 
-    monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-    sentence = refused("audit", data, "--y left --p score")
-    assert sentence.startswith("something went wrong inside calibrant (ZeroDivisionError: division by zero)")
-    assert "--debug" in sentence
+    def patched(problem, where="calibrant.cli.audit.open_table"):
+        def called(*arguments, **options):
+            raise problem
+
+        monkeypatch.setattr(where, called)
+
+    return patched
+
+
+PROBLEMS = [
+    (
+        ZeroDivisionError("x"),
+        "something went wrong inside calibrant (ZeroDivisionError: x); this is a bug in calibrant",
+    ),
+    (MemoryError(), "there is not enough memory"),
+    (OSError(errno.EIO, "Input/output error", "data.csv"), "data.csv: Input/output error"),
+]
+
+
+@pytest.mark.parametrize(("problem", "sentence"), PROBLEMS)
+def test_problems_have_their_sentences(refused, broken, data, problem, sentence):
+    broken(problem)
+    message = refused("audit", data, "--y left --p score")
+    assert message.startswith(sentence)
+    assert ("--debug" in message) == isinstance(problem, ZeroDivisionError)
 
 
 @pytest.mark.parametrize("arguments", [["--debug", "audit", "none.csv"], ["audit", "none.csv", "--debug"]])
@@ -127,37 +129,16 @@ def test_debug_shows_the_traceback_too(run, arguments):
     assert done.err.endswith("calibrant: there is no file none.csv. Check the path\n")
 
 
-def test_memory_and_disk_have_their_sentences(refused, monkeypatch, data):
-    for problem, sentence in [
-        (MemoryError(), "there is not enough memory"),
-        (OSError(errno.EIO, "Input/output error", "data.csv"), "data.csv: Input/output error"),
-    ]:
-
-        def broken(*arguments, problem=problem, **options):
-            raise problem
-
-        monkeypatch.setattr("calibrant.cli.audit.open_table", broken)
-        assert refused("audit", data, "--y left --p score").startswith(sentence)
-
-
-def test_interrupted_quietly(run, monkeypatch, data):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("calibrant.cli.audit.open_table", interrupted)
-    assert run("audit", data, "--y left --p score") == (130, "", "")
-
-
-@pytest.mark.parametrize("where", ["calibrant.cli.audit.open_table", "polars.scan_csv"])
-def test_interrupted_while_polars_calls_python(run, monkeypatch, data, where):
-    """Polars panics then, with the interrupt in its words."""
+def test_interrupted_quietly(run, broken, data):
+    """Polars panics where it calls Python, with the interrupt in its words."""
     import polars as pl
 
-    def interrupted(*arguments, **options):
-        raise pl.exceptions.PanicException("python function failed: PyErr { type: <class 'KeyboardInterrupt'> }")
-
-    monkeypatch.setattr(where, interrupted)
+    broken(KeyboardInterrupt())
     assert run("audit", data, "--y left --p score") == (130, "", "")
+    words = "python function failed: PyErr { type: <class 'KeyboardInterrupt'> }"
+    for where in ("calibrant.cli.audit.open_table", "polars.scan_csv"):
+        broken(pl.exceptions.PanicException(words), where)
+        assert run("audit", data, "--y left --p score") == (130, "", "")
 
 
 def test_interrupted_by_a_signal(folder):

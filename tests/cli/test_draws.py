@@ -79,52 +79,37 @@ def test_what_does_not_fit(refused, made, options, sentence):
     assert sentence in refused("audit", made, options)
 
 
-@pytest.mark.parametrize(
-    ("column", "sentence"),
-    [
-        ("ragged", "must contain lists of one length; row 0 has 3 draws and row 4 has 2 (counted from 0)"),
-        ("empty", "contains empty lists; there must be at least one draw"),
-        ("gap", "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or leave out such"),
-        ("nan", "has no value in row 5, draw 2 (counted from 0), and 0 more are missing"),
-        ("null", "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair them, or leave them"),
-        ("text", "must contain lists of numbers; it contains List(String). Name another column"),
-    ],
-)
-def test_lists_that_are_none(refused, made, column, sentence):
-    message = refused("audit", made, Y, "--draws", column)
-    assert message.startswith(f"column {column!r} of a.parquet ")
-    assert sentence in message
+OF = "column {!r} of a.parquet "
+LENGTHS, DENSITIES = "must contain lists of one length; ", f"{Y} --draws good --log-density "
+NO_LISTS = "must contain lists of numbers; it contains "
+LISTS = {
+    f"{Y} --draws ragged": (OF, "ragged", f"{LENGTHS}row 0 has 3 draws and row 4 has 2 (counted from 0)"),
+    f"{Y} --draws empty": (OF, "empty", "contains empty lists; there must be at least one draw"),
+    f"{Y} --draws gap": (
+        OF,
+        "gap",
+        "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or",
+    ),
+    f"{Y} --draws nan": (OF, "nan", "has no value in row 5, draw 2 (counted from 0), and 0 more are missing"),
+    f"{Y} --draws null": (OF, "null", "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair"),
+    f"{Y} --draws text": (OF, "text", f"{NO_LISTS}List(String). Name another column"),
+    "--y yz --draws bent": (OF, "bent", f"{LENGTHS}row 0, draw 0 has 2 coordinates and row 5, draw 1 has 1"),
+    "--y yz --draws hole": (OF, "hole", "has no value in row 4, draw 1, coordinate 1 (counted from 0)"),
+    f"{DENSITIES} p --log-density-y z": (OF, "p", f"{NO_LISTS}Float64. Name another column"),
+    f"{DENSITIES} gap --log-density-y z": (OF, "gap", "has no value in row 2, draw 1"),
+    f"{DENSITIES} short --log-density-y z": ("", "", "log_density must have one value per draw: shape (n, M) = (6, 3)"),
+    f"{DENSITIES} good --log-density-y word": (OF, "word", "must contain numbers"),
+    f"{DENSITIES} nothing --log-density-y z": ("", "", "a.parquet has no column 'nothing' (--log-density)"),
+    f"{Y} --draws ragged --where 'y >= 2'": (OF, "ragged", LENGTHS),
+}
 
 
-@pytest.mark.parametrize(
-    ("column", "sentence"),
-    [
-        ("bent", "row 0, draw 0 has 2 coordinates and row 5, draw 1 has 1 (counted from 0)"),
-        ("hole", "column 'hole' of a.parquet has no value in row 4, draw 1, coordinate 1 (counted from 0)"),
-    ],
-)
-def test_vectors_that_are_none(refused, made, column, sentence):
-    assert sentence in refused("audit", made, "--y yz", "--draws", column)
-
-
-@pytest.mark.parametrize(
-    ("columns", "sentence"),
-    [
-        (("p", "z"), "column 'p' of a.parquet must contain lists of numbers; it contains Float64. Name another column"),
-        (("gap", "z"), "column 'gap' of a.parquet has no value in row 2, draw 1"),
-        (("short", "z"), "log_density must have one value per draw: shape (n, M) = (6, 3); got shape (6, 2)"),
-        (("good", "word"), "column 'word' of a.parquet must contain numbers"),
-        (("nothing", "z"), "a.parquet has no column 'nothing' (--log-density)"),
-    ],
-)
-def test_log_densities_that_are_none(refused, made, columns, sentence):
-    options = ("--draws", "good", "--log-density", columns[0], "--log-density-y", columns[1])
-    assert sentence in refused("audit", made, Y, *options)
-
-
-def test_rows_are_counted_among_those_that_are_kept(refused, made):
-    options = f"{Y} --draws ragged --where 'y >= 2'"
-    assert "row 2 has 2 (counted from 0 among the rows that --where keeps)" in refused("audit", made, options)
+@pytest.mark.parametrize("options", LISTS)
+def test_lists_that_are_none(refused, made, options):
+    of, column, sentence = LISTS[options]
+    message = refused("audit", made, options)
+    assert message.startswith(of.format(column) + sentence)
+    assert ("among the rows that --where keeps" in message) == ("--where" in options)
 
 
 def test_missing_lists_can_be_left_out(run, made):
@@ -152,22 +137,19 @@ def test_names_that_contradict_the_order(refused, folder, require):
 
 def test_lists_in_a_csv_are_texts(refused, folder):
     (folder / "a.csv").write_text('y,draws\n1.0,"[1, 2]"\n2.0,"[2, 3]"\n')
-    assert "(--draws) contains no lists" in refused("audit", "a.csv", Y, "--draws draws")
-    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in refused("audit", "a.csv", Y, "--draws draws")
+    message = refused("audit", "a.csv", Y, "--draws draws")
+    assert "(--draws) contains no lists" in message
+    assert "CSV has no lists: use Parquet, NDJSON or NPZ" in message
 
 
 def test_arrays_of_different_lengths(refused, folder):
-    np.savez(folder / "a.npz", y=np.arange(5.0), draws=np.zeros((4, 9)))
-    assert refused("audit", "a.npz", Y, "--draws draws") == (
-        "a.npz has 4 rows of 'draws' and 5 of 'y'; save arrays of one length, rows first"
-    )
-
-
-def test_turned_array(refused, folder):
-    np.savez(folder / "a.npz", y=np.zeros((5, 2)), draws=np.zeros((9, 5, 2)))
-    assert refused("audit", "a.npz", Y, "--draws draws") == (
-        "a.npz has 5 rows of 'y' and 9 of 'draws'; save arrays of one length, rows first"
-    )
+    for y, draws, rows in (
+        (np.arange(5.0), np.zeros((4, 9)), "4 rows of 'draws' and 5 of 'y'"),
+        (np.zeros((5, 2)), np.zeros((9, 5, 2)), "5 rows of 'y' and 9 of 'draws'"),
+    ):
+        np.savez(folder / "a.npz", y=y, draws=draws)
+        sentence = f"a.npz has {rows}; save arrays of one length, rows first"
+        assert refused("audit", "a.npz", Y, "--draws draws") == sentence
 
 
 def test_coordinates_with_different_numbers_of_draws(refused, made):

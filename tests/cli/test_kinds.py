@@ -108,62 +108,40 @@ def test_levels_of_an_npz_file(refused, folder):
     assert refused("audit", "a.npz", options).startswith("--lower and --upper need --level")
 
 
-@pytest.mark.parametrize(
-    ("names", "levels"),
-    [
-        (["q05", "q50", "q95"], [0.05, 0.5, 0.95]),
-        (["q95", "q05"], [0.95, 0.05]),
-        (["p025", "p50", "p975"], [0.025, 0.5, 0.975]),
-        (["q0.1", "q0.7"], [0.1, 0.7]),
-        (["q.25", "q.5"], [0.25, 0.5]),
-        (["2.5%", "97.5%"], [0.025, 0.975]),
-        (["demand 5%", "demand 50%"], [0.05, 0.5]),
-        (["0.05", "0.95"], [0.05, 0.95]),
-        (["model2_q05", "model2_q95"], [0.05, 0.95]),
-        ([f"p{k:02}" for k in range(1, 100)], [k / 100 for k in range(1, 100)]),
-    ],
-)
-def test_names_that_tell(names, levels):
-    assert levels_in(names) == pytest.approx(levels, abs=1e-15)
+TELLING = {
+    "q05 q50 q95": [0.05, 0.5, 0.95],
+    "q95 q05": [0.95, 0.05],
+    "p025 p50 p975": [0.025, 0.5, 0.975],
+    "q0.1 q0.7": [0.1, 0.7],
+    "q.25 q.5": [0.25, 0.5],
+    "2.5% 97.5%": [0.025, 0.975],
+    "demand-5% demand-50%": [0.05, 0.5],
+    "0.05 0.95": [0.05, 0.95],
+    "model2_q05 model2_q95": [0.05, 0.95],
+    " ".join(f"p{k:02}" for k in range(1, 100)): [k / 100 for k in range(1, 100)],
+}
+# 0.05 or 0.5; members of an ensemble; no 90, so these may be anything; 0.1, 0.5 and 0.9 without their points; ...
+OPEN = ["q5 q95", "m01 m02 m03", "q10 q50", "q01 q05 q09", "low mid high", "q05 q50 top", "q05 r05"]
+OPEN += ["p05_h24 p95_h24", "q1.05 q1.95", "q0.0 q1.0", "q00 q100", "150% 50%"]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["q5", "q95"],  # 0.05 or 0.5
-        ["m01", "m02", "m03"],  # members of an ensemble
-        ["q10", "q50"],  # no 90: these may be anything
-        ["q01", "q05", "q09"],  # 0.1, 0.5 and 0.9 without their points
-        ["low", "mid", "high"],
-        ["q05", "q50", "top"],
-        ["q05", "r05"],
-        ["p05_h24", "p95_h24"],
-        ["q1.05", "q1.95"],
-        ["q0.0", "q1.0"],
-        ["q00", "q100"],
-        ["150%", "50%"],
-    ],
-)
-def test_names_that_could_mean_something_else(names):
-    assert levels_in(names) is None
+def test_levels_in_names():
+    for names, levels in TELLING.items():
+        assert levels_in(names.split()) == pytest.approx(levels, abs=1e-15), names
+    for names in OPEN:
+        assert levels_in(names.split()) is None, names
+    levels = {"lower90": 0.9, "q0.5": 0.5, "5%": 0.05, "q5": None, "": None}
+    assert {name: level_in(name) for name in levels} == levels
 
 
-@pytest.mark.parametrize(("name", "level"), [("lower90", 0.9), ("q0.5", 0.5), ("5%", 0.05), ("q5", None), ("", None)])
-def test_level_in(name, level):
-    assert level_in(name) == level
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
+def test_texts_that_are_no_levels(refuses):
+    cases = [
         ("0.1,half", "'half' (--levels) is not a number; write them like --levels 0.05,0.5,0.95"),
         ("0.1,,0.9", "'' (--levels) is not a number"),
         ("5,50", "5 does not lie between 0 and 1; did you mean 0.05? (--levels)"),
         ("0,1", "0 does not lie between 0 and 1 (--levels)"),
-    ],
-)
-def test_texts_that_are_no_levels(refusal, text, sentence):
-    assert refusal(typed_levels, text).startswith(sentence)
+    ]
+    refuses(typed_levels, cases)
 
 
 @pytest.fixture
@@ -183,20 +161,14 @@ def bounds(*pairs):
 
 def test_pairs_are_said_aloud_unless_their_names_say_them(run, table):
     done = run("audit", table, "--y y", *bounds(("lo80", "hi80", "0.8"), ("lo95", "hi95", "0.95")))
-    assert done.code == 0
-    assert done.err == ""
+    assert (done.code, done.err) == (0, "")
     done = run("audit", table, "--y y", *bounds(("lo80", "hi80", "0.5"), ("lo95", "hi95", "0.6")))
     assert done.code == 0
     assert "intervals: lo80 to hi80 is 0.5, lo95 to hi95 is 0.6" in done.err
 
 
-def test_a_pattern_that_pairs_the_wrong_columns_is_refused(refused, table):
-    assert "their names say otherwise" in refused(
-        "audit", table, "--y y --lower 'lo*' --upper 'hi*' --level 0.8 --level 0.95"
-    )
-
-
-def test_levels_in_another_order_than_the_columns_are_refused(refused, table):
-    assert "give --level in the order of --lower and --upper" in refused(
-        "audit", table, "--y y", *bounds(("lo80", "hi80", "0.95"), ("lo95", "hi95", "0.8"))
-    )
+def test_pairs_and_levels_against_the_names_are_refused(refused, table):
+    options = "--y y --lower 'lo*' --upper 'hi*' --level 0.8 --level 0.95"
+    assert "their names say otherwise" in refused("audit", table, options)
+    turned = bounds(("lo80", "hi80", "0.95"), ("lo95", "hi95", "0.8"))
+    assert "give --level in the order of --lower and --upper" in refused("audit", table, "--y y", *turned)

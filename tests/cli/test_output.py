@@ -5,26 +5,19 @@ import pytest
 from calibrant.cli.output import doing, tell
 from calibrant.errors import printable
 
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("größe 😀👩‍🚀 ✗\nnext", "größe 😀👩‍🚀 ✗\nnext"),
-        ("\x1b[31mred\x07", "\\x1b[31mred\\x07"),
-        ("a\tb\rc", "a\\tb\\rc"),
-        ("\x9b31m\x7f", "\\x9b31m\\x7f"),
-        ("\u202eevil", "\\u202eevil"),
-        ("\udce9", "\\udce9"),
-    ],
-)
-def test_printable(text, shown):
-    assert printable(text) == shown
-    shown.encode()
+TEXTS = {
+    "größe 😀👩‍🚀 ✗\nnext": "größe 😀👩‍🚀 ✗\nnext",
+    "\x1b[31mred\x07": "\\x1b[31mred\\x07",
+    "a\tb\rc": "a\\tb\\rc",
+    "\x9b31m\x7f": "\\x9b31m\\x7f",
+    "\u202eevil": "\\u202eevil",
+    "\udce9": "\\udce9",
+}
 
 
-def test_tell(capsys):
-    tell("something")
-    assert capsys.readouterr() == ("", "calibrant: something\n")
+def test_printable():
+    assert {text: printable(text) for text in TEXTS} == TEXTS
+    "".join(TEXTS.values()).encode()
 
 
 def test_a_terminal_gets_whole_words_and_whole_commands(capsys, monkeypatch):
@@ -43,13 +36,10 @@ def test_a_terminal_gets_whole_words_and_whole_commands(capsys, monkeypatch):
     )
 
 
-def test_doing_says_nothing_to_a_file(capsys):
+def test_a_file_gets_remarks_but_no_progress_and_a_terminal_both(capsys, monkeypatch):
     with doing("reading"):
-        pass
-    assert capsys.readouterr() == ("", "")
-
-
-def test_doing_wipes_its_line(capsys, monkeypatch):
+        tell("something")
+    assert capsys.readouterr() == ("", "calibrant: something\n")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with pytest.raises(KeyboardInterrupt), doing("reading"):
         raise KeyboardInterrupt

@@ -1,10 +1,10 @@
 """Options of the verdict and of the report, and what a terminal shows."""
 
-import json
 import os
 import pty
 
 import numpy as np
+import polars as pl
 import pytest
 
 import calibrant as cb
@@ -13,24 +13,13 @@ from calibrant import report
 NAMED = "--y left --p score"
 
 
-def results(done):
-    assert done.code == 0, done
-    return json.loads(done.out)
-
-
 def test_tolerance_and_clusters_reach_the_audit(run, data, columns):
-    found = results(run("audit", data, NAMED, "--tolerance 0.1 --relative --clusters age --json"))
-    expected = cb.audit(
-        columns["left"], columns["score"], tolerance=0.1, relative=True, clusters=columns["age"], names=found["names"]
-    )
-    assert found == expected.findings.to_dict()
-    assert found["names"]["clusters"] == "age"
-
-
-def test_clusters_are_not_groups(run, data):
-    found = results(run("audit", data, NAMED, "--clusters age --json"))
-    assert found["groups"] is None
-    found = results(run("audit", data, NAMED, "--clusters age --by segment --json"))
+    done = run("audit", data, NAMED, "--tolerance 0.1 --relative --clusters age --json")
+    given = {"tolerance": 0.1, "relative": True, "clusters": columns["age"]}
+    assert done.is_audit(cb.audit(columns["left"], columns["score"], **given))
+    assert done.results["names"]["clusters"] == "age"
+    assert done.results["groups"] is None  # clusters are not groups
+    found = run("audit", data, NAMED, "--clusters age --by segment --json").results
     assert len(found["groups"]["columns"]["group"]) == 2
 
 
@@ -38,16 +27,12 @@ def test_alternative_reaches_the_audit(run, folder, require):
     houses = cb.examples.house_prices()
     frame = {"y": houses.y[:300], "lo": houses.prediction.lower[:300, 0], "hi": houses.prediction.upper[:300, 0]}
     require("polars").DataFrame(frame).write_parquet(folder / "a.parquet")
-    options = "--y y --lower lo --upper hi --level 0.8 --alternative less"
-    found = results(run("audit", "a.parquet", options, "--json"))
-    prediction = cb.Intervals(frame["lo"], frame["hi"], 0.8)
-    expected = cb.audit(frame["y"], prediction, alternative="less", names=found["names"])
-    assert found == expected.findings.to_dict()
+    done = run("audit", "a.parquet", "--y y --lower lo --upper hi --level 0.8 --alternative less --json")
+    assert done.is_audit(cb.audit(frame["y"], cb.Intervals(frame["lo"], frame["hi"], 0.8), alternative="less"))
 
 
 def test_tolerance_of_a_stream(run, data):
-    found = results(run("audit", data, NAMED, "--tolerance 0.3 --stream --json"))
-    assert found["verdict"]["tolerance"] == 0.3
+    assert run("audit", data, NAMED, "--tolerance 0.3 --stream --json").results["verdict"]["tolerance"] == 0.3
 
 
 @pytest.mark.parametrize(
@@ -67,11 +52,8 @@ def test_options_that_do_not_fit(refused, data, options, sentence):
 
 
 def test_missing_clusters(refused, folder, frame):
-    import polars as pl
-
-    frame.with_columns(pl.when(pl.col("age") < 40).then(None).otherwise("age").alias("id")).write_parquet(
-        folder / "a.parquet"
-    )
+    clusters = pl.when(pl.col("age") < 40).then(None).otherwise("age").alias("id")
+    frame.with_columns(clusters).write_parquet(folder / "a.parquet")
     assert "(--clusters) has no value in " in refused("audit", "a.parquet", NAMED, "--clusters id")
 
 
@@ -90,7 +72,7 @@ class TestTitleAndDate:
 
     def test_today(self, run, data, monkeypatch):
         monkeypatch.delenv("SOURCE_DATE_EPOCH")
-        made = results(run("audit", data, NAMED, "--json"))["names"]["made"]
+        made = run("audit", data, NAMED, "--json").results["names"]["made"]
         assert np.datetime64("today") - np.datetime64(made) <= np.timedelta64(1, "D")
 
     def test_the_library_has_no_clock(self, columns):
@@ -100,23 +82,17 @@ class TestTitleAndDate:
 class TestRoundedProbabilities:
     @pytest.fixture
     def rounded(self, folder, vectors):
-        import polars as pl
-
         vectors.with_columns(pl.exclude("pet").round(2)).write_parquet(folder / "pets.parquet")
         return ("audit", "pets.parquet", "--y", "pet", "--p-cols", "p_*", "--classes", "dog,cat,bird")
 
-    def test_the_error_names_the_option(self, refused, rounded):
+    def test_normalised(self, run, refused, rounded, vectors):
         assert "on the command line add --normalise" in refused(*rounded)
-
-    def test_normalised(self, run, rounded, vectors):
-        found = results(run(*rounded, "--normalise --json"))
         P = vectors.drop("pet").to_numpy().round(2)
         expected = cb.audit(vectors["pet"], P / P.sum(1, keepdims=True), classes=["dog", "cat", "bird"])
+        found = run(*rounded, "--normalise --json").results
         assert found["sections"] == expected.findings.to_dict()["sections"]
 
     def test_scores_are_not_probabilities(self, refused, folder, vectors):
-        import polars as pl
-
         vectors.with_columns(pl.col("p_dog") / 2).write_parquet(folder / "pets.parquet")
         sentence = refused("audit", "pets.parquet", "--y pet --p-cols 'p_*' --normalise", lines=2)
         assert "must sum to 1 within 0.015" in sentence
@@ -139,7 +115,7 @@ class TestLevelsInNames:
         assert done.err == (
             "calibrant: levels are taken from the names of the columns: m-lo-80 is 0.8, m-lo-90 is 0.9\n"
         )
-        names = [m["name"] for section in results(done)["sections"] for m in section["measurements"]]
+        names = [m["name"] for section in done.results["sections"] for m in section["measurements"]]
         assert {"coverage.0.8", "coverage.0.9"} <= set(names)
 
     def test_names_that_do_not_tell(self, refused, folder, houses):
@@ -149,37 +125,29 @@ class TestLevelsInNames:
         assert sentence.endswith("names that end alike, such as lo-80 and hi-80, tell it too")
 
 
-@pytest.mark.parametrize(
-    ("option", "meant"),
-    [
-        ("--y_true", "--y"),
-        ("--y-true", "--y"),
-        ("--sample_weight", "--weights"),
-        ("--y_prob", "--p"),
-        ("--group", "--by"),
-        ("--normalize", "--normalise"),
-        ("--p_cols", "--p-cols"),
-        ("--alpha", "--level, and is the nominal coverage, 1 - alpha,"),
-    ],
-)
-def test_words_of_other_tools(refused, data, option, meant):
-    assert refused("audit", data, option, "left").startswith(
-        f"there is no option {option}; it is called {meant} here. See calibrant audit --help"
-    )
+NO_BINS = "bins are chosen by calibrant; in Python ece and reliability_curve take bins="
+MEANT = {
+    "audit --y_true": "it is called --y here",
+    "audit --y-true": "it is called --y here",
+    "audit --sample_weight": "it is called --weights here",
+    "audit --y_prob": "it is called --p here",
+    "audit --group": "it is called --by here",
+    "audit --normalize": "it is called --normalise here",
+    "audit --p_cols": "it is called --p-cols here",
+    "audit --alpha": "it is called --level, and is the nominal coverage, 1 - alpha, here",
+    "compare --alpha": "it is called --confidence, and is 1 - alpha, here",
+    "compare --level": "it is called --confidence here",
+    "compare --by": "this command has no groups; choose the rows of one group with --where",
+    "audit --n-bins": NO_BINS,
+    "check --bins": NO_BINS,
+}
 
 
-@pytest.mark.parametrize(
-    ("command", "option", "words"),
-    [
-        ("compare", "--alpha", "it is called --confidence, and is 1 - alpha, here"),
-        ("compare", "--level", "it is called --confidence here"),
-        ("compare", "--by", "this command has no groups; choose the rows of one group with --where"),
-        ("audit", "--n-bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
-        ("check", "--bins", "bins are chosen by calibrant; in Python ece and reliability_curve take bins="),
-    ],
-)
-def test_options_that_other_commands_or_python_have(refused, data, command, option, words):
-    assert refused(command, data, option, "10").startswith(f"there is no option {option}; {words}. See calibrant")
+@pytest.mark.parametrize("words", MEANT)
+def test_options_of_other_tools_and_commands(refused, data, words):
+    command, option = words.split()
+    sentence = f"there is no option {option}; {MEANT[words]}. See calibrant {command} --help"
+    assert refused(command, data, option, "10") == sentence
 
 
 class TestTerminal:
@@ -217,13 +185,11 @@ class TestTerminal:
 class TestPercentages:
     @pytest.fixture
     def percentages(self, folder, frame):
-        import polars as pl
-
         frame.with_columns(pl.col("score") * 100).write_csv(folder / "percent.csv")
         return "percent.csv"
 
     def test_audit(self, run, percentages, columns):
-        found = results(run("audit", percentages, NAMED, "--percent", "--json"))
+        found = run("audit", percentages, NAMED, "--percent", "--json").results
         expected = cb.audit(columns["left"], np.array(columns["score"]) * 100 / 100).findings.to_dict()
         assert found["sections"][0] == expected["sections"][0]
 
@@ -233,47 +199,36 @@ class TestPercentages:
         assert run("apply", "map.json", percentages, "--percent -o out.csv").code == 0
         p = np.array(columns["score"]) * 100 / 100
         expected = cb.recalibrate(columns["left"], p, method="isotonic").apply(p)
-        import polars as pl
-
         np.testing.assert_allclose(pl.read_csv("out.csv")["score_recalibrated"], expected, rtol=1e-14)
-
-    def test_the_error_names_the_option(self, refused, percentages):
-        assert "On the command line add --percent (in percent.csv" in refused("audit", percentages, NAMED)
 
     @pytest.mark.parametrize(
         ("options", "sentence"),
         [
             ("--y age --lower w --upper age --level 0.9 --percent", "--percent divides probabilities (--p, --p-cols)"),
             (f"{NAMED} --percent --stream", "--percent needs all rows at once; leave out --stream"),
+            (NAMED, "On the command line add --percent (in percent.csv"),
         ],
     )
-    def test_where_it_does_not_apply(self, refused, percentages, options, sentence):
+    def test_refused(self, refused, percentages, options, sentence):
         assert sentence in refused("audit", percentages, options)
 
 
 def test_rows_that_a_filter_leaves_out_are_counted(run, folder, frame):
-    import polars as pl
-
     frame.with_columns(score=pl.when(pl.col("id") < 40).then(None).otherwise("score")).write_csv(folder / "a.csv")
     words = f"{NAMED} --where 'score is not null'"
-    for command, *more in (
-        ("audit",),
-        ("check", "--fail-if ece>0.999"),
-        ("recalibrate", "--no-gain --method isotonic"),
-    ):
-        done = run(command, "a.csv", words, *more)
+    commands = {"audit": "", "check": "--fail-if ece>0.999", "recalibrate": "--no-gain --method isotonic"}
+    for command, more in commands.items():
+        done = run(command, "a.csv", f"{words} {more}")
         assert (done.code, done.err) == (0, "calibrant: --where keeps 260 of 300 rows\n")
 
 
 def test_advice_is_a_command_that_runs(run, folder):
     """A report of the library has lines of Python there."""
-    import polars as pl
-
     rng = np.random.default_rng(0)
     q = rng.random(2000)
     y = np.where(rng.random(2000) < q, "yes", "no")
     pl.DataFrame({"y": y, "p": 1 / (1 + (1 / q - 1) ** 3)}).write_parquet(folder / "a.parquet")
-    found = results(run("audit", "a.parquet", "--y y --p p --pos-label yes --json"))
+    found = run("audit", "a.parquet", "--y y --p p --pos-label yes --json").results
     (code,) = [section["code"] for section in found["sections"] if section["code"]]
     fit, apply = code.splitlines()
     fit, remark = fit.split("  # ")
