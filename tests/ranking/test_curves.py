@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, summarize
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, rank_places
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.summaries import Ranks, Summary
+from calibrant.summaries import Ranks
 
 REFERENCES = Path(__file__).parents[1] / "references"
 VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -44,23 +44,6 @@ class TestReferences:
         np.testing.assert_array_equal(v[[0, -1]], 0)
         np.testing.assert_allclose(curve.sd[1:-1], np.sqrt(t * (1 - t) / curve.n), rtol=1e-14)
 
-    def test_departure(self, name):
-        curve = ecdf_difference(reference(name))
-        gamma, pvalue = (np.atleast_1d(curve.details[key]) for key in ("gamma", "pvalue_each"))
-        np.testing.assert_allclose(gamma, VALUES[f"band/gamma/{name}"]["value"], rtol=1e-9)
-        np.testing.assert_allclose(pvalue, VALUES[f"band/pvalue/{name}"]["value"], rtol=1e-9)
-        where = np.array(VALUES[f"band/where/{name}"]["value"]) / (HIGHEST[name] + 1)
-        np.testing.assert_array_equal(np.atleast_1d(curve.where), where)
-
-    def test_draws_give_the_same_curve(self, name):
-        y = {"seed_ideal": "y_seed", "skewed": "y_shape", "heavy_tailed": "y_shape"}.get(name, "y")
-        found, expected = (
-            ecdf_difference(ARRAYS[y], Samples(ARRAYS[f"samples_{name}"])),
-            ecdf_difference(reference(name)),
-        )
-        np.testing.assert_array_equal(found.v, expected.v)
-        assert found.details["names"] == expected.details["names"]
-
 
 @pytest.mark.parametrize("name", [name for name in SETS if f"band/holm/{name}" in VALUES])
 def test_columns_are_judged_together(name):
@@ -74,16 +57,6 @@ def test_columns_are_judged_together(name):
     np.testing.assert_array_equal(alone.lower, ecdf_difference(reference(name).take([0])).lower)
     assert (alone.lower >= curve.lower).all()
     assert (alone.lower > curve.lower).any()
-
-
-@pytest.mark.parametrize("row", VALUES["band_table"]["value"], ids=lambda row: f"{row['N']}-{row['K']}-{row['level']}")
-def test_band(row):
-    N, K, j = row["N"], row["K"], row["j"]
-    curve = ecdf_difference(Ranks.of(np.arange(N) % K, K - 1), level=row["level"])
-    assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
-    assert curve.coverage == pytest.approx(row["coverage"], rel=1e-9)
-    limits = [np.rint(N * (side + curve.t)).astype(int)[[1, j]].tolist() for side in (curve.lower, curve.upper)]
-    assert limits == [[row["lower_1"], row["lower"]], [row["upper_1"], row["upper"]]]
 
 
 class TestByHand:
@@ -105,17 +78,6 @@ class TestByHand:
         np.testing.assert_allclose(curve.v, [0, -0.25, -0.5, -0.75, 0])
         assert curve.where == 0.75
         assert curve.gamma == pytest.approx(2 * 0.25**5)
-
-    def test_ranks_are_compared_with_their_range_and_not_the_one_seen(self):
-        half = np.arange(500)  # of 0 to 1000
-        assert ecdf_difference(Ranks.of(half, M=1000)).pvalue < 1e-100
-        assert ecdf_difference(Ranks.of(half, M=499)).pvalue > 0.999
-
-    def test_mirrored_ranks(self):
-        ranks = RNG.integers(0, 10, 50)
-        ours, mirrored = (ecdf_difference(Ranks.of(r, M=9)) for r in (ranks, 9 - ranks))
-        np.testing.assert_allclose(mirrored.v, -ours.v[::-1], atol=1e-15)
-        assert mirrored.pvalue == pytest.approx(ours.pvalue, rel=1e-12)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
@@ -154,15 +116,6 @@ class TestPoints:
         curve = ecdf_difference(Ranks.of(RNG.integers(0, 5001, 300), M=5000))
         assert curve.t.size == 1001
         assert curve.t[1:4] == pytest.approx(np.array([5, 10, 15]) / 5001)
-
-    def test_a_number(self):
-        curve = ecdf_difference(Ranks.of(np.arange(100), M=99), points=3)
-        assert curve.t.tolist() == [0, 0.25, 0.5, 0.75, 1]
-        assert curve.v.tolist() == [0] * 5
-
-    def test_shares_are_moved_to_whole_ranks(self):
-        curve = ecdf_difference(Ranks.of(np.arange(20), M=19), points=[0.52, 0.11])
-        assert curve.t.tolist() == [0, 0.1, 0.5, 1]
 
     def test_fewer_points_have_a_narrower_band(self):
         ranks = Ranks.of(np.arange(100), M=99)
@@ -204,65 +157,6 @@ class TestKinds:
         assert curve.lower.shape == curve.sd.shape == curve.t.shape == (3,)
         assert all(np.shape(curve.details[key]) == (2,) for key in ("gamma", "pvalue", "pvalue_each", "where", "tied"))
 
-    def test_one_column_is_an_array_if_it_has_an_axis(self):
-        assert ecdf_difference(Ranks.of([[0], [1]], M=1)).v.shape == (3, 1)
-        assert ecdf_difference(Ranks.of([0, 1], M=1)).v.shape == (3,)
-
-    def test_details_are_read_only(self):
-        curve = ecdf_difference(Ranks.of([[0, 1], [1, 1]], M=1))
-        with pytest.raises(ValueError, match="read-only"):
-            curve.pvalue[0] = 0
-
-
-class TestSummaries:
-    def test_batches_add_up(self):
-        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
-        parts = [
-            summarize(ecdf_difference, y[s], Samples(draws[s])) for s in (slice(0, 1), slice(1, 20), slice(20, 30))
-        ]
-        merged = ecdf_difference(Summary.from_bytes(sum(parts).to_bytes()))
-        whole = ecdf_difference(y, Samples(draws))
-        for name, column in whole.columns.items():
-            np.testing.assert_array_equal(merged.columns[name], column)
-        np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
-
-    def test_equal_weights_are_none(self):
-        y, samples = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
-        expected = ecdf_difference(y, samples)
-        found = ecdf_difference(y, samples, weights=np.full(30, 3.5))
-        np.testing.assert_array_equal(found.v, expected.v)
-        assert found.pvalue == expected.pvalue
-
-    def test_rows_of_weight_zero_are_absent(self):
-        y, draws, w = RNG.normal(size=30), RNG.normal(size=(30, 8)), np.arange(30) % 3 > 0
-        found = ecdf_difference(y, Samples(draws), weights=w.astype(int))
-        assert found.n == 20
-        np.testing.assert_array_equal(found.v, ecdf_difference(y[w], Samples(draws[w])).v)
-
-
-class TestRefusals:
-    def test_weights(self, refusal):
-        y, samples = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
-        words = refusal(ecdf_difference, y, samples, weights=np.arange(30) + 1.0)
-        assert "refuses unequal weights" in words
-        assert "rank_smooth_test" in words
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"level": 0}, "level must lie"),
-            ({"level": 95}, "level must lie"),
-            ({"points": 0}, "points must be at least 1"),
-            ({"points": [2.0]}, "strictly between 0 and 1"),
-            ({"multiplicity": "exchange"}, "rank_exchange_test(y, samples)"),
-        ],
-    )
-    def test_options(self, refusal, options, words):
-        assert words in refusal(ecdf_difference, Ranks.of([0, 1], M=1), **options)
-
-    def test_other_predictions(self, refusal):
-        assert "got Intervals" in refusal(ecdf_difference, [0.0], Intervals([0.0], [1.0], 0.9))
-
 
 HISTOGRAMS = [name for name in VALUES if name.startswith("histogram/")]
 
@@ -283,16 +177,6 @@ def test_references(name):
     np.testing.assert_allclose(np.atleast_1d(curve.chi2), value["chi2"], rtol=1e-9)
     np.testing.assert_allclose(np.atleast_1d(curve.pvalue_each), value["pvalue"], rtol=1e-9)
     np.testing.assert_allclose(np.atleast_1d(curve.pvalue), holm(np.array(value["pvalue"])), rtol=1e-9)
-
-
-@pytest.mark.parametrize("row", VALUES["histogram_band"]["value"], ids=lambda row: f"{row['N']}-{row['bins']}")
-def test_band_of_histograms(row):
-    N, m = row["N"], row["ranks"]
-    curve = rank_histogram(Ranks.of(np.arange(N) % m, m - 1), bins=row["bins"], level=row["level"])
-    assert curve.gamma_band == pytest.approx(row["gamma"], rel=1e-9)
-    assert curve.coverage == pytest.approx(row["coverage"], rel=1e-9)
-    assert (curve.lower.tolist(), curve.upper.tolist()) == (row["lower"], row["upper"])
-    assert (curve.last - curve.first + 1).tolist() == row["sizes"]
 
 
 def test_mean_counts_over_random_ties():
@@ -412,42 +296,6 @@ class TestHistogramKinds:
         assert (ratio[4:6] < 0.8).all()
         assert bars_leave(curve)
 
-    def test_ties_need_chance(self, refusal):
-        given = [1.0, 2.0], Samples([[1.0, 2.0], [3.0, 4.0]])
-        assert "pass rng=" in refusal(rank_histogram, *given)
-        assert rank_histogram(*given, rng=0).tied == 1
-
-
-class TestHistogramSummaries:
-    def test_batches_add_up(self):
-        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
-        parts = [summarize(rank_histogram, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
-        merged = rank_histogram(Summary.from_bytes(sum(parts).to_bytes()), bins=3)
-        whole = rank_histogram(y, Samples(draws), bins=3)
-        for name, column in whole.columns.items():
-            np.testing.assert_array_equal(merged.columns[name], column)
-        np.testing.assert_array_equal(merged.pvalue, whole.pvalue)
-
-    def test_weights(self, refusal):
-        given = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
-        expected, equal = (rank_histogram(*given, weights=w) for w in (None, np.full(30, 0.1)))
-        np.testing.assert_array_equal(equal.counts, expected.counts)
-        assert "unequal weights" in refusal(rank_histogram, *given, weights=np.arange(30))
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"bins": 1}, "bins must be at least 2"),
-        ({"bins": 5}, "at most 4"),
-        ({"bins": 2.0}, "bins must be a whole number"),
-        ({"level": 1}, "level must lie"),
-        ({"multiplicity": "exchange"}, "rank_exchange_test"),
-    ],
-)
-def test_refusals(refusal, options, words):
-    assert words in refusal(rank_histogram, Ranks.of([0, 1], M=3), **options)
-
 
 @given(
     share=st.floats(0.001, 0.999),
@@ -503,13 +351,46 @@ def test_refusals_attainable(refusal, points, words):
     assert words in refusal(rank_places, points, 9)
 
 
-EXTREME = (1 - 1e-13, 1 - 2.0**-53)
+EXTREMES = [
+    (ecdf_difference, {"level": 1 - 1e-13}),
+    (rank_histogram, {"level": 1 - 2.0**-53}),
+    (expected_coverage, {"confidence": 1 - 2.0**-53}),
+]
 
 
-@pytest.mark.parametrize("verb", [ecdf_difference, rank_histogram])
-def test_levels_without_a_band_are_refused(verb, refusal):
-    for level in EXTREME:
-        assert "level must be at most 1 - 1e-12" in refusal(verb, Ranks.of(np.arange(50) % 10, 9), level=level)
+@pytest.mark.parametrize(
+    ("verb", "options", "words"),
+    [
+        *((verb, options, "must be at most 1 - 1e-12") for verb, options in EXTREMES),
+        (ecdf_difference, {"level": 0}, "level must lie"),
+        (ecdf_difference, {"level": 95}, "level must lie"),
+        (ecdf_difference, {"points": 0}, "points must be at least 1"),
+        (ecdf_difference, {"points": [2.0]}, "strictly between 0 and 1"),
+        (rank_histogram, {"bins": 1}, "bins must be at least 2"),
+        (rank_histogram, {"bins": 5}, "at most 4"),
+        (rank_histogram, {"bins": 2.0}, "bins must be a whole number"),
+        (rank_histogram, {"level": 1}, "level must lie"),
+        (expected_coverage, {"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
+        (expected_coverage, {"levels": []}, "levels must be a number or a list"),
+        (expected_coverage, {"confidence": 0}, "confidence must lie"),
+        (expected_coverage, {"level": 0.9}, "Did you mean expected_coverage(y, prediction, levels=0.9)?"),
+        *((verb, {"multiplicity": "exchange"}, "rank_exchange_test(y, samples)") for verb, _ in EXTREMES),
+    ],
+)
+def test_options_that_are_refused(verb, options, words, refusal):
+    assert words in refusal(verb, Ranks.of([0, 1], M=3), **options)
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [(ecdf_difference, "got Intervals"), (rank_histogram, "got Intervals"), (expected_coverage, "coverage_curve")],
+)
+def test_other_predictions_and_weights_are_refused(verb, words, refusal):
+    assert words in refusal(verb, [0.0], Intervals([0.0], [1.0], 0.9))
+    given = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
+    message = refusal(verb, *given, weights=np.arange(30) + 1.0)
+    assert f"{verb.__name__} refuses unequal weights" in message
+    assert "rank_smooth_test" in message
 
 
 @pytest.mark.parametrize("verb", [ecdf_difference, rank_histogram])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, summarize
+from calibrant import CdfValues, Normal, Quantiles, Samples
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.expected_coverage import expected_coverage
-from calibrant.summaries import Ranks, Summary
+from calibrant.summaries import Ranks
 
 REFERENCES = Path(__file__).parents[1] / "references"
 VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -188,22 +188,6 @@ class TestKinds:
         assert together.names == tuple("abcd")
 
 
-class TestSummaries:
-    def test_batches_add_up(self):
-        y, draws = RNG.normal(size=(30, 2)), RNG.normal(size=(30, 8, 2))
-        parts = [summarize(expected_coverage, y[s], Samples(draws[s])) for s in (slice(0, 9), slice(9, 30))]
-        merged = expected_coverage(Summary.from_bytes(sum(parts).to_bytes()))
-        whole = expected_coverage(y, Samples(draws))
-        for name, column in whole.columns.items():
-            np.testing.assert_array_equal(merged.columns[name], column)
-
-    def test_weights(self, refusal):
-        given = RNG.normal(size=30), Samples(RNG.normal(size=(30, 8)))
-        expected, equal = (expected_coverage(*given, weights=w) for w in (None, np.full(30, 0.1)))
-        np.testing.assert_array_equal(equal.coverage, expected.coverage)
-        assert "unequal weights" in refusal(expected_coverage, *given, weights=np.arange(30))
-
-
 class TestRefusals:
     def test_density_is_not_in_the_draws(self, refusal):
         for prediction in (Samples([[1.0, 2.0]]), Normal(0.0, 1.0)):
@@ -215,26 +199,3 @@ class TestRefusals:
         assert "at least 2 draws" in refusal(expected_coverage, one, error=NotApplicableError)
         assert expected_coverage(one, region="hpd").coverage.tolist() == [1 / 3]
         assert expected_coverage(Ranks.of([0, 1, 1], M=2)).level.tolist() == [1 / 3]
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
-            ({"levels": []}, "levels must be a number or a list"),
-            ({"confidence": 0}, "confidence must lie"),
-            ({"level": 0.9}, "has no option level. Did you mean expected_coverage(y, prediction, levels=0.9)?"),
-            ({"multiplicity": "exchange"}, "rank_exchange_test"),
-        ],
-    )
-    def test_options(self, refusal, options, words):
-        assert words in refusal(expected_coverage, Ranks.of([0, 1], M=3), **options)
-
-    def test_intervals(self, refusal):
-        assert "coverage_curve" in refusal(expected_coverage, [0.0], Intervals([0.0], [1.0], 0.9))
-
-
-def test_levels_without_a_band_are_refused(refusal):
-    message = refusal(expected_coverage, Ranks.of(np.arange(50) % 10, 9), confidence=1 - 2.0**-53)
-    assert "confidence must be at most 1 - 1e-12" in message
-    for confidence in (0.5, 1 - 1e-12):
-        assert expected_coverage(Ranks.of(np.arange(50) % 10, 9), confidence=confidence).details["attained"] > 0
