@@ -1,5 +1,7 @@
 """Outcomes and draws as members of one set."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,20 +18,13 @@ def of(y, draws):
 
 
 def test_the_outcome_comes_first():
-    found = of([[0.0, 1.0]], [[[2.0, 3.0], [4.0, 5.0]]])
+    y, draws = np.array([[0.0, 1.0]]), np.array([[[2.0, 3.0], [4.0, 5.0]]])
+    found = of(y, draws)
     assert (found.n, found.M, found.D) == (1, 2, 2)
     np.testing.assert_array_equal(found.block(slice(0, 1)), [[[0, 1], [2, 3], [4, 5]]])
-
-
-def test_numbers_are_vectors_of_one_coordinate():
+    found.block(slice(0, 1))[:] = 9  # a copy
+    assert (y.max(), draws.max()) == (1, 5)
     np.testing.assert_array_equal(of([7.0], [[8.0, 9.0]]).block(slice(0, 9)), [[[7], [8], [9]]])
-
-
-@pytest.mark.parametrize(("y", "draws"), [(np.float32, np.float64), (np.float64, np.float32)])
-def test_both_are_rounded_to_the_coarser_type(y, draws):
-    z = of(np.array([0.1]).astype(y), np.array([[0.1]]).astype(draws)).block(slice(0, 1))
-    assert z.dtype == np.float64
-    assert z.ravel().tolist() == [float(np.float32(0.1))] * 2
 
 
 def test_blocks_cover_the_rows(monkeypatch):
@@ -39,12 +34,6 @@ def test_blocks_cover_the_rows(monkeypatch):
     assert [len(found.block(slice(at, at + 2))) for at in (0, 2, 4)] == [2, 2, 1]
     monkeypatch.setattr(module, "BLOCK", 1)
     assert found.size == 1
-
-
-def test_blocks_are_copies():
-    y, draws = np.zeros((1, 2)), np.ones((1, 2, 2))
-    of(y, draws).block(slice(0, 1))[:] = 9
-    assert (y.max(), draws.max()) == (0, 1)
 
 
 def test_infinite_draws_are_named(refusal):
@@ -80,11 +69,6 @@ def test_ties_are_counted_in_the_message(refusal):
     assert message.startswith("the depth of the outcome equals that of draws in 2 of 3 ranks")
 
 
-def test_without_ties_no_generator_is_needed():
-    found = tie_broken(np.array([[1, 0]]), np.array([[0, 0]]), None, M=3, what="it", names=("a", "b"))
-    assert (found.rank.tolist(), found.names) == ([[1, 0]], ("a", "b"))
-
-
 DOUBLE = np.dtype(np.float64)
 
 
@@ -105,34 +89,19 @@ def test_pooled_is_the_spread_of_all_members(n, m, D, power, seed):
 def test_no_order_changes_it(seed):
     rng = np.random.default_rng(seed)
     z = rng.normal(100, 1, (7, 5, 3))
+    z[:, :, 2] = 0.1  # a constant coordinate stays as it is
     found = coordinate_scale("pooled", members_of(z))
+    assert found[2] == 1.0
     turned = np.stack([row[rng.permutation(5)] for row in z[rng.permutation(7)]])  # outcomes become draws
     np.testing.assert_array_equal(coordinate_scale("pooled", members_of(turned)), found)
-
-
-def test_blocks_do_not_change_it(monkeypatch):
-    z = np.random.default_rng(0).normal(size=(50, 4, 2))
-    found = coordinate_scale("pooled", members_of(z))
-    monkeypatch.setattr(module, "BLOCK", 24)
-    np.testing.assert_array_equal(coordinate_scale("pooled", members_of(z)), found)
-
-
-def test_constant_coordinates_stay_as_they_are():
-    z = np.random.default_rng(0).normal(size=(3, 4, 2))
-    z[:, :, 1] = 0.1
-    assert coordinate_scale("pooled", members_of(z))[1] == 1.0
+    with mock.patch.object(module, "BLOCK", 24):
+        np.testing.assert_array_equal(coordinate_scale("pooled", members_of(z)), found)
 
 
 @pytest.mark.parametrize("far", [1.7e308, 5e-324])
 def test_ends_of_float64(far):
     found = coordinate_scale("pooled", members_of(np.array([[[far], [-far]]])))
     assert found[0] in (1.0, pytest.approx(far, rel=1e-5))
-
-
-def test_given_scales():
-    members = members_of(np.zeros((1, 2, 2)))
-    assert coordinate_scale(None, members).tolist() == [1.0, 1.0]
-    assert coordinate_scale([2, 3], members).tolist() == [2.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +113,9 @@ def test_given_scales():
         ([True, False], "real numbers"),
     ],
 )
-def test_refusals(refusal, scale, words):
+def test_given_scales(refusal, scale, words):
+    members = members_of(np.zeros((1, 2, 2)))
     assert 'scale must be "pooled", None or an array' in refusal(check_scale, "std")
-    assert words in refusal(coordinate_scale, scale, members_of(np.zeros((1, 2, 2))))
+    assert words in refusal(coordinate_scale, scale, members)
+    assert coordinate_scale(None, members).tolist() == [1.0, 1.0]
+    assert coordinate_scale([2, 3], members).tolist() == [2.0, 3.0]
