@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
+from calibrant.errors import NotApplicableError
 from calibrant.ranking.density_ranks import energy_ranks
 from calibrant.ranking.ranks import ranks
 
@@ -83,11 +84,6 @@ class TestSamples:
         assert "the density of the outcome equals that of draws in 300 of 300 ranks" in message
         assert summarize(energy_ranks, np.zeros(300), samples, rng=0, **options).tied.tolist() == [300]
 
-    def test_float32_densities(self):
-        samples = Samples([[0.0, 1.0]] * 50, log_density=[[0.1, 0.1]] * 50)
-        found = energy_ranks(np.zeros(50), samples, log_density_y=np.full(50, 0.1, np.float32), rng=0)
-        assert sorted(set(found.tolist())) == [0, 1, 2]
-
     def test_exchangeable_members_have_uniform_ranks(self):
         q = np.random.default_rng(0).integers(0, 4, (10_000, 6)) * 1.0
         samples = Samples(q[:, 1:], log_density=q[:, 1:])
@@ -148,58 +144,40 @@ class TestDistributions:
         distribution = Normal(np.zeros(50), 1.0)
         drawn = energy_ranks(y, Mixture([distribution], [1.0]), draws=3999, rng=0) / 4000
         assert np.abs(drawn - energy_ranks(y, distribution) / 1000).max() < 5 * 0.5 / np.sqrt(4000) + 0.001
-
-    def test_outside_of_the_support(self):
-        distribution = ScipyDistribution(stats.gamma([2.0, 2.0]))
-        np.testing.assert_array_equal(energy_ranks([-1.0, 1.0], distribution, draws=20, rng=0), [20, 0])
+        outside = ScipyDistribution(stats.gamma([2.0, 2.0]))  # of the support is the first outcome
+        np.testing.assert_array_equal(energy_ranks([-1.0, 1.0], outside, draws=20, rng=0), [20, 0])
 
 
 class TestRefusals:
     SAMPLES = Samples([[0.0, 1.0]], log_density=[[-1.0, -2.0]])
 
-    def test_densities_that_are_missing(self, refusal):
-        assert "the second is missing" in refusal(energy_ranks, [0.0], self.SAMPLES)
-        message = refusal(energy_ranks, [0.0], Samples([[0.0, 1.0]]), log_density_y=[0.0])
-        assert "the first is missing" in message
-        assert "joint_ranks" in message
+    MIXTURE = Mixture([Normal(0.0, 1.0)], [1.0])
 
     @pytest.mark.parametrize(
-        ("given", "words"),
+        ("prediction", "options", "words"),
         [
-            ([[0.0]], "shape (1,); got shape (1, 1)"),
-            ([np.nan], "row 0 is nan"),
-            ([np.inf], "below infinity"),
-            (["a"], "must be real numbers"),
+            (SAMPLES, {}, "the second is missing"),
+            (Samples([[0.0, 1.0]]), {"log_density_y": [0.0]}, "the first is missing. ranking.joint_ranks needs no"),
+            (SAMPLES, {"log_density_y": [[0.0]]}, "shape (1,); got shape (1, 1)"),
+            (SAMPLES, {"log_density_y": [np.nan]}, "row 0 is nan"),
+            (SAMPLES, {"log_density_y": [np.inf]}, "below infinity"),
+            (SAMPLES, {"log_density_y": ["a"]}, "must be real numbers"),
+            (SAMPLES, {"log_density_y": [0.0], "draws": 9}, "2 draws already"),
+            (Samples([[0.0, np.inf]], log_density=[[-1.0, -2.0]]), {"log_density_y": [0.0]}, "row 0, draw 1 is inf"),
+            (Normal(0.0, 1.0), {"log_density_y": [0.0]}, "has its own density"),
+            (Normal(0.0, 1.0), {"draws": 9}, "has a closed form"),
+            (MIXTURE, {}, "no closed form for Mixture and draws from it; pass rng="),
+            (MIXTURE, {"draws": 10**9, "rng": 0}, "draws must be at most 1,000,000; got 1000000000"),
+            (MIXTURE, {"draws": 0, "rng": 0}, "draws must be at least 1"),
+            (Quantiles([[0.0]], [0.5]), {}, "energy_ranks judges"),
         ],
     )
-    def test_densities_of_outcomes(self, refusal, given, words):
-        assert words in refusal(energy_ranks, [0.0], self.SAMPLES, log_density_y=given)
-
-    def test_infinite_draws(self, refusal):
-        samples = Samples([[0.0, np.inf]], log_density=[[-1.0, -2.0]])
-        assert "row 0, draw 1 is inf" in refusal(energy_ranks, [0.0], samples, log_density_y=[0.0])
-
-    def test_options_that_have_no_use(self, refusal):
-        assert "has its own density" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), log_density_y=[0.0])
-        assert "has a closed form" in refusal(energy_ranks, [0.0], Normal(0.0, 1.0), draws=9)
-        assert "2 draws already" in refusal(energy_ranks, [0.0], self.SAMPLES, log_density_y=[0.0], draws=9)
-
-    def test_drawing_needs_a_generator(self, refusal):
-        message = refusal(energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]))
-        assert "no closed form for Mixture" in message
-        assert "rng=" in message
-        assert "draws must be at most 1,000,000; got 1000000000" in refusal(
-            energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=10**9, rng=0
-        )
-        assert "draws must be at least 1" in refusal(
-            energy_ranks, [0.0], Mixture([Normal(0.0, 1.0)], [1.0]), draws=0, rng=0
-        )
+    def test_input(self, refusal, prediction, options, words):
+        assert words in refusal(energy_ranks, [0.0], prediction, **options)
 
     def test_distributions_without_a_density(self, refusal):
-        from calibrant.errors import NotApplicableError
-
-        distribution = ScipyDistribution(stats.poisson([2.0]))
-        assert "has no density" in refusal(energy_ranks, [1.0], distribution, rng=0, error=NotApplicableError)
+        poisson = ScipyDistribution(stats.poisson([2.0]))
+        assert "has no density" in refusal(energy_ranks, [1.0], poisson, rng=0, error=NotApplicableError)
 
     def test_densities_that_are_no_numbers(self, refusal):
         class Broken(Distribution):
@@ -216,24 +194,23 @@ class TestRefusals:
 
         assert "it is nan in row 2" in refusal(energy_ranks, np.zeros(3), Broken(), draws=2, rng=0)
 
-    def test_other_predictions(self, refusal):
-        assert "energy_ranks judges" in refusal(energy_ranks, [0.0], Quantiles([[0.0]], [0.5]))
-
 
 Y = np.array([-2.5, 0.0, 0.3, 7.0])
 
 
-def test_normal():
-    z = (Y - 0.5) / 2
-    np.testing.assert_allclose(Normal(np.full(4, 0.5), 2.0).density_level(Y), np.abs(2 * stats.norm.cdf(z) - 1))
-
-
-def test_laplace():
-    np.testing.assert_allclose(Laplace(np.full(4, 0.5), 2.0).density_level(Y), 1 - np.exp(-np.abs(Y - 0.5) / 2))
+def test_levels_of_numbers():
+    far = np.array([0.0, 1e300])
+    for distribution, level in (
+        (Normal, np.abs(2 * stats.norm.cdf((Y - 0.5) / 2) - 1)),
+        (Laplace, 1 - np.exp(-np.abs(Y - 0.5) / 2)),
+    ):
+        np.testing.assert_allclose(distribution(np.full(4, 0.5), 2.0).density_level(Y), level)
+        assert distribution(np.zeros(2), 1e-300).density_level(far).tolist() == [0.0, 1.0]
+    assert Mixture([Normal([0.0], 1.0)], [1.0]).density_level(np.zeros(1)) is None
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_normal_vectors(shared):
+def test_levels_of_normal_vectors(shared):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(1 if shared else 6, 3, 3))
     cov = A @ A.swapaxes(1, 2) + np.eye(3)
@@ -242,19 +219,5 @@ def test_normal_vectors(shared):
     r = y - mean
     square = np.einsum("id,ide,ie->i", r, np.linalg.inv(np.broadcast_to(cov, (6, 3, 3))), r)
     np.testing.assert_allclose(distribution.density_level(y), stats.chi2.cdf(square, 3), rtol=1e-10)
-
-
-def test_one_coordinate_is_a_number():
-    found = MvNormal(np.zeros((4, 1)), [[4.0]]).density_level(Y[:, None])
-    np.testing.assert_allclose(found, Normal(np.zeros(4), 2.0).density_level(Y), rtol=1e-12)
-
-
-def test_far_away():
-    assert Normal(np.zeros(2), 1e-300).density_level(np.array([0.0, 1e300])).tolist() == [0.0, 1.0]
-    assert Laplace(np.zeros(1), 1e-300).density_level(np.array([-1e300])).tolist() == [1.0]
-    assert MvNormal(np.zeros((1, 2)), np.eye(2)).density_level(np.array([[1e200, 0.0]])).tolist() == [1.0]
-
-
-@pytest.mark.parametrize("distribution", [Mixture([Normal([0.0], 1.0)], [1.0]), Samples([[1.0, 2.0]])])
-def test_others_have_no_form(distribution):
-    assert distribution.density_level(np.zeros(1)) is None
+    one = MvNormal(np.zeros((4, 1)), [[4.0]]).density_level(Y[:, None])
+    np.testing.assert_allclose(one, Normal(np.zeros(4), 2.0).density_level(Y), rtol=1e-12)

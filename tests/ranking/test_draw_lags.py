@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Samples, summarize
+from calibrant import Samples
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking import draw_dependence
@@ -69,14 +69,6 @@ def test_rows_of_equal_draws_are_left_out():
 def test_refused(refusal):
     assert "at least 5 rows" in refusal(draw_dependence, Samples(chains(0.5, 4, 9)), error=NotApplicableError)
     assert "at least 3 draws" in refusal(draw_dependence, Samples(chains(0.5, 9, 2)), error=NotApplicableError)
-
-
-def test_parts_add_up():
     x = chains(0.5, 40, 12)
-    whole = summarize("draw_dependence", None, Samples(x))
-    parts = summarize("draw_dependence", None, Samples(x[:13])) + summarize("draw_dependence", None, Samples(x[13:]))
-    assert parts.total == whole.total == 40
-    np.testing.assert_allclose(parts.lags, whole.lags, atol=1e-10)
-    assert draw_dependence(parts).pvalue == pytest.approx(draw_dependence(whole).pvalue, rel=1e-9)
     with pytest.raises(SummaryError, match="do not merge"):
         DrawLags.of(x) + DrawLags.of(x[:, :5])

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
+from calibrant import Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.ranking.spread import contraction, z_scores
-from calibrant.summaries import Moments, Summary
+from calibrant.summaries import Moments
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=(40, 2)) * [1.0, 5.0]
@@ -29,33 +29,26 @@ class TestValues:
         assert contraction([0.0, 2.0], Samples([[1.0, 3.0], [0.0, 1.0]])) == 1 - 1.25 / 2
         assert contraction([0.0, 2.0], Laplace([0.0, 0.0], [1.0, 1.0])) == 0.0
         assert contraction([0.0, 2.0], Normal([0.0, 0.0], 2.0)) == -1.0  # wider than the outcomes, not clipped
+        assert contraction([0.0, 1.0], Samples([[0.3] * 5, [0.7] * 5])) == pytest.approx(1.0, abs=1e-30)
+        assert contraction([0.0, 1.0], Normal([0.0, 0.0], [1.0, 1e200])) == -np.inf
 
     def test_draws_of_vectors(self):
         expected = 1 - DRAWS.var(axis=1, ddof=1).mean(axis=0) / Y.var(axis=0, ddof=1)
         np.testing.assert_allclose(contraction(Y, Samples(DRAWS)), expected, rtol=1e-13)
         assert contraction(Y[:, :1], Samples(DRAWS[:, :, :1])).shape == (1,)
+        y, draws = RNG.normal(size=3000), RNG.normal(size=(3000, 500))  # several blocks
+        expected = 1 - draws.var(axis=1, ddof=1).mean() / y.var(ddof=1)
+        assert contraction(y, Samples(draws)) == pytest.approx(expected, rel=1e-12)
 
     def test_distributions_of_vectors(self):
         distribution = MvNormal(np.zeros((3, 2)), [[1.0, 0.5], [0.5, 9.0]])
         y = [[0.0, 0.0], [2.0, 3.0], [4.0, 6.0]]
         np.testing.assert_allclose(contraction(y, distribution), [1 - 1 / 4, 1 - 9 / 9], rtol=1e-15)
 
-    def test_draws_that_are_certain(self):
-        assert contraction([0.0, 1.0], Samples([[0.3] * 5, [0.7] * 5])) == pytest.approx(1.0, abs=1e-30)
-
     def test_far_from_zero(self):
         # sums of squares would keep no digit of a spread of 1 around a hundred million
         y = np.array([1e8, 1e8 + 2])
         assert contraction(y, Normal(y, 1.0)) == 0.5
-
-    def test_many_rows_are_looked_at_in_blocks(self):
-        y, draws = RNG.normal(size=3000), RNG.normal(size=(3000, 500))
-        assert contraction(y, Samples(draws)) == pytest.approx(
-            1 - draws.var(axis=1, ddof=1).mean() / y.var(ddof=1), rel=1e-12
-        )
-
-    def test_an_infinite_variance(self):
-        assert contraction([0.0, 1.0], Normal([0.0, 0.0], [1.0, 1e200])) == -np.inf
 
     def test_a_right_forecaster_and_climatology(self):
         mu = RNG.normal(size=4000)
@@ -72,11 +65,6 @@ class TestWeights:
         found = contraction(y, Normal(y, std), weights=w)
         assert found == pytest.approx(by_definition(y, std**2, w), rel=1e-9, abs=1e-9)
 
-    def test_equal_ones_are_none(self):
-        distribution = Samples(DRAWS[:, :, 0])
-        found = contraction(Y[:, 0], distribution, weights=np.full(40, 3.7))
-        assert found == pytest.approx(contraction(Y[:, 0], distribution), rel=1e-12)
-
     def test_of_vectors(self):
         w = RNG.uniform(1, 3, 40)
         variance = DRAWS.var(axis=1, ddof=1)
@@ -84,37 +72,35 @@ class TestWeights:
         np.testing.assert_allclose(contraction(Y, Samples(DRAWS), weights=w), expected, rtol=1e-12)
 
 
-def test_batches_add_up():
-    w = RNG.uniform(1, 3, 40)
-    parts = [
-        summarize(contraction, Y[rows], Samples(DRAWS[rows]), weights=w[rows]) for rows in (slice(0, 3), slice(3, 40))
-    ]
-    back = Summary.from_bytes(sum(parts).to_bytes())
-    np.testing.assert_allclose(contraction(back), contraction(Y, Samples(DRAWS), weights=w), rtol=1e-12)
-
-
 class TestRefusals:
-    def test_one_row(self, refusal):
-        message = refusal(contraction, [1.0], Normal([1.0], 1.0), error=NotApplicableError)
-        assert message == "the variance of y needs at least 2 rows; got 1"
+    @pytest.mark.parametrize(
+        ("y", "prediction", "words"),
+        [
+            ([1.0], Normal([1.0], 1.0), "the variance of y needs at least 2 rows; got 1"),
+            ([1.0] * 3, Normal([1.0] * 3, 1.0), "must be a finite number above 0"),
+            ([0.0, 1e-200, 0.0], Normal([1.0] * 3, 1.0), "must be a finite number above 0"),
+            ([0.0, 1e200, 0.0], Normal([1.0] * 3, 1.0), "must be a finite number above 0"),
+            ([1.0, 2.0], ScipyDistribution(stats.cauchy(loc=[0.0, 1.0])), "no variance"),
+        ],
+    )
+    def test_what_has_no_contraction(self, refusal, y, prediction, words):
+        assert words in refusal(contraction, y, prediction, error=NotApplicableError)
 
-    @pytest.mark.parametrize("y", [[1.0, 1.0, 1.0], [0.0, 1e-200, 0.0], [0.0, 1e200, 0.0]])
-    def test_outcomes_whose_variance_is_no_number_above_zero(self, refusal, y):
-        message = refusal(contraction, y, Normal([1.0, 1.0, 1.0], 1.0), error=NotApplicableError)
-        assert "must be a finite number above 0" in message
-
-    def test_one_draw(self, refusal):
-        assert "at least 2" in refusal(contraction, [1.0, 2.0], Samples([[1.0], [2.0]]))
-
-    def test_distributions_without_a_variance(self, refusal):
-        distribution = ScipyDistribution(stats.cauchy(loc=[0.0, 1.0]))
-        assert "no variance" in refusal(contraction, [1.0, 2.0], distribution, error=NotApplicableError)
-
-    def test_infinite_draws(self, refusal):
-        assert "row 1, draw 0 is inf" in refusal(contraction, [1.0, 2.0], Samples([[1.0, 2.0], [np.inf, 0.0]]))
-
-    def test_quantiles(self, refusal):
-        assert "contraction judges Samples or a distribution" in refusal(contraction, [1.0], Quantiles([[1.0]], [0.5]))
+    @pytest.mark.parametrize(
+        ("verb", "y", "prediction", "words"),
+        [
+            (contraction, [1.0, 2.0], Samples([[1.0], [2.0]]), "at least 2"),
+            (contraction, [1.0, 2.0], Samples([[1.0, 2.0], [np.inf, 0.0]]), "row 1, draw 0 is inf"),
+            (contraction, [1.0], Quantiles([[1.0]], [0.5]), "contraction judges Samples or a distribution"),
+            (z_scores, [1.0], Quantiles([[1.0]], [0.5]), "z_scores judges Samples or a distribution"),
+            (z_scores, [1.0], Samples([[1.0]]), "at least 2 draws per row"),
+            (z_scores, [1.0], Normal([0.0], 1e200), "row 0 is inf"),
+            (z_scores, [1.0], ScipyDistribution(stats.cauchy(loc=[0.0])), "row 0 is nan"),
+            (z_scores, [0.0, np.nan], Normal([0.0, 0.0], 1.0), "row 1 is nan"),
+        ],
+    )
+    def test_input(self, refusal, verb, y, prediction, words):
+        assert words in refusal(verb, y, prediction)
 
     def test_moments_of_something_else(self, refusal):
         other = Moments.of({"crps[law]": np.ones(3)}, np.ones(3))
@@ -130,9 +116,6 @@ class TestZScores:
         np.testing.assert_allclose(z_scores([0.0], Samples([[1.0, 2.0, 6.0]])), [3 / np.sqrt(7)], rtol=1e-15)
         assert z_scores([3.0, -1.0], Normal([1.0, 1.0], [2.0, 4.0])).tolist() == [-1.0, 0.5]
         assert z_scores([0.0], Laplace([2.0], np.sqrt(0.5))).tolist() == pytest.approx([2.0], rel=1e-15)
-
-    def test_positive_where_predictions_are_too_high(self):
-        assert z_scores([0.0], Normal([1.0], 1.0))[0] == 1.0
 
     def test_vectors(self):
         draws = Z_RNG.normal(size=(5, 6, 2))
@@ -184,21 +167,6 @@ class TestZScoreRefusals:
         draws = 1e6 + np.array([[0.0, 1e-9, 2e-9]])
         assert np.isfinite(z_scores([1e6], Samples(draws))).all()
 
-    def test_one_draw(self, refusal):
-        assert "at least 2 draws per row" in refusal(z_scores, [1.0], Samples([[1.0]]))
-
-    def test_a_variance_beyond_numbers(self, refusal):
-        assert "row 0 is inf" in refusal(z_scores, [1.0], Normal([0.0], 1e200))
-
-    def test_distributions_without_a_variance(self, refusal):
-        assert "row 0 is nan" in refusal(z_scores, [1.0], ScipyDistribution(stats.cauchy(loc=[0.0])))
-
-    def test_quantiles(self, refusal):
-        assert "z_scores judges Samples or a distribution" in refusal(z_scores, [1.0], Quantiles([[1.0]], [0.5]))
-
-    def test_outcomes_that_are_missing(self, refusal):
-        assert "row 1 is nan" in refusal(z_scores, [0.0, np.nan], Normal([0.0, 0.0], 1.0))
-
 
 ONE, TWO = np.ones(2), np.array([[0.0, 1.0], [2.0, -1.0]])
 COV = np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -214,22 +182,16 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize("distribution", NUMBERS, ids=lambda distribution: type(distribution).__name__)
-def test_numbers(distribution):
-    draws = distribution.sample(200_000, 0)
+@pytest.mark.parametrize("distribution", [*NUMBERS, *VECTORS], ids=lambda distribution: type(distribution).__name__)
+def test_moments_of_distributions(distribution):
+    draws = distribution.sample(200_000 if distribution in NUMBERS else 100_000, 0)
     np.testing.assert_allclose(distribution.means(), draws.mean(axis=1), atol=0.03)
     np.testing.assert_allclose(distribution.variances(), draws.var(axis=1), rtol=0.03)
-    np.testing.assert_allclose(distribution.covariances(), distribution.variances()[:, None, None], rtol=1e-13)
-
-
-@pytest.mark.parametrize("distribution", VECTORS, ids=lambda distribution: type(distribution).__name__)
-def test_vectors(distribution):
-    draws = distribution.sample(100_000, 0)
-    np.testing.assert_allclose(distribution.means(), draws.mean(axis=1), atol=0.03)
-    np.testing.assert_allclose(distribution.covariances(), [np.cov(row.T) for row in draws], atol=0.06)
-    np.testing.assert_allclose(
-        distribution.variances(), np.diagonal(distribution.covariances(), axis1=1, axis2=2), rtol=1e-14
-    )
+    covariances = distribution.covariances()
+    variances = np.diagonal(covariances, axis1=1, axis2=2).reshape(distribution.variances().shape)
+    np.testing.assert_allclose(distribution.variances(), variances, rtol=1e-13)
+    if distribution.shape:
+        np.testing.assert_allclose(covariances, [np.cov(row.T) for row in draws], atol=0.06)
 
 
 def test_draws_divide_by_one_less():
