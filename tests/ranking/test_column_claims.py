@@ -43,9 +43,6 @@ class TestClaims:
         assert (claim.kind, claim.estimate, claim.expected) == ("above", 50 / 540, 0.02)
         assert claim.low > 0.02
 
-    def test_nothing_is_claimed_of_what_passes(self):
-        assert claims(kinds.NONE) == {}
-
     def test_draws_and_shapes_are_descriptions(self):
         found = claims(kinds.DRAWS, kinds.SKEWED, evidence=DEPENDENT)
         assert {claim.kind for claim in found.values()} == {"description"}
@@ -53,21 +50,21 @@ class TestClaims:
 
     @pytest.mark.parametrize("failure", sorted(EVERY - {kinds.NONE, kinds.RELATED, kinds.DRAWS}))
     def test_every_failure_has_words(self, failure):
+        assert claims(kinds.NONE) == {}
         assert "nan" not in paragraph(column_claims(column(failure), ALL_ROWS))
-
-    @pytest.mark.parametrize("failure", [kinds.WIDE, kinds.OUTWARD_HIGH, kinds.OUTWARD_SHAPE])
-    def test_outward_failures_have_words(self, failure):
-        assert paragraph(column_claims(column(failure, outward=True), ALL_ROWS)).startswith("Regions of predictions")
+        if failure in (kinds.WIDE, kinds.OUTWARD_HIGH, kinds.OUTWARD_SHAPE):
+            outward = paragraph(column_claims(column(failure, outward=True), ALL_ROWS))
+            assert outward.startswith("Regions of predictions")
 
 
 class TestNotes:
-    def test_dependent_draws(self):
-        (found,) = column_notes(column(kinds.DRAWS, evidence=DEPENDENT))
-        assert (found.key, found.values["step"]) == ("dependent draws", 10)
-
-    def test_repeated_draws(self):
-        (found,) = column_notes(column(kinds.DRAWS, evidence=DrawEvidence(repeats=1e-9)))
-        assert found.key == "repeated draws"
+    @pytest.mark.parametrize(
+        ("evidence", "key"), [(DEPENDENT, "dependent draws"), (DrawEvidence(repeats=1e-9), "repeated draws")]
+    )
+    def test_of_the_draws(self, evidence, key):
+        (found,) = column_notes(column(kinds.DRAWS, evidence=evidence))
+        assert found.key == key
+        assert found.values.get("step", 10) == 10
 
     def test_of_many_rows_ten_are_named(self):
         (found,) = column_notes(column(kinds.OUTSIDE, outside=OUTSIDE._replace(rows=tuple(range(25)))))

@@ -57,10 +57,8 @@ class TestOutside:
         counts[[0, -1]] = below, above
         return counts
 
-    def test_spikes_at_both_ends(self):
+    def test_spikes_at_the_ends(self):
         assert failures(self.flat(200, 220)) == ("outside",)
-
-    def test_a_spike_at_one_end(self):
         assert failures(self.flat(300, 20)) == ("outside",)
 
     def test_a_slope_towards_the_ends_is_a_spread(self):
@@ -101,16 +99,17 @@ class TestOutside:
 class TestDraws:
     DEPENDENT, REPEATED = DrawEvidence(tau=9.0, dependence=1e-9), DrawEvidence(repeats=1e-9)
 
-    def test_what_dependence_makes_too_is_withheld(self):
-        assert failures(ranked(stats.norm.cdf(1.4 * Z)), evidence=self.DEPENDENT) == ("dependent draws",)
-        assert failures(ranked(stats.norm.cdf(1.4 * Z - 0.4)), evidence=self.DEPENDENT) == (
-            "dependent draws",
-            "too high",
-        )
-        assert failures(ranked(stats.norm.cdf(0.7 * Z)), evidence=self.DEPENDENT) == ("dependent draws", "too wide")
-
-    def test_repeats_say_nothing_of_the_spread(self):
-        assert failures(ranked(stats.norm.cdf(0.7 * Z)), evidence=self.REPEATED) == ("dependent draws",)
+    @pytest.mark.parametrize(
+        ("u", "evidence", "names"),
+        [
+            (1.4 * Z, DEPENDENT, ("dependent draws",)),
+            (1.4 * Z - 0.4, DEPENDENT, ("dependent draws", "too high")),
+            (0.7 * Z, DEPENDENT, ("dependent draws", "too wide")),
+            (0.7 * Z, REPEATED, ("dependent draws",)),
+        ],
+    )
+    def test_what_the_draws_make_too_is_withheld(self, u, evidence, names):
+        assert failures(ranked(stats.norm.cdf(u)), evidence=evidence) == names
 
     def test_a_small_dependence_is_none(self):
         assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent
@@ -118,10 +117,8 @@ class TestDraws:
 
 
 class TestOther:
-    def test_a_comb(self):
+    def test_a_comb_and_one_draw(self):
         assert failures(np.tile([40, 0], 50)) == ("other",)
-
-    def test_one_draw_knows_a_bias_alone(self):
         assert failures(np.array([70, 30])) == ("too high",)
         assert failures(np.array([50, 50])) == ("other",)
 
@@ -136,9 +133,6 @@ class TestOutward:
         """Correlation 0.8 stated as 0, D = 4: regions of 50 % contain 63 %, of 90 % 85 %."""
         counts = np.array([126, 126, 126, 126, 126, 55, 55, 55, 56, 149])
         assert outward_failure(counts, 0.05) == "wrong shape"
-
-    def test_other(self):
-        assert outward_failure(np.array([30, 0, 20, 0, 0, 0, 0, 20, 20, 10]), 0.05) == "other"
 
 
 class TestNormalErrors:
@@ -176,31 +170,16 @@ def test_are_seen_four_times_in_five(n, M, cells):
     assert min(sides) == pytest.approx(0.8, abs=0.09)
 
 
-def test_several_columns_leave_less_to_each():
+def test_smallest_effects_of_columns_draws_and_rows():
     tail = 0.05 / 20
     shift, spread = smallest_effects(300, 49, tail=tail)
     assert power(shift, 1.0, 300, 49, tail=tail) == pytest.approx(0.8, abs=0.07)
-    alone = smallest_effects(300, 49)
-    assert (shift, spread) > alone
-
-
-def test_few_draws_see_less():
-    many, few = smallest_effects(200, 999), smallest_effects(200, 9)
-    assert few[0] > many[0]
-    assert few[1] > many[1]
-
-
-def test_one_draw_sees_no_spread():
-    shift, spread = smallest_effects(200, 1)
+    assert (shift, spread) > smallest_effects(300, 49)  # several columns leave less to each
+    assert (np.array(smallest_effects(200, 9)) > smallest_effects(200, 999)).all()
+    shift, spread = smallest_effects(200, 1)  # one draw sees no spread
     assert 0 < shift < 1
     assert np.isnan(spread)
-
-
-def test_too_few_rows_see_nothing():
     assert smallest_effects(3, 99)[1] == np.inf
-
-
-def test_many_rows_see_by_their_root():
     base, four = smallest_effects(10_000, 19), smallest_effects(40_000, 19)
     assert four[0] == pytest.approx(base[0] / 2)
     assert np.log(four[1]) == pytest.approx(np.log(base[1]) / 2)

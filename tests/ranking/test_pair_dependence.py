@@ -102,25 +102,6 @@ def test_level():
     assert np.mean(np.array(alarms) <= 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
 
 
-def test_the_claim_names_the_pair():
-    rng = np.random.default_rng(2)
-    y = np.concatenate([correlated(0.8, (300,), rng), rng.normal(size=(300, 1))], axis=1)
-    found = explain(y, Samples(rng.normal(size=(300, 19, 3))))
-    assert found.joint_failure == "dependence wrong"
-    (claim,) = [claim for claim in found.claims if claim.quantity == "dependence"]
-    assert (claim.kind, claim.subject.name) == ("above", "0 and 1")
-    assert claim.estimate > 0.6
-    assert claim.expected == 0
-    assert claim.pvalue <= 0.05
-
-
-def test_the_order_of_rows_changes_nothing():
-    rng = np.random.default_rng(4)
-    y, draws, order = rng.normal(size=(60, 2)), rng.normal(size=(60, 9, 2)), rng.permutation(60)
-    one, other = explain(y, Samples(draws)), explain(y[order], Samples(draws[order]))
-    assert one.joint_pvalue == pytest.approx(other.joint_pvalue, rel=1e-9)
-
-
 def test_what_takes_long_is_left_out():
     assert is_affordable(1000, 99, 4)
     assert not is_affordable(10**6, 99, 4)

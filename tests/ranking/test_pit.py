@@ -22,10 +22,6 @@ def test_continuous_distributions_need_no_chance():
     np.testing.assert_array_equal(pit([0.5, -9.0], distribution, rng=1), distribution.cdf([0.5, -9.0]))
 
 
-def test_ends_are_legal():
-    np.testing.assert_array_equal(pit([-1e3, 1e3], Normal([0.0, 0.0], 1.0)), [0.0, 1.0])
-
-
 def test_vectors_by_coordinate():
     distribution = MvNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]])
     np.testing.assert_allclose(pit([[2.0, 1.0]], distribution), [[stats.norm.cdf(1), 0.5]], rtol=1e-15)
@@ -48,23 +44,15 @@ def test_rows_without_a_jump_stay_exact():
     np.testing.assert_array_equal(pit(None, CdfValues([0.3, 0.9])), [0.3, 0.9])
 
 
-@pytest.mark.parametrize("M", [1, 4, 9])
+@pytest.mark.parametrize("M", [1, 4, 9, None])
 def test_exchangeable_draws_are_uniform(M):
-    members = np.random.default_rng(M).integers(0, 6, (20_000, M + 1)) * 1.0  # with ties
-    u = pit(members[:, 0], Samples(members[:, 1:]), rng=0)
+    rng = np.random.default_rng(M)
+    members = rng.integers(0, 6, (20_000, (M or 0) + 1)) * 1.0  # with ties
+    u = pit(members[:, 0], Samples(members[:, 1:]), rng=0) if M else None
+    if M is None:
+        y = np.random.default_rng(5).normal(size=20_000)
+        u = pit(y, Normal(np.zeros(y.size), 1.0).quantiles([0.025, 0.5, 0.9]), rng=0)
     assert stats.kstest(u, "uniform").pvalue > 0.001
-
-
-def test_quantiles_are_spread_over_their_cells():
-    y = np.random.default_rng(5).normal(size=20_000)
-    u = pit(y, Normal(np.zeros(y.size), 1.0).quantiles([0.025, 0.5, 0.9]), rng=0)
-    assert stats.kstest(u, "uniform").pvalue > 0.001
-
-
-def test_the_inputs_stay_as_they_are():
-    given = CdfValues([0.3, 0.9])
-    pit(None, given)[0] = 9.0
-    assert given.at[0] == 0.3
 
 
 class TestWeightedDraws:
@@ -72,6 +60,10 @@ class TestWeightedDraws:
         y, x = RNG.normal(size=20), RNG.normal(size=(20, 60))
         weighted = Samples(x, draw_weights=np.ones((20, 60)))
         np.testing.assert_allclose(pit(y, weighted, rng=1), pit(y, Samples(x), rng=1))
+        y, x = RNG.normal(size=(7, 2)), RNG.normal(size=(7, 4, 2))
+        u = pit(y, Samples(x, draw_weights=RNG.uniform(1, 2, (7, 4))), rng=0, y_weight=np.ones(7))
+        assert u.shape == (7, 2)
+        assert ((u >= 0) & (u <= 1)).all()
 
     def test_by_hand(self):
         # Weights 1, 2, 5 on draws 0, 1, 2 and 2 on the outcome 1: from 1/10 to (1 + 2 + 2)/10.
@@ -88,35 +80,9 @@ class TestWeightedDraws:
         u = pit(y, Samples(x, draw_weights=weigh(x)), y_weight=weigh(y), rng=0)
         assert stats.kstest(u, "uniform").pvalue > 0.001
 
-    def test_vectors(self):
-        y, x = RNG.normal(size=(7, 2)), RNG.normal(size=(7, 4, 2))
-        low, high = 0.0, 1.0
-        u = pit(y, Samples(x, draw_weights=RNG.uniform(1, 2, (7, 4))), rng=0, y_weight=np.ones(7))
-        assert u.shape == (7, 2)
-        assert ((u >= low) & (u <= high)).all()
-
     def test_few_effective_draws_are_told(self):
         with pytest.warns(UserWarning, match=r"worth only 2\.67 equal ones.*Pass y_weight"):
             pit([0.0], Samples([[1.0, 2.0, 3.0]], draw_weights=[[2.0, 1.0, 1.0]]), rng=0)
-
-    @pytest.mark.parametrize(
-        ("weights", "words"),
-        [
-            ([1.0, 1.0], "shape (n, M) = (1, 2); got (2,)"),
-            ([[1.0, -1.0]], "row 0, draw 1 is -1.0"),
-            ([[1.0, np.nan]], "row 0, draw 1 is nan"),
-            ([[0.0, 0.0]], "must not all be 0; row 0"),
-        ],
-    )
-    def test_refused_weights(self, refusal, weights, words):
-        assert words in refusal(Samples, [[1.0, 2.0]], draw_weights=weights)
-
-    def test_refused_weights_of_outcomes(self, refusal):
-        weighted = Samples([[1.0, 2.0]], draw_weights=[[1.0, 1.0]])
-        assert "shape (n,) = (1,)" in refusal(pit, [0.0], weighted, y_weight=[[1.0]], rng=0)
-        assert "row 0 is -1.0" in refusal(pit, [0.0], weighted, y_weight=[-1.0], rng=0)
-        assert "goes with Samples(draws, draw_weights" in refusal(pit, [0.0], Samples([[1.0]]), y_weight=[1.0], rng=0)
-        assert "Samples(draws, draw_weights=...)" in refusal(pit, [0.0], Normal(0.0, 1.0), draw_weights=[[1.0]])
 
     def test_reference_values(self):
         data = REFERENCE["data"]["weights"]
@@ -141,23 +107,48 @@ class Given(np.random.Generator):
         return self.values
 
 
-class TestRefusals:
-    def test_chance_needs_a_generator(self, refusal):
-        message = refusal(pit, [2, 0, 5], Samples([[1, 2, 2, 3], [1, 1, 1, 1], [1, 2, 3, 4]]))
-        assert "3 of 3 values are intervals" in message
-        assert "rng=" in message
+WEIGHTED = Samples([[1.0, 2.0]], draw_weights=[[1.0, 1.0]])
+TIED = Samples([[1, 2, 2, 3], [1, 1, 1, 1], [1, 2, 3, 4]])
 
-    def test_quantiles_too(self, refusal):
-        assert "rng=" in refusal(pit, [0.0], Quantiles([[1.0]], [0.5]))
 
-    def test_intervals(self, refusal):
-        assert "pit judges" in refusal(pit, [0.0], Intervals([0.0], [1.0], 0.9))
+@pytest.mark.parametrize(
+    ("y", "prediction", "options", "words"),
+    [
+        ([2, 0, 5], TIED, {}, "3 of 3 values are intervals, from which one value is drawn at random; pass rng="),
+        ([0.0], Quantiles([[1.0]], [0.5]), {}, "rng="),
+        ([0.0], Intervals([0.0], [1.0], 0.9), {}, "pit judges"),
+        ([0.0], CdfValues([0.5]), {}, "contain the outcome already"),
+        ([0.0, np.nan], Normal([0.0, 0.0], 1.0), {}, "row 1"),
+        ([0.0], WEIGHTED, {"y_weight": [[1.0]], "rng": 0}, "shape (n,) = (1,)"),
+        ([0.0], WEIGHTED, {"y_weight": [-1.0], "rng": 0}, "row 0 is -1.0"),
+        ([0.0], Samples([[1.0]]), {"y_weight": [1.0], "rng": 0}, "goes with Samples(draws, draw_weights"),
+        ([0.0], Normal(0.0, 1.0), {"draw_weights": [[1.0]]}, "Samples(draws, draw_weights=...)"),
+    ],
+)
+def test_refusals(refusal, y, prediction, options, words):
+    assert words in refusal(pit, y, prediction, **options)
 
-    def test_outcomes_beside_values_of_a_distribution_function(self, refusal):
-        assert "contain the outcome already" in refusal(pit, [0.0], CdfValues([0.5]))
 
-    def test_missing_outcomes(self, refusal):
-        assert "row 1" in refusal(pit, [0.0, np.nan], Normal([0.0, 0.0], 1.0))
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0, 1.0], "shape (n, M) = (1, 2); got (2,)"),
+        ([[1.0, -1.0]], "row 0, draw 1 is -1.0"),
+        ([[1.0, np.nan]], "row 0, draw 1 is nan"),
+        ([[0.0, 0.0]], "must not all be 0; row 0"),
+    ],
+)
+def test_refused_weights(refusal, weights, words):
+    assert words in refusal(Samples, [[1.0, 2.0]], draw_weights=weights)
+
+
+def test_refusals_of_the_histogram(refusal):
+    for bins in (0, 2.5, "cube-root", True):
+        assert "bins must be" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=bins)
+    assert "at most 1000" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=1001)
+    assert "Pass one coordinate" in refusal(pit_histogram, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
+    summary = summarize(pit_histogram, [0.0], Normal(0.0, 1.0), bins=4)
+    assert "options that the summary was made with" in refusal(pit_histogram, summary, error=SummaryError)
 
 
 HISTOGRAM_RNG = np.random.default_rng(0)
@@ -170,26 +161,17 @@ def shares(low, high, bins, weights=None):
 def test_rows_are_spread_evenly():
     # [0, 0.5] over bins of 0.25: half each; [0.25, 1] over three bins.
     np.testing.assert_allclose(shares([0.0, 0.25], [0.5, 1.0], 4), [3 / 12, 5 / 12, 2 / 12, 2 / 12], rtol=1e-14)
+    np.testing.assert_allclose(shares([0.0, 0.5], [0.5, 1.0], 2, weights=[3, 1]), [0.75, 0.25], rtol=1e-15)
+    curve = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
+    columns = {name: column.tolist() for name, column in curve.columns.items()}
+    ends = {"lower": [0.0, 0.5], "upper": [0.5, 1.0]}
+    assert columns == {**ends, "share": [0.75, 0.25], "expected": [0.5, 0.5], "density": [1.5, 0.5]}
+    assert (curve.kind, curve.n) == ("pit_histogram", 2)
 
 
 def test_values_without_spread_count_in_the_bin_they_close():
     u = np.array([0.0, 0.1, 0.3, 0.30000000000000004, 1.0])
     np.testing.assert_allclose(shares(u, u, 10) * 5, [2, 0, 1, 1, 0, 0, 0, 0, 0, 1], atol=1e-15)
-
-
-def test_weights():
-    np.testing.assert_allclose(shares([0.0, 0.5], [0.5, 1.0], 2, weights=[3, 1]), [0.75, 0.25], rtol=1e-15)
-
-
-def test_columns():
-    curve = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
-    assert curve.kind == "pit_histogram"
-    assert curve.n == 2
-    np.testing.assert_array_equal(curve.lower, [0.0, 0.5])
-    np.testing.assert_array_equal(curve.upper, [0.5, 1.0])
-    np.testing.assert_array_equal(curve.share, [0.75, 0.25])
-    np.testing.assert_array_equal(curve.expected, [0.5, 0.5])
-    np.testing.assert_array_equal(curve.density, [1.5, 0.5])
 
 
 @pytest.mark.parametrize("bins", [1, 3, 10, 37])
@@ -228,19 +210,3 @@ def test_narrow_predictions_make_a_u():
     density = pit_histogram(y, Normal(np.zeros(y.size), 0.7)).density
     assert density[0] > 1.5 < density[-1]
     assert density[4] < 0.8
-
-
-class TestHistogramRefusals:
-    @pytest.mark.parametrize("bins", [0, 2.5, "cube-root", True])
-    def test_bins(self, refusal, bins):
-        assert "bins must be" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=bins)
-
-    def test_too_many_bins(self, refusal):
-        assert "at most 1000" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=1001)
-
-    def test_vectors(self, refusal):
-        assert "Pass one coordinate" in refusal(pit_histogram, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
-
-    def test_other_bins_than_the_summary_has(self, refusal):
-        summary = summarize(pit_histogram, [0.0], Normal(0.0, 1.0), bins=4)
-        assert "options that the summary was made with" in refusal(pit_histogram, summary, error=SummaryError)

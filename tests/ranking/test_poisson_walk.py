@@ -86,26 +86,16 @@ def test_limits_without_room(K):
             assert walk.inside(lower, upper) == 0
             assert walk.outside(lower, upper) == pytest.approx(1, rel=1e-14)
         lower[place], upper[place] = 0, 6
-
-
-def test_limits_that_cannot_be_reached():
-    walk = PoissonWalk.of(4, np.array([0.3, 0.6]))
-    assert walk.inside(np.array([3, 0]), np.array([4, 2])) == 0
-    assert walk.outside(np.array([3, 0]), np.array([4, 2])) == pytest.approx(1, rel=1e-14)
+    falling, limits = PoissonWalk.of(4, np.array([0.3, 0.6])), (np.array([3, 0]), np.array([4, 2]))
+    assert falling.inside(*limits) == 0
+    assert falling.outside(*limits) == pytest.approx(1, rel=1e-14)
 
 
 def test_steps_that_differ_by_rounding_share_a_kernel():
-    walk = PoissonWalk.of(1000, np.arange(1, 1000) / 1000)
-    assert len({id(kernel) for kernel in walk.kernels}) == 1
-    walk = PoissonWalk.of(1000, np.array([0.1, 0.2, 0.25, 0.3]))
-    assert len({id(kernel) for kernel in walk.kernels}) == 2
-
-
-def test_mirrored():
-    assert PoissonWalk.of(9, np.arange(1, 1000) / 1000).mirrored
-    assert PoissonWalk.of(9, np.array([0.1, 0.5, 0.9])).mirrored
-    assert not PoissonWalk.of(9, np.array([0.1, 0.5, 0.9001])).mirrored
-    assert not PoissonWalk.of(9, np.array([0.1, 0.9, 0.95])).mirrored
+    even, uneven = (PoissonWalk.of(9, np.array(t)) for t in (np.arange(1, 1000) / 1000, [0.1, 0.2, 0.25, 0.3]))
+    assert [len({id(kernel) for kernel in walk.kernels}) for walk in (even, uneven)] == [1, 2]
+    others = [PoissonWalk.of(9, np.array(t)) for t in ([0.1, 0.5, 0.9], [0.1, 0.5, 0.9001], [0.1, 0.9, 0.95])]
+    assert [walk.mirrored for walk in (even, *others)] == [True, True, False, False]
 
 
 def test_transforms_need_long_vectors():

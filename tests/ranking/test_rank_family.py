@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from calibrant.ranking.rank_family import CellModel, RankFamily, RankModel, model_of
+from calibrant.ranking.rank_family import CellModel, RankFamily, RankModel
 
 REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 FAMILY = [case for case in REFERENCES["cases"] if case["id"].startswith("rank probabilities")]
@@ -43,12 +43,6 @@ def test_probabilities_add_up_and_have_these_derivatives(M, a, s):
         for k, step in enumerate(([h, 0], [0, h])):
             up, down = (model.chances(a + sign * step[0], np.log(s) + sign * step[1])[0] for sign in (1, -1))
             np.testing.assert_allclose(dp[k], (up - down) / (2 * h), atol=1e-6)
-
-
-def test_many_draws_are_counted_in_cells():
-    model, m = model_of(5000, False)
-    assert m == 1000
-    assert isinstance(model, CellModel)
 
 
 @pytest.mark.parametrize("M", [2, 9, 49])

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant import Samples, ece, summarize
+from calibrant import Normal, Samples, ece, summarize
 from calibrant.core.catalogue import RANKINGS, find, public
-from calibrant.inputs.arrays import unit_weights
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.density_ranks import energy_ranks
 from calibrant.ranking.distance_ranks import tarp_ranks
@@ -63,18 +62,14 @@ class TestEveryVerb:
         for option in list(inspect.signature(VERBS[name]).parameters)[2:]:
             assert f"\n    {option}" in VERBS[name].__doc__
 
-    def test_unknown_options(self, name, refusal):
+    def test_refusals(self, name, refusal):
         message = refusal(VERBS[name], Y, SAMPLES, seed=3)
         assert message.startswith(f"{name} has no option seed. ")
         assert message.endswith("rng")
         assert f"Did you mean {name}(y, prediction, rng=3)?" in refusal(VERBS[name], Y, SAMPLES, rngs=3)
-
-    @pytest.mark.parametrize("option", ["weights", "sample_weight"])
-    def test_weights_go_to_the_summary(self, name, option, refusal):
-        message = refusal(VERBS[name], Y, SAMPLES, **{option: [1, 1, 1]})
-        assert f"summarize({name}, y, prediction, weights=...)" in message
-
-    def test_a_summary_holds_no_rows(self, name, refusal):
+        for option in ("weights", "sample_weight"):
+            message = refusal(VERBS[name], Y, SAMPLES, **{option: [1, 1, 1]})
+            assert f"summarize({name}, y, prediction, weights=...)" in message
         assert "no longer contains the single rows" in refusal(VERBS[name], Ranks.of([0], M=3))
 
 
@@ -88,14 +83,10 @@ def test_functions_of_the_same_name_are_others(refusal):
     assert find(ece, ranks=True).name == "ece"
 
 
-def test_options_without_default(constant_ranks, refusal):
+def test_a_verb_of_ones_own(constant_ranks, refusal):
     assert constant_ranks(Y, SAMPLES, place=2).tolist() == [2, 2, 2]
     assert "needs the option place=" in refusal(summarize, constant_ranks, Y, SAMPLES)
-
-
-def test_other_predictions(constant_ranks, refusal):
-    from calibrant import Normal
-
+    assert summarize(constant_ranks, Y, SAMPLES, place=1) == Ranks.of([1, 1, 1], M=3)
     assert refusal(constant_ranks, [0.0], Normal(0.0, 1.0), place=1).endswith("got Normal. Draw from it")
 
 
@@ -105,10 +96,8 @@ class TestSummaries:
             found = summarize(given, Y, SAMPLES)
             assert isinstance(found, Ranks)
             assert found == Ranks.of([0, 2, 3], M=3)
-
-    def test_batches_add_up(self):
         parts = [summarize(ranks, Y[i : i + 1], SAMPLES.take(slice(i, i + 1))) for i in range(3)]
-        assert sum(parts) == summarize(ranks, Y, SAMPLES)
+        assert sum(parts) == found
 
     def test_weights(self):
         found = summarize(ranks, Y, SAMPLES, weights=[1.0, 2.0, 0.5])
@@ -130,7 +119,3 @@ class TestSummaries:
 
     def test_misspelt_options(self, refusal):
         assert "ranks has no option bins" in refusal(summarize, ranks, "no outcomes", SAMPLES, bins=3)
-
-    def test_options_reach_the_verb(self, constant_ranks):
-        found = summarize(constant_ranks, Y, SAMPLES, place=1)
-        assert found == Ranks.of_ranked(Ranked(np.ones(3, int), 3, ("",), np.array([0])), unit_weights(3))
