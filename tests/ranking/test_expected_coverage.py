@@ -172,21 +172,6 @@ class TestKinds:
         found = expected_coverage(y, Quantiles(values, [0.25, 0.75]), levels=0.5, rng=0)
         assert (found.coverage.item(), found.tied) == (0.5, 4)
 
-    def test_narrow_distributions_lie_below_the_diagonal(self):
-        y = np.random.default_rng(1).normal(size=2000)
-        curve = expected_coverage(y, Normal(np.zeros(2000), 0.7), levels=[0.5, 0.9])
-        np.testing.assert_allclose(curve.coverage, [0.36, 0.75], atol=0.03)
-        assert (curve.coverage < curve.lower).all()
-
-    def test_columns_are_judged_together(self):
-        ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9, names=list("abcd"))
-        together, alone = expected_coverage(ranks), expected_coverage(ranks, multiplicity="none")
-        assert together.coverage.shape == together.low.shape == together.high.shape == (4, 4)
-        assert together.lower.tolist() == expected_coverage(ranks.take([0]), confidence=1 - 0.05 / 4).lower.tolist()
-        assert alone.lower.tolist() == expected_coverage(ranks.take([0])).lower.tolist()
-        assert together.low.tolist() == alone.low.tolist()  # pointwise
-        assert together.names == tuple("abcd")
-
 
 class TestRefusals:
     def test_density_is_not_in_the_draws(self, refusal):

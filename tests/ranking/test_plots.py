@@ -16,11 +16,42 @@ ONE = rank_histogram(Ranks.of([0, 0, 0, 1, 1, 4, 2], M=4), bins=2)
 THREE = rank_histogram(Ranks.of(RNG.integers(0, [10, 10, 8], (300, 3)), M=9, names=["a", "b", "c"]), bins=5)
 MANY = rank_histogram(Ranks.of(RNG.integers(0, 10, (50, 40)), M=9))
 DISTRIBUTION = rank_histogram(None, CdfValues([0.1, 0.3, 0.6, 0.61]), bins=4)
-CURVES = {"one": ONE, "three": THREE, "many": MANY, "law": DISTRIBUTION}
+ECDF_RNG = np.random.default_rng(0)
+ECDF_OF_ONE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 30, (60, 2)).min(axis=1), M=29))
+ECDF_OF_THREE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]))
+ECDF_OF_MANY = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 10, (50, 40)), M=9))
+ECDF_OF_DISTRIBUTION = ecdf_difference(ECDF_RNG.normal(size=30), Normal(np.zeros(30), 1.0))
+COVERAGE_RNG = np.random.default_rng(0)
+NARROW = Ranks.of(COVERAGE_RNG.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
+COVERAGE_OF_ONE = expected_coverage(NARROW)
+FEW_LEVELS = expected_coverage(NARROW, levels=[0.9, 0.5])
+SINGLE = expected_coverage(NARROW, levels=0.9)
+COVERAGE_OF_THREE = expected_coverage(
+    Ranks.of(COVERAGE_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
+)
+COVERAGE_OF_MANY = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 10, (50, 40)), M=9))
+CURVE = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
 
 
 def lines(ax):
     return {line.get_label().split(",")[0]: line for line in ax.lines}
+
+
+JOINT = "95 % band, joint"
+LEGENDS = {
+    JOINT: [ONE, THREE, MANY, DISTRIBUTION],
+    "± 1 sd, pointwise": [ECDF_OF_ONE, ECDF_OF_THREE, ECDF_OF_MANY, ECDF_OF_DISTRIBUTION],
+    "95 % interval, pointwise": [COVERAGE_OF_ONE, FEW_LEVELS, SINGLE, COVERAGE_OF_MANY],
+    "calibrated": [COVERAGE_OF_THREE],
+}
+
+
+@pytest.mark.parametrize("label", LEGENDS)
+def test_bands_are_called_joint_or_pointwise(plt, label):
+    for curve in LEGENDS[label]:
+        labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
+        assert {JOINT, label} <= set(labels)
+        assert ("95 % interval, pointwise" in labels) == (label == "95 % interval, pointwise")
 
 
 def band(ax):
@@ -38,6 +69,15 @@ def test_bars(plt):
     assert ax.get_xlim() == (-0.5, 4.5)
     assert ax.get_ylim()[0] == 0
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("rank of the outcome among its draws", "rows over expected rows")
+    ax = THREE.plot()
+    assert not ax.containers
+    for c, name in enumerate("abc"):
+        np.testing.assert_allclose(lines(ax)[name].get_ydata(), np.repeat(THREE.counts[:, c] / 60, 2))
+        np.testing.assert_array_equal(lines(ax)[name].get_xdata(), np.repeat([-0.5, 1.5, 3.5, 5.5, 7.5, 9.5], 2)[1:-1])
+    ax = DISTRIBUTION.plot()
+    assert [bar.get_x() for bar in ax.containers[0]] == [0, 0.25, 0.5, 0.75]
+    assert (ax.get_xlim(), ax.get_xlabel()) == ((0, 1), "probability integral transform")
+    assert ECDF_OF_DISTRIBUTION.plot().get_xlabel() == "probability integral transform t"
 
 
 def test_band_is_a_strip_of_steps(plt):
@@ -45,15 +85,6 @@ def test_band_is_a_strip_of_steps(plt):
     edges = [(-0.5, 1.5), (1.5, 4.5)]
     for side in (ONE.lower / ONE.expected, ONE.upper / ONE.expected):
         assert {(x, round(y, 12)) for y, ends in zip(side.tolist(), edges, strict=True) for x in ends} <= corners
-
-
-def test_three_columns_are_steps(plt):
-    ax = THREE.plot()
-    assert not ax.containers
-    for c, name in enumerate("abc"):
-        line = lines(ax)[name]
-        np.testing.assert_allclose(line.get_ydata(), np.repeat(THREE.counts[:, c] / 60, 2))
-        np.testing.assert_array_equal(line.get_xdata(), np.repeat([-0.5, 1.5, 3.5, 5.5, 7.5, 9.5], 2)[1:-1])
 
 
 def panels(ax):
@@ -85,18 +116,6 @@ def test_panels_do_not_overlap_each_other_nor_the_legend(plt):
     for k, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:k])
     assert min(box.y0 for box in boxes) > ax.get_legend().get_window_extent().y1
-
-
-def test_distribution(plt):
-    ax = DISTRIBUTION.plot()
-    assert [bar.get_x() for bar in ax.containers[0]] == [0, 0.25, 0.5, 0.75]
-    assert ax.get_xlim() == (0, 1)
-    assert ax.get_xlabel() == "probability integral transform"
-
-
-@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES)
-def test_bands_are_called_joint(plt, curve):
-    assert "95 % band, joint" in [text.get_text() for text in curve.plot().get_legend().get_texts()]
 
 
 class TestWords:
@@ -131,26 +150,8 @@ class TestWords:
         assert "The highest bar of the worst, c, has" in words
 
 
-def test_thinned_to_what_there_is():
-    few = plots.thin(THREE.kind, THREE.columns, 100)
-    np.testing.assert_array_equal(few["counts"], THREE.counts)
-
-
-ECDF_RNG = np.random.default_rng(0)
-ECDF_OF_ONE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 30, (60, 2)).min(axis=1), M=29))
-ECDF_OF_THREE = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]))
-ECDF_OF_MANY = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 10, (50, 40)), M=9))
-ECDF_OF_DISTRIBUTION = ecdf_difference(ECDF_RNG.normal(size=30), Normal(np.zeros(30), 1.0))
-ECDF_CURVES = {"one": ECDF_OF_ONE, "three": ECDF_OF_THREE, "many": ECDF_OF_MANY, "law": ECDF_OF_DISTRIBUTION}
-
-
 def ecdf_lines(ax):
     return {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-
-
-def ecdf_band(ax):
-    (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
-    return found.get_paths()[0].vertices
 
 
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1), ("sqrt_n", np.sqrt(60))])
@@ -160,7 +161,7 @@ def test_one_column(plt, scale, factor):
     curve = ecdf_lines(ax)["observed, p < 0.001"]
     np.testing.assert_array_equal(curve.get_xdata(), ECDF_OF_ONE.t)
     np.testing.assert_allclose(curve.get_ydata(), factor * ECDF_OF_ONE.v)
-    corners = {(x, round(y, 12)) for x, y in ecdf_band(ax).tolist()}
+    corners = {(x, round(y, 12)) for x, y in band(ax).tolist()}
     for side in (ECDF_OF_ONE.lower, ECDF_OF_ONE.upper):
         assert {
             (t, round(y, 12)) for t, y in zip(ECDF_OF_ONE.t.tolist(), (factor * side).tolist(), strict=True)
@@ -171,13 +172,6 @@ def test_one_column(plt, scale, factor):
     )
     assert ax.get_ylabel() == "share below t, minus t" + (", times √n" if scale else "")
     assert ax.get_xlabel() == "rank over number of ranks, t"
-
-
-@pytest.mark.parametrize("curve", ECDF_CURVES.values(), ids=ECDF_CURVES)
-def test_bands_are_called_joint_or_pointwise(plt, curve):
-    labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
-    assert "95 % band, joint" in labels
-    assert "± 1 sd, pointwise" in labels
 
 
 def test_three_columns(plt):
@@ -205,26 +199,16 @@ def test_many_columns(plt):
         for name, panel in found.items():
             (line,) = [line for line in panel.lines if line.get_label().startswith("column")]
             np.testing.assert_array_equal(line.get_ydata(), ECDF_OF_MANY.v[:, int(name.removeprefix("column "))])
-            assert len(ecdf_band(panel))
+            assert len(band(panel))
 
 
-def test_marks_of_panels(plt):
+def test_marks_of_panels(plt, refusal):
     found = plots.marks(ECDF_OF_MANY.kind, ECDF_OF_MANY.columns, ECDF_OF_MANY.details)
     assert {mark.panel for mark in found} == set(range(MAX_PANELS))
     names = worst_in_order(ECDF_OF_MANY)
     assert all(mark.text.startswith(f"{names[mark.panel]} ") for mark in found)
-
-
-def test_ecdf_of_a_distribution(plt):
-    assert ECDF_OF_DISTRIBUTION.plot().get_xlabel() == "probability integral transform t"
-
-
-class TestOptions:
-    def test_scale(self, refusal):
-        assert "scale must be one of None, 'sqrt_n'" in refusal(ECDF_OF_ONE.plot, scale="log")
-
-    def test_unknown(self, refusal):
-        assert "no option size; its options are scale" in refusal(ECDF_OF_ONE.plot, size=3)
+    assert "scale must be one of None, 'sqrt_n'" in refusal(ECDF_OF_ONE.plot, scale="log")
+    assert "no option size; its options are scale" in refusal(ECDF_OF_ONE.plot, size=3)
 
 
 class TestEcdfWords:
@@ -252,57 +236,32 @@ class TestEcdfWords:
 
 
 class TestThinned:
-    def test_all_stay_if_there_is_room(self):
-        few = plots.thin(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, 100)
-        np.testing.assert_array_equal(few["v"], ECDF_OF_THREE.v)
-
-    def test_extremes_stay(self, plt):
-        curve = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 1000, (100, 3)), M=999))
+    @pytest.mark.parametrize(
+        ("verb", "x", "y"), [(ecdf_difference, "t", "v"), (expected_coverage, "level", "coverage")]
+    )
+    def test_extremes_stay(self, verb, x, y, plt):
+        curve = verb(Ranks.of(ECDF_RNG.integers(0, 1000, (100, 3)), M=999))
         few = plots.thin(curve.kind, curve.columns, 200)
-        assert 50 < len(few["t"]) <= 200
-        assert few["v"].shape == (len(few["t"]), 3)
-        assert (few["v"].min(), few["v"].max()) == (curve.v.min(), curve.v.max())
-        assert (few["upper"].max(), few["t"][0], few["t"][-1]) == (curve.upper.max(), 0, 1)
+        assert 50 < len(few[x]) <= 200
+        assert few[y].shape == (len(few[x]), 3)
+        assert few[y].max() == curve.columns[y].max()
+        if verb is ecdf_difference:
+            assert few["v"].min() == curve.v.min()
+            assert (few["upper"].max(), few["t"][0], few["t"][-1]) == (curve.upper.max(), 0, 1)
         plots.draw(curve.kind, few, curve.details)
+        np.testing.assert_array_equal(plots.thin(THREE.kind, THREE.columns, 100)["counts"], THREE.counts)
 
     def test_many_lines_share_the_points(self):
         curve = ecdf_difference(Ranks.of(ECDF_RNG.integers(0, 1000, (30, 60)), M=999), points=400)
         assert len(plots.thin(curve.kind, curve.columns, 1600)["t"]) <= 100
 
 
-COVERAGE_RNG = np.random.default_rng(0)
-NARROW = Ranks.of(COVERAGE_RNG.choice([0, 1, 2, 10, 20, 30, 57, 58, 59], 80), M=59)
-COVERAGE_OF_ONE = expected_coverage(NARROW)
-MAX_LINES_IN_LEGEND = expected_coverage(NARROW, levels=[0.9, 0.5])
-SINGLE = expected_coverage(NARROW, levels=0.9)
-COVERAGE_OF_THREE = expected_coverage(
-    Ranks.of(COVERAGE_RNG.integers(0, [30, 30, 25], (300, 3)), M=29, names=["a", "b", "c"]), region="hpd"
-)
-COVERAGE_OF_MANY = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 10, (50, 40)), M=9))
-COVERAGE_CURVES = {
-    "one": COVERAGE_OF_ONE,
-    "few": MAX_LINES_IN_LEGEND,
-    "single": SINGLE,
-    "three": COVERAGE_OF_THREE,
-    "many": COVERAGE_OF_MANY,
-}
-
-
-def coverage_lines(ax):
-    return {line.get_label().split(",")[0]: line for line in ax.lines}
-
-
-def coverage_band(ax):
-    (found,) = [shape for shape in ax.collections if shape.get_label() == "95 % band, joint"]
-    return found.get_paths()[0].vertices
-
-
 def test_coverage_of_one_column(plt):
     ax = COVERAGE_OF_ONE.plot()
-    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), COVERAGE_OF_ONE.level)
-    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_ydata(), COVERAGE_OF_ONE.coverage)
-    np.testing.assert_array_equal(coverage_lines(ax)["calibrated"].get_xydata(), [[0, 0], [1, 1]])
-    corners = set(map(tuple, coverage_band(ax).tolist()))
+    np.testing.assert_array_equal(lines(ax)["observed"].get_xdata(), COVERAGE_OF_ONE.level)
+    np.testing.assert_array_equal(lines(ax)["observed"].get_ydata(), COVERAGE_OF_ONE.coverage)
+    np.testing.assert_array_equal(lines(ax)["calibrated"].get_xydata(), [[0, 0], [1, 1]])
+    corners = set(map(tuple, band(ax).tolist()))
     for side in (COVERAGE_OF_ONE.lower, COVERAGE_OF_ONE.upper):
         assert set(zip(COVERAGE_OF_ONE.level.tolist(), side.tolist(), strict=True)) <= corners
     dotted = [line.get_ydata() for line in ax.lines if line.get_linestyle() == ":"]
@@ -311,37 +270,30 @@ def test_coverage_of_one_column(plt):
 
 
 def test_a_few_levels_in_any_order(plt):
-    ax = MAX_LINES_IN_LEGEND.plot()
-    np.testing.assert_array_equal(coverage_lines(ax)["observed"].get_xdata(), MAX_LINES_IN_LEGEND.level[::-1])
+    ax = FEW_LEVELS.plot()
+    np.testing.assert_array_equal(lines(ax)["observed"].get_xdata(), FEW_LEVELS.level[::-1])
     (sticks,) = ax.containers
     ends = np.array(sticks.lines[2][0].get_segments())[:, :, 1]
-    np.testing.assert_allclose(ends, np.column_stack([MAX_LINES_IN_LEGEND.low, MAX_LINES_IN_LEGEND.high])[::-1])
+    np.testing.assert_allclose(ends, np.column_stack([FEW_LEVELS.low, FEW_LEVELS.high])[::-1])
     assert sticks.get_label() == "95 % interval, pointwise"
 
 
 def test_one_level_has_a_band_too(plt):
-    corners = coverage_band(SINGLE.plot())
+    corners = band(SINGLE.plot())
     assert (corners[:, 1].min(), corners[:, 1].max()) == (SINGLE.lower.item(), SINGLE.upper.item())
     assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((0.88, 0.92))
 
 
 def test_columns(plt):
-    found = coverage_lines(COVERAGE_OF_THREE.plot())
+    found = lines(COVERAGE_OF_THREE.plot())
     for c, name in enumerate("abc"):
         np.testing.assert_array_equal(found[name].get_ydata(), COVERAGE_OF_THREE.coverage[:, c])
     assert list(panels(COVERAGE_OF_MANY.plot())) == worst_in_order(COVERAGE_OF_MANY)
 
 
-@pytest.mark.parametrize("curve", COVERAGE_CURVES.values(), ids=COVERAGE_CURVES)
-def test_bands_of_coverage_are_called_joint_or_pointwise(plt, curve):
-    labels = [text.get_text() for text in curve.plot().get_legend().get_texts()]
-    assert "95 % band, joint" in labels
-    assert ("95 % interval, pointwise" in labels) == (curve is not COVERAGE_OF_THREE)
-
-
 class TestWordsExpectedCoverage:
     def test_marks(self):
-        for curve in (MAX_LINES_IN_LEGEND, COVERAGE_OF_THREE):
+        for curve in (FEW_LEVELS, COVERAGE_OF_THREE):
             found = plots.marks(curve.kind, curve.columns, curve.details)
             order = np.argsort(curve.level)
             assert [mark.x for mark in found] == curve.level[order].tolist()
@@ -370,48 +322,16 @@ class TestWordsExpectedCoverage:
         assert "above the diagonal" in words
 
 
-def test_thinned():
-    curve = expected_coverage(Ranks.of(COVERAGE_RNG.integers(0, 1000, (100, 3)), M=999))
-    few = plots.thin(curve.kind, curve.columns, 100)
-    assert len(few["level"]) <= 100
-    assert few["coverage"].shape == few["low"].shape == (len(few["level"]), 3)
-    assert few["coverage"].max() == curve.coverage.max()
-
-
-CURVE = pit_histogram(None, CdfValues([0.5, 1.0], below=[0.0, 0.0]), bins=2)
-
-
-@pytest.fixture
-def ax(plt):
-    return CURVE.plot()
-
-
-def test_bars_of_pits(ax):
-    bars = ax.containers[0]
-    assert [bar.get_x() for bar in bars] == [0.0, 0.5]
-    assert [bar.get_width() for bar in bars] == [0.5, 0.5]
-    assert [bar.get_height() for bar in bars] == [1.5, 0.5]
-
-
-def test_reference_line(ax):
-    (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-    np.testing.assert_array_equal(line.get_ydata(), [1, 1])
-
-
-def test_axes(ax):
-    assert ax.get_xlabel() == "probability integral transform"
-    assert ax.get_ylabel() == "share of rows over expected share"
-    assert ax.get_xlim() == (0, 1)
-    assert ax.get_ylim()[0] == 0
-
-
-def test_marks():
+def test_pits(plt):
+    ax = CURVE.plot()
+    bars = [(bar.get_x(), bar.get_width(), bar.get_height()) for bar in ax.containers[0]]
+    assert bars == [(0.0, 0.5, 1.5), (0.5, 0.5, 0.5)]
+    np.testing.assert_array_equal(lines(ax)["calibrated"].get_ydata(), [1, 1])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("probability integral transform", "share of rows over expected share")
+    assert (ax.get_xlim(), ax.get_ylim()[0]) == ((0, 1), 0)
     first, second = plots.marks(CURVE.kind, CURVE.columns, CURVE.details)
     assert (first.x, first.y, first.text) == (0.25, 1.5, "0 to 0.5\n75.0% of rows, expected 50.0%")
     assert (second.x, second.y) == (0.75, 0.5)
-
-
-def test_words():
     words = plots.describe(CURVE.kind, CURVE.columns, CURVE.details)
     assert "in 2 bins, each expected to contain 50.0%" in words
     assert "The fullest, from 0 to 0.5, contains 75.0%" in words

@@ -60,6 +60,10 @@ class TestContract:
         assert run().names == ("theta[0]", "theta[1]")
         found = run(lambda rng: rng.normal(), lambda t, rng: rng.normal(t), lambda x, M, rng: rng.normal(x, 1, M))
         assert (found.names, found.y.shape, found.prediction.held.shape) == (("theta",), (30, 1), (30, 9, 1))
+        simulator = lambda t, rng: {"x": models.array_simulator(t, rng)}  # noqa: E731  # data that are no numbers
+        found = run(models.array_prior, simulator, lambda x, M, rng: models.array_sampler(x["x"], M, rng))
+        assert found.x is None
+        np.testing.assert_array_equal(found.prediction.held, run().prediction.held)
 
     def test_seeds_are_those_of_numpy(self):
         """Fit i has SeedSequence(entropy).spawn(n)[i], split in three."""
@@ -72,11 +76,8 @@ class TestContract:
             np.testing.assert_array_equal(found.y[i], theta)
             np.testing.assert_array_equal(found.x[i], x)
             np.testing.assert_array_equal(found.prediction.held[i], models.array_sampler(x, 9, of_draws))
-
-    def test_more_fits_begin_with_the_same(self):
-        np.testing.assert_array_equal(run(n=40).prediction.held[:30], run().prediction.held)
-
-    def test_a_generator_gives_a_seed(self):
+        (alone,) = Task(*ARRAYS, 3, 9, False, None, 2).run((7,))
+        np.testing.assert_array_equal(alone.draws, found.prediction.held[7])
         same(run(rng=np.random.default_rng(1)), run(rng=np.random.default_rng(1)))
 
     def test_chains(self):
@@ -91,13 +92,6 @@ class TestContract:
         assert sorted(set(found.prediction.counts)) == [7, 8, 9]
         assert found.ranks().max() <= 7
         assert found.audit(resamples=19).findings.n == 30
-
-    @pytest.mark.parametrize("value", [-1, 0.5, np.nan, np.inf, [1, -1]])
-    def test_divergences_that_are_no_number_of_them(self, refusal, value):
-        def sampler(x, M, rng):
-            return {"draws": rng.normal(size=(M, 2)), "divergences": value}
-
-        assert "must be whole numbers, 0 or more" in refusal(with_sampler, sampler, error=CalibrantError)
 
     def test_densities_and_divergences(self):
         def sampler(x, M, rng):
@@ -121,12 +115,6 @@ class TestContract:
         used = [each.label for each in audit.findings.sections[0].measurements if each.decides]
         assert any("by likelihood" in label for label in used)
         assert prior.ranks().shape == (200, 1)
-
-    def test_data_that_are_no_numbers(self):
-        found = run(
-            models.array_prior, lambda t, rng: {"x": rng.normal(t)}, lambda x, M, r: models.array_sampler(x["x"], M, r)
-        )
-        assert found.x is None
 
     def test_batches(self):
         found = with_sampler(models.batch_sampler, batch=8)
@@ -153,14 +141,16 @@ class TestContract:
     )
     def test_refused_options(self, refusal, given, words):
         assert words in refusal(run, **given)
-
-    def test_refused_functions(self, refusal):
-        assert "sampler must be a function" in refusal(run, models.array_prior, models.array_simulator, object())
-        assert "integrations.samplers.as_sampler" in refusal(run, models.array_prior, models.array_simulator, 3)
+        assert "sampler must be a function" in refusal(with_sampler, object())
+        assert "integrations.samplers.as_sampler" in refusal(with_sampler, 3)
 
     def test_prior_that_fails(self):
         with pytest.raises(CalibrantError, match=r"the prior failed in the first 5 fits: ValueError: no"):
             run(lambda rng: (_ for _ in ()).throw(ValueError("no")), *ARRAYS[1:])
+
+
+def divergent(value):
+    return lambda x, M, rng: {"draws": rng.normal(size=(M, 2)), "divergences": value}
 
 
 BAD = {
@@ -172,6 +162,7 @@ BAD = {
     "names": (lambda x, M, rng: {"a": np.zeros(M)}, "where the prior returns numbers"),
     "density": (lambda x, M, rng: {"draws": np.zeros((M, 2)), "log_density": [0.0]}, "log_density of the sampler"),
     "unknown": (lambda x, M, rng: {"draws": np.zeros((M, 2)), "weights": 1}, "'weights' beside draws"),
+    **{f"divergences {x}": (divergent(x), "must be whole numbers") for x in (-1, 0.5, np.nan, np.inf, [1, -1])},
 }
 
 
@@ -198,25 +189,15 @@ class TestFailures:
         np.testing.assert_array_equal(failure.theta, right.y[failure.index])
         assert failure.seed == (3, failure.index)
 
-    def test_names_of_the_prior_must_not_change(self):
+    def test_names_of_the_prior_and_batches_must_fit(self):
         prior = lambda rng: {"a": 1.0} if rng.random() < 0.9 else {"b": 1.0}  # noqa: E731
         found = run(prior, lambda t, rng: 0.0, lambda x, M, rng: {"a": rng.normal(size=M)}, n=60)
         assert found.failures[0].message.startswith("the prior must return the same parameters in every fit: a; got b")
-
-    def test_a_sampler_of_batches_that_returns_too_few(self):
         with pytest.raises(CalibrantError, match="got 8 data sets and returned 7 sets of draws"):
             with_sampler(lambda xs, M, rng: np.zeros((len(xs) - 1, M, 2)), batch=8)
-
-    def test_too_few_finished(self):
+        few = lambda x, M, rng: BAD["nan"][0](x, M, rng) if x[1] > -0.2 else models.array_sampler(x, M, rng)  # noqa: E731
         with pytest.raises(InputError, match="at least 20 are needed"):
-            with_sampler(
-                lambda x, M, rng: (
-                    BAD["nan" if x[0] > -1 else "raises"][0](x, M, rng)
-                    if x[1] > -0.2
-                    else models.array_sampler(x, M, rng)
-                ),
-                n=30,
-            )
+            with_sampler(few)
 
     def test_failures_widen_the_verdict(self):
         """The worst ranks of failed fits decide whether anything can be said."""
@@ -248,53 +229,50 @@ class TestFailures:
 
 
 class TestCheckpoint:
-    def test_it_resumes_with_the_same_bits(self, tmp_path):
+    def test_it_resumes_with_the_same_bits(self, tmp_path, monkeypatch):
         right = run(n=60)
-        first = run(n=30, checkpoint=tmp_path)
-        same(first, run())
+        same(run(n=30, checkpoint=tmp_path), run())
         before = sorted(path.name for path in tmp_path.iterdir())
         same(run(n=60, checkpoint=tmp_path), right)
         assert set(before) <= {path.name for path in tmp_path.iterdir()}
+        monkeypatch.setattr(Task, "run", lambda task, indices: 1 / 0)  # nothing is made again
+        same(run(n=60, checkpoint=tmp_path), right)
+        monkeypatch.undo()
         same(run(n=30, checkpoint=tmp_path), run())
 
-    def test_nothing_is_made_again(self, tmp_path, monkeypatch):
-        right = run(checkpoint=tmp_path)
-        monkeypatch.setattr(Task, "run", lambda task, indices: 1 / 0)
-        same(run(checkpoint=tmp_path), right)
-
-    def test_another_sampler_is_refused(self, tmp_path, refusal):
-        run(checkpoint=tmp_path)
-        assert "callables was " in refusal(with_sampler, models.failing_sampler, checkpoint=tmp_path)
-
-    def test_failures_are_kept(self, tmp_path):
-        found = with_sampler(models.failing_sampler, n=60, checkpoint=tmp_path)
-        again = with_sampler(models.failing_sampler, n=60, checkpoint=tmp_path)
-        same(found, again)
-        assert found.failures == again.failures != ()
-
-    def test_densities_are_kept(self, tmp_path):
+    def test_densities_and_failures_are_kept(self, tmp_path):
         def sampler(x, M, rng):
+            if x[0] > 1.5:
+                raise RuntimeError
             draws = rng.normal(x / 2, 0.5**0.5, (M, 2))
             q = -((draws - x / 2) ** 2).sum(axis=1)
             return {"draws": draws, "log_density": q, "log_density_y": -1.0, "divergences": 2}
 
-        found, kept = with_sampler(sampler), with_sampler(sampler, checkpoint=tmp_path)
-        same(found, kept)
-        np.testing.assert_array_equal(found.prediction.log_densities, kept.prediction.log_densities)
-        np.testing.assert_array_equal(found.log_density_y, kept.log_density_y)
-        np.testing.assert_array_equal(found.divergences, kept.divergences)
-        np.testing.assert_array_equal(found.x, kept.x)
+        found = with_sampler(sampler, n=60)
+        assert found.failures != ()
+        for _ in range(2):
+            kept = with_sampler(sampler, n=60, checkpoint=tmp_path)
+            same(found, kept)
+            np.testing.assert_array_equal(found.prediction.log_densities, kept.prediction.log_densities)
+            for name in ("log_density_y", "divergences", "x"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(kept, name))
 
     @pytest.mark.parametrize(
-        ("given", "words"), [({"draws": 10}, "draws was 9, and is 10 now"), ({"rng": 4}, "entropy was 3, and is 4 now")]
+        ("functions", "given", "words"),
+        [
+            (ARRAYS, {"draws": 10}, "draws was 9, and is 10 now"),
+            (ARRAYS, {"rng": 4}, "entropy was 3, and is 4 now"),
+            (NAMED, {}, "names was None"),
+            ((*ARRAYS[:2], models.failing_sampler), {}, "callables was "),
+        ],
     )
-    def test_another_run_is_refused(self, tmp_path, refusal, given, words):
+    def test_another_run_is_refused(self, tmp_path, refusal, functions, given, words):
         run(checkpoint=tmp_path)
-        assert words in refusal(run, checkpoint=tmp_path, **given)
-
-    def test_other_names_are_refused(self, tmp_path, refusal):
-        run(checkpoint=tmp_path)
-        assert "names was None" in refusal(run, *NAMED, checkpoint=tmp_path)
+        assert words in refusal(run, *functions, checkpoint=tmp_path, **given)
+        (tmp_path / "run.json").write_text("{}")
+        assert "is not the description of a run" in refusal(run, checkpoint=tmp_path)
+        (tmp_path / "file").write_text("")
+        assert "cannot make the folder" in refusal(run, checkpoint=tmp_path / "file")
 
     @pytest.mark.parametrize("damage", ["cut", "empty", "text", "missing", "values", "another"])
     def test_damaged_parts_are_made_again(self, tmp_path, monkeypatch, damage):
@@ -338,12 +316,6 @@ class TestCheckpoint:
         with pytest.warns(UserWarning, match="its fits are made again"):
             same(run(checkpoint=tmp_path), run())
 
-    def test_a_foreign_folder_is_refused(self, tmp_path, refusal):
-        (tmp_path / "run.json").write_text("{}")
-        assert "is not the description of a run" in refusal(run, checkpoint=tmp_path)
-        (tmp_path / "file").write_text("")
-        assert "cannot make the folder" in refusal(run, checkpoint=tmp_path / "file")
-
     def test_one_runner_at_a_time(self, tmp_path, refusal):
         pytest.importorskip("fcntl")
         with module.sole_writer(tmp_path / "run.json", what="the checkpoint"):
@@ -380,62 +352,44 @@ def until_parts(folder, process, number=1, seconds=60):
         time.sleep(0.01)
 
 
-class TestMemoryOfFunctions:
+def test_functions_may_write_into_what_they_got_and_returned():
     """What functions return is copied: they may use the same memory again."""
+    buffer = np.empty((9, 2))
 
-    def test_a_simulator_that_writes_into_its_parameter(self):
-        def simulator(theta, rng):
-            x = models.array_simulator(theta, rng)
-            theta *= 100
-            return x
-
-        found = cb.simulate_calibration(models.array_prior, simulator, models.array_sampler, n=30, draws=9, rng=3)
-        np.testing.assert_array_equal(found.y, run().y)
-
-    def test_a_sampler_that_writes_into_its_data(self):
-        def sampler(x, draws, rng):
-            found = models.array_sampler(x, draws, rng)
-            x[:] = 0
-            return found
-
-        np.testing.assert_array_equal(with_sampler(sampler).x, run().x)
-
-    def test_a_sampler_with_one_buffer(self):
-        buffer = np.empty((9, 2))
-
-        def sampler(x, draws, rng):
-            buffer[:] = models.array_sampler(x, draws, rng)
-            return {"draws": buffer, "log_density": buffer[:, 0], "log_density_y": 0.0}
-
-        found = with_sampler(sampler)
-        np.testing.assert_array_equal(found.prediction.held, run().prediction.held)
-        np.testing.assert_array_equal(found.prediction.log_densities, found.prediction.held[:, :, 0])
-
-
-def test_an_exception_that_cannot_be_written(tmp_path):
-    class Strange(Exception):  # noqa: N818
-        def __str__(self):
-            raise RuntimeError("no words")
+    def simulator(theta, rng):
+        x = models.array_simulator(theta, rng)
+        theta *= 100
+        return x
 
     def sampler(x, draws, rng):
-        if x[0] > 1.0:
-            raise Strange
-        return models.array_sampler(x, draws, rng)
+        buffer[:] = models.array_sampler(x, draws, rng)
+        x[:] = 0
+        return {"draws": buffer, "log_density": buffer[:, 0], "log_density_y": 0.0}
 
-    found = with_sampler(sampler, n=60, checkpoint=tmp_path)
-    assert {failure.exception for failure in found.failures} == {"Strange"}
-    assert found.failures[0].message == ""
+    found = run(models.array_prior, simulator, sampler)
+    same(found, run())
+    np.testing.assert_array_equal(found.x, run().x)
+    np.testing.assert_array_equal(found.prediction.log_densities, found.prediction.held[:, :, 0])
+
+
+class Strange(Exception):  # noqa: N818
+    def __str__(self):
+        raise RuntimeError("no words")
 
 
 def test_hostile_messages_of_failures(tmp_path):
     """They are shown, and neither change the direction of writing nor become part of the page."""
 
     def sampler(x, draws, rng):
+        if x[0] < -1.5:
+            raise Strange  # it cannot be written
         if x[0] > 1.0:
             raise ValueError("\u202eleft <script>alert(1)</script> $$ \ud800 " + "x" * 5000)
         return models.array_sampler(x, draws, rng)
 
-    audit = with_sampler(sampler, n=60).audit(resamples=19)
+    found = with_sampler(sampler, n=60, checkpoint=tmp_path / "run")
+    assert "" in {failure.message for failure in found.failures if failure.exception == "Strange"}
+    audit = found.audit(resamples=19)
     page = audit.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
     assert "alert(1)" in page
@@ -457,29 +411,16 @@ class TestKilled:
         found = with_sampler(models.slow_sampler, n=60, checkpoint=tmp_path)
         same(found, run(n=60))
 
-    def test_workers_end_with_their_parent(self, tmp_path):
-        process = start(tmp_path, workers=2)
+    @pytest.mark.parametrize(("sampler", "n"), [("slow_sampler", 60), ("hanging_sampler", 400)])
+    def test_workers_end_with_their_parent(self, tmp_path, sampler, n):
+        process = start(tmp_path, sampler, workers=2, n=n)
         until_parts(tmp_path, process)
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         if not children.exists():
             pytest.skip("no /proc")
+        time.sleep(0.5 * (sampler == "hanging_sampler"))  # both hang soon after the first part
         pids = [int(pid) for pid in children.read_text().split()]
         assert len(pids) >= 2
-        process.kill()
-        process.communicate()
-        end = time.monotonic() + 30
-        while any(alive(pid) for pid in pids) and time.monotonic() < end:
-            time.sleep(0.05)
-        assert not any(alive(pid) for pid in pids)
-
-    def test_workers_that_hang_end_with_their_parent(self, tmp_path):
-        process = start(tmp_path, "hanging_sampler", workers=2, n=400)
-        until_parts(tmp_path, process)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        if not children.exists():
-            pytest.skip("no /proc")
-        time.sleep(0.5)  # both hang soon after the first part
-        pids = [int(pid) for pid in children.read_text().split()]
         process.kill()
         process.communicate()
         end = time.monotonic() + 30
@@ -592,9 +533,3 @@ def test_the_verdicts():
     assert with_sampler(models.narrow_sampler, n=300, draws=49).audit(resamples=19).verdict.status == "miscalibrated"
     prior = with_sampler(lambda x, M, rng: rng.normal(size=(M, 2)), n=300, draws=49)
     assert prior.audit(resamples=19).verdict.status == "miscalibrated"
-
-
-def test_a_fit_alone():
-    task = Task(*ARRAYS, 3, 9, False, None, 2)
-    fit = task.run((7,))[0]
-    np.testing.assert_array_equal(fit.draws, run().prediction.held[7])
