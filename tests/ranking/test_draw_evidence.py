@@ -56,15 +56,11 @@ class TestFar:
 
 class TestRepeats:
     def test_resampled_draws(self):
-        few = NORMAL[:, :12]
-        draws = np.take_along_axis(few, RNG.integers(12, size=(N, M)), axis=1)
+        draws = np.take_along_axis(NORMAL[:, :12], RNG.integers(12, size=(N, M)), axis=1)
         assert evidence_of(given_of(Y, draws))[0].repeated
-
-    def test_counts_are_not_called_repeats(self):
-        rng = np.random.default_rng(1)
-        assert not evidence_of(given_of(rng.poisson(3, N).astype(float), rng.poisson(3, (N, M)).astype(float)))[
-            0
-        ].repeated
+        rng = np.random.default_rng(1)  # counts are not called repeats
+        counts = given_of(rng.poisson(3, N).astype(float), rng.poisson(3, (N, M)).astype(float))
+        assert not evidence_of(counts)[0].repeated
 
     def test_by_all_outcomes(self):
         tied = np.array([1, 3, 2, 0])
