@@ -263,6 +263,12 @@ def test_a_claim_is_true_at_its_border(kind, border):
     assert claim.is_false(border + outwards)
 
 
+def test_an_accusation_is_false_where_the_truth_is_what_calibration_gives():
+    claim = Claim("miscalibrated", ALL_ROWS, "coverage", 0.88, 0.8, 0.95, 0.95, expected=0.9)
+    assert claim.is_false(0.9)
+    assert not claim.is_false(0.88)
+
+
 def test_parts_without_a_mean_prediction_are_small_up_to_one_point():
     parts = [
         Evidence(Subject("group", name=str(most)), "coverage_error", 0.005, 0.001, most, rows=4000, pvalue=0.001)

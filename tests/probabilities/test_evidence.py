@@ -13,6 +13,7 @@ from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Setting
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary
+from calibrant.probabilities.clusters import Clusters
 from calibrant.probabilities.evidence import caveats, group_family, rows_to_pass, stated_low
 from calibrant.probabilities.group_test import GroupFindings
 
@@ -283,7 +284,17 @@ class TestCaveats:
     def test_weights_that_count_like_fewer_rows(self):
         y, p = np.arange(400) % 2, np.full(400, 0.5)
         assert "weights" not in caveat_keys(y, p)
-        assert "weights" in caveat_keys(y, p, w=np.where(np.arange(400) < 100, 4.0, 1.0))
+        w = np.where(np.arange(400) < 100, 4.0, 1.0)
+        summary = Ordered.of(Binary(y.astype(np.uint8), p, w))
+        notes = caveats(summary, setting(), pooled=False, infinite=False)
+        assert [n.values for n in notes if n.key == "weights"] == [{"n": 400, "effective": 258}]  # 700²/1900
+
+
+def test_half_the_tolerance_takes_four_times_the_clusters():
+    y, p = (np.arange(400) % 2).astype(np.uint8), np.linspace(0.1, 0.9, 400)
+    rows = Binary(y, p, np.ones(400))
+    needed = rows_to_pass(Ordered.of(rows), setting(), Clusters.of(rows, np.arange(400) // 2))
+    assert (needed(0.05).things, needed(0.025).number / needed(0.05).number) == ("clusters", pytest.approx(4, rel=0.1))
 
 
 def test_a_bin_after_scores_of_0_does_not_hold_them():
