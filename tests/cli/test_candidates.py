@@ -46,15 +46,14 @@ def asked(refused):
     return answer
 
 
+YES_NO = np.where(EVENTS, "Yes", "no")
+PLAIN = {"lower": BOUNDS["lo80"], "upper": BOUNDS["hi80"]}
+TWO_LEVELS = "--lower lo80 --upper hi80 --level 0.8 --lower lo90 --upper hi90 --level 0.9"
 TAKEN = {
     "events": ({"id": range(60), "y": EVENTS, "score": SCORES}, "", "--y y --p score"),
     "outcome alone": ({"y": EVENTS, "score": SCORES}, "--p score", "--y y"),
     "prediction alone": ({"y": EVENTS, "score": SCORES, "name": LABELS}, "--y y", "--p score"),
-    "labels": (
-        {"gone": np.where(EVENTS, "Yes", "no"), "p": SCORES},
-        "--confidence 0.9",
-        "--y gone --pos-label Yes --p p",
-    ),
+    "labels": ({"gone": YES_NO, "p": SCORES}, "--confidence 0.9", "--y gone --pos-label Yes --p p"),
     "truth": ({"flag": EVENTS == 1, "p": SCORES}, "", "--y flag --p p"),
     "columns with another role": (
         {"y": EVENTS, "p": SCORES, "sex": np.where(EVENTS, "f", "m"), "w": SCORES},
@@ -63,21 +62,9 @@ TAKEN = {
     ),
     "names for a shell": ({"it; rm -rf /": EVENTS, "$(reboot)": SCORES}, "", "--y 'it; rm -rf /' --p '$(reboot)'"),
     "classes": ({"pet": LABELS, **CLASSES}, "", "--y pet --p-cols 'p_*'"),
-    "bounds": (
-        {"price": PRICE, **BOUNDS},
-        "",
-        "--y price --lower lo80 --upper hi80 --level 0.8 --lower lo90 --upper hi90 --level 0.9",
-    ),
-    "bounds whose level was typed": (
-        {"price": PRICE, "lower": BOUNDS["lo80"], "upper": BOUNDS["hi80"]},
-        "--level 0.5",
-        "--y price --lower lower --upper upper",
-    ),
-    "outcome of bounds": (
-        {"price": PRICE, "lo80": BOUNDS["lo80"], "hi80": BOUNDS["hi80"]},
-        "--lower lo80 --upper hi80 --level 0.8",
-        "--y price",
-    ),
+    "bounds": ({"price": PRICE, **BOUNDS}, "", f"--y price {TWO_LEVELS}"),
+    "bounds whose level was typed": ({"price": PRICE, **PLAIN}, "--level 0.5", "--y price --lower lower --upper upper"),
+    "outcome of bounds": ({"price": PRICE, **PLAIN}, "--lower lower --upper upper --level 0.8", "--y price"),
     "quantiles": (
         {"price": PRICE, "q95": BOUNDS["hi90"], "q05": BOUNDS["lo90"], "q50": BOUNDS["lo80"]},
         "",
@@ -116,13 +103,10 @@ def test_arrays_that_are_taken(run, write, case):
 
 
 def test_other_commands_take_them_too(run, write):
-    name = write({"y": EVENTS, "p": SCORES})
+    name, told = write({"y": EVENTS, "p": SCORES}), "taken from a.parquet, where no other columns fit: --y y --p p\n"
     for command in (("check", name, "--fail-if", "ece > 0.999"), ("recalibrate", name, "--no-gain")):
         done = run(*command)
-        assert (done.code, done.err) == (
-            0,
-            "calibrant: taken from a.parquet, where no other columns fit: --y y --p p\n",
-        )
+        assert (done.code, done.err) == (0, f"calibrant: {told}")
 
 
 ROW = np.arange(100)
@@ -145,8 +129,7 @@ ASKED = {  # columns, options, candidates for the outcome, candidates for the pr
         "", "none of them", "'p_dog'", "--y COLUMN --p p_dog",
     ),
     "bounds without a level": (
-        {"price": PRICE, "lower": BOUNDS["lo80"], "upper": BOUNDS["hi80"]},
-        "", "'price'", "'lower and upper' (lower and upper bounds)",
+        {"price": PRICE, **PLAIN}, "", "'price'", "'lower and upper' (lower and upper bounds)",
         "--y price --lower lower --upper upper --level NUMBER",
     ),
     "bounds in the wrong order": (
@@ -155,8 +138,7 @@ ASKED = {  # columns, options, candidates for the outcome, candidates for the pr
     ),
     "bounds and a share": (
         {"price": PRICE, **BOUNDS, "share": SCORES, "size": np.arange(60) % 9},
-        "", "'price'", "'lo80 and hi80, lo90 and hi90' (lower and upper bounds), 'share'",
-        "--y price --lower lo80 --upper hi80 --level 0.8 --lower lo90 --upper hi90 --level 0.9",
+        "", "'price'", "'lo80 and hi80, lo90 and hi90' (lower and upper bounds), 'share'", f"--y price {TWO_LEVELS}",
     ),
     "draws and a share": (
         {"rain": RAIN, "wet": RAIN[::-1], "members": DRAWS},
@@ -225,20 +207,10 @@ def test_the_whole_of_an_array_of_bounds_is_not_draws(asked, write):
 
 def test_columns_of_every_type(asked, folder, require):
     pl = require("polars")
-    frame = pl.DataFrame(
-        {
-            "list": [[1], [2], [3]],
-            "struct": [{"a": 1}, {"a": 2}, {"a": 3}],
-            "null": [None, None, None],
-            "bytes": [b"a", b"b", b"c"],
-            "nan": [float("nan")] * 3,
-            "some": [0.5, float("nan"), None],
-            "flag": [True, False, None],
-            "other": [1, 0, 1],
-            "p": [0.25, 0.5, 0.75],
-        }
-    )
-    frame.write_parquet(folder / "a.parquet")
+    columns = {"list": [[1], [2], [3]], "struct": [{"a": 1}, {"a": 2}, {"a": 3}], "null": [None, None, None]}
+    columns |= {"bytes": [b"a", b"b", b"c"], "nan": [float("nan")] * 3, "some": [0.5, float("nan"), None]}
+    columns |= {"flag": [True, False, None], "other": [1, 0, 1], "p": [0.25, 0.5, 0.75]}
+    pl.DataFrame(columns).write_parquet(folder / "a.parquet")
     assert asked("audit", "a.parquet")[1] == ["'flag' (true and false), 'other' (0 and 1)", "'p' (0.25 to 0.75)"]
 
 

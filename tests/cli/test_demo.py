@@ -9,37 +9,29 @@ from calibrant import report
 from calibrant.auditing.compare_points import compare
 from calibrant.cli import demo
 
-HEADS = {
-    "churn": "will a customer leave?\n✗ Miscalibrated: ",
-    "digits": "which digit is it?\n✗ ",
-    "house_prices": "what is it sold for?\n✗ ",
-    "demand": "how many are sold?\n✗ ",
-    "posterior": "what drove the epidemic?\n✗ ",
-    "ensemble": "how will the weather be?\n✗ ",
-    "generated": "does a mixture make such digits?\n✗ ",
+DEMOS = {
+    "churn": ("will a customer leave?\n✗ Miscalibrated: ", "binary"),
+    "digits": ("which digit is it?\n✗ ", "classes"),
+    "house_prices": ("what is it sold for?\n✗ ", "intervals"),
+    "demand": ("how many are sold?\n✗ ", "quantiles"),
+    "posterior": ("what drove the epidemic?\n✗ ", "samples"),
+    "ensemble": ("how will the weather be?\n✗ ", "samples"),
+    "generated": ("does a mixture make such digits?\n✗ ", "points"),
 }
 
 
 def test_all(run, folder, small_examples):
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    told = dict(zip(HEADS, re.split(r"(?<=\.html)\n\n", done.out.rstrip("\n")), strict=True))
-    for name, head in HEADS.items():
+    told = dict(zip(DEMOS, re.split(r"(?<=\.html)\n\n", done.out.rstrip("\n")), strict=True))
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"calibrant-demo-{name}.html" for name in DEMOS)
+    found = {name: report.read(f"calibrant-demo-{name}.html") for name in DEMOS}
+    for name, (head, kind) in DEMOS.items():
         assert told[name].startswith(f"{name}: {head}")
         assert told[name].endswith(f"\nreport: calibrant-demo-{name}.html")
+        assert found[name]["kind"] == kind
     assert "size = large" in told["house_prices"]
     assert "lead = 3 days" in told["ensemble"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted(f"calibrant-demo-{name}.html" for name in HEADS)
-    found = {name: report.read(f"calibrant-demo-{name}.html") for name in HEADS}
-    assert {name: results["kind"] for name, results in found.items()} == {
-        "churn": "binary",
-        "digits": "classes",
-        "house_prices": "intervals",
-        "demand": "quantiles",
-        "posterior": "samples",
-        "ensemble": "samples",
-        "generated": "points",
-    }
     example = cb.examples.churn()
     expected = cb.audit(example.y, example.p, groups={"segment": example.segment})
     assert found["churn"]["verdict"]["headline"] == expected.verdict.headline

@@ -36,55 +36,36 @@ def good(columns):
 
 def test_names_that_are_markup(run, folder, frame):
     frame.rename({"score": SCRIPT, "segment": "<img src=x onerror=alert(2)>"}).write_parquet(folder / "<b>.parquet")
-    done = run(
-        *("audit", "<b>.parquet", "--y", "left", "--p", SCRIPT, "--by", "<img src=x onerror=alert(2)>"),
-        "-o report.html",
-    )
+    names = ("--p", SCRIPT, "--by", "<img src=x onerror=alert(2)>")
+    done = run("audit", "<b>.parquet", "--y left", *names, "-o report.html")
     assert (done.code, done.err) == (0, "")
     page = (folder / "report.html").read_text()
-    assert SCRIPT not in page
-    assert "<img src=x" not in page
-    assert "<b>.parquet" not in page
+    assert not any(text in page for text in (SCRIPT, "<img src=x", "<b>.parquet"))
     assert report.read("report.html")["names"]["prediction"] == SCRIPT
 
 
 def test_labels_with_quotes_and_emoji(run, folder, frame):
     labels = {"student": 'it\'s "quoted", 😀\n& more', "business": "'; DROP TABLE x; --"}
-    frame = frame.with_columns(segment=frame["segment"].replace_strict(labels))
-    for name, save in (
-        ("a.csv", frame.write_csv),
-        ("a.parquet", frame.write_parquet),
-        ("a.ndjson", frame.write_ndjson),
-    ):
+    events = frame["churned"].replace_strict({"yes": '💔 "gone"', "no": "it's fine"})
+    frame = frame.with_columns(segment=frame["segment"].replace_strict(labels), churned=events)
+    writers = {"a.csv": frame.write_csv, "a.parquet": frame.write_parquet, "a.ndjson": frame.write_ndjson}
+    for name, save in writers.items():
         save(folder / name)
-        done = run("audit", name, "--y left --p score --by segment --json out.json")
-        assert (done.code, done.err) == (0, "")
-        groups = report.read("out.json")["groups"]["columns"]["group"]
+        done = run("audit", name, "--y churned --p score", "--pos-label", '💔 "gone"', "--by segment --json")
+        assert done.err == ""
+        groups = done.results["groups"]["columns"]["group"]
         assert sorted(groups) == sorted(f"segment = {label}" for label in labels.values())
     chosen = "segment = 'it''s \"quoted\", 😀\n& more'"
     assert run("audit", "a.parquet", "--y left --p score", "--where", chosen).code == 0
 
 
-def test_events_with_quotes_and_emoji(run, folder, frame):
-    frame = frame.with_columns(churned=frame["churned"].replace_strict({"yes": '💔 "gone"', "no": "it's fine"}))
-    frame.write_csv(folder / "a.csv")
-    done = run("audit", "a.csv", "--y", "churned", "--pos-label", '💔 "gone"', "--p", "score")
-    assert (done.code, done.err) == (0, "")
-
-
-def test_names_that_steer_a_terminal(run, folder, frame):
+def test_names_that_steer_a_terminal(run, folder, frame, require):
     name = "\x1b[2J\x1b]0;gotcha\x07score\u202e"
     frame.rename({"score": name}).write_parquet(folder / "a.parquet")
-    for options in (
-        ["--y", "left", "--p", name, "--by", name, "--where", "id < 20"],
-        ["--y", "left", "--p", "\x1b[31m"],
-        [],
-    ):
+    named = ["--y", "left", "--p", name, "--by", name, "--where", "id < 20"]
+    for options in (named, ["--y", "left", "--p", "\x1b[31m"], []):
         done = run("audit", "a.parquet", *options)
         assert not {"\x1b", "\x07", "\u202e"} & set(done.out + done.err)
-
-
-def test_coordinates_that_steer_a_terminal(run, folder, require):
     rng = np.random.default_rng(2)
     columns = {"a\x07": rng.normal(size=40), "b": rng.normal(size=40)}
     draws = {"da": rng.normal(size=(40, 9)).tolist(), "db": rng.normal(size=(40, 9)).tolist()}
@@ -92,12 +73,6 @@ def test_coordinates_that_steer_a_terminal(run, folder, require):
     done = run("audit", "a.parquet", "--y 'a\x07,b' --draws da,db -o report.html")
     assert done.code == 0
     assert "\x07" not in done.out + done.err + (folder / "report.html").read_text()
-
-
-def test_one_array_that_is_called_an_archive(refused, folder):
-    np.save(folder / "a.npy", np.zeros((3, 2)))
-    (folder / "a.npy").rename(folder / "a.npz")
-    assert refused("audit", "a.npz", *YP) == "a.npz cannot be read as NPZ: it is NPY, one array without a name"
 
 
 @pytest.mark.parametrize("name", ["*", "^.*$", "^p.*$", "", " ", "p,q", 'say "hi"', "a\nb", "é😀", "p_duplicated_0"])
@@ -122,16 +97,13 @@ def test_file_names_are_not_patterns(run, folder, write, good, require):
 
 
 def test_many_groups(run, folder, require):
-    pl = require("polars")
-    rng = np.random.default_rng(0)
-    n = 3000
+    rng, n = np.random.default_rng(0), 3000
     p = rng.random(n)
     g = np.where(np.arange(n) < 30, "large", rng.integers(0, 1500, n).astype(str))  # all small ones would be refused
-    frame = pl.DataFrame({"y": (rng.random(n) < p).astype(int), "p": p, "g": g})
-    frame.write_parquet(folder / "a.parquet")
-    done = run("audit", "a.parquet", *YP, "--by g --json out.json")
-    assert (done.code, done.err) == (0, "")
-    assert len(report.read("out.json")["groups"]["columns"]["group"]) == frame["g"].n_unique()
+    require("polars").DataFrame({"y": rng.random(n) < p, "p": p, "g": g}).write_parquet(folder / "a.parquet")
+    done = run("audit", "a.parquet", *YP, "--by g --json")
+    assert done.err == ""
+    assert len(done.results["groups"]["columns"]["group"]) == len(set(g))
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "ndjson", "npz", "tsv"])
@@ -148,12 +120,9 @@ def test_header_only(refused, write):
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
 def test_truncated_file(refused, folder, frame, ending, part):
     whole = folder / f"whole.{ending}"
-    if ending == "npz":
-        np.savez(whole, y=frame["left"].to_numpy(), p=frame["score"].to_numpy())
-    else:
-        frame.rename({"left": "y", "score": "p"}).write_parquet(whole) if ending == "parquet" else frame.write_ipc(
-            whole
-        )
+    columns = {"y": frame["left"].to_numpy(), "p": frame["score"].to_numpy()}
+    writers = {"parquet": frame.write_parquet, "arrow": frame.write_ipc, "npz": lambda path: np.savez(path, **columns)}
+    writers[ending](whole)
     content = whole.read_bytes()
     (folder / f"a.{ending}").write_bytes(content[: int(part * len(content))])
     assert f"a.{ending} cannot be read as " in refused("audit", f"a.{ending}", *YP)
@@ -211,17 +180,11 @@ def test_numbers_that_turn_into_fractions_late(run, write):
     assert run("audit", write("a.csv", "y,p\n" + rows + "1,0.25\n0,0.75\n"), *YP).code == 0
 
 
-@pytest.mark.parametrize(
-    ("encoding", "sentence"),
-    [
-        ("klingon", "there is no encoding 'klingon'"),
-        ("hex", "there is no encoding 'hex'"),
-        ("ascii", "a.csv is not in ascii: "),
-    ],
-)
-def test_encoding_that_does_not_fit(refused, write, encoding, sentence):
+def test_encoding_that_does_not_fit(refused, write):
     write("a.csv", "größe,p\n1,0.5\n")
-    assert sentence in refused("audit", "a.csv", "--encoding", encoding, *YP)
+    assert "a.csv is not in ascii: " in refused("audit", "a.csv", "--encoding ascii", *YP)
+    for encoding in ("klingon", "hex"):
+        assert f"there is no encoding {encoding!r}" in refused("audit", "a.csv", "--encoding", encoding, *YP)
 
 
 def test_arrays_that_are_no_columns(refused, folder):
@@ -233,6 +196,9 @@ def test_arrays_that_are_no_columns(refused, folder):
     assert "c.npz contains no arrays of one or two dimensions" in refused("audit", "c.npz", *YP)
     np.savez(folder / "d.npz", P=np.zeros((2, 2)), P_1=np.zeros(2))
     assert "d.npz has two arrays that give a column 'P_1'" in refused("audit", "d.npz", *YP)
+    np.save(folder / "a.npy", np.zeros((3, 2)))
+    (folder / "a.npy").rename(folder / "e.npz")
+    assert refused("audit", "e.npz", *YP) == "e.npz cannot be read as NPZ: it is NPY, one array without a name"
 
 
 def test_folder(refused, folder):
@@ -244,9 +210,8 @@ def test_folder(refused, folder):
 
 def test_missing_file(refused, write):
     write("predictions.csv", "y,p\n")
-    assert refused("audit", "predictoins.csv", *YP) == (
-        "there is no file predictoins.csv. Did you mean 'predictions.csv'?"
-    )
+    sentence = "there is no file predictoins.csv. Did you mean 'predictions.csv'?"
+    assert refused("audit", "predictoins.csv", *YP) == sentence
     assert refused("audit", "none/a.csv", *YP) == "there is no file none/a.csv, nor a folder none. Check the path"
     assert "there is no file " in refused("check", "none.html", "--fail-if 'ece > 0.9'")
     assert "there is no file " in refused("compare", "none.html", "predictions.csv")
@@ -351,17 +316,13 @@ def test_full_disk_under_a_recalibrated_file(run, folder, write, good, full_disk
 
 def test_pipes_and_devices(refused, folder):
     os.mkfifo(folder / "pipe.csv")
-    assert refused("audit", "pipe.csv", *YP) == (
-        "pipe.csv is not a regular file but a device or a pipe; save its content to a file first"
-    )
+    sentence = "pipe.csv is not a regular file but a device or a pipe; save its content to a file first"
+    assert refused("audit", "pipe.csv", *YP) == sentence
 
 
 def test_labels_that_fit_no_column(refused, folder, vectors):
     vectors.rename({"p_bird": "p_fish"}).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", "--y pet --p-cols 'p_*'") == (
-        "the label 'bird' of column 'pet' fits none of the columns 'p_dog', 'p_cat', 'p_fish'. "
-        "Add --classes with one label for each column, in this order"
-    )
-    assert "classes must name 3 labels for 3 columns; got 2" in refused(
-        "audit", "a.parquet", "--y pet --p-cols 'p_*' --classes dog,cat"
-    )
+    sentence = "the label 'bird' of column 'pet' fits none of the columns 'p_dog', 'p_cat', 'p_fish'. Add --classes"
+    assert refused("audit", "a.parquet", "--y pet --p-cols 'p_*'").startswith(sentence)
+    options = "--y pet --p-cols 'p_*' --classes dog,cat"
+    assert "classes must name 3 labels for 3 columns; got 2" in refused("audit", "a.parquet", options)

@@ -27,22 +27,18 @@ def whole(folder, frame, run):
 
 
 def found(done):
-    assert done.code == 0, done
-    results = json.loads(done.out)
-    results.get("names", {}).pop("source", None)
+    results = done.results
+    results["names"].pop("source")
     return results
 
 
-def test_several_files_are_one_set_of_rows(run, parts, whole):
+def test_several_files_are_one_set_of_rows(run, parts, whole, folder):
     by = (*NAMED, "--by", "segment", "--json")
+    for files in ([parts], ["parts/*.csv"], [f"parts/part-{k}.csv" for k in range(3)]):
+        assert found(run("audit", *files, *by)) == whole
+    assert "parts (3 files)" in run("audit", parts, *by).out
+    (folder / "parts" / "part-9.csv").write_text("left,score,segment\n")  # without rows
     assert found(run("audit", parts, *by)) == whole
-    assert found(run("audit", "parts/*.csv", *by)) == whole
-    assert found(run("audit", *(f"parts/part-{k}.csv" for k in range(3)), *by)) == whole
-
-
-def test_the_report_names_the_folder(run, parts):
-    done = run("audit", parts, *NAMED, "--json")
-    assert "parts (3 files)" in done.out
 
 
 def test_check_takes_a_folder(run, parts):
@@ -50,16 +46,10 @@ def test_check_takes_a_folder(run, parts):
     assert run("check", parts, *NAMED, "--fail-if 'ece > 0.01' --stream").code == 1
 
 
-def test_a_file_without_rows_among_others(run, parts, whole, folder):
-    (folder / "parts" / "part-9.csv").write_text("left,score,segment\n")
-    assert found(run("audit", parts, *NAMED, "--by segment --json")) == whole
-
-
 def test_no_rows_at_all(refused, parts):
-    assert refused("audit", parts, *NAMED, "--where 'age > 1000'") == (
-        "the 3 files, from parts/part-0.csv on, have nothing to measure: --where 'age > 1000' keeps none of the rows"
-    )
-    assert "keeps none of the rows" in refused("audit", parts, *NAMED, "--where 'age > 1000' --stream")
+    sentence = "the 3 files, from parts/part-0.csv on, have nothing to measure: --where 'age > 1000' keeps none of the"
+    for options in ("", " --stream"):
+        assert refused("audit", parts, *NAMED, f"--where 'age > 1000'{options}").startswith(sentence)
 
 
 def test_folders_give_columns(run, folder, frame):
@@ -76,30 +66,18 @@ def test_a_file_that_differs(refused, parts, folder, frame):
     (folder / parts / "part-1.csv").write_text("left,other\n0,0.5\n")
     assert refused("audit", parts, *NAMED).startswith("parts/part-1.csv has no column 'score'.")
     (folder / parts / "part-1.csv").write_text("left,score\nyes,0.5\n")
-    assert refused("audit", parts, *NAMED) == (
-        "column 'left' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv; save all files with the "
-        "same types"
-    )
+    sentence = "column 'left' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv; save all files with"
+    assert refused("audit", parts, *NAMED).startswith(sentence)
     (folder / parts / "part-1.csv").write_text("left,score\n0,0.5\n1,7.5\n")
     sentence = refused("audit", parts, *NAMED)
     assert "row 1 of parts/part-1.csv is 7.5" in sentence
     assert "(in parts, y is column 'left', prediction is 'score'; rows are counted from 0)" in sentence
     assert "parts/part-1.csv, rows 0 to 1: " in refused("audit", parts, *NAMED, "--stream")
-
-
-def test_a_filter_that_means_something_else(refused, parts, folder):
     (folder / parts / "part-1.csv").write_text("left,score,age\n0,0.5,old\n")
     sentence = "column 'age' of parts/part-1.csv contains texts, but numbers in parts/part-0.csv"
     assert refused("audit", parts, *NAMED, "--where 'age > 1'").startswith(sentence)
-
-
-def test_mixed_formats_are_not_counted_twice(refused, parts, folder, frame):
     frame.write_parquet(folder / parts / "all.parquet")
     assert "parts/all.parquet is Parquet and parts/part-0.csv is CSV" in refused("audit", parts, *NAMED)
-
-
-def test_nothing_is_like_it(refused, folder):
-    assert refused("audit", "none/*.csv", *NAMED) == "no file is like 'none/*.csv'. Check the path"
 
 
 def test_rows_in_pieces_give_the_same_verdict(run, parts, whole, monkeypatch):
@@ -138,7 +116,7 @@ def test_other_kinds_are_read_in_pieces_too(run, folder, frame, monkeypatch):
 
     frame.with_columns(low=pl.col("score") - 1, high=pl.col("score") + 1).write_parquet(folder / "x.parquet")
     asked = ("audit", "x.parquet", "--y left --lower low --upper high --level 0.9 --by segment --json")
-    assert json.loads(run(*asked, "--stream").out) == json.loads(run(*asked).out)
+    assert run(*asked, "--stream").results == run(*asked).results
     monkeypatch.setattr("calibrant.core.row_sample.MAX_ROWS_KEPT", 250)
     assert "250 rows of them, drawn at random" in run(*asked, "--stream").out
 
@@ -173,10 +151,8 @@ def test_lists_of_different_lengths_in_two_files(refused, folder, require):
     (folder / "lists").mkdir()
     for name, size in (("a", 3), ("b", 4)):
         pl.DataFrame({"y": [0.0, 1.0], "draws": [[0.5] * size] * 2}).write_parquet(folder / "lists" / f"{name}.parquet")
-    assert refused("audit", "lists", "--y y --draws draws") == (
-        "column 'draws' of lists/b.parquet contains lists of lengths (4,), and of lengths (3,) in the files before; "
-        "save lists of one length"
-    )
+    sentence = "column 'draws' of lists/b.parquet contains lists of lengths (4,), and of lengths (3,) in the files bef"
+    assert refused("audit", "lists", "--y y --draws draws").startswith(sentence)
 
 
 @pytest.mark.parametrize("late", ["dog", "fox"])
@@ -192,6 +168,5 @@ def test_labels_that_come_after_the_rows_that_are_looked_at(run, folder, require
         assert done.code == 2
         assert "y must contain labels of --classes cat,dog; row 25 is 'fox'" in done.err
     else:
-        values = [json.loads(each.out)["verdict"]["status"] for each in (done, run(*asked, "--json"))]
-        assert found(done)["n"] == 65
-        assert values[0] == values[1]
+        assert done.results["n"] == 65
+        assert done.results["verdict"]["status"] == run(*asked, "--json").results["verdict"]["status"]

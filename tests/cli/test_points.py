@@ -35,26 +35,29 @@ def as_written(array):
     return np.array([float(str(value)) for value in array.ravel()]).reshape(array.shape)
 
 
+def check(found, columns, *expected):
+    """Assert that these are the points of the files, and the names of the coordinates."""
+    sets, names = found
+    assert names == columns
+    for points, known in zip(sets, expected, strict=True):
+        np.testing.assert_array_equal(points, known)
+
+
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "ndjson", "csv"])
 def test_tables(folder, tables, ending):
     tables(f"a.{ending}", REAL)
     tables(f"b.{ending}", FAKE)
-    sets, columns = read(folder, f"a.{ending}", f"b.{ending}")
-    exact = (lambda array: array) if ending in ("parquet", "arrow") else as_written
-    np.testing.assert_array_equal(sets[0], exact(REAL))
-    np.testing.assert_array_equal(sets[1], exact(FAKE))
-    assert columns == ("x_0", "x_1", "x_2")
+    exact = np.asarray if ending in ("parquet", "arrow") else as_written
+    check(read(folder, f"a.{ending}", f"b.{ending}"), ("x_0", "x_1", "x_2"), exact(REAL), exact(FAKE))
 
 
 def test_columns_are_matched_by_name(folder, tables):
     tables("a.parquet", REAL)
     frame = tables("b.parquet", FAKE)
     frame.select("x_2", "x_0", "x_1").write_parquet(folder / "b.parquet")
-    sets, columns = read(folder, "a.parquet", "b.parquet")
-    np.testing.assert_array_equal(sets[1], FAKE)
-    sets, columns = read(folder, "b.parquet", "a.parquet")
-    assert columns == ("x_2", "x_0", "x_1")
-    np.testing.assert_array_equal(sets[1], REAL[:, [2, 0, 1]])
+    check(read(folder, "a.parquet", "b.parquet"), ("x_0", "x_1", "x_2"), REAL, FAKE)
+    turned = REAL[:, [2, 0, 1]]
+    check(read(folder, "b.parquet", "a.parquet"), ("x_2", "x_0", "x_1"), FAKE[:, [2, 0, 1]], turned)
 
 
 @pytest.mark.parametrize(("text", "order"), [("x_*", [0, 1, 2]), ("x_[02]", [0, 2]), ("x_2,x_0", [2, 0]), ("x_1", [1])])
@@ -63,20 +66,15 @@ def test_named_columns(folder, tables, text, order):
 
     tables("a.csv", REAL, label=lit("real"))
     tables("b.parquet", FAKE, other=lit(1))
-    sets, columns = read(folder, "a.csv", "b.parquet", columns=text)
-    assert columns == tuple(NAMES[k] for k in order)
-    np.testing.assert_array_equal(sets[0], as_written(REAL)[:, order])
-    np.testing.assert_array_equal(sets[1], FAKE[:, order])
+    names = tuple(NAMES[k] for k in order)
+    check(read(folder, "a.csv", "b.parquet", columns=text), names, as_written(REAL)[:, order], FAKE[:, order])
 
 
 def test_a_column_of_lists(folder, require):
     pl = require("polars")
     pl.DataFrame({"id": range(12), "embedding": REAL.tolist()}).write_parquet(folder / "a.parquet")
     pl.DataFrame({"embedding": FAKE}).write_parquet(folder / "b.parquet")  # of fixed length
-    sets, columns = read(folder, "a.parquet", "b.parquet", columns="embedding")
-    assert columns is None
-    np.testing.assert_array_equal(sets[0], REAL.astype(float))
-    np.testing.assert_array_equal(sets[1], FAKE)
+    check(read(folder, "a.parquet", "b.parquet", columns="embedding"), None, REAL.astype(float), FAKE)
 
 
 def test_rows_that_are_kept(folder, tables):
@@ -84,9 +82,8 @@ def test_rows_that_are_kept(folder, tables):
 
     tables("a.csv", REAL, part=Series(["train", "test"] * 6))
     tables("b.csv", FAKE, part=Series(["train", "test"] * 5))
-    sets, _ = read(folder, "a.csv", "b.csv", columns="x_*", where="part = test")
-    np.testing.assert_array_equal(sets[0], as_written(REAL)[1::2])
-    np.testing.assert_array_equal(sets[1], as_written(FAKE)[1::2])
+    found = read(folder, "a.csv", "b.csv", columns="x_*", where="part = test")
+    check(found, tuple(NAMES), as_written(REAL)[1::2], as_written(FAKE)[1::2])
 
 
 def test_how_a_csv_is_written(folder, tables):
@@ -100,29 +97,21 @@ def test_arrays(folder, dtype):
     real, fake = (np.round(10 * np.abs(array)).astype(dtype) for array in (REAL, FAKE))
     np.save(folder / "a.npy", real)
     np.savez(folder / "b.npz", points=fake, labels=np.array(["a"] * 10), loss=np.zeros(99))
-    sets, columns = read(folder, "a.npy", "b.npz")
-    assert columns is None
-    np.testing.assert_array_equal(sets[0], real)
-    np.testing.assert_array_equal(sets[1], fake)
+    check(read(folder, "a.npy", "b.npz"), None, real, fake)
 
 
 def test_arrays_with_names(folder):
     np.savez(folder / "a.npz", y=REAL, points=FAKE)
-    sets, _ = read(folder, "a.npz", "a.npz", array=("y", "points"))
-    np.testing.assert_array_equal(sets[0], REAL)
-    np.testing.assert_array_equal(sets[1], FAKE)
+    check(read(folder, "a.npz", "a.npz", array=("y", "points")), None, REAL, FAKE)
     np.save(folder / "b.npy", FAKE)
-    sets, _ = read(folder, "b.npy", "a.npz", array=("y",))
-    np.testing.assert_array_equal(sets[1], REAL)
+    check(read(folder, "b.npy", "a.npz", array=("y",)), None, FAKE, REAL)
 
 
 def test_an_array_beside_a_table(folder, tables, capsys):
     tables("a.csv", REAL)
     np.save(folder / "b.npy", FAKE)
-    sets, columns = read(folder, "a.csv", "b.npy", columns="x_2,x_1,x_0")
-    assert columns == ("x_2", "x_1", "x_0")
-    np.testing.assert_array_equal(sets[0], as_written(REAL)[:, ::-1])
-    np.testing.assert_array_equal(sets[1], FAKE)
+    found = read(folder, "a.csv", "b.npy", columns="x_2,x_1,x_0")
+    check(found, ("x_2", "x_1", "x_0"), as_written(REAL)[:, ::-1], FAKE)
     assert capsys.readouterr().err.endswith(
         "b.npy are taken in the order of --columns: column 0 is 'x_2', column 1 is 'x_1', column 2 is 'x_0'\n"
     )
@@ -178,11 +167,7 @@ LACKING = "two.csv has no column 'x_2', which a.csv has. Name the coordinates: -
     [
         # text and lists
         ("label.csv a.csv", {}, "row 0 (counted from 0) is the text 'cat'. Name the coordinates: --columns 'x_*'"),
-        (
-            "a.csv text.csv",
-            {},
-            "column 'x_1' of text.csv must contain numbers; row 2 (counted from 0) is the text 'n/a'",
-        ),
+        ("a.csv text.csv", {}, "column 'x_1' of text.csv must contain numbers; row 2 (counted from 0) is the text"),
         ("text.csv a.csv", {}, "Leave such cells empty, or name the coordinates: --columns x_0,x_2"),
         ("label.csv label.csv", {"columns": "label"}, "column 'label' of label.csv must contain numbers; row 0"),
         ("mixed.parquet mixed.parquet", {}, "'a'. Name the coordinates: --columns e"),
@@ -193,11 +178,7 @@ LACKING = "two.csv has no column 'x_2', which a.csv has. Name the coordinates: -
         ("a.csv two.csv", {}, LACKING),
         ("two.csv a.csv", {}, LACKING),
         ("a.csv two.csv", {"columns": "x_*"}, "two.csv has no column 'x_2', which a.csv has"),
-        (
-            "a.csv two.csv",
-            {"columns": "x_0,x_2"},
-            "two.csv has no column 'x_2' (--columns). Its columns are 'x_0', 'x_1'",
-        ),
+        ("a.csv two.csv", {"columns": "x_0,x_2"}, "two.csv has no column 'x_2' (--columns). Its columns are 'x_0',"),
         ("a.csv upper.csv", {}, "upper.csv has no column 'x_2', which a.csv has. Did you mean 'X_2'?"),
         ("a.csv other.csv", {}, "other.csv has no column 'x_0' and 2 more, which a.csv has. "),
         ("a.csv a.csv", {"columns": "z*"}, "no column of a.csv matches 'z*' (--columns)"),
@@ -215,11 +196,7 @@ LACKING = "two.csv has no column 'x_2', which a.csv has. Name the coordinates: -
         # values
         ("a.csv null.csv", {}, f"column 'x_1' of null.csv {NO_VALUE}"),
         ("a.csv nan.csv", {}, f"column 'x_1' of nan.csv {NO_VALUE}"),
-        (
-            "a.csv inf.csv",
-            {},
-            "column 'x_1' of inf.csv must contain finite numbers; row 7 (counted from 0) is inf. Repair",
-        ),
+        ("a.csv inf.csv", {}, "column 'x_1' of inf.csv must contain finite numbers; row 7 (counted from 0) is inf."),
         ("gap.parquet gap.parquet", {"columns": "e"}, "row 1, coordinate 1 (counted from 0)"),
         ("far.parquet far.parquet", {"columns": "e"}, "column 'e' of far.parquet must contain finite numbers; row 1 "),
         # arrays
@@ -294,25 +271,17 @@ def test_damaged_arrays(folder, part):
 def test_numbers_may_be_names(folder):
     (folder / "a.csv").write_text("1998,1999\n1.5,2\n3,4.5\n")
     (folder / "b.csv").write_text("1999,1998\n2.5,7\n4,5.5\n")
-    sets, columns = read(folder, "a.csv", "b.csv")
-    assert columns == ("1998", "1999")
-    assert sets[1].tolist() == [[7.0, 2.5], [5.5, 4.0]]
+    check(read(folder, "a.csv", "b.csv"), ("1998", "1999"), [[1.5, 2], [3, 4.5]], [[7.0, 2.5], [5.5, 4.0]])
 
 
-@pytest.mark.parametrize(
-    ("names", "among", "option"),
-    [
-        (["a"], ["a", "b"], "--columns a"),
-        (["a b", "c,d"], ["a b", "c,d", "e"], "--columns 'a b,\"c,d\"'"),
-        (["x[0]", "x[1]", "x[2]"], ["id", "x[0]", "x[1]", "x[2]"], "--columns 'x[[]*'"),
-        (["x_0", "x_1", "x_3"], ["x_0", "x_1", "x_2", "x_3"], "--columns x_0,x_1,x_3"),
-        (["it's"], ["it's"], "--columns 'it'\"'\"'s'"),
-    ],
-)
-def test_proposal(names, among, option):
-    assert proposed(names, among) == option
-
-
-def test_long_proposals_are_cut():
+def test_proposals():
+    for names, others, option in [
+        (["a"], ["b"], "--columns a"),
+        (["a b", "c,d"], ["e"], "--columns 'a b,\"c,d\"'"),
+        (["x[0]", "x[1]", "x[2]"], ["id"], "--columns 'x[[]*'"),
+        (["x_0", "x_1", "x_3"], ["x_2"], "--columns x_0,x_1,x_3"),
+        (["it's"], [], "--columns 'it'\"'\"'s'"),
+    ]:
+        assert proposed(names, sorted(names + others)) == option
     names = [f"{chr(97 + k % 26)}{k}" for k in range(40)]
     assert proposed(names, names).endswith("a26,b27,c28,d29 and 10 more")
