@@ -67,8 +67,7 @@ def test_a_refusal_of_such_a_number(refusal):
 
 
 @pytest.mark.parametrize(
-    ("word", "answer"),
-    [("scroe", "Did you mean 'score'?"), ("SCORE", "Did you mean 'score'?"), ("xyz", ""), ("", "")],
+    ("word", "answer"), [("scroe", "Did you mean 'score'?"), ("SCORE", "Did you mean 'score'?"), ("xyz", ""), ("", "")]
 )
 def test_did_you_mean(word, answer):
     assert did_you_mean(word, ["left", "score", "segment"]) == answer

@@ -297,11 +297,7 @@ class TestSingleAndSeveral:
             (coverage, (Y_MEANS, one), (Y_MEANS, listed)),
             (coverage, (Y_MEANS, one), (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.8))),
             (coverage, (Y_MEANS, one), ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9))),
-            (
-                coverage,
-                ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9)),
-                ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9)),
-            ),
+            (coverage, ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9)), ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9))),
             (brier_score, ([0, 1], [0.1, 0.9]), ([0, 1], np.eye(3)[:2])),
         ],
     )

@@ -30,9 +30,7 @@ from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
 
 rows = st.lists(
     st.tuples(
-        st.integers(0, 1),
-        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])),
-        st.floats(0.1, 10),
+        st.integers(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])), st.floats(0.1, 10)
     ),
     min_size=1,
     max_size=15,

@@ -115,10 +115,7 @@ WRONG = {
         {"cdf": lambda self, x: np.exp(-self.beside(x) * np.maximum(x, 0))},
         "cdf must not decrease; row 0 has ",
     ),
-    "cdf beyond 1": (
-        {"cdf": lambda self, x: 1.5 * WaitingTime.cdf(self, x)},
-        "cdf must lie in [0, 1]; row 0 at x = ",
-    ),
+    "cdf beyond 1": ({"cdf": lambda self, x: 1.5 * WaitingTime.cdf(self, x)}, "cdf must lie in [0, 1]; row 0 at x = "),
     "cdf below 0": ({"cdf": lambda self, x: -np.expm1(-self.beside(x) * x)}, "cdf must go from 0 to 1; row 0 has -inf"),
     "cdf ends early": (
         {"cdf": lambda self, x: 0.999 * WaitingTime.cdf(self, x) - 0.01 * (np.asarray(x) > 1e9)},

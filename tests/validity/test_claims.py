@@ -12,17 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.validity.cells import Cell, Counts
 from benchmarks.validity.claim_designs import DESIGNS
-from benchmarks.validity.claims import (
-    FALSE_PAGES,
-    FAULTS,
-    PAGES,
-    PROCEDURE,
-    SILENT,
-    TOLERANCE,
-    measure,
-    most,
-    page,
-)
+from benchmarks.validity.claims import FALSE_PAGES, FAULTS, PAGES, PROCEDURE, SILENT, TOLERANCE, measure, most, page
 from scipy import stats
 
 from calibrant import audit

@@ -33,20 +33,7 @@ from calibrant.lazy import PEERS, import_all, import_named
 OptionsT = TypeVar("OptionsT")
 R = TypeVar("R")
 
-__all__ = [
-    "ENTRIES",
-    "RANKINGS",
-    "Entry",
-    "NoOptions",
-    "Shown",
-    "enter",
-    "entries",
-    "find",
-    "is_verb",
-    "ordered",
-    "public",
-    "summarize",
-]
+__all__ = ["ENTRIES", "Entry", "NoOptions", "Shown", "enter", "entries", "find", "is_verb", "public", "summarize"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ The sums have two bodies, one in NumPy and one in `cell_loops`, which is importe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -143,19 +143,15 @@ def _reference(y: NDArray[np.uint8], p: NDArray[np.floating[Any]], w: FloatArray
     return _spread_unit(total) if unit else list(total)
 
 
-def _of_rows(t: FloatArray) -> Iterator[FloatArray]:
+def _of_rows(t: FloatArray) -> Sequence[FloatArray]:
     tt = t * t
-    yield from (t, tt, (t - tt) ** 2)
+    return t, tt, (t - tt) ** 2
 
 
-def _of_weighted_rows(t: FloatArray, w: FloatArray) -> Iterator[FloatArray]:
-    w2, wt = w * w, w * t
+def _of_weighted_rows(t: FloatArray, w: FloatArray) -> Sequence[FloatArray]:
+    wt = w * t
     wtt = wt * t
-    yield from (w, w2, wt)
-    yield w * wt
-    yield wtt
-    yield w * wtt
-    yield (wt - wtt) ** 2
+    return w, w * w, wt, w * wt, wtt, w * wtt, (wt - wtt) ** 2
 
 
 def _spread_unit(total: FloatArray) -> Sequence[FloatArray]:

@@ -16,22 +16,9 @@ from calibrant.core.evidence import Subject
 Status: TypeAlias = Literal["miscalibrated", "within", "cannot tell"]
 """The outcomes of a verdict on predictions."""
 
-ClaimKind: TypeAlias = Literal[
-    "miscalibrated",
-    "within",
-    "cannot tell",
-    "limits",
-    "below",
-    "above",
-    "different",
-    "collapse",
-    "description",
-    "informative",
-    "no-better",
-    "worse",
-    "gain",
-    "harm",
-]
+Difference: TypeAlias = Literal["below", "above", "different", "collapse"]
+Benefit: TypeAlias = Literal["informative", "no-better", "worse", "gain", "harm"]
+ClaimKind: TypeAlias = Status | Literal["limits", "description"] | Difference | Benefit
 """What a claim says beside its limits: an outcome, nothing more, on which side of `expected` the quantity is, whether
 predictions have skill: above 0, below the tolerance, below 0; or what a recalibration map does: gain or harm."""
 
@@ -104,12 +91,7 @@ class Outcome:
 
 
 def outcome(
-    low: float,
-    high: float,
-    *,
-    rejected: bool,
-    tolerance: float | None,
-    usual: Sequence[float] = USUAL_TOLERANCES,
+    low: float, high: float, *, rejected: bool, tolerance: float | None, usual: Sequence[float] = USUAL_TOLERANCES
 ) -> Outcome:
     """Return the outcome that a test of calibration and the limits of the error, NaN if there are none, support.
 

@@ -14,23 +14,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 POWER = 0.8  # "found 4 times in 5"
 SMALL_GROUP = 30  # rows
 
-SubjectKind: TypeAlias = Literal[
-    "all rows",
-    "most probable class",
-    "group",
-    "class",
-    "scores",
-    "intervals",
-    "central intervals",
-    "sets",
-    "quantile",
-    "coordinate",
-    "whole",
-    "covariates",
-    "models",
-    "set",
-    "pair",
-]
+_OfRows: TypeAlias = Literal["all rows", "most probable class", "group", "class", "scores", "covariates", "models"]
+_OfRegions: TypeAlias = Literal["intervals", "central intervals", "sets", "quantile", "coordinate", "whole"]
+SubjectKind: TypeAlias = _OfRows | _OfRegions | Literal["set", "pair"]
 """What a claim can be about. The whole is that of vectors, with the dependence between their coordinates; a set is one
 of points, and a pair one of coordinates."""
 

@@ -41,8 +41,7 @@ class IntervalSums(NamedTuple):
 
     def _of_counts(self, k: int) -> IntervalSums:
         mean = k / self.n
-        spread = k * (1 - mean) ** 2 + (self.n - k) * mean**2
-        return self._replace(mean=mean, spread=spread, infinite=0)
+        return self._replace(mean=mean, spread=k * (1 - mean) ** 2 + (self.n - k) * mean**2, infinite=0)
 
     def merged(self, other: IntervalSums) -> IntervalSums:
         """Return the sums of the rows of both (Chan's formula)."""

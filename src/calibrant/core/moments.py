@@ -112,7 +112,8 @@ def _between(first: FloatArray, second: FloatArray, share: float) -> FloatArray:
 def _moments(s: Scores, w: FloatArray, w2: FloatArray) -> tuple[float, float, float, float]:
     """Return mean, mean2, spread2 with infinite scores set to 0, and the weight of the infinite ones."""
     if is_unit(w) and s.dtype == np.bool_:
-        return _moments_of_hits(int(np.count_nonzero(s)), s.size)
+        k, n = int(np.count_nonzero(s)), s.size
+        return k / n, k / n, k * (1 - k / n) ** 2 + (n - k) * (k / n) ** 2, 0.0
     infinite = 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is looked at below
         total = float(s.sum())
@@ -140,8 +141,3 @@ def _mean_of_huge(s: Scores, w: FloatArray) -> float:
     """Return the mean of finite scores whose sum is not finite; rounding must not carry it beyond all of them."""
     mean = (s * (w / w.sum())).sum()
     return float(np.clip(mean, s.min(), s.max()))
-
-
-def _moments_of_hits(k: int, n: int) -> tuple[float, float, float, float]:
-    mean = k / n
-    return mean, mean, k * (1 - mean) ** 2 + (n - k) * mean**2, 0.0

@@ -41,7 +41,7 @@ def pool_entries(entries: Pool) -> Pool:
     if score.size == 0:
         return entries
     unit = is_unit(weight)
-    order = np.argsort(score, kind="stable") if unit else _by_score_then_weight(score, weight)
+    order = np.argsort(score, kind="stable") if unit else np.lexsort((weight, score))
     score = score[order]
     new = _changes(score)
     if not unit:
@@ -75,16 +75,6 @@ def _are_single_rows(pool: Pool) -> bool:
     """Tell whether every entry is a row of weight 1 with a probability, as `_packed` leaves them."""
     within = is_unit(pool.weight) and pool.rows.strides == (0,) and pool.rows.size > 0 and pool.rows[0] == 1
     return bool(within and pool.score[0] >= 0 and pool.score[-1] <= 1)
-
-
-def _by_score_then_weight(score: FloatArray, weight: FloatArray) -> NDArray[np.intp]:
-    """Return the order of (score, weight); weights are compared only for tied scores, which are often few."""
-    order = np.argsort(score)
-    new = _changes(score[order])
-    tied = np.flatnonzero(~(new & np.append(new[1:], True)))
-    rows = order[tied]
-    order[tied] = rows[np.lexsort((weight[rows], score[rows]))]
-    return order
 
 
 def _changes(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -170,9 +160,6 @@ def tie_starts(widths: FloatArray, tolerance: float) -> NDArray[np.intp]:
     A width belongs to the current tie if it exceeds the first width of the tie by at most the tolerance. Infinite
     widths are one tie.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> tie_starts(np.array([1.0, 1.1, 1.2, 5.0, np.inf, np.inf]), 0.15)  # 1.2 is too far from 1.0
     array([0, 2, 3, 4])
     """

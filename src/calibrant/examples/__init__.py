@@ -45,14 +45,9 @@ __all__ = [
 class ChurnExample:
     """Held-out predictions of a binary classifier.
 
-    Attributes
-    ----------
-    y : ndarray of int8, shape (4000,)
-        1 for a customer who left, 0 for one who stayed.
-    p : ndarray of float64, shape (4000,)
-        The predicted probability that the customer leaves.
-    segment : ndarray of str, shape (4000,)
-        The customer's plan: ``"basic"``, ``"family"``, ``"student"`` or ``"business"``.
+    - `y`: 1 for a customer who left, 0 for one who stayed; int8 (4000,)
+    - `p`: the predicted probability that the customer leaves; float64 (4000,)
+    - `segment`: the customer's plan: ``"basic"``, ``"family"``, ``"student"`` or ``"business"``; str (4000,)
     """
 
     y: NDArray[np.int8]
@@ -85,12 +80,8 @@ def churn() -> ChurnExample:
 class DigitsExample:
     """Held-out predictions of a ten-class classifier.
 
-    Attributes
-    ----------
-    y : ndarray of int8, shape (3000,)
-        The digit that was drawn.
-    P : ndarray of float64, shape (3000, 10)
-        The predicted probability of each digit; every row sums to 1.
+    - `y`: the digit that was drawn; int8 (3000,)
+    - `P`: the predicted probability of each digit; every row sums to 1; float64 (3000, 10)
     """
 
     y: NDArray[np.int8]
@@ -121,16 +112,10 @@ def digits() -> DigitsExample:
 class HousePricesExample:
     """Held-out prediction intervals of a regression.
 
-    Attributes
-    ----------
-    y : ndarray of float64, shape (3000,)
-        What the house was sold for, in thousands.
-    prediction : Intervals
-        Split conformal intervals at the levels 0.8 and 0.9.
-    calibration_size : int
-        The number of houses that their width was found with, 4000.
-    size : ndarray of str, shape (3000,)
-        How large the house is: ``"small"`` (up to 75 square metres), ``"medium"`` or ``"large"`` (over 140).
+    - `y`: what the house was sold for, in thousands; float64 (3000,)
+    - `prediction`: split conformal intervals at the levels 0.8 and 0.9; Intervals
+    - `calibration_size`: the number of houses that their width was found with, 4000; int
+    - `size`: ``"small"`` (up to 75 square metres), ``"medium"`` or ``"large"`` (over 140); str (3000,)
     """
 
     y: NDArray[np.float64]
@@ -168,14 +153,9 @@ def house_prices() -> HousePricesExample:
 class DemandExample:
     """Held-out quantile forecasts.
 
-    Attributes
-    ----------
-    y : ndarray of int16, shape (3000,)
-        How many were sold on the day.
-    prediction : Quantiles
-        Forecasts at the levels 0.05, 0.25, 0.5, 0.75 and 0.95.
-    product : ndarray of str, shape (3000,)
-        What was sold: ``"bread"``, ``"fruit"`` or ``"ice cream"``.
+    - `y`: how many were sold on the day; int16 (3000,)
+    - `prediction`: forecasts at the levels 0.05, 0.25, 0.5, 0.75 and 0.95; Quantiles
+    - `product`: what was sold: ``"bread"``, ``"fruit"`` or ``"ice cream"``; str (3000,)
     """
 
     y: NDArray[np.int16]
@@ -209,18 +189,11 @@ def demand() -> DemandExample:
 class PosteriorExample:
     """Draws of an amortised posterior for simulations that it has not seen.
 
-    Attributes
-    ----------
-    y : ndarray of float32, shape (500, 3)
-        The parameters that the epidemic was simulated with.
-    prediction : Samples
-        99 draws of the three parameters for each epidemic, with their log densities.
-    log_density_y : ndarray of float32, shape (500,)
-        The log density of the posterior at `y`, for `energy_ranks`.
-    parameters : tuple of str
-        Names of the three coordinates: ``"reproduction number"``, ``"infectious days"`` and ``"reported share"``.
-    reported : ndarray of int16, shape (500, 14)
-        The data of the posterior: the reported cases of each week.
+    - `y`: the parameters that the epidemic was simulated with; float32 (500, 3)
+    - `prediction`: 99 draws of the three parameters for each epidemic, with their log densities; Samples
+    - `log_density_y`: the log density of the posterior at `y`, for `energy_ranks`; float32 (500,)
+    - `parameters`: ``"reproduction number"``, ``"infectious days"`` and ``"reported share"``; tuple of str
+    - `reported`: the data of the posterior: the reported cases of each week; int16 (500, 14)
     """
 
     y: NDArray[np.float32]
@@ -266,16 +239,10 @@ def posterior() -> PosteriorExample:
 class EnsembleExample:
     """Ensemble forecasts and what happened.
 
-    Attributes
-    ----------
-    y : ndarray of float32, shape (1000,)
-        The weather that was observed, in units of the model.
-    prediction : Samples
-        Forecasts of 50 members each.
-    lead : ndarray of str, shape (1000,)
-        How far ahead the forecast looks: ``"1 day"``, ``"3 days"``, ``"5 days"`` or ``"8 days"``.
-    start : ndarray of float32, shape (1000,)
-        The estimated weather when the forecast was made.
+    - `y`: the weather that was observed, in units of the model; float32 (1000,)
+    - `prediction`: forecasts of 50 members each; Samples
+    - `lead`: how far ahead the forecast looks: ``"1 day"``, ``"3 days"``, ``"5 days"`` or ``"8 days"``; str (1000,)
+    - `start`: the estimated weather when the forecast was made; float32 (1000,)
     """
 
     y: NDArray[np.float32]
@@ -316,14 +283,9 @@ def ensemble() -> EnsembleExample:
 class GeneratedExample:
     """Held-out data, and points of a generative model.
 
-    Attributes
-    ----------
-    y : ndarray of float32, shape (899, 8)
-        Real points: a picture each, in principal components.
-    points : ndarray of float32, shape (899, 8)
-        Generated points.
-    columns : tuple of str
-        Names of the coordinates, ``"component_1"`` to ``"component_8"``.
+    - `y`: real points: a picture each, in principal components; float32 (899, 8)
+    - `points`: generated points; float32 (899, 8)
+    - `columns`: names of the coordinates, ``"component_1"`` to ``"component_8"``; tuple of str
     """
 
     y: NDArray[np.float32]

@@ -89,13 +89,7 @@ def judge(case: Case, setting: Setting) -> Verdict:
     return Verdict(
         ruling.status,
         claims=ruling.claims,
-        notes=(
-            *questions,
-            *_shape(ruling.claims),
-            *_uncounted(ruling.claims),
-            *_calm(case.families, setting),
-            *others,
-        ),
+        notes=(*questions, *_shape(ruling.claims), *_uncounted(ruling.claims), *_calm(case.families, setting), *others),
         tolerance=ruling.tolerance,
         at=tuple(AtTolerance(tau, _ruling(case, setting, scale, tau).status) for tau in steps),
         needed=needed,

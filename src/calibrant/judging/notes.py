@@ -90,7 +90,7 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     },
     "diversity": {
         "effective numbers": "effective numbers of different points among {points:,}: {first:list} at the median distance; {last:list} at "
-        "1/{finer:.0f} of it. Diverse does not mean correct: noise is diverse too",
+        "1/{finer:.0f} of it. Diverse does not mean correct: noise is diverse too"
     },
     "other": {"only copies": "no other difference was found"},
     "failed fits": {

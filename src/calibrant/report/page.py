@@ -34,17 +34,14 @@ class Frame(NamedTuple):
     statuses: Mapping[str, tuple[str, str]]  # tone and words of each status of a verdict
 
 
+UNSURE = ("unsure", "Cannot tell")
 AUDIT = Frame(
     "Calibration audit",
     "rows",
     "if calibrated",
     "“If calibrated” is the mean the measurement would have if every prediction were right; a p-value says how often "
     "calibrated predictions would look at least this bad.",
-    {
-        "miscalibrated": ("bad", "Miscalibrated"),
-        "within": ("good", "Calibrated"),
-        "cannot tell": ("unsure", "Cannot tell"),
-    },
+    {"miscalibrated": ("bad", "Miscalibrated"), "within": ("good", "Calibrated"), "cannot tell": UNSURE},
 )
 COMPARISON = Frame(
     "Comparison of samples",
@@ -56,7 +53,7 @@ COMPARISON = Frame(
         "different": ("bad", "Different"),
         "copies": ("bad", "Copies of real points"),
         "no evidence": ("good", "No evidence of a difference"),
-        "cannot tell": ("unsure", "Cannot tell"),
+        "cannot tell": UNSURE,
         "no truth": ("unsure", "Nothing to compare with"),
     },
 )
@@ -66,11 +63,7 @@ MODELS = Frame(
     "if equal",
     "A difference is that of the first model less the second. A p-value says how often models that are equal by this "
     "metric would look at least this different.",
-    {
-        "different": ("good", "They differ"),
-        "within": ("good", "No difference that matters"),
-        "cannot tell": ("unsure", "Cannot tell"),
-    },
+    {"different": ("good", "They differ"), "within": ("good", "No difference that matters"), "cannot tell": UNSURE},
 )
 FRAMES = {"points": COMPARISON, "comparison": MODELS}
 MARKS = {"bad": "✗", "good": "✓", "unsure": "?"}

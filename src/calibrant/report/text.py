@@ -29,8 +29,14 @@ MIN_WIDTH, MAX_SENTENCE_WIDTH = 40, 100  # however narrow or wide a terminal is
 MAX_TABLE_ROWS = 12
 ROUNDING = "off by at most"
 OMITTED_FIRST = (
-    *(("statistic",), ("weight",), ("pvalue",), ("sharpness",), ("crps",), ("coverage_0.5",)),
-    *(("predicted",), ("bias_low", "bias_high")),
+    "statistic",
+    "weight",
+    "pvalue",
+    "sharpness",
+    "crps",
+    "coverage_0.5",
+    "predicted",
+    "bias_low bias_high",
 )
 """Columns that a table can do without where lines would be too wide; the JSON has them."""
 MIN_NAME_WIDTH = 28  # of the first column
@@ -112,27 +118,28 @@ def as_html_fragment(findings: Findings) -> str:
     measurements = [m for _, part in parts(findings.measurements, findings) for m in part]
     heading, *lines = _rows(measurements, findings)
     tags = ["th" if m.decides else "td" for m in measurements]  # bold, like the headings
-    rows = "".join(
-        "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in line) + "</tr>"
-        for tag, line in zip(tags, lines, strict=True)
-    )
+    claims = [[plain(cell) for cell in row[:-1]] for row in rows_of(findings.verdict.claims)]
     verdict = findings.verdict
-    lines_shown = "".join(
+    notes = "".join(
         f"<li>{html.escape(plain(f'{label}: {text}' if label else text, LONGEST_SENTENCE))}</li>"
         for label, text in verdict.lines
     )
-    claims = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(plain(cell))}</td>" for cell in row[:-1]) + "</tr>"
-        for row in rows_of(verdict.claims)
-    )
-    claim_head = "".join(f"<th>{name}</th>" for name in HEADINGS)
-    head = "".join(f"<th>{name}</th>" for name in heading)
-    mark = MARKS[tone_of(findings.kind, findings.verdict)[0]]
+    mark = MARKS[tone_of(findings.kind, verdict)[0]]
     return (
         f"<p><strong>{mark} {html.escape(plain(verdict.headline, LONGEST_SENTENCE))}</strong></p>"
-        f"<table><thead><tr>{claim_head}</tr></thead><tbody>{claims}</tbody></table><ul>{lines_shown}</ul>"
-        f"<details><summary>Measurements</summary><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
+        f"{_html_table(HEADINGS, claims, ['td'] * len(claims))}<ul>{notes}</ul>"
+        f"<details><summary>Measurements</summary>{_html_table(heading, lines, tags)}</details>"
     )
+
+
+def _html_table(heading: Sequence[str], rows: Sequence[Sequence[str]], tags: Sequence[str]) -> str:
+    """Return a table whose rows have cells of these tags."""
+    head = "".join(f"<th>{name}</th>" for name in heading)
+    body = "".join(
+        "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in row) + "</tr>"
+        for tag, row in zip(tags, rows, strict=True)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _rows(measurements: Sequence[Measurement], findings: Findings) -> list[tuple[str, ...]]:
@@ -187,7 +194,7 @@ def _that_fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, Seq
     for names in OMITTED_FIRST:
         widths = [max(map(len, column)) for column in kept.values()]
         if min(widths[0], MIN_NAME_WIDTH) + _needed(widths[1:]) > width and len(kept) > 2:
-            kept = {name: column for name, column in kept.items() if name not in names}
+            kept = {name: column for name, column in kept.items() if name not in names.split()}
     return kept
 
 
