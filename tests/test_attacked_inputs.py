@@ -87,7 +87,10 @@ def test_an_event_that_was_all_but_impossible():
         (lambda: cal.crps([1.0, np.False_], cal.Normal([0.0, 0.0], 1.0)), r"row 1 is .*False"),
         (lambda: cal.ece([0, 1], [0.2, 0.7], pos_label=pd.NA), "pos_label must be one label"),
         (lambda: cal.ece([0, 1], [0.2, 0.7], classes=[pd.NA, 1]), "classes must be a list of single labels"),
-        (lambda: cal.points.compare(DRAWS, DRAWS, columns=np.array(0.5)), "columns must be a list of 9 names"),
+        (
+            lambda: cal.points.compare(DRAWS, DRAWS, columns=np.array(0.5)),
+            "columns must be a list of 9 different names",
+        ),
         (lambda: cal.measure(cal.ece, [(np.array(1), [0.5])]), "batch 0: y must be 1-D"),
         (lambda: cal.measure("ece", [{"a": np.array(1), "b": [0.5]}], y="a", prediction="b"), "one value per row"),
     ],

@@ -103,29 +103,15 @@ class KeptRows(Summary):
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
         """Read the rows as they were read first, so values that are not legal are refused."""
-        broken = f"these bytes do not contain a whole {cls.__name__}"
-        if set(values) != {"kind", "columns", "y", "w", "dtype"}:
-            raise SummaryError(f"{broken}: fields {sorted(values)}")
-        columns, y, w = (values[name] for name in ("columns", "y", "w"))
-        if not all(isinstance(array, np.ndarray) for array in (columns, y, w)) or columns.ndim != 2:
-            raise SummaryError(f"{broken}: its columns are not arrays")
         if values["kind"] == "":
-            if columns.size or y.size or w.size:
-                raise SummaryError(f"{broken}: it has columns and no kind of prediction")
             return cls.zero()
         try:
-            prediction = prediction_of(json.loads(values["kind"]), columns)
+            prediction = prediction_of(json.loads(values["kind"]), values["columns"])
             if isinstance(prediction, np.ndarray):
                 prediction = prediction.astype(np.dtype(values["dtype"]))
-            rows = _read(prediction, y, w)
+            return cls.of(_read(prediction, values["y"], values["w"]))
         except InputError as problem:
-            raise SummaryError(f"{broken}: {problem}") from None
-        if rows.n != w.size:
-            raise SummaryError(f"{broken}: a weight is 0")
-        found = cls.of(rows)
-        if found.dtype != values["dtype"]:
-            raise SummaryError(f"{broken}: its predictions are not of type {values['dtype']!r}")
-        return found
+            raise SummaryError(f"these bytes do not contain a whole {cls.__name__}: {problem}") from None
 
 
 def table_of(prediction: Any) -> tuple[list[Any], FloatArray]:
@@ -154,23 +140,27 @@ def _common_kind(first: list[Any], second: list[Any]) -> list[Any]:
     """Return the kind of both; a level given as a number counts as one only if both give it as a number."""
     if first == second:
         return first
-    if first[0] != second[0] or not is_levelled(first[0]):
+    if (
+        first[0] != second[0]
+        or not is_levelled(first[0])
+        or _levels(first) != _levels(second)
+        or first[3:] != second[3:]
+    ):
         raise SummaryError(
             f"rows of {_words(first)} do not merge with rows of {_words(second)}; "
             "summarize each kind of prediction alone"
         )
-    levels, others = ("none" if k[1] is None else [round(level, DIGITS) for level in k[1]] for k in (first, second))
-    if levels != others:
-        a, b = (k[1] if k[1] is None else ", ".join(f"{level:.10g}" for level in k[1]) for k in (first, second))
-        raise SummaryError(f"{first[0]} of levels {a} do not merge with levels {b}")
-    if first[3:] != second[3:]:
-        raise SummaryError(f"Sets of {first[3]} labels do not merge with Sets of {second[3]} labels")
     return [first[0], first[1], first[2] and second[2], *first[3:]]
+
+
+def _levels(kind: list[Any]) -> list[float]:
+    return [round(level, DIGITS) for level in kind[1] or []]
 
 
 def _words(kind: list[Any]) -> str:
     if is_levelled(kind[0]):
-        return str(kind[0])
+        labels = f" and {kind[3]} labels" if len(kind) > 3 else ""
+        return f"{kind[0]} of levels {', '.join(f'{level:.10g}' for level in kind[1] or []) or 'unknown'}{labels}"
     words = {"probability": "one probability per row", "classes": f"{kind[-1]} classes"}
     return words.get(kind[0]) or " ".join(str(part) for part in kind)
 

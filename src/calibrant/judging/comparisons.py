@@ -26,12 +26,9 @@ def verdict_on_models(
     higher = {pair.second if claim.kind == "below" else pair.first for pair, claim in asked if claim.kind in SIDES}
     left = [name for name in names if name not in higher]  # each of the others is above one of these
     between = [claim.kind for pair, claim in asked if {pair.first, pair.second} <= {*left}]
-    lines = []
-    if "ece" in values:
-        roots = [
-            f"{name} {100 * math.sqrt(max(0.0, value)):.2g}" for name, value in zip(names, values["ece"], strict=True)
-        ]
-        lines.append(Line(*text_of(note("roots", roots=roots))))
+    sizes = zip(names, values.get("ece", ()), strict=False)
+    roots = [f"{name} {100 * math.sqrt(max(0.0, value)):.2g}" for name, value in sizes]
+    lines = [Line(*text_of(note("roots", roots=roots)))] if roots else []
     status = difference_status([claim.kind for _, claim in asked])
     headline = _headline(metric, names, left, difference_status(between), asked[0][1])
     return Verdict(status, headline, tuple(claims), tuple(lines), claims[0].tolerance)

@@ -138,11 +138,7 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     if lines:
         first = _worst_line(whole.lines, found.status, tolerance)
         lines = [lines[first], *lines[:first], *lines[first + 1 :]]
-    shown = (
-        []
-        if not rejected
-        else [claim_of(each, side(each, setting), setting, scale) for each in total.explanation if leaves_out(each)]
-    )
+    shown = _explained(total, setting, scale) if rejected else []
     speaks = lines[0] if lines and _speaks(lines, found.status, found.tolerance) else main
     claims = [main, *lines, *shown]
     return _Ruling(found.status, found.tolerance, (speaks, *(claim for claim in claims if claim is not speaks)))
@@ -167,11 +163,11 @@ def _worst_line(lines: Sequence[Evidence], status: Status, tolerance: float | No
     if status != "miscalibrated":
         return max(places, key=lambda k: lines[k].size.most)
     accepted = tolerance or -1.0
-    return min(places, key=lambda k: (lines[k].size.low <= accepted, *_by_pvalue(lines[k])))
 
+    def rank(k: int) -> tuple[bool, float, float]:
+        return lines[k].size.low <= accepted, lines[k].pvalue or 0.0, -abs(lines[k].estimate - lines[k].expected)
 
-def _by_pvalue(evidence: Evidence) -> tuple[float, float]:
-    return evidence.pvalue or 0.0, -abs(evidence.estimate - evidence.expected)
+    return min(places, key=rank)
 
 
 class _OnParts(NamedTuple):
@@ -183,9 +179,7 @@ class _OnParts(NamedTuple):
 
 
 def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float | None) -> _OnParts:
-    claims: list[Claim] = []
-    beyond: list[Claim] = []
-    doubtful: list[Claim] = []
+    claims, beyond, doubtful = list[Claim](), list[Claim](), list[Claim]()
     for evidence in family.evidence:
         if not setting.rejects(evidence.pvalue):
             continue
@@ -200,21 +194,21 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
         claims.append(claim)
         if is_small:
             continue
-        claims += [
-            claim_of(each, side(each, setting), setting, scale) for each in evidence.explanation if leaves_out(each)
-        ]
+        claims += _explained(evidence, setting, scale)
         (beyond if tolerance is None or size.low > tolerance else doubtful).append(claim)
     status: Status = "miscalibrated" if beyond else "cannot tell" if doubtful and family.leaves_open else "within"
     return _OnParts(status, next(iter(beyond or doubtful), None), claims)
+
+
+def _explained(evidence: Evidence, setting: Setting, scale: Scale) -> list[Claim]:
+    return [claim_of(each, side(each, setting), setting, scale) for each in evidence.explanation if leaves_out(each)]
 
 
 def side(evidence: Evidence, setting: Setting) -> ClaimKind:
     """Return on which side of what calibration gives a quantity is known to be."""
     if evidence.describes:
         return "description"
-    if evidence.pvalue is None and not leaves_out(evidence):
-        return "limits"
-    if evidence.pvalue is not None and not setting.rejects(evidence.pvalue):
+    if not (leaves_out(evidence) if evidence.pvalue is None else setting.rejects(evidence.pvalue)):
         return "limits"
     return "below" if evidence.estimate < evidence.expected else "above"
 

@@ -70,9 +70,8 @@ def headline(verdict: Verdict) -> str:
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
-    return (
-        f"{OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))}: {statement(verdict.claims[0])}"
-    )
+    opening = OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))
+    return f"{opening}: {statement(verdict.claims[0])}"
 
 
 def statement(claim: Claim) -> str:
@@ -123,7 +122,7 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     Claims on one subject in one unit are one row, such as the error of a group and its direction.
     """
     first, others = list(claims[:1]), list(claims[1:])
-    others.sort(key=lambda claim: (claim.kind == "description", claim.kind not in FAULTS, *_clearness(claim)))
+    others.sort(key=_clearness)
     found: dict[tuple[Subject, str], Row] = {}
     for claim in (*first, *others):
         unit = quantity_of(claim.quantity, claim.subject.kind).unit
@@ -136,8 +135,9 @@ def rows_of(claims: Sequence[Claim]) -> list[Row]:
     return list(found.values())
 
 
-def _clearness(claim: Claim) -> tuple[float, float]:
-    return (1.0 if claim.pvalue is None else claim.pvalue), -abs(claim.estimate - claim.expected)
+def _clearness(claim: Claim) -> tuple[bool, bool, float, float]:
+    pvalue = 1.0 if claim.pvalue is None else claim.pvalue
+    return claim.kind == "description", claim.kind not in FAULTS, pvalue, -abs(claim.estimate - claim.expected)
 
 
 def row_of(claim: Claim, level: float | None = None) -> Row:
@@ -232,22 +232,16 @@ def _written(claim: Claim, quantity: Quantity) -> _Written:
         unit = f" % of {claim.share_of}"
     expected = _expected(claim, quantity)
     if math.isnan(claim.low) or math.isnan(claim.high):
-        number = (
-            words.percent(claim.estimate).removesuffix(" %")
-            if UNITS[quantity.unit] == " %"
-            else f"{scale * claim.estimate:.3g}"
-        )
+        is_share = UNITS[quantity.unit] == " %"
+        number = words.percent(claim.estimate).removesuffix(" %") if is_share else f"{scale * claim.estimate:.3g}"
         return _Written(words.minus(number), "", "", expected, unit)
     if quantity.unit in ("number", "count"):
         shown = words.short_limits(claim.low, claim.high).split(" to ")
         return _Written(words.number(claim.estimate), shown[0], shown[-1], expected, unit)
-    compared = (
-        None if quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias" else claim.expected
-    )
-    digits = LEAST_DIGITS[quantity.unit]
-    low, high, value = words.outward(
-        claim.low, claim.high, claim.estimate, claim.tolerance, compared, digits=digits, scale=scale
-    )
+    is_distance = quantity.unit == "points" and claim.expected == 0 and claim.quantity != "bias"
+    compared, digits = None if is_distance else claim.expected, LEAST_DIGITS[quantity.unit]
+    limits = claim.low, claim.high, claim.estimate
+    low, high, value = words.outward(*limits, claim.tolerance, compared, digits=digits, scale=scale)
     return _Written(value, low, high, expected, unit)
 
 

@@ -48,18 +48,14 @@ def coordinate_names(columns: Any, given: Sequence[str], d: int) -> tuple[str, .
     if columns is None:
         found = tuple(given) if len(set(given)) == len(given) == d else tuple(f"column {j}" for j in range(d))
         return displayed(found)
-    if isinstance(columns, (set, frozenset)):
-        raise InputError(f"columns must have an order, such as a list of {d} names; got the set {shown(columns)}")
     try:
-        found = () if isinstance(columns, (str, bytes, bytearray)) else tuple(map(str, columns))
+        found = () if isinstance(columns, (str, bytes, bytearray, set, frozenset)) else tuple(map(str, columns))
     except TypeError:  # not iterable, such as an array of no dimension
         found = ()
-    if not found:
-        raise InputError(f"columns must be a list of {d} names; got {shown(columns)}")
-    if len(found) != d:
-        raise InputError(f"columns must have one name for each of the {d} coordinates; got {len(found)}")
-    if len(set(found)) < d:
-        raise InputError(f"columns must have different names; got {shown(list(found))}")
+    if not len(set(found)) == len(found) == d:
+        raise InputError(
+            f"columns must be a list of {d} different names, one for each coordinate; got {shown(columns)}"
+        )
     return displayed(found)
 
 
