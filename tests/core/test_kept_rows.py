@@ -283,6 +283,9 @@ def test_a_foreign_kind(refusal):
         ("quantiles", "columns", np.full((n, 3), np.nan)),
         ("sets", "columns", np.full((n, 6), 2.0)),
         ("Normal", "columns", np.zeros((n, 2))),
+        ("Normal", "columns", np.ones((n, 1))),
+        ("MvNormal", "columns", np.ones((n, 2))),
+        *(("Normal", "kind", kind) for kind in ('["Cauchy"]', "[]", "{", 3, '["Mixture", 1]')),
         ("Normal", "w", np.full(n, -1.0)),
     ],
 )
