@@ -108,28 +108,24 @@ class TestMass:
     def test_unequal_weights_follow_the_definition(self, weights, m):
         self.assert_definition(weights, m, [float(weight) for weight in weights])
 
-    def test_edges_by_hand(self):
-        # Six rows, three bins of two: {0.1, 0.2}, {0.3, 0.4}, {0.5, 0.6}; the largest score is no inner edge.
-        score, one = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]), np.ones(6, int)
-        assert mass_edges(score, one, 3).tolist() == [0.0, 0.2, 0.4, 1.0]
+    @pytest.mark.parametrize(
+        ("score", "weight", "m", "edges"),
+        [
+            # Six rows, three bins of two: {0.1, 0.2}, {0.3, 0.4}, {0.5, 0.6}; the largest score is no inner edge.
+            ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1] * 6, 3, [0.0, 0.2, 0.4, 1.0]),
+            ([0.25, 0.5], [1, 1], 100, [0.0, 0.25, 1.0]),  # more bins than rows
+            ([0.25], [7], 3, [0.0, 1.0]),
+            ([0.5, 0.75], [5, 1], 3, [0.0, 0.5, 1.0]),  # the five rows of 0.5 end the first and the second of three
+            ([0.0, 0.5, 1.0], [2, 2, 2], 3, [0.0, 0.0, 0.5, 1.0]),  # scores of 0 that fill a bin are one
+            ([0.0, 0.5, 1.0], [1, 3, 2], 3, [0.0, 0.5, 1.0]),  # and share it where they do not
+        ],
+    )
+    def test_edges_by_hand(self, score, weight, m, edges):
+        assert mass_edges(np.array(score), np.array(weight), m).tolist() == edges
 
-    def test_more_bins_than_rows(self):
-        assert mass_edges(np.array([0.25, 0.5]), np.array([1, 1]), 100).tolist() == [0.0, 0.25, 1.0]
-
-    def test_one_score(self):
-        assert mass_edges(np.array([0.25]), np.array([7]), 3).tolist() == [0.0, 1.0]
-
-    def test_a_heavy_tie_takes_several_bins(self):
-        # Three bins of six rows: the five rows of 0.5 end the first and the second.
-        assert mass_edges(np.array([0.5, 0.75]), np.array([5, 1]), 3).tolist() == [0.0, 0.5, 1.0]
-
-    def test_scores_of_zero_that_fill_a_bin_are_one(self):
-        edges = mass_edges(np.array([0.0, 0.5, 1.0]), np.array([2, 2, 2]), 3)
-        assert edges.tolist() == [0.0, 0.0, 0.5, 1.0]
+    def test_the_bin_of_zero(self):
+        edges = np.array([0.0, 0.0, 0.5, 1.0])
         assert bin_of(np.array([-0.0, 0.0, 5e-324, 0.5, 1.0]), edges).tolist() == [0, 0, 1, 1, 2]
-
-    def test_scores_of_zero_that_do_not_fill_a_bin_share_it(self):
-        assert mass_edges(np.array([0.0, 0.5, 1.0]), np.array([1, 3, 2]), 3).tolist() == [0.0, 0.5, 1.0]
 
     @pytest.mark.parametrize("dtype", DTYPES)
     @pytest.mark.parametrize("weights", [None, [0.3] * 8], ids=["unit", "weighted"])
@@ -175,21 +171,15 @@ def table(request):
     return bin_table(request.param.of(ROWS), bins=4, strategy="width")
 
 
-def test_edges(table):
+def test_edges_and_sums(table):
     assert table.lower.tolist() == [0.0, 0.25, 0.5, 0.75]
     assert table.upper.tolist() == [0.25, 0.5, 0.75, 1.0]
-
-
-def test_sums(table):
-    assert table.count.tolist() == [2, 0, 0, 1]
     assert table.count.dtype == np.int64
-    assert table.w.tolist() == [4.0, 0.0, 0.0, 2.0]
-    assert table.w2.tolist() == [10.0, 0.0, 0.0, 4.0]
-    assert table.wp.tolist() == [0.125 + 0.75, 0.0, 0.0, 2.0]
-    assert table.wy.tolist() == [3.0, 0.0, 0.0, 2.0]
-    assert table.w2v.tolist() == [0.109375 + 9 * 0.1875, 0.0, 0.0, 0.0]
-    assert table.w2r2.tolist() == [0.015625 + 9 * 0.5625, 0.0, 0.0, 0.0]
-    assert table.w2v2.tolist() == [0.109375**2 + 9 * 0.1875**2, 0.0, 0.0, 0.0]
+    first = {"count": 2, "w": 4.0, "w2": 10.0, "wp": 0.125 + 0.75, "wy": 3.0, "w2v": 0.109375 + 9 * 0.1875}
+    first |= {"w2r2": 0.015625 + 9 * 0.5625, "w2v2": 0.109375**2 + 9 * 0.1875**2}
+    last = {"count": 1, "w": 2.0, "w2": 4.0, "wp": 2.0, "wy": 2.0, "w2v": 0.0, "w2r2": 0.0, "w2v2": 0.0}
+    for name, value in first.items():
+        assert getattr(table, name).tolist() == [value, 0, 0, last[name]], name
 
 
 def test_rise_and_fall(table):
@@ -198,12 +188,9 @@ def test_rise_and_fall(table):
     assert table.fall.tolist() == [0.125, 0.0, 0.0, 0.0]
 
 
-def test_means_are_nan_where_there_are_no_rows(table):
+def test_means_shares_and_gaps(table):
     np.testing.assert_array_equal(table.mean_predicted, [0.875 / 4, np.nan, np.nan, 1.0])
     np.testing.assert_array_equal(table.mean_observed, [0.75, np.nan, np.nan, 1.0])
-
-
-def test_shares_and_gaps(table):
     assert table.share.tolist() == [4 / 6, 0.0, 0.0, 2 / 6]
     assert table.gap.tolist() == [0.75 - 0.875 / 4, 0.0, 0.0, 0.0]
 

@@ -47,18 +47,13 @@ def test_by_hand():
     assert not np.signbit(pool.score).any()
 
 
-@given(st.lists(st.tuples(outcomes, scores), min_size=1, max_size=40))
-def test_unit_weights(drawn):
-    y, p = (list(column) for column in zip(*drawn, strict=True))
-    pool = pool_rows(np.array(y, np.uint8), np.array(p), unit_weights(len(y)))
-    assert entries(pool) == slow_pool(y, p, [1.0] * len(y))
-    assert is_unit(pool.weight)
-
-
-@given(st.lists(st.tuples(outcomes, scores, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=40))
-def test_weights_are_kept_apart(drawn):
+@given(st.lists(st.tuples(outcomes, scores, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=40), st.booleans())
+def test_equal_scores_and_weights_are_pooled(drawn, unit):
     y, p, w = (list(column) for column in zip(*drawn, strict=True))
-    assert entries(pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == slow_pool(y, p, w)
+    w = [1.0] * len(y) if unit else w
+    pool = pool_rows(np.array(y, np.uint8), np.array(p), unit_weights(len(y)) if unit else np.array(w))
+    assert entries(pool) == slow_pool(y, p, w)
+    assert is_unit(pool.weight) == unit
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -73,17 +68,6 @@ def test_packed_body_equals_reference(dtype, data):
     packed = _packed(y, p)
     assert entries(packed) == entries(reference)
     assert [column.dtype for column in packed] == [column.dtype for column in reference]
-
-
-def test_packed_body_on_many_rows():
-    rng = np.random.default_rng(0)
-    p = np.round(rng.random(20_000), 3)
-    y = rng.integers(0, 2, p.size).astype(np.uint8)
-    score, count = np.unique(p, return_counts=True)
-    pool = _packed(y, p)
-    assert pool.score.tolist() == score.tolist()
-    assert pool.rows.tolist() == count.tolist()
-    assert pool.events.tolist() == np.bincount(np.searchsorted(score, p), y).tolist()
 
 
 def test_no_rows():
@@ -127,24 +111,19 @@ def test_tie_ends():
     assert tie_ends(np.zeros(0)).tolist() == []
 
 
-def test_by_hand_walk():
-    # 0, then -0.25 (score 0.25), then 0.75 after both rows of 0.5, then -0.25: inside the tie it is never looked at.
-    y, p = np.array([0, 1, 1, 0], np.uint8), np.array([0.25, 0.5, 0.5, 1.0])
-    found = walk(pool_rows(y, p, np.array([1.0, 1.0, 1.0, 2.0])))
-    assert (found.high, found.low) == (0.75, -1.25)
-    assert found.variance == 0.1875 + 0.25 + 0.25
-
-
-def test_starts_at_zero():
-    # All differences are negative, so the highest point is the start.
-    assert walk(pool_rows(np.zeros(2, np.uint8), np.array([0.5, 0.75]), np.array([1.0, 2.0])))[:2] == (0.0, -2.0)
-
-
-def test_a_tie_across_two_chunks():
-    # Both rows have score 0.5: +0.5 with weight 1, then -1.5 with weight 3. Only the end of the tie is looked at.
-    pool = pool_rows(np.array([1, 0], np.uint8), np.array([0.5, 0.5]), np.array([1.0, 3.0]))
-    with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, 1)):
-        assert walk(pool)[:2] == (0.0, -1.0)
+@pytest.mark.parametrize(
+    ("y", "p", "w", "expected"),
+    [
+        # 0, then -0.25 (score 0.25), 0.75 after both rows of 0.5, then -1.25: inside the tie it is never looked at.
+        ([0, 1, 1, 0], [0.25, 0.5, 0.5, 1.0], [1.0, 1.0, 1.0, 2.0], (0.75, -1.25, 0.1875 + 0.25 + 0.25)),
+        ([0, 0], [0.5, 0.75], [1.0, 2.0], (0.0, -2.0, 0.25 + 0.75)),  # all are negative: the start is the highest point
+        ([1, 0], [0.5, 0.5], [1.0, 3.0], (0.0, -1.0, 0.25 + 9 * 0.25)),  # a tie: +0.5, then -1.5
+    ],
+)
+@pytest.mark.parametrize("size", [1, 100])
+def test_walks_by_hand(y, p, w, expected, size):
+    with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, size)):  # a tie may lie across two chunks
+        assert walk(pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == expected
 
 
 rows = st.lists(
@@ -177,27 +156,27 @@ def walked(widths, tolerance):
     return starts
 
 
-def test_by_hand_tied_widths():
-    assert tie_starts(np.array([1.0, 1.1, 1.2, 1.3, 9.0]), 0.15).tolist() == [0, 2, 4]
-    assert tie_starts(np.array([2.0]), 0.0).tolist() == [0]
-    assert tie_starts(np.array([0.0, 0.0, 1.0]), 0.0).tolist() == [0, 2]
+@pytest.mark.parametrize(
+    ("widths", "tolerance", "starts"),
+    [
+        ([1.0, 1.1, 1.2, 1.3, 9.0], 0.15, [0, 2, 4]),
+        ([2.0], 0.0, [0]),
+        ([0.0, 0.0, 1.0], 0.0, [0, 2]),
+        ([np.inf, np.inf], 1.0, [0]),
+        ([1.7e308, 1.75e308, np.inf], 1e307, [0, 2]),
+        (np.arange(100_000) / 1024, 1 / 1024, list(range(0, 100_000, 2))),
+        (np.arange(100_000) / 1024, 200.0, [0]),
+    ],
+    ids=str,
+)
+def test_tied_widths_by_hand(widths, tolerance, starts):
+    assert tie_starts(np.array(widths), tolerance).tolist() == starts
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.integers(0, 12), st.integers(0, 3))
 def test_is_the_walk(steps, tolerance, infinite):
     widths = np.concatenate([np.cumsum(steps) / 8, np.full(infinite, np.inf)])
     assert tie_starts(widths, tolerance / 8).tolist() == walked(widths, tolerance / 8)
-
-
-def test_long_chains():
-    widths = np.arange(100_000) / 1024
-    assert tie_starts(widths, 1 / 1024).tolist() == list(range(0, 100_000, 2))
-    assert tie_starts(widths, 200.0).tolist() == [0]
-
-
-def test_infinite_widths_are_one_tie():
-    assert tie_starts(np.array([np.inf, np.inf]), 1.0).tolist() == [0]
-    assert tie_starts(np.array([1.7e308, 1.75e308, np.inf]), 1e307).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
