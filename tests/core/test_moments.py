@@ -42,38 +42,34 @@ def test_merge_is_stable(drawn, cut, shift):
     assert merged.spread2[0] == pytest.approx(np.dot(w2, (s - mean2) ** 2), rel=1e-7, abs=1e-6)
 
 
-class TestInfinite:
-    def test_one_row_makes_the_mean_infinite(self):
-        summary = summarize(log_score, [1, 1], [0.0, 0.5])
-        assert log_score(summary) == np.inf
-        assert np.isfinite(summary.mean).all()
-
-    def test_it_stays_so_after_merging(self):
-        finite, infinite = summarize(log_score, [1], [0.5]), summarize(log_score, [1], [0.0])
-        assert log_score(finite + infinite) == log_score(infinite + finite) == np.inf
-        assert log_score(finite + finite) == pytest.approx(np.log(2))
+def test_one_row_makes_the_mean_infinite():
+    finite, infinite = summarize(log_score, [1], [0.5]), summarize(log_score, [1, 1], [0.0, 0.5])
+    assert np.isfinite(infinite.mean).all()
+    assert log_score(infinite) == log_score(finite + infinite) == log_score(infinite + finite) == np.inf
+    assert log_score(finite + finite) == pytest.approx(np.log(2))
 
 
-class TestRefused:
-    def test_other_names_do_not_merge(self, refusal):
-        brier, log = summarize(brier_score, [0], [0.5]), summarize(log_score, [0], [0.5])
-        message = refusal(lambda: brier + log, error=SummaryError)
-        words = "moments of 'brier_score' do not merge with moments of 'log_score': they were made by different verbs"
-        assert message.startswith(words)
+BRIER, LOG, CLIPPED = (
+    summarize(verb, [0], [0.5], **options)
+    for verb, options in ((brier_score, {}), (log_score, {}), (log_score, {"clip": 0.1}))
+)
 
-    def test_other_options_do_not_merge(self, refusal):
-        clipped, plain = summarize(log_score, [0], [0.5], clip=0.1), summarize(log_score, [0], [0.5])
-        assert "log_score(clip=0.1)" in refusal(lambda: clipped + plain, error=SummaryError)
 
-    def test_measuring_with_other_options(self, refusal):
-        summary = summarize(log_score, [0], [0.5], clip=0.1)
-        message = refusal(log_score, summary, error=SummaryError)
-        assert message.startswith("these moments are of log_score(clip=0.1), not log_score")
-        assert log_score(summary, clip=0.1) == pytest.approx(np.log(2))
-
-    def test_nothing(self, refusal):
-        message = refusal(Moments.zero().mean_of, "s", error=SummaryError)
-        assert message.startswith("these moments are of nothing, not s")
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: BRIER + LOG,
+            "moments of 'brier_score' do not merge with moments of 'log_score': they were made by different verbs",
+        ),
+        (lambda: CLIPPED + LOG, "moments of 'log_score(clip=0.1)' do not merge with"),
+        (lambda: log_score(CLIPPED), "these moments are of log_score(clip=0.1), not log_score"),
+        (lambda: Moments.zero().mean_of("s"), "these moments are of nothing, not s"),
+    ],
+)
+def test_other_verbs_and_options_are_refused(call, words, refusal):
+    assert refusal(call, error=SummaryError).startswith(words)
+    assert log_score(CLIPPED, clip=0.1) == pytest.approx(np.log(2))
 
 
 class TestHits:

@@ -4,10 +4,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-import calibrant as cb
 from calibrant import (
     Laplace,
     MvNormal,
@@ -45,10 +44,8 @@ def test_resolved(null, information, expected):
 
 
 def test_words():
-    assert asymptotic_words("limit", 25.0) == "limit"
-    assert asymptotic_words("limit", 7.3) == (
-        "limit; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
-    )
+    words = "limit; only 7.3 rows' worth of information (25 wanted), so the level may not be kept"
+    assert [asymptotic_words("limit", information) for information in (25.0, 7.3)] == ["limit", words]
     assert monte_carlo_words(99) == "99 redraws of the outcomes"
 
 
@@ -125,7 +122,7 @@ def test_moments_cannot_be_redrawn(refusal):
     assert spiegelhalter_test(moments, null="asymptotic").n == 3
 
 
-@pytest.mark.parametrize("verb", [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test])
+@ALL_TESTS
 @pytest.mark.parametrize("weights", [None, [2, 2, 2, 2], [1, 2, 1, 3]], ids=["unit", "equal", "unequal"])
 def test_a_grid_is_redrawn_from_its_cells(verb, weights):
     y, p = [0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9]  # each in a cell of its own, so that nothing is lost
@@ -170,14 +167,11 @@ class TestEvents:
         assert_mean(((first - 0.5) * (second - 0.5))[:, None], 0, 1 / 16)
 
     @pytest.mark.parametrize("resamples", [1, 2, 7])
-    def test_as_many_as_asked_for_in_small_portions(self, resamples):
+    def test_portions_do_not_change_the_draws(self, resamples):
+        score, single = [0.1, 0.2, 0.3], [1, 1, 1]
+        whole = drawn(score, single, B=resamples)
         with mock.patch.object(redraw, "NUMBERS_AT_ONCE", 6):  # two replicates of three entries at once
-            assert drawn([0.1, 0.2, 0.3], [1, 1, 1], B=resamples).shape == (resamples, 3)
-
-    def test_portions_do_not_change_the_draws(self):
-        whole = drawn([0.1, 0.6], [1, 1], B=9)
-        with mock.patch.object(redraw, "NUMBERS_AT_ONCE", 4):
-            np.testing.assert_array_equal(drawn([0.1, 0.6], [1, 1], B=9), whole)
+            np.testing.assert_array_equal(drawn(score, single, B=resamples), whole)
 
 
 class TestRows:
@@ -197,17 +191,17 @@ class TestRows:
         y = rows.redrawn(np.random.default_rng(1)).y
         assert_mean(y[:, None] == np.arange(4), row, row * (1 - row))
 
-    def test_certain_classes(self):
-        P = np.tile([0.0, 1.0, 0.0], (B, 1))
-        y = Classes(np.zeros(B, np.intp), P, unit_weights(B)).redrawn(np.random.default_rng(2)).y
-        assert (y == 1).all()
-
-    def test_a_row_that_sums_to_a_little_less(self):
-        # The sum may be off by a millionth; the last class, of probability 0, must not get what is missing.
-        P = np.tile([1 - 1e-6, 0.0], (B, 1))
-        rng = mock.Mock(random=lambda n: np.full(n, np.nextafter(1.0, 0.0)))
-        y = Classes(np.zeros(B, np.intp), P, unit_weights(B)).redrawn(rng).y
-        assert (y == 0).all()
+    @pytest.mark.parametrize(
+        ("row", "rng", "label"),
+        [
+            ([0.0, 1.0, 0.0], np.random.default_rng(2), 1),
+            # The sum may be off by a millionth; the last class, of probability 0, must not get what is missing.
+            ([1 - 1e-6, 0.0], mock.Mock(random=lambda n: np.full(n, np.nextafter(1.0, 0.0))), 0),
+        ],
+    )
+    def test_certain_classes(self, row, rng, label):
+        rows = Classes(np.zeros(B, np.intp), np.tile(row, (B, 1)), unit_weights(B))
+        assert (rows.redrawn(rng).y == label).all()
 
 
 class TestDistributions:
@@ -270,7 +264,6 @@ def events_of(pool, flips):
     return events
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 10), st.integers(1, 3)), min_size=1, max_size=30),
     st.integers(0, 2**32 - 1),
@@ -301,7 +294,7 @@ def test_flips_have_the_distribution_of_the_outcomes():
     assert np.abs(np.cov(events.T) - np.diag(events.var(axis=0))).max() < 0.01
 
 
-@pytest.mark.parametrize("verb", [cb.kuiper_test, cb.kolmogorov_smirnov_test, cb.spiegelhalter_test])
+@ALL_TESTS
 def test_sparse_and_dense_redraws_give_the_same_pvalue(verb, monkeypatch):
     rng = np.random.default_rng(3)
     p = rng.beta(1, 300, 2000)

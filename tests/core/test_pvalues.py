@@ -32,25 +32,16 @@ TABLE = {
 BOTH = pytest.mark.parametrize("sf", [brownian_max_sf, brownian_range_sf])
 
 
-@pytest.mark.parametrize("x", TABLE)
-def test_table_of_the_specification(x):
-    assert brownian_max_sf(x) == pytest.approx(TABLE[x][0], rel=5e-8)
-    assert brownian_range_sf(x) == pytest.approx(TABLE[x][1], rel=5e-8)
+CRITICAL = {0.10: (1.959964, 2.241175), 0.05: (2.241403, 2.497672), 0.01: (2.807034, 3.023341)}
 
 
-@pytest.mark.parametrize(
-    ("sf", "x", "level"),
-    [
-        (brownian_max_sf, 1.959964, 0.10),
-        (brownian_max_sf, 2.241403, 0.05),
-        (brownian_max_sf, 2.807034, 0.01),
-        (brownian_range_sf, 2.241175, 0.10),
-        (brownian_range_sf, 2.497672, 0.05),
-        (brownian_range_sf, 3.023341, 0.01),
-    ],
-)
-def test_critical_values(sf, x, level):
-    assert sf(x) == pytest.approx(level, rel=2e-6)
+@pytest.mark.parametrize("which", [0, 1], ids=["max", "range"])
+def test_table_of_the_specification_and_critical_values(which):
+    sf = (brownian_max_sf, brownian_range_sf)[which]
+    for x, values in TABLE.items():
+        assert sf(x) == pytest.approx(values[which], rel=5e-8)
+    for level, values in CRITICAL.items():
+        assert sf(values[which]) == pytest.approx(level, rel=2e-6)
 
 
 @BOTH
@@ -114,15 +105,18 @@ def test_two_sided():
     assert two_sided(0.6, 0.7).item() == 1.0
 
 
-def test_holm_by_hand():
-    # 3 · 0.01, 2 · 0.04 and 1 · 0.03, which may not fall: sorted 0.01, 0.03, 0.04 become 0.03, 0.06, 0.06.
-    np.testing.assert_allclose(holm(np.array([0.01, 0.04, 0.03])), [0.03, 0.06, 0.06])
-    assert holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
-    assert holm(np.zeros(0)).tolist() == []
-
-
-def test_unknown_ones_do_not_count():
-    np.testing.assert_array_equal(holm(np.array([np.nan, 0.25, np.nan])), [np.nan, 0.25, np.nan])
+@pytest.mark.parametrize(
+    ("pvalues", "adjusted"),
+    [
+        # 3 · 0.01, 2 · 0.04 and 1 · 0.03, which may not fall: sorted 0.01, 0.03, 0.04 become 0.03, 0.06, 0.06.
+        ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]),
+        ([0.6, 0.7], [1.0, 1.0]),
+        ([], []),
+        ([np.nan, 0.25, np.nan], [np.nan, 0.25, np.nan]),  # unknown ones do not count
+    ],
+)
+def test_holm_by_hand(pvalues, adjusted):
+    np.testing.assert_allclose(holm(np.array(pvalues)), adjusted)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
