@@ -4,7 +4,7 @@ import os
 import runpy
 import shutil
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -14,66 +14,31 @@ import calibrant as cb
 from calibrant.report import render, replace_text
 
 SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
-QUIET = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
+QUIET = ("sandbox", "first-run")
+DISABLED = ("gpu", "background-networking", "component-update", "sync")
+FEW = {"resamples": 99}
+# Of each example its prediction, and the options of its audit.
+AUDITS = {
+    "churn": lambda e: (e.p, {"groups": {"plan": e.segment}, **FEW}),
+    "digits": lambda e: (e.P, FEW),
+    "house_prices": lambda e: (
+        e.prediction,
+        {"groups": {"size": e.size}, "calibration_size": e.calibration_size, **FEW},
+    ),
+    "demand": lambda e: (e.prediction, {"groups": {"product": e.product}, **FEW}),
+    "posterior": lambda e: (
+        e.prediction,
+        {"columns": e.parameters, "log_density_y": e.log_density_y, "covariates": np.log1p(e.reported)},
+    ),
+    "ensemble": lambda e: (e.prediction, {"groups": {"lead": e.lead}, "covariates": e.start}),
+}
 
 
-def _churn():
-    example = cb.examples.churn()
-    names = {"outcome": "left", "prediction": "score", "source": "churn.parquet"}
-    return cb.audit(example.y, example.p, groups={"plan": example.segment}, names=names, resamples=99).findings
-
-
-def _digits():
-    example = cb.examples.digits()
-    return cb.audit(example.y, example.P, names={"outcome": "digit"}, resamples=99).findings
-
-
-def _house_prices():
-    example = cb.examples.house_prices()
-    names = {"outcome": "price", "prediction": "lo to hi", "source": "houses.parquet"}
-    return cb.audit(
-        example.y,
-        example.prediction,
-        groups={"size": example.size},
-        calibration_size=example.calibration_size,
-        names=names,
-        resamples=99,
-    ).findings
-
-
-def _demand():
-    example = cb.examples.demand()
-    names = {"outcome": "sold", "prediction": "q*", "source": "days.parquet"}
-    return cb.audit(
-        example.y, example.prediction, groups={"product": example.product}, names=names, resamples=99
-    ).findings
-
-
-def _posterior():
-    example = cb.examples.posterior()
-    names = {"outcome": "parameters", "prediction": "draws", "source": "posterior.npz"}
-    return cb.audit(
-        example.y,
-        example.prediction,
-        columns=example.parameters,
-        log_density_y=example.log_density_y,
-        covariates=np.log1p(example.reported),
-        names=names,
-    ).findings
-
-
-def _ensemble():
-    example = cb.examples.ensemble()
-    names = {"outcome": "weather", "prediction": "members", "source": "ensemble.npz"}
-    groups = {"lead": example.lead}
-    return cb.audit(example.y, example.prediction, groups=groups, covariates=example.start, names=names).findings
+def _audited(name):
+    example = getattr(cb.examples, name)()
+    prediction, options = AUDITS[name](example)
+    names = {"outcome": "what happened", "prediction": "stated", "source": f"{name}.parquet"}
+    return cb.audit(example.y, prediction, names=names, **options).findings
 
 
 def _models():
@@ -102,12 +67,7 @@ def _named_sets():
 
 
 MAKERS = {
-    "audit-churn": _churn,
-    "audit-digits": _digits,
-    "audit-house_prices": _house_prices,
-    "audit-demand": _demand,
-    "audit-posterior": _posterior,
-    "audit-ensemble": _ensemble,
+    **{f"audit-{name}": partial(_audited, name) for name in AUDITS},
     "compare-generated": _generated,
     "models": _models,
     "compare-sets": _named_sets,
@@ -146,7 +106,10 @@ def chromium(require):
     if executable is None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("chromium is not installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=list(QUIET))
+        browser = driver.chromium.launch(
+            executable_path=executable,
+            args=[*(f"--no-{what}" for what in QUIET), *(f"--disable-{what}" for what in DISABLED)],
+        )
         yield browser
         browser.close()
 

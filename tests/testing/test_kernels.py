@@ -24,13 +24,11 @@ def test_the_exponential_of_l1(distance, K):
     check_kernel(Exponential(1.0, distance), K=K)
 
 
-def test_delta():
-    check_kernel(Delta())
-
-
-@pytest.mark.parametrize("alpha", [0.1, 10.0])
-def test_rational_quadratic(alpha):
-    check_kernel(RationalQuadratic(alpha, 1.0, "euclidean"))
+@pytest.mark.parametrize(
+    "kernel", [Delta(), RationalQuadratic(0.1, 1.0, "euclidean"), RationalQuadratic(10.0, 1.0, "euclidean")]
+)
+def test_other_kernels(kernel):
+    check_kernel(kernel)
 
 
 @pytest.mark.parametrize("shape", SMOOTH)
@@ -55,127 +53,72 @@ def test_smooth_shapes_of_total_variation_are_none(shape):
         check_kernel(kernel)
 
 
-class Broken(Kernel):
-    def profile(self, u):
-        return np.where(u > 3, np.nan, np.exp(-u))
+def made(profile, distance=None, lengthscale=1.0, **attributes):
+    """Return a kernel of one's own with this profile."""
+    return type("Made", (Kernel,), {"profile": lambda self, u: profile(u), **attributes})(lengthscale, distance)
 
 
-class Sorted(Kernel):
-    def profile(self, u):
-        return np.sort(np.exp(-u), axis=None)[::-1].reshape(u.shape)
-
-
-class Summed(Kernel):
-    def profile(self, u):
-        return np.exp(-u).sum()
-
-
-class Large(Kernel):
-    def profile(self, u):
-        return 2 * np.exp(-u)
-
-
-class SaysSo(Large):
-    supremum = 2.0
-
-
-class Wave(Kernel):
-    def profile(self, u):
-        return np.exp(-u) * np.cos(u)
-
-
-class Triangle(Kernel):
+def triangle(u):
     """Positive definite on a line, and not in several dimensions."""
-
-    def profile(self, u):
-        return np.maximum(1 - u, 0)
-
-
-class Uniform(Kernel):
-    def profile(self, u):
-        return (u < 0.5).astype(float)
+    return np.maximum(1 - u, 0)
 
 
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (Broken(1.0), "profile is not finite at u = "),
-        (Sorted(1.0), "depends on the order of its elements"),
-        (Summed(1.0), "must work element by element"),
-        (Large(1.0), "2 exceeds supremum 1"),
-        (Wave(1.0), "negative; set signed = True"),
-        (Uniform(1.0, "euclidean"), "not positive semi-definite"),
+        (made(lambda u: np.where(u > 3, np.nan, np.exp(-u))), "profile is not finite at u = "),
+        (
+            made(lambda u: np.sort(np.exp(-u), axis=None)[::-1].reshape(u.shape)),
+            "depends on the order of its elements",
+        ),
+        (made(lambda u: np.exp(-u).sum()), "must work element by element"),
+        (made(lambda u: 2 * np.exp(-u)), "2 exceeds supremum 1"),
+        (made(lambda u: np.exp(-u) * np.cos(u)), "negative; set signed = True"),
+        (made(lambda u: (u < 0.5).astype(float), "euclidean"), "not positive semi-definite"),
+        (Exponential(1.0, lambda a, b: np.maximum(a - b, 0)[:, 0]), "symmetric"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, Kernel) else "",
 )
 def test_what_is_no_kernel(kernel, words):
-    with pytest.raises(AssertionError, match=words):
+    with pytest.raises((AssertionError, InputError), match=words):
         check_kernel(kernel)
 
 
 def test_what_says_what_it_is():
-    check_kernel(SaysSo(1.0, "euclidean"))
-
-
-def test_a_distance_that_is_not_symmetric():
-    kernel = Exponential(1.0, lambda a, b: np.maximum(a - b, 0)[:, 0])
-    with pytest.raises((AssertionError, InputError), match="symmetric"):
-        check_kernel(kernel)
+    check_kernel(made(lambda u: 2 * np.exp(-u), "euclidean", supremum=2.0))
 
 
 def test_points_of_ones_own():
-    check_kernel(Triangle(0.5, "euclidean"), points=np.linspace(0, 3, 40))
+    check_kernel(made(triangle, "euclidean", 0.5), points=np.linspace(0, 3, 40))
     grid = np.stack(np.meshgrid(np.arange(8.0), np.arange(8.0)), axis=-1).reshape(-1, 2)
     with pytest.raises(AssertionError, match=r"64 points has the eigenvalue -0\.0345"):
-        check_kernel(Triangle(2.0, "euclidean"), points=grid)
+        check_kernel(made(triangle, "euclidean", 2.0), points=grid)
 
 
-class Joint(JointKernel):
-    def __call__(self, p, a, q, b):
-        return np.exp(-np.abs(p - q).sum(axis=1)) * np.where(a == b, 1.0, 0.5)
+def joint(changed=lambda values, a, b: values):
+    """Return a joint kernel whose values are changed."""
 
+    def call(self, p, a, q, b):
+        return changed(np.exp(-np.abs(p - q).sum(axis=1)) * np.where(a == b, 1.0, 0.5), a, b)
 
-class JointNan(Joint):
-    def __call__(self, p, a, q, b):
-        return np.where(a == b, np.nan, super().__call__(p, a, q, b))
-
-
-class JointSkew(Joint):
-    def __call__(self, p, a, q, b):
-        return super().__call__(p, a, q, b) * np.where(a < b, 0.5, 1.0)
-
-
-class JointIndefinite(Joint):
-    def __call__(self, p, a, q, b):
-        return np.where(a == b, 0.25, 1.0)
-
-
-class JointLarge(Joint):
-    def __call__(self, p, a, q, b):
-        return 3 * super().__call__(p, a, q, b)
-
-
-class JointShape(Joint):
-    def __call__(self, p, a, q, b):
-        return super().__call__(p, a, q, b)[:, None]
+    return type("Joint", (JointKernel,), {"__call__": call})()
 
 
 def test_a_joint_kernel():
-    check_kernel(Joint())
-    check_kernel(Joint(), K=2)
+    check_kernel(joint())
+    check_kernel(joint(), K=2)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "words"),
+    ("changed", "words"),
     [
-        (JointNan(), "not finite"),
-        (JointSkew(), "not symmetric"),
-        (JointIndefinite(), "not positive semi-definite"),
-        (JointLarge(), "exceeds supremum"),
-        (JointShape(), "one per pair"),
+        (lambda values, a, b: np.where(a == b, np.nan, values), "not finite"),
+        (lambda values, a, b: values * np.where(a < b, 0.5, 1.0), "not symmetric"),
+        (lambda values, a, b: np.where(a == b, 0.25, 1.0), "not positive semi-definite"),
+        (lambda values, a, b: 3 * values, "exceeds supremum"),
+        (lambda values, a, b: values[:, None], "one per pair"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, JointKernel) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_joint_kernel(kernel, words):
+def test_what_is_no_joint_kernel(changed, words):
     with pytest.raises(AssertionError, match=words):
-        check_kernel(kernel)
+        check_kernel(joint(changed))
