@@ -77,12 +77,10 @@ class TestAllRows:
     @given(st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.1), st.sampled_from([None, 0.01, 0.02, 0.05, 0.1]))
     def test_steps_are_what_an_audit_with_that_tolerance_decides(self, low, width, pvalue, tolerance):
         whole = Whole(error(low + width / 2, low, low + width, pvalue))
-        verdict = judge(Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(tolerance))
+        case = Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),))
+        verdict = judge(case, setting(tolerance))
         for step in verdict.at:
-            again = judge(
-                Case(whole, (groups(error(low, low / 2, low + width, pvalue, name="a")),)), setting(step.tolerance)
-            )
-            assert again.status == step.status
+            assert judge(case, setting(step.tolerance)).status == step.status
 
 
 class TestParts:
@@ -206,43 +204,30 @@ class TestNeeded:
         assert (verdict.status, verdict.needed) == ("cannot tell", None)
 
 
-def test_shapes():
-    def ranges(*sides):
-        return tuple(
-            Evidence(
-                Subject("scores", low=k / 10, high=(k + 1) / 10),
-                "frequency",
-                k / 10 + side,
-                NAN,
-                NAN,
-                50,
-                k / 10 + 0.05,
-            )
-            for k, side in sides
-        )
-
-    shapes = {
+@pytest.mark.parametrize(
+    ("key", "sides"),
+    {
         "over-confident": [(1, 0.2), (8, -0.2)],
         "under-confident": [(1, -0.09), (8, 0.1)],
         "too low": [(1, 0.2)],
         "too high": [(4, -0.2)],
         "both ways": [(1, 0.2), (2, -0.1), (8, -0.2), (9, 0.06)],
-    }
-    for key, sides in shapes.items():
-        verdict = judge(Case(Whole(error(0.15, 0.09, 0.2, explanation=ranges(*sides)))), setting())
-        assert verdict.notes[0].key == key
+    }.items(),
+)
+def test_shapes(key, sides):
+    ranges = tuple(
+        Evidence(
+            Subject("scores", low=k / 10, high=(k + 1) / 10), "frequency", k / 10 + side, NAN, NAN, 50, k / 10 + 0.05
+        )
+        for k, side in sides
+    )
+    assert judge(Case(Whole(error(0.15, 0.09, 0.2, explanation=ranges))), setting()).notes[0].key == key
 
 
 def test_notes_belong_to_an_outcome():
-    notes = (
-        note("recalibrate", only="miscalibrated"),
-        note("conformal parts", only="part", size="width"),
-        note("no test"),
-    )
-    kept = {
-        name: [n.key for n in judge(Case(whole, notes=notes), setting()).notes]
-        for name, whole in {"off": OFF, "calm": CALM}.items()
-    }
+    notes = note("recalibrate", "miscalibrated"), note("conformal parts", "part", size="width"), note("no test")
+    wholes = {"off": OFF, "calm": CALM}.items()
+    kept = {name: [n.key for n in judge(Case(whole, notes=notes), setting()).notes] for name, whole in wholes}
     assert kept == {"off": ["recalibrate", "no test"], "calm": ["no test"]}
 
 

@@ -14,39 +14,26 @@ from calibrant.report.files import embedded, read, replace_text
 from calibrant.report.page import render
 
 
-def test_new_file(tmp_path):
-    replace_text(tmp_path / "a.txt", "täxt \ud800\n")
-    assert (tmp_path / "a.txt").read_bytes() == "täxt ?\n".encode()
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_new_file_has_the_usual_mode(tmp_path):
+def test_new_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "usual").touch()
-    replace_text(tmp_path / "a.txt", "a")
-    assert (tmp_path / "a.txt").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    for path in (tmp_path / "a.txt", "b.txt"):
+        replace_text(path, "täxt \ud800\n")
+        assert (tmp_path / path).read_bytes() == "täxt ?\n".encode()
+        assert (tmp_path / path).stat().st_mode == (tmp_path / "usual").stat().st_mode
+    assert {path.name for path in tmp_path.iterdir()} == {"usual", "a.txt", "b.txt"}
 
 
-def test_a_private_file_stays_private(tmp_path):
-    path = tmp_path / "a.txt"
+def test_a_private_file_stays_private_and_a_link_a_link(tmp_path):
+    path = tmp_path / "real.txt"
     path.write_text("old")
     path.chmod(0o600)
-    replace_text(path, "new")
-    assert path.read_text() == "new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
-    replace_text(tmp_path / "link.txt", "new")
+    for given, text in ((path, "new"), (tmp_path / "link.txt", "newer")):
+        replace_text(given, text)
+        assert path.read_text() == text
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert (tmp_path / "link.txt").is_symlink()
-    assert (tmp_path / "real.txt").read_text() == "new"
-
-
-def test_relative_path(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    replace_text("a.txt", "a")
-    assert (tmp_path / "a.txt").read_text() == "a"
 
 
 def test_report(sample, tmp_path):
@@ -80,27 +67,17 @@ def test_interruption_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_full_disk(refusal):
-    assert refusal(replace_text, "/dev/full", "text", error=CalibrantError) == (
-        "cannot write /dev/full: no space left on device"
-    )
-    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
-
-
-def test_folder(tmp_path, refusal):
-    assert refusal(replace_text, tmp_path, "a", error=CalibrantError) == f"cannot write {tmp_path}: it is a folder"
-
-
-def test_missing_folder(tmp_path, refusal):
-    path = tmp_path / "missing" / "report.html"
-    assert refusal(replace_text, path, "a", error=CalibrantError) == f"cannot write {path}: no such file or directory"
-    assert not list(tmp_path.iterdir())
-
-
-def test_file_in_the_way(tmp_path, refusal):
+def test_where_nothing_can_be_written(tmp_path, refusal):
     (tmp_path / "file").touch()
-    path = tmp_path / "file" / "report.html"
-    assert refusal(replace_text, path, "a", error=CalibrantError) == f"cannot write {path}: not a directory"
+    for path, words in {
+        Path("/dev/full"): "no space left on device",
+        tmp_path: "it is a folder",
+        tmp_path / "missing" / "report.html": "no such file or directory",
+        tmp_path / "file" / "report.html": "not a directory",
+    }.items():
+        assert refusal(replace_text, path, "text", error=CalibrantError) == f"cannot write {path}: {words}"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
 
 
 def test_impossible_name(refusal):
@@ -149,14 +126,10 @@ def test_hostile_names_cannot_leave_the_element(sample):
         assert character not in text
 
 
-def test_hostile_names_come_back(samples, written):
+def test_hostile_names_come_back_and_it_says_what_was_left_out(samples, written):
     back = read(written("hostile"))
     assert back["names"]["outcome"] == samples["HOSTILE"][0]
     assert back["caveats"][:5] == list(samples["HOSTILE"][:5])
-
-
-def test_it_says_what_was_left_out(written):
-    back = read(written("hostile"))
     assert back["groups_total"] == 100_000
     assert len(back["groups"]["columns"]["group"]) == 200
     assert "the first 200 rows of each table" in back["note"]
@@ -178,17 +151,11 @@ def test_it_says_what_was_left_out(written):
 def test_other_files(tmp_path, content, refusal):
     path = tmp_path / "file.html"
     path.write_bytes(content)
-    message = refusal(read, path, error=InputError)
-    assert (
-        message
-        == f"{path} contains no results of calibrant; expected a report or a JSON file that `calibrant audit` wrote"
-    )
+    words = "contains no results of calibrant; expected a report or a JSON file that `calibrant audit` wrote"
+    assert refusal(read, path, error=InputError) == f"{path} {words}"
 
 
-def test_missing_file(tmp_path, refusal):
+def test_what_cannot_be_read(tmp_path, refusal):
     path = tmp_path / "missing.html"
     assert refusal(read, path, error=CalibrantError) == f"cannot read {path}: no such file or directory"
-
-
-def test_folder_results(tmp_path, refusal):
     assert refusal(read, tmp_path, error=CalibrantError) == f"cannot read {tmp_path}: is a directory"

@@ -1,9 +1,11 @@
-"""Pictures of curves inside a page."""
+"""Pictures of curves: on axes, and inside a page."""
 
 import re
+import sys
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from unittest import mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,6 +17,7 @@ from calibrant.core import pictures as plots
 from calibrant.core.findings import Table
 from calibrant.core.plots import groups_figure
 from calibrant.core.words import probability
+from calibrant.errors import MissingExtraError
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.recalibrating.map_curves import map_curve
@@ -80,6 +83,41 @@ CURVES = {
     "differences": COMPARED["brier_score_differences"],
     "groups": groups_figure(GROUPS, level=0.95).curve,
 }
+
+
+@pytest.mark.parametrize("kind", CURVES)
+class TestAxes:
+    def test_new_ones(self, plt, kind):
+        ax = CURVES[kind].plot()
+        assert plt.get_fignums() == [ax.figure.number]
+        ax.figure.canvas.draw()
+        if ax.child_axes:  # small multiples name their parts themselves
+            assert all(panel.get_xlabel() or panel.get_ylabel() or panel.get_title() for panel in ax.child_axes)
+            return
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert len(labels) == len(set(labels)) >= 2
+        assert ax.get_xlabel()
+        assert ax.get_ylabel() or [text.get_text() for text in ax.get_yticklabels()]
+
+    def test_given_ones(self, plt, kind):
+        figure, (left, right) = plt.subplots(1, 2)
+        assert CURVES[kind].plot(ax=right) is right
+        assert plt.get_fignums() == [figure.number]
+        assert not left.has_data()
+        assert right.has_data() or all(panel.has_data() for panel in right.child_axes)
+
+
+def test_options_are_refused_by_name(refusal):
+    words = refusal(CURVES["cumulative"].plot, scale="sqrt_n")
+    assert words == "a picture of a cumulative curve has no option scale; it has none"
+
+
+def test_without_matplotlib():
+    with (
+        mock.patch.dict(sys.modules, {"matplotlib": None, "matplotlib.pyplot": None}),
+        pytest.raises(MissingExtraError, match=r"pip install 'calibrant\[plot\]'"),
+    ):
+        CURVES["cumulative"].plot()
 
 
 @pytest.fixture(params=CURVES)
