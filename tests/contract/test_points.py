@@ -75,11 +75,7 @@ VERBS = [
     Verb("c2st", {"rng": 0, "classifier": "neighbours"}, breaks_ties=True),
     Verb("c2st", {"rng": 0, "folds": 3, "resamples": 9}, least=3, breaks_ties=True),
 ]
-SHAPES = {
-    "plane": (60, 45, 2),
-    "line": (45, 60, 1),
-    "space": (25, 30, 200),
-}  # the last with more coordinates than points
+SHAPES = {"plane": (60, 45, 2), "line": (45, 60, 1), "space": (25, 30, 200)}  # more coordinates than points
 
 
 def flat(result, name=""):
@@ -90,13 +86,9 @@ def flat(result, name=""):
         return {f"{name}[{k}]": value for k, value in enumerate(result.ravel().tolist())}
     if isinstance(result, tuple) and not hasattr(result, "_fields"):
         return {key: v for k, part in enumerate(result) for key, v in flat(part, f"{name}[{k}]").items()}
-    parts = (
-        result
-        if isinstance(result, Mapping)
-        else result._asdict()
-        if hasattr(result, "_asdict")
-        else {field.name: getattr(result, field.name) for field in fields(result)}
-    )
+    if hasattr(result, "_asdict"):
+        result = result._asdict()
+    parts = result if isinstance(result, Mapping) else {f.name: getattr(result, f.name) for f in fields(result)}
     return {key: value for part, inner in parts.items() for key, value in flat(inner, f"{name}.{part}").items()}
 
 
@@ -164,22 +156,23 @@ assert callable(mmd) and callable(compare)
     assert not set(cb.points.__all__) & {module.stem for module in Path(cb.points.__file__).parent.glob("*.py")}
 
 
-def test_a_call_repeats_itself(for_each):
+def all_finite(found):
+    return all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+
+
+def test_a_call_repeats_itself_and_finds_finite_python_numbers(for_each):
     def check(verb, shape):
         y, points = points_of(shape)
-        first = verb(y, points)
-        verb(points[:, ::-1], y[:, ::-1])  # nothing is remembered
-        assert verb(y, points) == first
-
-    for_each(EVERY_SHAPE, check)
-
-
-def test_numbers_are_finite_python_numbers(for_each):
-    def check(verb, shape):
-        found = verb(*points_of(shape))
+        before = y.copy(), points.copy()
+        found = verb(y, points)
         assert {type(value) for value in found.values()} <= {float, int, str, type(None)}
-        assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+        assert all_finite(found)
         assert all(0 < value <= 1 for name, value in found.items() if name.endswith("pvalue"))
+        verb(points[:, ::-1], y[:, ::-1])  # nothing is remembered
+        assert verb(y, points) == found
+        for array, copy in zip((y, points), before, strict=True):  # and nothing is changed
+            assert array.flags.writeable
+            np.testing.assert_array_equal(array, copy)
 
     for_each(EVERY_SHAPE, check)
 
@@ -211,19 +204,6 @@ def test_nothing_is_printed_or_seeded(for_each, capfd):
         assert capfd.readouterr() == ("", "")
 
     for_each(EVERY, check)
-
-
-def test_inputs_are_unchanged(for_each):
-    def check(verb, shape):
-        y, points = points_of(shape)
-        before = y.copy(), points.copy()
-        verb(y, points)
-        assert y.flags.writeable
-        assert points.flags.writeable
-        np.testing.assert_array_equal(y, before[0])
-        np.testing.assert_array_equal(points, before[1])
-
-    for_each(EVERY_SHAPE, check)
 
 
 def _read_only(x):
@@ -283,7 +263,7 @@ def test_huge_offsets(for_each):
         y, points = points_of(shape)
         far = verb(y + 1e8, points + 1e8)
         if verb.has_origin or (verb.breaks_ties and shape == "line"):
-            assert all(np.isfinite(value) for value in far.values() if isinstance(value, float))
+            assert all_finite(far)
         else:
             assert_same(far, verb(y, points), rel=1e-6)
 
@@ -328,21 +308,12 @@ def test_sets_may_change_places(for_each):
     for_each({name: case for name, case in EVERY_SHAPE.items() if case[0].symmetric}, check)
 
 
-def test_unequal_sizes_either_way(for_each):
+def test_few_points_of_unequal_numbers(for_each):
     def check(verb):
         y, points = points_of("plane")
-        for first, second in ((y, points[: max(verb.least, 30)]), (y[: max(verb.least, 30)], points)):
-            found = verb(first, second)
-            assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
-
-    for_each(EVERY, check)
-
-
-def test_the_least_number_of_points(for_each):
-    def check(verb):
-        y, points = points_of("plane")
-        found = verb(y[: verb.least], points[: verb.least])
-        assert all(np.isfinite(value) for value in found.values() if isinstance(value, float))
+        few = max(verb.least, 30)
+        for m, k in ((len(y), few), (few, len(points)), (verb.least, verb.least)):
+            assert all_finite(verb(y[:m], points[:k]))
 
     for_each(EVERY, check)
 
@@ -383,16 +354,10 @@ def test_what_is_refused(for_each, refusal):
     for_each({f"{name}: {given}": (verb, *REFUSED[given]) for name, verb in EVERY.items() for given in REFUSED}, check)
 
 
-def test_one_point_is_refused(for_each, refusal):
+def test_one_point_and_different_spaces_are_refused(for_each, refusal):
     def check(verb):
         assert "points must have at least 2 points; got 1" in refusal(verb, GOOD, GOOD[:1])
         assert "y must have at least 2 points; got 1" in refusal(verb, GOOD[:1], GOOD)
-
-    for_each(TWO_SETS, check)
-
-
-def test_different_spaces_are_refused(for_each, refusal):
-    def check(verb):
         words = "y and points must have the same number of columns; got 2 in y and 1 in points"
         assert words in refusal(verb, GOOD, GOOD[:, :1])
 
@@ -407,22 +372,15 @@ def test_options_have_names(for_each):
     for_each(EVERY, check)
 
 
-def test_random_generators_that_are_refused(for_each, refusal):
-    def check(verb):
-        call = [GOOD] if verb.of_one_set else [GOOD, GOOD]
-        for rng in ("seed", 1.5, -1, True):
-            assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
-
-    for_each(TAKES_RNG, check)
-
-
-def test_a_generator_does_as_well_as_its_number(for_each):
+def test_random_generators(for_each, refusal):
     def check(verb):
         y, points = points_of("plane")
         call = [points] if verb.of_one_set else [y, points]
         by_number = verb.verb(*call, **{**verb.options, "rng": 7})
         generator = np.random.default_rng(7)
         assert flat(verb.verb(*call, **{**verb.options, "rng": generator})) == flat(by_number)
+        for rng in ("seed", 1.5, -1, True):
+            assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
 
     for_each(TAKES_RNG, check)
 

@@ -1,9 +1,5 @@
 """From outcomes and predictions to checked rows: what each verb takes, and the words for what it refuses."""
 
-import inspect
-import types
-from dataclasses import fields
-
 import numpy as np
 import pytest
 
@@ -129,10 +125,9 @@ class TestRefusals:
 
     def test_what_to_do_instead_is_said(self, refusal):
         advice = {"distributions": "Draw from it"}
-        message = refusal(read, "verb", ("samples",), Y, NORMAL, instead=advice)
-        assert message == "verb judges Samples; got Normal. Draw from it"
-        message = refusal(read, "verb", ("samples",), Y, QUANTILES, instead=advice)
-        assert message == "verb judges Samples; got Quantiles"
+        for prediction, words in ((NORMAL, "Normal. Draw from it"), (QUANTILES, "Quantiles")):
+            message = refusal(read, "verb", ("samples",), Y, prediction, instead=advice)
+            assert message == f"verb judges Samples; got {words}"
 
     @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, NORMAL, SAMPLES], ids=kind_of)
     def test_labels_of_what_has_none(self, prediction, refusal):
@@ -187,39 +182,18 @@ def test_listed_in_the_order_of_the_kinds(accepted, words):
     assert kinds_words(accepted) == words
 
 
-class TestSharedOptions:
-    """Verbs take `weights`, and labels only where they judge a prediction that has them."""
+def test_every_kind_is_one_of_the_kinds():
+    assert {kind for entry in entries().values() for kind in entry.predictions} <= set(KINDS)
 
-    of_kinds = types.MappingProxyType({"classes": {"binary", "classes", "sets"}, "pos_label": {"binary"}})
 
-    def test_every_kind_is_one_of_the_kinds(self):
-        for entry in entries().values():
-            assert set(entry.predictions) <= set(KINDS)
-
-    def test_a_verb_shows_the_options_it_takes(self):
-        for name, entry in entries().items():
-            shown = set(inspect.signature(entry.verb).parameters) & {"weights", "classes", "pos_label"}
-            labels = {label for label, kinds in self.of_kinds.items() if kinds & set(entry.predictions)}
-            assert shown == {"weights"} | (labels if entry.outcome else set()), name
-
-    def test_the_options_of_the_catalogue_are_those_of_the_signature(self):
-        for name, entry in entries().items():
-            shown = set(inspect.signature(entry.verb).parameters) - {
-                "y",
-                "prediction",
-                "weights",
-                "classes",
-                "pos_label",
-            }
-            assert {field.name for field in fields(entry.options)} == shown == set(entry.defaults), name
-
-    def test_they_are_listed_where_an_option_is_unknown(self, refusal):
-        assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
-        assert "pos_label" not in refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
+def test_labels_are_listed_where_an_option_is_unknown(refusal):
+    assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
+    assert "pos_label" not in refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
 
 
 n = 6
 Y_MEANS = np.arange(6.0)
+VECTORS = MvNormal(np.zeros((n, 2)), np.eye(2))
 LOWER, UPPER = Y_MEANS[:, None] - [2.0, 1.0], Y_MEANS[:, None] + [0.5, 3.0]
 
 
@@ -234,12 +208,7 @@ class TestColumnNames:
             ([0, 1], [0.1, 0.9], None, [""]),
             ([0, 1], np.eye(3)[:2], None, ["[3 classes]"]),
             (Y_MEANS, Normal(Y_MEANS, 1.0), None, ["[distribution]"]),
-            (
-                np.zeros((n, 2)),
-                MvNormal(np.zeros((n, 2)), np.eye(2)),
-                2,
-                ["[several coordinate 0]", "[several coordinate 1]"],
-            ),
+            (np.zeros((n, 2)), VECTORS, 2, ["[several coordinate 0]", "[several coordinate 1]"]),
             (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.9), 1, ["[Intervals 0.9]"]),
             (Y_MEANS, Intervals(LOWER[:, :1], UPPER[:, :1], [0.9]), 1, ["[several Intervals 0.9]"]),
             (Y_MEANS, Intervals(LOWER, UPPER, [0.9, 0.5]), 2, ["[several Intervals 0.9]", "[several Intervals 0.5]"]),
@@ -280,15 +249,10 @@ class TestSingleAndSeveral:
         assert all((SEVERAL in name) == (prediction is not self.one) for name in summary.names)
         assert np.shape(coverage(summary)) == np.shape(coverage(Y_MEANS, prediction))
 
-    def test_columns_keep_the_order_of_the_levels(self):
-        assert summarize(coverage, Y_MEANS, self.two).names == (
-            "coverage[several Intervals 0.9]",
-            "coverage[several Intervals 0.5]",
-        )
-
-    def test_options_are_part_of_the_name(self):
-        p = [0.1, 0.9]
-        assert summarize(brier_score, [0, 1], p).names == ("brier_score",)
+    def test_names_of_columns(self):
+        of_levels = ("coverage[several Intervals 0.9]", "coverage[several Intervals 0.5]")
+        assert summarize(coverage, Y_MEANS, self.two).names == of_levels
+        assert summarize(brier_score, [0, 1], [0.1, 0.9]).names == ("brier_score",)
         assert summarize(log_score, [0, 1], np.eye(3)[:2]).names == ("log_score[3 classes]",)
 
     @pytest.mark.parametrize(
@@ -296,22 +260,14 @@ class TestSingleAndSeveral:
         [
             (coverage, (Y_MEANS, one), (Y_MEANS, listed)),
             (coverage, (Y_MEANS, one), (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.8))),
-            (coverage, (Y_MEANS, one), ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9))),
-            (coverage, ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9)), ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9))),
+            (coverage, (Y_MEANS, one), ([0, 1, 2], SETS)),
+            (coverage, ([0, 1, 2], SETS), ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9))),
             (brier_score, ([0, 1], [0.1, 0.9]), ([0, 1], np.eye(3)[:2])),
         ],
     )
     def test_scores_of_different_kinds_do_not_merge(self, verb, first, second, refusal):
         message = refusal(lambda: summarize(verb, *first) + summarize(verb, *second), error=SummaryError)
         assert verb.__name__ in message
-
-    def test_batches(self):
-        parts = [summarize(coverage, Y_MEANS[rows], self.two.take(rows)) for rows in (slice(0, 2), slice(2, n))]
-        np.testing.assert_allclose(coverage(sum(parts)), coverage(Y_MEANS, self.two), rtol=1e-15)
-
-
-def test_a_mean_of_one_distribution():
-    assert isinstance(crps(Y_MEANS, Normal(Y_MEANS, 1.0)), float)
 
 
 def test_chunks_add_up(monkeypatch):
@@ -331,14 +287,14 @@ def test_chunks_add_up(monkeypatch):
     assert whole.mean_of("y") == pytest.approx(np.average(Y_MEANS, weights=[1, 2, 3, 1, 2, 3]))
 
 
-LOW, HIGH = np.zeros(4), np.ones(4)
-MISTAKEN = {
-    "a pair of bounds": ((LOW, HIGH), r"Pass a pair of bounds as Intervals\(lower, upper, level\)"),
-    "columns of bounds": (np.column_stack([LOW, HIGH]), r"Intervals\(\*numpy.transpose\(bounds\), level\)"),
-}
-
-
-@pytest.mark.parametrize(("prediction", "advice"), MISTAKEN.values(), ids=MISTAKEN)
+@pytest.mark.parametrize(
+    ("prediction", "advice"),
+    [
+        ((np.zeros(4), np.ones(4)), r"Pass a pair of bounds as Intervals\(lower, upper, level\)"),
+        (np.column_stack([np.zeros(4), np.ones(4)]), r"Intervals\(\*numpy.transpose\(bounds\), level\)"),
+    ],
+    ids=["pair", "columns"],
+)
 def test_bounds_without_a_level_are_pointed_to_intervals(prediction, advice):
     with pytest.raises(InputError, match=advice):
         coverage(np.full(4, 0.5), prediction)
