@@ -40,23 +40,23 @@ def test_a_person_is_told(clock, terminal):
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-def test_without_a_total(clock, terminal):
-    list(counted(range(5), label="folding"))
-    assert "folding: 4 so far, 1 per second" in terminal.getvalue()
+@pytest.mark.parametrize(
+    ("watch", "words"),
+    [
+        (lambda: counted(range(5), label="folding"), "folding: 4 so far, 1 per second"),
+        (
+            lambda: rows_counted([30] * 5, label="reading", rows=int, before=60, total=1000),
+            "reading: 150 of 1,000 rows, 30 per second, about 28 s left",
+        ),
+        (lambda: rows_counted([30] * 5, label="reading", rows=int), "reading: 150 rows, 30 per second\r"),
+        # more rows than were told
+        (lambda: rows_counted([30] * 5, label="reading", rows=int, total=100), "reading: 150 rows, 30 per second\r"),
+    ],
+)
+def test_counts(clock, terminal, watch, words):
+    assert len(list(watch())) == 5
+    assert words in terminal.getvalue()
     assert terminal.getvalue().endswith("\r\x1b[K")
-
-
-def test_rows(clock, terminal):
-    assert list(rows_counted([30] * 5, label="reading", rows=int, before=60, total=1000)) == [30] * 5
-    assert "reading: 150 of 1,000 rows, 30 per second, about 28 s left" in terminal.getvalue()
-    list(rows_counted([30] * 5, label="reading", rows=int))
-    assert "reading: 150 rows, 30 per second\r" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r\x1b[K")
-
-
-def test_more_rows_than_were_told(clock, terminal):
-    list(rows_counted([30] * 5, label="reading", rows=int, total=100))
-    assert "reading: 150 rows, 30 per second\r" in terminal.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -80,23 +80,11 @@ def by_pyright(path):
 
 
 # What calibrant imports inside its functions; no signature of a verb needs it.
-SKIPPED = (
-    "narwhals",
-    "polars",
-    "pandas",
-    "pyarrow",
-    "scipy",
-    "numba",
-    "matplotlib",
-    "torch",
-    "jinja2",
-    "click",
-    "rich",
-)
+SKIPPED = "narwhals polars pandas pyarrow scipy numba matplotlib torch jinja2 click rich"
 
 
 def by_mypy(path):
-    sections = [f"[mypy-{package}.*]\nfollow_imports = skip\n" for package in SKIPPED]
+    sections = [f"[mypy-{package}.*]\nfollow_imports = skip\n" for package in SKIPPED.split()]
     path.with_name("mypy.ini").write_text("[mypy]\nstrict = true\n" + "".join(sections))
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--cache-dir", os.devnull]
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, cwd=path.parent, check=False)

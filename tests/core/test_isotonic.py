@@ -21,14 +21,17 @@ def min_max(events, weights):
     return [max(min(mean(a, b) for b in range(i, n)) for a in range(i + 1)) for i in range(n)]
 
 
-def test_by_hand():
-    # Frequencies 0, 1, 0.5 with weights 1, 2, 2: the last two violate the order and pool to (2 + 1) / 4.
-    assert isotonic_fit(np.array([0, 2, 1]), np.array([1, 2, 2])).tolist() == [0.0, 0.75, 0.75]
-
-
-@pytest.mark.parametrize(("event", "fit"), [(0, 0.0), (1, 1.0)])
-def test_one_row(event, fit):
-    assert isotonic_fit(np.array([event]), np.array([1])).tolist() == [fit]
+@pytest.mark.parametrize(
+    ("events", "weights", "fit"),
+    [
+        # Frequencies 0, 1, 0.5 with weights 1, 2, 2: the last two violate the order and pool to (2 + 1) / 4.
+        ([0, 2, 1], [1, 2, 2], [0.0, 0.75, 0.75]),
+        ([0], [1], [0.0]),
+        ([1], [1], [1.0]),
+    ],
+)
+def test_by_hand(events, weights, fit):
+    assert isotonic_fit(np.array(events), np.array(weights)).tolist() == fit
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.01, 100)), min_size=1, max_size=12))
@@ -57,6 +60,10 @@ def quantile(y, w, tau, upper):
     raise AssertionError
 
 
+def fitted(y, q, w, level, **side):
+    return isotonic_quantile(ranked_outcomes(y), w, grouped_forecasts(q), level, **side)
+
+
 def definition(y, q, w, tau, upper):
     values = np.unique(q)
 
@@ -70,8 +77,7 @@ def definition(y, q, w, tau, upper):
 @given(rows, st.sampled_from(sorted(LEVELS)), st.booleans(), st.sampled_from([1.0, 0.1, 7.0, 1e-3]))
 def test_is_the_maximum_of_minima(drawn, level, upper, factor):
     y, q, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
-    found = isotonic_quantile(ranked_outcomes(y), w * factor, grouped_forecasts(q), level, upper=upper)
-    assert found.tolist() == definition(y, q, w, LEVELS[level], upper)
+    assert fitted(y, q, w * factor, level, upper=upper).tolist() == definition(y, q, w, LEVELS[level], upper)
 
 
 @given(rows, st.sampled_from(sorted(LEVELS)))
@@ -84,14 +90,8 @@ def test_lower_quantile(drawn, level):
 def test_weights_are_repeated_rows(drawn, level, upper):
     y, q, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
     times = w.astype(int)
-    twice = isotonic_quantile(
-        ranked_outcomes(np.repeat(y, times)),
-        unit_weights(times.sum()),
-        grouped_forecasts(np.repeat(q, times)),
-        level,
-        upper=upper,
-    )
-    assert twice.tolist() == isotonic_quantile(ranked_outcomes(y), w, grouped_forecasts(q), level, upper=upper).tolist()
+    twice = fitted(np.repeat(y, times), np.repeat(q, times), unit_weights(times.sum()), level, upper=upper)
+    assert twice.tolist() == fitted(y, q, w, level, upper=upper).tolist()
 
 
 @given(rows, st.sampled_from(sorted(LEVELS)))
@@ -111,7 +111,7 @@ def test_both_fits_have_the_best_score(drawn, level):
         best = np.minimum.accumulate(best) + [loss(z, order[start:end]) for z in values]
         start = end
     for upper in (False, True):
-        fit = np.repeat(isotonic_quantile(ranked_outcomes(y), w, forecasts, level, upper=upper), forecasts.rows)
+        fit = np.repeat(fitted(y, q, w, level, upper=upper), forecasts.rows)
         assert (np.diff(fit) >= 0).all()
         total = sum(loss(z, order[[i]]) for i, z in enumerate(fit))
         assert total == pytest.approx(best.min(), abs=1e-12)
@@ -123,7 +123,7 @@ def test_weights_that_are_no_multiples():
     shares = np.rint(w * 1e6)
     for level, tau in LEVELS.items():
         exact = definition(y, q, shares, tau, False)
-        assert isotonic_quantile(ranked_outcomes(y), shares / 1e6, grouped_forecasts(q), level).tolist() == exact
+        assert fitted(y, q, shares / 1e6, level).tolist() == exact
 
 
 def test_many_rows_agree_with_pooled_halves():
@@ -131,22 +131,13 @@ def test_many_rows_agree_with_pooled_halves():
     n = 100_000
     q = np.arange(n, dtype=float)
     w = unit_weights(n)
-    np.testing.assert_array_equal(isotonic_quantile(ranked_outcomes(q), w, grouped_forecasts(q), 0.3), q)
-    falling = isotonic_quantile(ranked_outcomes(-q), w, grouped_forecasts(q), 0.3)
+    np.testing.assert_array_equal(fitted(q, q, w, 0.3), q)
+    falling = fitted(-q, q, w, 0.3)
     assert np.unique(falling).tolist() == [-(n - 1) + 0.3 * n - 1]
 
 
 def test_infinite_forecasts_are_only_ordered():
     y = np.array([3.0, 1.0, 2.0])
-    finite, infinite = np.array([0.0, 1.0, 2.0]), np.array([-np.inf, 1.0, np.inf])
-    fits = [
-        isotonic_quantile(ranked_outcomes(y), unit_weights(3), grouped_forecasts(q), 0.5).tolist()
-        for q in (finite, infinite)
-    ]
+    fits = [fitted(y, np.array(q), unit_weights(3), 0.5).tolist() for q in ([0.0, 1.0, 2.0], [-np.inf, 1.0, np.inf])]
     assert fits[0] == fits[1]
-
-
-def test_one_row_isotonic_quantile():
-    assert isotonic_quantile(
-        ranked_outcomes(np.array([2.0])), unit_weights(1), grouped_forecasts(np.array([5.0])), 0.9
-    ).tolist() == [2.0]
+    assert fitted(np.array([2.0]), np.array([5.0]), unit_weights(1), 0.9).tolist() == [2.0]

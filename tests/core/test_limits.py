@@ -17,17 +17,18 @@ def normal_limits(estimate, scale):
 
 
 class TestSides:
-    def test_two_sides_share_the_error_rate(self):
-        low, high = normal_limits(0.5, 0.1).at(0.95, "both")
-        assert (low, high) == pytest.approx((0.5 - 1.959963984540054 * 0.1, 0.5 + 1.959963984540054 * 0.1))
-
-    def test_one_side_has_all_of_it(self):
-        assert normal_limits(0.5, 0.1).at(0.95, "upper") == pytest.approx((0.0, 0.5 + 1.6448536269514722 * 0.1))
-        assert normal_limits(0.5, 0.1).at(0.95, "lower") == pytest.approx((0.5 - 1.6448536269514722 * 0.1, 1.0))
-
-    def test_limits_stay_in_the_range_of_an_error(self):
-        assert normal_limits(0.01, 0.1).at(0.95, "both")[0] == 0.0
-        assert normal_limits(0.99, 0.1).at(0.95, "both")[1] == 1.0
+    @pytest.mark.parametrize(
+        ("estimate", "side", "expected"),
+        [
+            (0.5, "both", (0.5 - 1.959963984540054 * 0.1, 0.5 + 1.959963984540054 * 0.1)),
+            (0.5, "upper", (0.0, 0.5 + 1.6448536269514722 * 0.1)),  # one side has all of the error rate
+            (0.5, "lower", (0.5 - 1.6448536269514722 * 0.1, 1.0)),
+            (0.01, "both", (0.0, 0.01 + 1.959963984540054 * 0.1)),  # limits stay in the range of an error
+            (0.99, "both", (0.99 - 1.959963984540054 * 0.1, 1.0)),
+        ],
+    )
+    def test_share_the_error_rate(self, estimate, side, expected):
+        assert normal_limits(estimate, 0.1).at(0.95, side) == pytest.approx(expected)
 
     def test_rounding_of_cells_widens_the_upper_limit_only(self):
         found = Noise(0.01, 100.0).limits(0.3, lambda rate: 0.1, "by hand", rounding=0.05)
@@ -42,10 +43,8 @@ class TestRate:
         found = normal_limits(0.05, 0.02).pvalue_of(tolerance)
         assert found == pytest.approx(stats.norm.sf((tolerance - 0.05) / 0.02), rel=1e-9)
 
-    def test_below_the_estimate_it_exceeds_one_half(self):
-        assert normal_limits(0.05, 0.02).pvalue_of(0.04) == pytest.approx(stats.norm.cdf(0.5), rel=1e-9)
-
     def test_ends(self):
+        assert normal_limits(0.05, 0.02).pvalue_of(0.04) == pytest.approx(stats.norm.cdf(0.5), rel=1e-9)
         assert normal_limits(0.05, 1e-4).pvalue_of(0.9) == 0.0  # beyond the smallest float64
         assert normal_limits(0.9, 1e-4).pvalue_of(0.05) == 1.0
 

@@ -36,6 +36,10 @@ COVERAGES = Table(
 )
 
 
+def drawn(table, **options):
+    return groups_figure(table, level=0.95, **options).curve
+
+
 def test_errors_are_in_percentage_points():
     curve = groups_figure(errors(["g = a", "g = b"], [0.12, 0.01], 0.05), level=0.9).curve
     assert curve.name.tolist() == ["g = a", "g = b"]
@@ -49,17 +53,14 @@ def test_errors_are_in_percentage_points():
 
 
 def test_the_level_of_the_worst_line_is_drawn():
-    curve = groups_figure(COVERAGES, level=0.95).curve
+    curve = drawn(COVERAGES)
     assert curve.estimate == pytest.approx([80, 88])
     assert curve.reference.tolist() == [90, 90]
     assert np.isnan(curve.detectable).all()
-
-
-def test_a_nominal_level_beside_the_table():
     columns = {name: column[::2] for name, column in COVERAGES.columns.items() if name != "nominal"}
     table = Table("groups", "Groups", columns)
-    assert groups_figure(table, level=0.95, nominal=0.9).curve.reference.tolist() == [90, 90]
-    assert np.isnan(groups_figure(table, level=0.95).curve.reference).all()
+    assert drawn(table, nominal=0.9).reference.tolist() == [90, 90]  # beside the table
+    assert np.isnan(drawn(table).reference).all()
 
 
 def test_the_worst_of_many_are_drawn(plt):
@@ -73,18 +74,19 @@ def test_the_worst_of_many_are_drawn(plt):
     assert all(lower[1] <= upper[0] + 1 for lower, upper in pairwise(tops))
 
 
-def test_names_are_drawn_as_they_are(plt):
-    ax = groups_figure(errors(["price = $5-$10", f"price = {'x' * 300}"], [0.1, 0.0], 0.05), level=0.95).curve.plot()
+@pytest.mark.parametrize(
+    ("names", "labels", "column"),
+    [
+        (["price = $5-$10", f"price = {'x' * 300}"], [r"\$5-\$10", "x" * 19 + "…"], "price"),
+        *((names, names, "group") for names in (["a = 1", "b = 1"], ["a = 1, b = 1", "a = 1, b = 2"], ["1", "2"])),
+    ],
+    ids=["of one column", "of two", "crossed", "without"],
+)
+def test_names_are_drawn_as_they_are(plt, names, labels, column):
+    ax = drawn(errors(names, [0.1, 0.0], 0.05)).plot()
     ax.figure.canvas.draw()
-    assert [label.get_text() for label in ax.get_yticklabels()] == [r"\$5-\$10", "x" * 19 + "…"]
-    assert ax.get_ylabel() == "price"
-
-
-@pytest.mark.parametrize("names", [["a = 1", "b = 1"], ["a = 1, b = 1", "a = 1, b = 2"], ["1", "2"]])
-def test_names_of_several_columns_stay_whole(plt, names):
-    ax = groups_figure(errors(names, [0.1, 0.0], 0.05), level=0.95).curve.plot()
-    assert [label.get_text() for label in ax.get_yticklabels()] == names
-    assert ax.get_ylabel() == "group"
+    assert [label.get_text() for label in ax.get_yticklabels()] == labels
+    assert ax.get_ylabel() == column
 
 
 def test_groups_without_limits(plt):
