@@ -150,9 +150,7 @@ class TestLabelBins:
         found = LabelBins.of(data, notion, 10)
         assert (found.n, found.labels, found.bins) == (300, 6, 10)
         np.testing.assert_allclose(found.sums, expected, rtol=1e-12, atol=1e-12)
-        monkeypatch.setattr(binned, "SCORES_AT_ONCE", 700)  # two labels at once
-        np.testing.assert_array_equal(LabelBins.of(data, notion, 10).sums, found.sums)
-        monkeypatch.setattr(binned, "MAX_ROWS_TOGETHER", 100)
+        monkeypatch.setattr(binned, "MAX_ROWS_ALONE", 100)
         np.testing.assert_allclose(LabelBins.of(data, notion, 10).sums, expected, rtol=1e-12, atol=1e-12)
 
     def test_batches_add_up(self):

@@ -14,7 +14,7 @@ from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered, sums_by_key
 from calibrant.core.summary import Summary, one_precision
 from calibrant.errors import SummaryError
-from calibrant.inputs.arrays import FloatArray, is_unit, unit_weights
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins
 from calibrant.inputs.probabilities import Binary, Classes
 
@@ -22,8 +22,7 @@ Bins: TypeAlias = int | Literal["cube-root", "sweep"]
 Strategy: TypeAlias = Literal["width", "mass"]
 
 ROUNDING = 1e-12  # frequencies this close are equal
-SCORES_AT_ONCE = 1 << 20  # of several labels
-MAX_ROWS_TOGETHER = 2_000  # with more, it is faster to take one label at a time
+MAX_ROWS_ALONE = 2_000  # with more, a grid is quicker
 
 
 @dataclass(frozen=True)
@@ -103,18 +102,10 @@ class LabelBins(Summary):
             sums = _sums_by_label(rows.top_label(), rows.P.argmax(axis=1), rows.K, m)
             return cls(notion, sums, rows.P.dtype.name)
         sums = np.empty((len(COLUMNS), rows.K, m))
-        if rows.n > MAX_ROWS_TOGETHER:
-            for k in range(rows.K):
-                sums[:, k] = Grid.of(rows.one_vs_rest(k)).bins(m).sums
-            return cls(notion, sums, rows.P.dtype.name)
-        size = SCORES_AT_ONCE // rows.n
-        for start in range(0, rows.K, size):
-            labels = np.arange(start, min(start + size, rows.K))
-            y = (rows.y[:, None] == labels).ravel().view(np.uint8)
-            w = unit_weights(y.size) if is_unit(rows.w) else np.repeat(rows.w, labels.size)
-            part = Binary(y, rows.P[:, start : start + size].ravel(), w)
-            label = np.tile(np.arange(labels.size), rows.n)
-            sums[:, start : start + size] = _sums_by_label(part, label, labels.size, m)
+        for k in range(rows.K):
+            part = rows.one_vs_rest(k)
+            few = rows.n <= MAX_ROWS_ALONE
+            sums[:, k] = _sums_by_label(part, np.zeros(rows.n, int), 1, m)[:, 0] if few else Grid.of(part).bins(m).sums
         return cls(notion, sums, rows.P.dtype.name)
 
     @classmethod

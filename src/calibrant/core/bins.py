@@ -101,8 +101,7 @@ class SumPerBin:
         self.row = COLUMNS.index(name)
 
     def __get__(self, table: BinTable, owner: type) -> FloatArray:
-        column: FloatArray = table.sums[self.row]
-        return column
+        return np.asarray(table.sums[self.row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,20 +135,17 @@ class BinTable:
     @property
     def rise(self) -> FloatArray:
         """Σw(1 - p) of events per bin: the most that Σwr can rise from row to row."""
-        rise: FloatArray = (self.wr2 + self.wv + self.wy - self.wp) / 2  # r² + v is |r|
-        return rise
+        return np.asarray((self.wr2 + self.wv + self.wy - self.wp) / 2)  # r² + v is |r|
 
     @property
     def fall(self) -> FloatArray:
         """Σwp of non-events per bin: the most that Σwr can fall from row to row."""
-        fall: FloatArray = (self.wr2 + self.wv - self.wy + self.wp) / 2
-        return fall
+        return np.asarray((self.wr2 + self.wv - self.wy + self.wp) / 2)
 
     @property
     def share(self) -> FloatArray:
         """Share of the weight per bin, f_b."""
-        share: FloatArray = self.w / self.w.sum()
-        return share
+        return np.asarray(self.w / self.w.sum())
 
     @property
     def mean_predicted(self) -> FloatArray:
@@ -164,13 +160,11 @@ class BinTable:
     @property
     def gap(self) -> FloatArray:
         """Observed frequency minus mean score per bin, 0 where there are no rows."""
-        gap: FloatArray = np.nan_to_num(_quotient(self.wy - self.wp, self.w))
-        return gap
+        return np.asarray(np.nan_to_num(_quotient(self.wy - self.wp, self.w)))
 
     def event_spread(self, centre: FloatArray) -> FloatArray:
         """Return Σw²(y - c)² per bin around the value c of each bin."""
-        spread: FloatArray = self.w2y * (1 - centre) ** 2 + (self.w2 - self.w2y) * centre**2
-        return spread
+        return np.asarray(self.w2y * (1 - centre) ** 2 + (self.w2 - self.w2y) * centre**2)
 
 
 def _quotient(sums: FloatArray, weight: FloatArray) -> FloatArray:

@@ -99,8 +99,8 @@ class Known(NamedTuple):
 
     @classmethod
     def of(cls, verb: Callable[..., Any]) -> Known:
-        named = [each for each in inspect.signature(verb).parameters.values() if each.kind is not each.VAR_KEYWORD]
-        named = [each for each in named if each.name != "self"]
+        every = inspect.signature(verb).parameters.values()
+        named = [each for each in every if each.kind is not each.VAR_KEYWORD and each.name != "self"]
         return cls(
             verb.__name__,
             tuple(each.name for each in named),

@@ -211,11 +211,7 @@ def find(measurement: Any, *, ranks: bool = False) -> Entry[Any, Any]:
 
 
 def ordered(rows: Any, options: object) -> Ordered:
-    """Return the sorted rows, of class probabilities those of the most probable class.
-
-    It is the `summarise` of verbs of one probability per row that need them all. Which kinds a verb takes, its
-    `predictions` say.
-    """
+    """Return the sorted rows, of class probabilities those of the most probable class: a `summarise` of many verbs."""
     return Ordered.of(rows.pairs())
 
 

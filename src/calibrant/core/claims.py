@@ -53,11 +53,6 @@ class Claim:
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
     at_floor: bool = False  # whether resampling can give no smaller p-value
 
-    @property
-    def least_error(self) -> float:
-        """The smallest distance from calibration that the limits allow; 0 without limits."""
-        return max(0.0, self.low - self.expected, self.expected - self.high)  # comparisons with NaN are false
-
     def is_false(self, truth: float) -> bool:
         """Tell whether the claim is false if the true value of its quantity is `truth`."""
         if self.level is None or self.kind == "description":
@@ -70,12 +65,10 @@ class Claim:
                 return error <= max(self.tolerance or 0.0, ROUNDING)
             case "within":
                 return self.tolerance is not None and error > self.tolerance + ROUNDING
-            case "below" | "collapse":
+            case "below" | "collapse" | "worse" | "harm":
                 return truth >= self.expected - ROUNDING
             case "above" | "informative" | "gain":
                 return truth <= self.expected + ROUNDING
-            case "worse" | "harm":
-                return truth >= self.expected - ROUNDING
             case "no-better":
                 return self.tolerance is not None and truth > self.tolerance + ROUNDING
             case _:

@@ -6,7 +6,6 @@ from functools import cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.core.dispatch import CHUNK_ROWS, on_threads, takes_fast_body
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -112,12 +111,12 @@ def interval_sums(y: FloatArray, terms: Terms, *, hits: bool = False, extremes: 
     """Return the sums of these scores; the outcomes inside are those of the first interval."""
     kernel = _compiled()
     v = _read_only(np.ascontiguousarray(y))
-    (lower, low), (upper, high) = _rows(terms.lower), _rows(terms.upper)
+    lower, upper = _rows(terms.lower), _rows(terms.upper)
     factors = (terms.width, terms.below, terms.above)
     median = (_read_only(np.ascontiguousarray(terms.median)), *terms.of_median)
 
     def work(part: slice) -> IntervalSums:
-        found = kernel(v, lower, upper, low, high, *factors, *median, hits, part.start, part.stop)
+        found = kernel(v, lower, upper, *factors, *median, hits, part.start, part.stop)
         covered, mean, spread, infinite = found
         ends = (float(v[part].min()), float(v[part].max())) if extremes else (0.0, 0.0)
         return IntervalSums(part.stop - part.start, int(covered), mean, spread, int(infinite), *ends)
@@ -125,12 +124,9 @@ def interval_sums(y: FloatArray, terms: Terms, *, hits: bool = False, extremes: 
     return reduce(IntervalSums.merged, on_threads(work, v.size, size=FAST_CHUNK_ROWS))
 
 
-def _rows(columns: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return the columns as rows of contiguous memory, and the number of each; they are copied only if necessary."""
-    rows, order = columns.T, np.arange(columns.shape[1])
-    if rows[::-1].flags.c_contiguous:
-        return _read_only(rows[::-1]), order[::-1].copy()
-    return _read_only(np.ascontiguousarray(rows)), order
+def _rows(columns: FloatArray) -> FloatArray:
+    """Return the columns as rows of contiguous memory; they are copied only if necessary."""
+    return _read_only(np.ascontiguousarray(columns.T))
 
 
 def _read_only(array: FloatArray) -> FloatArray:
@@ -147,7 +143,7 @@ def _compiled() -> Any:
     # Sums may be taken in any order and no score is NaN, but scores may be infinite: plain "fast" would be wrong.
     @numba.njit(nogil=True, cache=True, fastmath={"reassoc", "nnan", "nsz"})
     def kernel(  # type: ignore[no-untyped-def]  # pragma: no cover
-        y, lower, upper, low, high, width, below, above, median, short, long, count, begin, stop
+        y, lower, upper, width, below, above, median, short, long, count, begin, stop
     ):
         hits, infinite, mean, spread = 0, 0, 0.0, 0.0
         scores = np.empty(BLOCK_ROWS)
@@ -158,8 +154,8 @@ def _compiled() -> Any:
             m = v.shape[0]
             s = scores[:m]
             s[:] = 0.0
-            for k in range(low.shape[0]):
-                a, b = lower[low[k], start:end], upper[high[k], start:end]
+            for k in range(width.shape[0]):
+                a, b = lower[k, start:end], upper[k, start:end]
                 if count and k == 0:
                     for j in range(m):
                         hits += 1 if (a[j] <= v[j]) & (v[j] <= b[j]) else 0

@@ -19,7 +19,7 @@ from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
 from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary, Classes
-from calibrant.inputs.rows import DistributionRows, RegionRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.sets import Sets
 
 OptionsT = TypeVar("OptionsT")
@@ -115,10 +115,6 @@ def column_names(rows: AnyRows, L: int | None) -> list[str]:
         return [f"[{rows.K} classes]"]
     if isinstance(rows, DistributionRows):
         return ["[distribution]"] if L is None else [f"[{SEVERAL}coordinate {k}]" for k in range(L)]
-    return _level_names(rows, L)
-
-
-def _level_names(rows: RegionRows, L: int | None) -> list[str]:
     prediction = rows.prediction
     kind = type(prediction).__name__
     levels = getattr(prediction, "levels", None)

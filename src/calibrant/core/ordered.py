@@ -110,8 +110,7 @@ class Ordered(Summary):
         """Return the sums of a column over the entries of each different score."""
         if is_unit(self.weight):  # one entry per score
             return column
-        sums: NDArray[Any] = np.add.reduceat(column, self.starts())
-        return sums
+        return np.asarray(np.add.reduceat(column, self.starts()))
 
     @property
     def unique_scores(self) -> FloatArray:
@@ -165,8 +164,7 @@ def _ascending(score: FloatArray) -> FloatArray:
     step = np.arange(score.size)
     bits = np.maximum.accumulate(score.view(np.int64) - step) + step  # the bits of numbers from 0 on order like them
     most = np.ones(()).view(np.int64) - step[::-1]
-    ascending: FloatArray = np.minimum(bits, most).view(np.float64)
-    return ascending
+    return np.asarray(np.minimum(bits, most).view(np.float64))
 
 
 class TwoColumns(Ordered):

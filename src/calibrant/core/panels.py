@@ -97,7 +97,8 @@ def draw_panels(
     for panel in panels:
         _quiet(panel, size)
     _share(panels, details, len(shown))
-    of_all = f"\n{len(shown)} of {len(details['names']):,}: the smallest p-values" if _some_left(details) else ""
+    total = len(details["names"])
+    of_all = f"\n{len(shown)} of {total:,}: the smallest p-values" if total > MAX_PANELS else ""
     for axis, text in ((ax.xaxis, first.get_xlabel() + of_all), (ax.yaxis, first.get_ylabel())):
         axis.set_label_text(text, color=palette.INK)
     for panel in panels:
@@ -105,10 +106,6 @@ def draw_panels(
     names = {drawn_name(details, c) for c in shown}
     named = [(text, _common(label, names)) for text, label in zip(texts, labels, strict=True)]
     ax.legend(*zip(*named, strict=True), loc="upper center", **room_below(ax))
-
-
-def _some_left(details: Mapping[str, Any]) -> bool:
-    return len(details["names"]) > MAX_PANELS
 
 
 def _common(label: str, names: set[str]) -> str:

@@ -138,15 +138,12 @@ def walk(pool: Pool) -> WalkRange:
 
 def largest_bound(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Return max |bound| over the finite bounds of each column, 0 if there are none."""
-    largest = np.zeros(lower.shape[1])
-    for bounds in (lower, upper):
-        for k, column in enumerate(bounds.T):
-            low, high = column.min(), column.max()
-            if not np.isfinite([low, high]).all():
-                finite = column[np.isfinite(column)]
-                low, high = finite.min(initial=0.0), finite.max(initial=0.0)
-            largest[k] = max(largest[k], -low, high)
-    return largest
+
+    def largest(column: FloatArray) -> float:
+        finite = column if np.isfinite([column.min(), column.max()]).all() else column[np.isfinite(column)]
+        return max(-float(finite.min(initial=0.0)), float(finite.max(initial=0.0)))
+
+    return np.array([max(largest(a), largest(b)) for a, b in zip(lower.T, upper.T, strict=True)])
 
 
 def tolerance_of(largest: Any, eps: float) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -182,7 +183,10 @@ class Curve:
         length = len(next(iter(columns.values())))
         rows = list(zip(*(np.asarray(column)[:MAX_ROWS_SHOWN].tolist() for column in columns.values()), strict=True))
         head = "".join(f"<th>{html.escape(str(name))}</th>" for name in columns)
-        body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>" for row in rows)
+        texts = (
+            [f"{value:.4g}" if isinstance(value, float) else html.escape(str(value)) for value in row] for row in rows
+        )
+        body = "".join("<tr>" + "".join(f"<td>{text}</td>" for text in row) + "</tr>" for row in texts)
         more = f"<p>{length - len(rows):,} more points</p>" if length > len(rows) else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -198,10 +202,6 @@ class Curve:
 
 
 MAX_ROWS_SHOWN = 20  # of a curve in a notebook
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,20 +319,9 @@ class CrpsDecomposition:
     unc: float
     discretisation: float = 0.0
 
-    @property
-    def reliability(self) -> float:
-        """Another name of `mcb`."""
-        return self.mcb
-
-    @property
-    def resolution(self) -> float:
-        """Another name of `dsc`."""
-        return self.dsc
-
-    @property
-    def uncertainty(self) -> float:
-        """Another name of `unc`."""
-        return self.unc
+    reliability = property(attrgetter("mcb"), doc="Another name of `mcb`.")
+    resolution = property(attrgetter("dsc"), doc="Another name of `dsc`.")
+    uncertainty = property(attrgetter("unc"), doc="Another name of `unc`.")
 
     @property
     def potential(self) -> float:

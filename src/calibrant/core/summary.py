@@ -71,7 +71,8 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             about = json.loads(stored[ABOUT].tobytes())
             values = {key: tuple(each) if isinstance(each, list) else each for key, each in about["plain"].items()}
-            values |= {key: _native(stored[key]) for key in about["arrays"]}
+            for key, array in ((key, stored[key]) for key in about["arrays"]):
+                values[key] = array.astype(array.dtype.newbyteorder("="), copy=False)
             for key, many in about["parts"].items():
                 values[key] = tuple(stored[f"{key}.{k}"].tobytes() for k in range(many))
             return str(about["name"]), values
@@ -81,10 +82,6 @@ def decode(data: bytes) -> tuple[str, dict[str, Any]]:
 
 def _bytes(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8)
-
-
-def _native(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 class Summary:

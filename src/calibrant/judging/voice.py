@@ -13,7 +13,7 @@ from typing import NamedTuple
 from calibrant.core import words
 from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status
 from calibrant.core.evidence import Case, Evidence, Note, Subject
-from calibrant.core.findings import AtTolerance, Line, Setting, Verdict
+from calibrant.core.findings import Line, Setting, Verdict
 from calibrant.judging.judge import judge
 from calibrant.judging.notes import text_of
 from calibrant.judging.quantities import Quantity, quantity_of
@@ -254,17 +254,14 @@ def _expected(claim: Claim, quantity: Quantity) -> str:
 
 
 def _tolerances(verdict: Verdict) -> str:
-    return " · ".join(
-        f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}{_rows_it_takes(step, verdict)}"
-        for step in verdict.at
-    )
-
-
-def _rows_it_takes(step: AtTolerance, verdict: Verdict) -> str:
-    if verdict.needed is None or verdict.needed[0] != step.tolerance:
-        return ""
-    number, things = verdict.needed[1]
-    return f" (about {number:,} calibrated {things} would show it 4 times in 5)"
+    said = []
+    for step in verdict.at:
+        words = f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}"
+        if verdict.needed is not None and verdict.needed[0] == step.tolerance:
+            number, things = verdict.needed[1]
+            words += f" (about {number:,} calibrated {things} would show it 4 times in 5)"
+        said.append(words)
+    return " · ".join(said)
 
 
 def tolerance_words(tolerance: float, verdict: Verdict) -> str:

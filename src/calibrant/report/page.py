@@ -158,7 +158,7 @@ def _page(findings: Findings, detail: Detail) -> str:
         "expected": lambda measurement: wording.expected_words(measurement.expected, measurement.at_least),
         "pvalue": wording.pvalue,
         "interval": wording.bounds_words,
-        "percent": lambda level: wording.sentence(wording.confidence_words(level)),
+        "percent": wording.confidence_words,
         "text": wording.text,
         "sentence": wording.sentence,
         "label": wording.label,
