@@ -87,9 +87,8 @@ class TestRecalibrate:
         assert dict(Recalibration.from_json(files / "map.json").parameters) == dict(expected.parameters)
         for option, values in (("clusters", "person"), ("time", "day")):
             done = run("recalibrate", "calib.parquet", arguments, "--method beta", f"--{option}", values, "--folds 4")
-            gain = recalibration_gain(
-                y, p, method="beta", weights=table["w"].to_numpy(), folds=4, rng=3, **{option: table[values].to_numpy()}
-            )
+            given = {"weights": table["w"].to_numpy(), option: table[values].to_numpy()}
+            gain = recalibration_gain(y, p, method="beta", folds=4, rng=3, **given)
             assert done.code == 0
             assert f"{gain.estimate:#.4g}" in done.out
         done = run("recalibrate", "calib.parquet", arguments, "--score brier --clip 1e-3 --confidence 0.9")
@@ -110,15 +109,8 @@ class TestRecalibrate:
     def test_a_map_that_does_harm_is_said_to(self):
         found = Recalibration("binary", "beta", {"a": 1.0, "b": 1.0, "c": 0.0}, 100)
         values = {"before": 0.5, "after": 0.51, "estimate": -0.01, "low": -0.02, "high": -0.001, "level": 0.95}
-        rest = {
-            "share": -0.02,
-            "in_sample": 0.001,
-            "row_gain": np.zeros(100),
-            "method": "beta",
-            "score": "log",
-            "n": 100,
-        }
-        harm = RecalibrationGain(**values, **rest, chosen=("beta",), note="")
+        rest = {"share": -0.02, "in_sample": 0.001, "row_gain": np.zeros(100), "chosen": ("beta",), "note": ""}
+        harm = RecalibrationGain(**values, **rest, method="beta", score="log", n=100)
         assert "do harm" in gain_lines(found, harm)[0]
         unsure = dataclasses.replace(harm, high=0.0004, estimate=-0.0005)
         assert "(95 % limits −0.02 to 0.0004)" in gain_lines(found, unsure)[0]
@@ -212,6 +204,20 @@ KINDS = {
 }
 
 
+# The columns of each kind, the prediction they are, and the columns of a prediction.
+APPLIED = {
+    "binary": (["score"], lambda x: x[:, 0], lambda p: p[:, None]),
+    "classes": (["P_0", "P_1"], lambda x: x, lambda P: P),
+    "intervals": (
+        ["low50", "lo", "high50", "hi"],
+        lambda x: cb.Intervals(x[:, :2], x[:, 2:], [0.5, 0.8]),
+        lambda after: np.column_stack([after.lower, after.upper]),
+    ),
+    "quantiles": (["q10", "q50", "q90"], lambda x: cb.Quantiles(x, [0.1, 0.5, 0.9]), lambda after: after.values),
+    "draw-cols": (["m1", "m2", "m3", "m4"], cb.Samples, lambda after: after.draws),
+}
+
+
 def test_options_are_spelled_as_they_are_typed(run, folder):
     """The fit exists for all rows, and in most folds it is refused."""
     score, label = [0.2, 0.3, 0.4, 0.6, 0.7, 0.8], [0, 0, 1, 0, 1, 1]
@@ -224,6 +230,20 @@ def test_options_are_spelled_as_they_are_typed(run, folder):
     assert "--score brier" in isotonic.err
 
 
+REFUSED_COPIES = {
+    "binary": [
+        ("--lower lo --upper hi", "the map was fitted on binary, and the options name intervals; use --p"),
+        ("--by region", "--by names groups, and the map has none"),
+        ("--p nothing", "has no column 'nothing' (--p)"),
+        ("--p id", "must contain numbers"),
+        ("--p 'P_*'", "--p names 2 columns: 'P_0', 'P_1'. Name one"),
+        ("--p score,P_0", "--p names 2 columns: 'score', 'P_0'"),
+    ],
+    "classes": [("--p-cols P_0,P_0", "column 'P_0' is named twice by --p-cols")],
+    "quantiles": [("--quantile-cols q10,q90", "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols n")],
+}
+
+
 class TestApply:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -233,53 +253,17 @@ class TestApply:
         assert (done.code, done.err) == (0, "")
         found = Recalibration.from_json(files / "map.json")
         assert found.method != "identity"
-        get = lambda *names: table.select(names).to_numpy()  # noqa: E731
-        if kind == "binary":
-            expected = {"score": found.apply(table["score"].to_numpy())}
-        elif kind == "classes":
-            expected = dict(zip(("P_0", "P_1"), found.apply(get("P_0", "P_1")).T, strict=True))
-        elif kind == "intervals":
-            after = found.apply(cb.Intervals(get("low50", "lo"), get("high50", "hi"), [0.5, 0.8]))
-            expected = {
-                "low50": after.lower[:, 0],
-                "lo": after.lower[:, 1],
-                "high50": after.upper[:, 0],
-                "hi": after.upper[:, 1],
-            }
-        elif kind == "quantiles":
-            after = found.apply(cb.Quantiles(get("q10", "q50", "q90"), [0.1, 0.5, 0.9]))
-            expected = dict(zip(("q10", "q50", "q90"), after.values.T, strict=True))
+        names, make, columns_of = APPLIED[kind]
+        after = columns_of(found.apply(make(table.select(names).to_numpy())))
+        expected = dict(zip(names, after.T, strict=True))
+        if ending == "parquet":
+            out = pl.read_parquet("out.parquet")
         else:
-            expected = dict(
-                zip(("m1", "m2", "m3", "m4"), found.apply(cb.Samples(get("m1", "m2", "m3", "m4"))).draws.T, strict=True)
-            )
-        out = (
-            pl.read_parquet("out.parquet")
-            if ending == "parquet"
-            else pl.read_csv("out.csv", schema_overrides={"id": pl.String})
-        )
+            out = pl.read_csv("out.csv", schema_overrides={"id": pl.String})
         assert out.columns == [*table.columns, *(f"{name}_recalibrated" for name in expected)]
         assert out.select(table.columns).equals(table)
         for name, values in expected.items():
             np.testing.assert_allclose(out[f"{name}_recalibrated"].to_numpy(), values, rtol=1e-14)
-
-    @pytest.mark.parametrize(
-        ("kind", "option", "names", "words"),
-        [
-            ("binary", "--p", "P_*", "--p names 2 columns: 'P_0', 'P_1'. Name one"),
-            ("binary", "--p", "score,P_0", "--p names 2 columns: 'score', 'P_0'"),
-            ("classes", "--p-cols", "P_0,P_0", "column 'P_0' is named twice by --p-cols"),
-        ],
-    )
-    def test_columns_that_would_be_left_out_or_used_twice(self, refused, run, files, kind, option, names, words):
-        run("recalibrate", "calib.parquet", KINDS[kind], "--no-gain -o map.json")
-        assert words in refused("apply", "map.json", "calib.parquet", option, names, "-o out.parquet")
-
-    def test_swapped_files(self, refused, run, files):
-        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
-        assert "calib.parquet: this map cannot be read" in refused(
-            "apply", "calib.parquet", "map.json", "-o out.parquet"
-        )
 
     def test_lists_of_draws_and_vectors(self, run, folder):
         rng = np.random.default_rng(0)
@@ -311,19 +295,14 @@ class TestApply:
         alone = "--y a --draws of_a --method location-scale --no-gain -o m.json"
         assert run("recalibrate", "d.parquet", alone).code == 0
         assert run("apply", "m.json", "d.parquet", "-o out.parquet").code == 0
-        one = (
-            recalibrate(y[:, 0], cb.Samples(draws[:, :, 0]), method="location-scale")
-            .apply(cb.Samples(draws[:, :, 0]))
-            .draws
-        )
-        np.testing.assert_allclose(
-            np.array(pl.read_parquet("out.parquet")["of_a_recalibrated"].to_list()), one, rtol=1e-14
-        )
+        given = cb.Samples(draws[:, :, 0])
+        one = recalibrate(y[:, 0], given, method="location-scale").apply(given).draws
+        after = np.array(pl.read_parquet("out.parquet")["of_a_recalibrated"].to_list())
+        np.testing.assert_allclose(after, one, rtol=1e-14)
 
     def test_sets(self, run, folder):
-        frame = pl.DataFrame(
-            {"y": ["a", "b", "c"] * 4, "a": [True, False, True] * 4, "b": [False] * 12, "c": [True] * 12}
-        )
+        columns = {"a": [True, False, True] * 4, "b": [False] * 12, "c": [True] * 12}
+        frame = pl.DataFrame({"y": ["a", "b", "c"] * 4, **columns})
         for ending in ("parquet", "csv"):
             (frame.write_parquet if ending == "parquet" else frame.write_csv)(f"s.{ending}")
             done = run("recalibrate", f"s.{ending}", "--y y --set-cols a,b,c --level 0.8 --method relevel -o m.json")
@@ -337,9 +316,8 @@ class TestApply:
     def test_columns_can_be_named(self, refused, run, files, table):
         found = recalibrate(table["label"].to_numpy(), table["score"].to_numpy(), method="logistic")
         found.to_json("map.json")
-        assert "fitted in Python and does not say; add --p" in refused(
-            "apply", "map.json", "calib.parquet", "-o out.parquet"
-        )
+        sentence = refused("apply", "map.json", "calib.parquet", "-o out.parquet")
+        assert "fitted in Python and does not say; add --p" in sentence
         done = run("apply", "map.json", "calib.parquet", "--p P_1 -o out.parquet --suffix _2")
         assert done.out == "600 rows recalibrated by logistic; new in out.parquet: 'P_1_2'\n"
         np.testing.assert_array_equal(column("out.parquet", "P_1_2"), found.apply(table["P_1"].to_numpy()))
@@ -347,9 +325,8 @@ class TestApply:
     def test_existing_columns(self, refused, run, files, table):
         run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
         assert run("apply", "map.json", "calib.parquet", "-o a.parquet").code == 0
-        assert "a.parquet has a column 'score_recalibrated' already; choose another --suffix" in refused(
-            "apply", "map.json", "a.parquet", "-o b.parquet"
-        )
+        sentence = refused("apply", "map.json", "a.parquet", "-o b.parquet")
+        assert "a.parquet has a column 'score_recalibrated' already; choose another --suffix" in sentence
         assert run("apply", "map.json", "a.parquet", "--overwrite-column -o b.parquet").code == 0
         assert pl.read_parquet("b.parquet").equals(pl.read_parquet("a.parquet"))
         done = run("apply", "map.json", "calib.parquet", "--suffix '' -o b.parquet")
@@ -397,24 +374,13 @@ class TestApply:
         assert f"new.{ending}" in done.err
         assert not (files / "out.parquet").exists()
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            ("--lower lo --upper hi", "the map was fitted on binary, and the options name intervals; use --p"),
-            ("--by region", "--by names groups, and the map has none"),
-            ("--p nothing", "has no column 'nothing' (--p)"),
-            ("--p id", "must contain numbers"),
-        ],
-    )
-    def test_refusals(self, refused, run, files, arguments, words):
-        run("recalibrate", "calib.parquet", KINDS["binary"], "--no-gain -o map.json")
-        assert words in refused("apply", "map.json", "calib.parquet", arguments, "-o out.parquet")
-
-    def test_another_number_of_levels(self, refused, run, files):
-        run("recalibrate", "calib.parquet", KINDS["quantiles"], "--no-gain -o map.json")
-        assert "the map was fitted on 3 levels, 0.1, 0.5, 0.9; --quantile-cols names 2 columns" in refused(
-            "apply", "map.json", "calib.parquet", "--quantile-cols q10,q90 -o out.parquet"
-        )
+    @pytest.mark.parametrize("kind", REFUSED_COPIES)
+    def test_refusals(self, refused, run, files, kind):
+        run("recalibrate", "calib.parquet", KINDS[kind], "--no-gain -o map.json")
+        for arguments, words in REFUSED_COPIES[kind]:
+            assert words in refused("apply", "map.json", "calib.parquet", arguments, "-o out.parquet")
+        swapped = refused("apply", "calib.parquet", "map.json", "-o out.parquet")
+        assert "calib.parquet: this map cannot be read" in swapped
 
     def test_unknown_group_and_unreadable_map(self, refused, run, files, table):
         bounds = "--y z --lower lo --upper hi --level 0.8 --by region"

@@ -73,21 +73,14 @@ def test_advice_that_is_taken(require, tmp_path, refusal, name, content, advice)
     assert measure(**advice) == 0.25
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "advice"),
-    [
+def test_what_must_be_named(require, tmp_path, refuses):
+    require("polars")
+    for name in ("rows", "a.csv"):
+        (tmp_path / name).write_bytes(b"y,p,\xe9\n0,0.5,1\n")
+    cases = [
         ("rows", {}, "say which (format=): 'parquet', 'csv', 'arrow', 'ndjson', 'npz'"),
         ("a.csv", {"encoding": "ascii"}, "Name the encoding it was written in (encoding=)"),
-    ],
-)
-def test_what_must_be_named(require, tmp_path, refusal, name, options, advice):
-    require("polars")
-    (tmp_path / name).write_bytes(b"y,p,\xe9\n0,0.5,1\n")
-    assert refusal(lambda: list(scan(tmp_path / name, y="y", prediction="p", **options).batches())).endswith(advice)
-
-
-@pytest.mark.parametrize("delimiter", ["::", "", "é", '"', "\n", 3])
-def test_no_delimiter(tmp_path, refusal, delimiter):
-    (tmp_path / "a.csv").write_text("y,p\n0,0.5\n")
-    message = refusal(scan, tmp_path / "a.csv", y="y", prediction="p", delimiter=delimiter)
-    assert message == f"delimiter must be one character, such as ';' or '|', or the word tab; got {delimiter!r}"
+    ]
+    words = "delimiter must be one character, such as ';' or '|', or the word tab; got {!r}"
+    cases += [("a.csv", {"delimiter": given}, words.format(given)) for given in ("::", "", "é", '"', "\n", 3)]
+    refuses(lambda name, options: list(scan(tmp_path / name, y="y", prediction="p", **options).batches()), cases)

@@ -10,19 +10,16 @@ from calibrant.files.scan import scan
 from calibrant.files.table_file import TableFile
 
 
-def test_a_column_that_one_file_lacks(three, refusal, measure):
-    folder = three(lambda rows: rows.pop("p"))
-    message = refusal(measure, folder)
-    assert message.startswith("f/1.parquet has no column 'p'. Its columns are 'y', 'w', 'segment'")
-    assert refusal(measure, folder, prediction="score").startswith("f/0.parquet has no column 'score'.")
-
-
-def test_a_column_of_the_filter(three, refusal, measure):
-    folder = three(lambda rows: rows.pop("age"))
-    message = refusal(measure, folder, where="age > 3")
-    assert message.startswith("f/1.parquet (where=) has no column 'age'.")
-    assert refusal(measure, folder, where="age >").startswith("where='age >' is not a filter: ")
-    assert "'x' (where=) is not a value of column 'age', which contains num" in refusal(measure, folder, where="age=x")
+def test_columns_that_one_file_lacks(three, refuses, measure):
+    folder = three(lambda rows: [rows.pop(name) for name in ("p", "age")])
+    cases = [
+        ({}, "f/1.parquet has no column 'p'. Its columns are 'y', 'w', 'segment'"),
+        ({"prediction": "score"}, "f/0.parquet has no column 'score'."),
+        ({"prediction": "a", "where": "age > 3"}, "f/1.parquet (where=) has no column 'age'."),
+        ({"where": "age >"}, "where='age >' is not a filter: "),
+        ({"where": "age=x"}, "'x' (where=) is not a value of column 'age', which contains num"),
+    ]
+    refuses(lambda options: measure(folder, **options), cases)
 
 
 def test_types_are_compared_before_rows_are_read(three, refusal, measure, monkeypatch):

@@ -9,31 +9,17 @@ BINS = "they would not fall into the same bins. Save all files with the same pre
 GROUPS = "they would not fall into the same groups. Save all files with the same types"
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "options", "words"),
-    [
-        (
-            "y",
-            lambda y: np.where(y, "yes", "no"),
-            {},
-            "contains texts, but numbers in {}; save all files with the same",
-        ),
-        ("age", lambda age: age.astype(str), {"where": "age > 30"}, "contains texts, but numbers in {}"),
-        ("p", np.float32, {}, f"contains numbers of 32 bits, but of 64 bits in {{}}: {BINS}"),
-        (
-            "age",
-            lambda age: age > 40,
-            {"groups": "age"},
-            f"contains true and false, but numbers of 64 bits in {{}}: {GROUPS}",
-        ),
-        (
-            "age",
-            np.float32,
-            {"groups": "age"},
-            f"contains numbers of 32 bits, but numbers of 64 bits in {{}}: {GROUPS}",
-        ),
-    ],
-)
+BY_AGE = {"groups": "age"}
+CASES = [
+    ("y", lambda y: np.where(y, "yes", "no"), {}, "contains texts, but numbers in {}; save all files with the same"),
+    ("age", lambda age: age.astype(str), {"where": "age > 30"}, "contains texts, but numbers in {}"),
+    ("p", np.float32, {}, f"contains numbers of 32 bits, but of 64 bits in {{}}: {BINS}"),
+    ("age", lambda age: age > 40, BY_AGE, f"contains true and false, but numbers of 64 bits in {{}}: {GROUPS}"),
+    ("age", np.float32, BY_AGE, f"contains numbers of 32 bits, but numbers of 64 bits in {{}}: {GROUPS}"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "options", "words"), CASES)
 def test_another_kind_of_values(three, refusal, name, change, options, words):
     for suffix in ("parquet", "csv") if name == "y" else ("parquet",):  # a CSV does not tell the types of numbers
         folder = three(lambda rows: rows.update({name: change(rows[name])}), suffix)
