@@ -1,4 +1,4 @@
-"""Brier score."""
+"""Brier score and log score."""
 
 import math
 
@@ -22,24 +22,21 @@ from calibrant import (
 from calibrant.errors import NotApplicableError
 
 
-def test_binary_by_hand():
-    assert brier_score([0, 1], [0.25, 0.5]) == (0.0625 + 0.25) / 2
-
-
-def test_classes_by_hand():
-    # The first row has 0.25² + (1 - 0.25)² + 0.5², the second is right.
-    assert brier_score([1, 0], [[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]]) == (0.0625 + 0.5625 + 0.25) / 2
-
-
-def test_worst_and_best():
-    assert brier_score([1, 0], [0.0, 1.0]) == 1.0
-    assert brier_score([1, 0], np.eye(2)) == 2.0
-    assert brier_score([1, 0], np.eye(2), half=True) == 1.0
-    assert brier_score([0, 1], np.eye(2)) == 0.0
-
-
-def test_weights():
-    assert brier_score([0, 1], [0.25, 0.5], weights=[3, 1]) == (3 * 0.0625 + 0.25) / 4
+@pytest.mark.parametrize(
+    ("y", "prediction", "options", "score"),
+    [
+        ([0, 1], [0.25, 0.5], {}, (0.0625 + 0.25) / 2),
+        # The first row has 0.25² + (1 - 0.25)² + 0.5², the second is right.
+        ([1, 0], [[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]], {}, (0.0625 + 0.5625 + 0.25) / 2),
+        ([1, 0], [0.0, 1.0], {}, 1.0),
+        ([1, 0], np.eye(2), {}, 2.0),
+        ([1, 0], np.eye(2), {"half": True}, 1.0),
+        ([0, 1], np.eye(2), {}, 0.0),
+        ([0, 1], [0.25, 0.5], {"weights": [3, 1]}, (3 * 0.0625 + 0.25) / 4),
+    ],
+)
+def test_brier_scores_by_hand(y, prediction, options, score):
+    assert brier_score(y, prediction, **options) == score
 
 
 def test_values_of_the_specification(D1, D2):
@@ -65,14 +62,11 @@ def test_sums_are_float64():
     assert brier_score(np.zeros(100_000, int), p) == pytest.approx(float(np.float16(0.1)) ** 2, rel=1e-12)
 
 
-def test_half_is_for_classes(refusal):
-    assert "half=True is for class probabilities of shape (n, K)" in refusal(brier_score, [0, 1], [0.5, 0.5], half=True)
-
-
 def test_of_a_grid(refusal):
     grid = summarize("ece", [0, 1], [0.25, 0.5], weights=[1, 3])
     assert brier_score(grid) == (0.0625 + 3 * 0.25) / 4
-    assert "half=True is for class probabilities of shape (n, K)" in refusal(brier_score, grid, half=True)
+    for rows in ((grid,), ([0, 1], [0.5, 0.5])):
+        assert "half=True is for class probabilities of shape (n, K)" in refusal(brier_score, *rows, half=True)
 
 
 def test_of_a_grid_of_rare_events_keeps_its_digits():
@@ -80,31 +74,28 @@ def test_of_a_grid_of_rare_events_keeps_its_digits():
     assert brier_score(summarize("ece", [0, 0, 0], p)) == pytest.approx(float((p * p).mean()), rel=1e-14)
 
 
-def test_binary_by_hand_log_score():
-    assert log_score([1, 0], [0.5, 0.75]) == pytest.approx((math.log(2) + math.log(4)) / 2, rel=1e-15)
-
-
-def test_classes_by_hand_log_score():
-    P = [[0.25, 0.5, 0.25], [1.0, 0.0, 0.0]]
-    assert log_score([2, 0], P) == pytest.approx(math.log(4) / 2, rel=1e-15)
-
-
-def test_weights_log_score():
-    assert log_score([1, 0], [0.5, 0.75], weights=[1, 3]) == pytest.approx((math.log(2) + 3 * math.log(4)) / 4)
-
-
-def test_certain_and_right_is_zero():
-    assert log_score([1, 0], [1.0, 0.0]) == 0.0
-    assert math.copysign(1, log_score([1], [1.0])) == 1.0
-    assert log_score([0, 1], np.eye(2)) == 0.0
-
-
 @pytest.mark.parametrize(
-    ("y", "p"),
-    [([1, 0], [0.0, 0.5]), ([0, 0], [1.0, 0.5]), ([1, 0], [[1.0, 0.0], [0.5, 0.5]])],
+    ("y", "prediction", "options", "score"),
+    [
+        ([1, 0], [0.5, 0.75], {}, (math.log(2) + math.log(4)) / 2),
+        ([2, 0], [[0.25, 0.5, 0.25], [1.0, 0.0, 0.0]], {}, math.log(4) / 2),
+        ([1, 0], [0.5, 0.75], {"weights": [1, 3]}, (math.log(2) + 3 * math.log(4)) / 4),
+        ([0, 1], np.eye(2), {}, 0.0),
+        ([1, 0], [1.0, 0.0], {}, 0.0),
+        ([1, 0], [1.0, 0.0], {"clip": 0.25}, -math.log(0.75)),
+        ([1, 0], [0.5, 0.75], {"clip": 0.1}, (math.log(2) + math.log(4)) / 2),
+        *(
+            (y, p, {}, math.inf)
+            for y, p in (([1, 0], [0.0, 0.5]), ([0, 0], [1.0, 0.5]), ([1, 0], [[1, 0], [0.5, 0.5]]))
+        ),
+    ],
 )
-def test_an_outcome_that_was_ruled_out(y, p):
-    assert log_score(y, p) == math.inf
+def test_log_scores_by_hand(y, prediction, options, score):
+    assert log_score(y, prediction, **options) == pytest.approx(score, rel=1e-15)
+
+
+def test_certain_and_right_is_a_positive_zero():
+    assert math.copysign(1, log_score([1], [1.0])) == 1.0
 
 
 def test_scores_near_one_keep_their_digits():
@@ -119,12 +110,6 @@ class TestClip:
     @pytest.mark.parametrize("clip", [0.01, 2**-52, 1e-20, np.float32(0.25)])
     def test_is_the_probability_of_what_was_ruled_out(self, y, p, clip):
         assert log_score(y, p, clip=clip) == pytest.approx(-math.log(clip), rel=1e-12)
-
-    def test_also_limits_what_was_certain(self):
-        assert log_score([1, 0], [1.0, 0.0], clip=0.25) == pytest.approx(-math.log(0.75))
-
-    def test_leaves_others_alone(self):
-        assert log_score([1, 0], [0.5, 0.75], clip=0.1) == log_score([1, 0], [0.5, 0.75])
 
     @pytest.mark.parametrize("clip", [0, 0.5, 1, -0.1, True, "auto", float("nan")])
     def test_refused(self, refusal, clip):
@@ -141,13 +126,6 @@ class TestDistributions:
 
     def test_a_narrow_distribution_scores_below_zero(self):
         assert log_score([0.0], Normal(0.0, 1e-3)) < -5
-
-    def test_weights(self):
-        distribution = Normal([0.0, 0.0], [1.0, 2.0])
-        each = -distribution.log_density([1.0, 1.0])
-        assert log_score([1.0, 1.0], distribution, weights=[1, 3]) == pytest.approx(
-            (each[0] + 3 * each[1]) / 4, rel=1e-15
-        )
 
     def test_vectors(self):
         mean, cov = np.zeros((3, 2)), np.array([[2.0, 0.5], [0.5, 1.0]])
@@ -170,11 +148,6 @@ class TestDistributions:
         y = rng.normal(mean)
         assert log_score(y, Normal(mean, 1.0)) == pytest.approx(1.4189, rel=0.02)
         assert log_score(y, Normal(np.zeros(20_000), np.sqrt(2))) == pytest.approx(1.7655, rel=0.02)
-
-    def test_batches_add_up(self):
-        y, distribution = np.array([0.0, 1.0, 5.0]), Normal([0.0, 0.0, 1.0], 1.0)
-        parts = [summarize(log_score, y[rows], distribution.take(rows)) for rows in (slice(0, 1), slice(1, 3))]
-        assert log_score(sum(parts)) == pytest.approx(log_score(y, distribution), rel=1e-15)
 
     def test_no_clipping(self, refusal):
         assert "clip= is for probabilities" in refusal(log_score, [0.0], Normal(0.0, 1.0), clip=0.1)

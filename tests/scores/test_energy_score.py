@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from calibrant import MvNormal, Samples, summarize
+from calibrant import MvNormal, Samples
 from calibrant.scores import energy_score as module
 from calibrant.scores.crps import crps
 from calibrant.scores.energy_score import energy_score
@@ -56,16 +56,12 @@ def test_sees_dependence_that_marginals_do_not():
     assert energy_score(y, right) < energy_score(y, wrong)
 
 
-def test_blocks_and_batches(data, monkeypatch):
+def test_blocks(data, monkeypatch):
     y, x = data
     w = np.arange(1.0, 13.0)
     whole = energy_score(y, Samples(x), weights=w)
     monkeypatch.setattr(module, "MAX_NUMBERS_AT_ONCE", 30)
     assert energy_score(y, Samples(x), weights=w) == pytest.approx(whole, rel=1e-14)
-    parts = [
-        summarize(energy_score, y[rows], Samples(x[rows]), weights=w[rows]) for rows in (slice(0, 5), slice(5, 12))
-    ]
-    assert energy_score(sum(parts)) == pytest.approx(whole, rel=1e-14)
 
 
 class TestRefusals:

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from calibrant import Intervals, Normal, Quantiles, summarize
 from calibrant.core.catalogue import find
 from calibrant.errors import SummaryError
-from calibrant.scores.interval_scores import (
-    Part,
-    WisPart,
-    interval_score,
-    quantile_score,
-    weighted_interval_score,
-)
+from calibrant.scores.interval_scores import Part, WisPart, interval_score, quantile_score, weighted_interval_score
 
 inf = np.inf
 PARTS, WIS_PARTS = get_args(Part), get_args(WisPart)
@@ -99,20 +93,6 @@ def test_swapped_bounds_are_one_interval(rows):
     assert interval_score(y, one) == pytest.approx(interval_score(y, other), rel=1e-12)
 
 
-@given(ROWS, st.integers(0, 12), st.sampled_from(PARTS))
-def test_chunks_and_weights(rows, cut, part):
-    y, lower, upper, w = drawn(rows)
-    whole = interval_score(y, Intervals(lower, upper, 0.8), weights=w, part=part)
-    cuts = [p for p in (slice(0, cut), slice(cut, None)) if y[p].size]
-    pieces = [
-        summarize(interval_score, y[p], Intervals(lower[p], upper[p], 0.8), weights=w[p], part=part) for p in cuts
-    ]
-    assert interval_score(sum(pieces), part=part) == pytest.approx(whole, rel=1e-12, abs=1e-12)
-    times = w.astype(int)
-    again = Intervals(np.repeat(lower, times), np.repeat(upper, times), 0.8)
-    assert interval_score(np.repeat(y, times), again, part=part) == pytest.approx(whole, rel=1e-12, abs=1e-12)
-
-
 class TestRefused:
     def test_parts_do_not_mix(self, refusal):
         intervals = Intervals([0.0], [1.0], 0.9)
@@ -124,60 +104,29 @@ class TestRefused:
         assert ".intervals()" in refusal(interval_score, [0.0], Quantiles([[0.0, 1.0]], [0.1, 0.9]))
 
 
-inf_quantile_score = np.inf
-ROWS_QUANTILE_SCORE = st.lists(
-    st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.integers(1, 4)), min_size=1, max_size=12
-)
-
-
-class TestByHandQuantileScore:
-    def test_two_levels(self):
+@pytest.mark.parametrize(
+    ("y", "q", "tau", "score"),
+    [
         # 3 below 5 costs 0.25 * 2 and 0.75 * 0; 3 above 1 costs 0.75 * 2 at level 0.25.
-        assert quantile_score([5.0], Quantiles([[3.0, 5.0]], [0.25, 0.75])).tolist() == [0.5, 0.0]
-        assert quantile_score([1.0], Quantiles([3.0], 0.25)) == 1.5
-
-    def test_a_hit_scores_nothing(self):
-        assert quantile_score([2.0], Quantiles([2.0], 0.3)) == 0.0
-
-    def test_the_median_scores_half_the_error(self):
-        assert quantile_score([0.0, 4.0], Quantiles([1.0, 1.0], 0.5)) == 1.0
-
-
-class TestInfiniteQuantileScore:
-    @pytest.mark.parametrize("q", [-inf_quantile_score, inf_quantile_score])
-    @pytest.mark.parametrize("tau", [0.001, 0.5, 0.999])
-    def test_one_row_makes_the_mean_infinite(self, q, tau):
-        assert quantile_score([0.0, 1.0], Quantiles([q, 1.0], tau)) == inf_quantile_score
-
-    def test_other_levels_stay_finite(self):
-        assert quantile_score([1.0], Quantiles([[0.0, inf_quantile_score]], [0.5, 0.9])).tolist() == [
-            0.5,
-            inf_quantile_score,
-        ]
+        ([5.0], [[3.0, 5.0]], [0.25, 0.75], [0.5, 0.0]),
+        ([1.0], [3.0], 0.25, 1.5),
+        ([2.0], [2.0], 0.3, 0.0),
+        ([0.0, 4.0], [1.0, 1.0], 0.5, 1.0),  # the median scores half the error
+        ([1.0], [[0.0, inf]], [0.5, 0.9], [0.5, inf]),
+        *(([0.0, 1.0], [q, 1.0], tau, inf) for q in (-inf, inf) for tau in (0.001, 0.5, 0.999)),
+    ],
+)
+def test_quantile_scores_by_hand(y, q, tau, score):
+    assert np.array_equal(quantile_score(y, Quantiles(q, tau)), score)
 
 
-@given(ROWS_QUANTILE_SCORE, st.sampled_from([0.05, 0.5, 0.8]))
+@given(ROWS, st.sampled_from([0.05, 0.5, 0.8]))
 def test_shift_mirror_and_scale(rows, tau):
-    y, q, _ = np.array(rows).T
+    y, q, *_ = np.array(rows).T
     found = quantile_score(y, Quantiles(q, tau))
     assert quantile_score(y + 8, Quantiles(q + 8, tau)) == pytest.approx(found, rel=1e-9, abs=1e-9)
     assert quantile_score(-y, Quantiles(-q, 1 - tau)) == pytest.approx(found, rel=1e-12, abs=1e-12)
     assert quantile_score(4 * y, Quantiles(4 * q, tau)) == pytest.approx(4 * found, rel=1e-12)
-
-
-@given(ROWS_QUANTILE_SCORE, st.integers(0, 12))
-def test_chunks_and_weights_quantile_score(rows, cut):
-    y, q, w = np.array(rows).T
-    whole = quantile_score(y, Quantiles(q, 0.8), weights=w)
-    pieces = [
-        summarize(quantile_score, y[p], Quantiles(q[p], 0.8), weights=w[p])
-        for p in (slice(0, cut), slice(cut, None))
-        if y[p].size
-    ]
-    assert quantile_score(sum(pieces)) == pytest.approx(whole, rel=1e-12, abs=1e-12)
-    times = w.astype(int)
-    again = quantile_score(np.repeat(y, times), Quantiles(np.repeat(q, times), 0.8))
-    assert again == pytest.approx(whole, rel=1e-12, abs=1e-12)
 
 
 def test_other_predictions_are_refused(refusal):
@@ -185,7 +134,6 @@ def test_other_predictions_are_refused(refusal):
     assert ".quantiles(levels)" in refusal(quantile_score, [0.0], Normal([0.0], [1.0]))
 
 
-inf_weighted_interval_score = np.inf
 WIS_ROWS = st.lists(
     st.tuples(st.floats(-50, 50), st.lists(st.floats(-50, 50), min_size=5, max_size=5), st.integers(1, 4)),
     min_size=1,
@@ -194,7 +142,7 @@ WIS_ROWS = st.lists(
 GRIDS = st.sampled_from([[0.5], [0.1, 0.9], [0.1, 0.5, 0.9], [0.025, 0.3, 0.7, 0.975], [0.05, 0.25, 0.5, 0.75, 0.95]])
 
 
-def drawn_weighted_interval_score(rows, levels):
+def drawn_quantiles(rows, levels):
     y, values, w = zip(*rows, strict=True)
     return np.array(y), np.sort(np.array(values)[:, : len(levels)], axis=1), np.array(w)
 
@@ -232,24 +180,22 @@ class TestByHandWeightedIntervalScore:
 
 class TestInfiniteWeightedIntervalScore:
     def test_a_width(self):
-        quantiles = Quantiles([[-inf_weighted_interval_score, 0.0, 1.0]], [0.1, 0.5, 0.9])
+        quantiles = Quantiles([[-inf, 0.0, 1.0]], [0.1, 0.5, 0.9])
         found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in WIS_PARTS}
-        assert found["total"] == found["dispersion"] == inf_weighted_interval_score
+        assert found["total"] == found["dispersion"] == inf
         assert np.isfinite([found["below"], found["above"]]).all()
 
-    @pytest.mark.parametrize(
-        ("q", "side"), [(-inf_weighted_interval_score, "above"), (inf_weighted_interval_score, "below")]
-    )
+    @pytest.mark.parametrize(("q", "side"), [(-inf, "above"), (inf, "below")])
     def test_all_quantiles_at_one_infinity(self, q, side):
         quantiles = Quantiles([[q, q, q]], [0.1, 0.5, 0.9])
         found = {part: weighted_interval_score([2.0], quantiles, part=part) for part in WIS_PARTS}
-        expected = {"total": inf_weighted_interval_score, "dispersion": 0.0, "below": 0.0, "above": 0.0}
-        assert found == {**expected, side: inf_weighted_interval_score}
+        expected = {"total": inf, "dispersion": 0.0, "below": 0.0, "above": 0.0}
+        assert found == {**expected, side: inf}
 
 
 @given(WIS_ROWS, GRIDS)
 def test_twice_the_mean_quantile_score(rows, levels):
-    y, values, w = drawn_weighted_interval_score(rows, levels)
+    y, values, w = drawn_quantiles(rows, levels)
     quantiles = Quantiles(values, levels)
     found = weighted_interval_score(y, quantiles, weights=w)
     assert found == pytest.approx(2 * quantile_score(y, quantiles, weights=w).mean(), rel=1e-12, abs=1e-12)
@@ -257,7 +203,7 @@ def test_twice_the_mean_quantile_score(rows, levels):
 
 @given(WIS_ROWS, GRIDS)
 def test_a_shift_changes_nothing(rows, levels):
-    y, values, _ = drawn_weighted_interval_score(rows, levels)
+    y, values, _ = drawn_quantiles(rows, levels)
     for part in WIS_PARTS:
         found = weighted_interval_score(y, Quantiles(values, levels), part=part)
         moved = weighted_interval_score(y + 100, Quantiles(values + 100, levels), part=part)
@@ -266,7 +212,7 @@ def test_a_shift_changes_nothing(rows, levels):
 
 @given(WIS_ROWS, GRIDS)
 def test_parts_add_up_and_mirror(rows, levels):
-    y, values, w = drawn_weighted_interval_score(rows, levels)
+    y, values, w = drawn_quantiles(rows, levels)
     total, *parts = (weighted_interval_score(y, Quantiles(values, levels), weights=w, part=part) for part in WIS_PARTS)
     assert sum(parts) == pytest.approx(total, rel=1e-12, abs=1e-12)
     mirror = Quantiles(-values[:, ::-1], levels)
@@ -274,31 +220,8 @@ def test_parts_add_up_and_mirror(rows, levels):
     assert below == pytest.approx(parts[2], rel=1e-12, abs=1e-12)
 
 
-@given(WIS_ROWS, GRIDS, st.integers(0, 8))
-def test_chunks_and_weights_weighted_interval_score(rows, levels, cut):
-    y, values, w = drawn_weighted_interval_score(rows, levels)
-    whole = weighted_interval_score(y, Quantiles(values, levels), weights=w)
-    pieces = [
-        summarize(weighted_interval_score, y[p], Quantiles(values[p], levels), weights=w[p])
-        for p in (slice(0, cut), slice(cut, None))
-        if y[p].size
-    ]
-    assert weighted_interval_score(sum(pieces)) == pytest.approx(whole, rel=1e-12, abs=1e-12)
-    again = Quantiles(np.repeat(values, w, axis=0), levels)
-    assert weighted_interval_score(np.repeat(y, w), again) == pytest.approx(whole, rel=1e-12, abs=1e-12)
-
-
 class TestMedian:
-    LOWER, UPPER = np.zeros((3, 1)), np.full((3, 1), 4.0)
-
-    def test_rows_of_weight_zero_take_their_median_along(self):
-        y, w, median = np.array([5.0, 1.0, 2.0]), np.array([1, 0, 3]), np.array([2.0, 99.0, 0.0])
-        found = weighted_interval_score(y, Intervals(self.LOWER, self.UPPER, [0.5]), median=median, weights=w)
-        kept = w > 0
-        expected = weighted_interval_score(
-            y[kept], Intervals(self.LOWER[kept], self.UPPER[kept], [0.5]), median=median[kept], weights=w[kept]
-        )
-        assert found == pytest.approx(expected, rel=1e-14)
+    INTERVALS = Intervals(np.zeros((3, 1)), np.full((3, 1), 4.0), [0.5])
 
     def test_summaries_with_and_without_do_not_mix(self, refusal):
         intervals = Intervals([0.0], [4.0], 0.5)
@@ -309,28 +232,23 @@ class TestMedian:
         assert weighted_interval_score(other, median=[2.0]) == pytest.approx(3.5 / 1.5)
         assert "without one" in refusal(weighted_interval_score, one, median=[2.0], error=SummaryError)
 
-    @pytest.mark.parametrize("median", [[1.0], [[1.0], [1.0], [1.0]], [1.0, 2.0, 3.0, 4.0]])
-    def test_shapes(self, median, refusal):
-        intervals = Intervals(self.LOWER, self.UPPER, [0.5])
-        message = refusal(weighted_interval_score, [1.0, 2.0, 3.0], intervals, median=median)
-        assert message.startswith("median must be 1-D, one number for each of the 3 rows; got shape")
-
-    def test_missing(self, refusal):
-        intervals = Intervals(self.LOWER, self.UPPER, [0.5])
-        message = refusal(weighted_interval_score, [1.0, 2.0, 3.0], intervals, median=[0.0, np.nan, 1.0])
-        assert message.startswith("median must not be missing; row 1 is nan")
+    @pytest.mark.parametrize(
+        ("median", "words"),
+        [
+            *((m, "be 1-D, one number for each of the 3 rows; got shape") for m in ([1.0], [[1.0]] * 3, [1.0] * 4)),
+            ([0.0, np.nan, 1.0], "not be missing; row 1 is nan"),
+        ],
+    )
+    def test_what_is_refused(self, median, words, refusal):
+        message = refusal(weighted_interval_score, [1.0, 2.0, 3.0], self.INTERVALS, median=median)
+        assert message.startswith(f"median must {words}")
 
     def test_beside_quantiles(self, refusal):
         message = refusal(weighted_interval_score, [1.0], Quantiles([[0.0, 1.0]], [0.1, 0.9]), median=[0.5])
         assert message.startswith("median= is for Intervals")
 
 
-class TestRefusedWeightedIntervalScore:
-    def test_unpaired_levels_are_listed(self, refusal):
-        quantiles = Quantiles([[0.0, 1.0, 2.0, 3.0]], [0.1, 0.2, 0.5, 0.9])
-        message = refusal(weighted_interval_score, [1.0], quantiles)
-        assert "without one: 0.2. " in message
-
-    def test_mirrors_are_found_within_rounding(self):
-        quantiles = Quantiles([[0.0, 1.0]], [1 - 0.9, 0.9])
-        assert np.isfinite(weighted_interval_score([0.5], quantiles))
+def test_mirrors_of_levels(refusal):
+    quantiles = Quantiles([[0.0, 1.0, 2.0, 3.0]], [0.1, 0.2, 0.5, 0.9])
+    assert "without one: 0.2. " in refusal(weighted_interval_score, [1.0], quantiles)
+    assert np.isfinite(weighted_interval_score([0.5], Quantiles([[0.0, 1.0]], [1 - 0.9, 0.9])))  # within rounding
