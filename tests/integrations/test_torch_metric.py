@@ -76,6 +76,11 @@ def fed(metric, columns, batches):
     return metric
 
 
+def updated(metric, *batch):
+    metric.update(*batch)
+    return metric
+
+
 def same(found, expected):
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-12, atol=1e-13)
 
@@ -122,8 +127,7 @@ class TestCompute:
     def test_a_hundred_batches_and_empty_ones(self, torch, D1, tensor, device):
         columns = tensor(D1[0]), tensor(D1[1])
         for verb, options in BINARY[:1] + BINARY[9:13]:
-            metric = TorchMetric(verb, **options)
-            metric.update(torch.zeros(0), torch.zeros(0))
+            metric = updated(TorchMetric(verb, **options), torch.zeros(0), torch.zeros(0))
             fed(metric, columns, 100)
             metric.update(torch.zeros(0), torch.zeros(0), torch.zeros(0))
             same(metric.compute(), getattr(cb, verb)(*D1, **options))
@@ -132,33 +136,27 @@ class TestCompute:
         monkeypatch.setattr(rows, "ROWS", 64)
         monkeypatch.setattr(rows, "PROBABILITIES", 64)
         for verb, data in [("ece", D1), ("brier_score", D1), ("ece", D2), ("log_score", D2)]:
-            metric = TorchMetric(verb)
-            metric.update(*map(tensor, data))
+            metric = updated(TorchMetric(verb), *map(tensor, data))
             same(metric.compute(), getattr(cb, verb)(*data))
 
     @pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float32", "float64"])
     def test_outcomes_of_any_type(self, tensor, dtype):
-        metric = TorchMetric("brier_score")
-        metric.update(tensor([0, 1], dtype), tensor([0.25, 0.5]))
+        metric = updated(TorchMetric("brier_score"), tensor([0, 1], dtype), tensor([0.25, 0.5]))
         assert metric.compute() == (0.0625 + 0.25) / 2
 
     def test_whole_numbers_are_probabilities(self, tensor):
-        metric = TorchMetric("brier_score")
-        metric.update(tensor([0, 1, 1]), tensor([0, 1, 0]))
+        metric = updated(TorchMetric("brier_score"), tensor([0, 1, 1]), tensor([0, 1, 0]))
         assert metric.compute() == pytest.approx(1 / 3)
 
     def test_a_number_marks_the_event(self, tensor):
-        metric = TorchMetric("brier_score", pos_label=2)
-        metric.update(tensor([2, 1]), tensor([0.5, 0.25]))
+        metric = updated(TorchMetric("brier_score", pos_label=2), tensor([2, 1]), tensor([0.5, 0.25]))
         metric.update(tensor([1]), tensor([0.25]))  # a batch without events
         assert metric.compute() == (0.25 + 2 * 0.0625) / 3
-        metric = TorchMetric("brier_score", pos_label=False)
-        metric.update(tensor([True, False]), tensor([0.0, 0.5]))
+        metric = updated(TorchMetric("brier_score", pos_label=False), tensor([True, False]), tensor([0.0, 0.5]))
         assert metric.compute() == 0.125
 
     def test_impossible_outcomes_have_an_infinite_score(self, tensor):
-        metric = TorchMetric("log_score")
-        metric.update(tensor([0, 1]), tensor([0.0, 1.0]))
+        metric = updated(TorchMetric("log_score"), tensor([0, 1]), tensor([0.0, 1.0]))
         assert metric.compute() == 0.0
         metric.update(tensor([1]), tensor([0.0]))
         assert metric.compute() == np.inf
@@ -219,8 +217,7 @@ class TestEdges:
         fractions = np.arange(101)[:, None] / np.arange(1, 101)
         p = np.concatenate([rng.random(2000), fractions[fractions <= 1]]).astype(dtype)
         y, w = rng.random(p.size) < 0.5, rng.random(p.size)
-        metric = TorchMetric("ece")
-        metric.update(tensor(y), tensor(p), tensor(w))
+        metric = updated(TorchMetric("ece"), tensor(y), tensor(p), tensor(w))
         found, expected = metric.summary, summarize("ece", y, p, weights=w)
         np.testing.assert_array_equal(found.sums[0], expected.sums[0])
         np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-13)
@@ -230,8 +227,7 @@ class TestEdges:
         p = (torch.arange(101, dtype=torch.float64) / 100).bfloat16()
         y = torch.arange(101) % 3 == 0
         for bins in (2, 7, 10, 15, 20, 100):
-            metric = TorchMetric("ece", bins=bins)
-            metric.update(y.to(device), p.to(device))
+            metric = updated(TorchMetric("ece", bins=bins), y.to(device), p.to(device))
             assert metric.compute() == pytest.approx(cb.ece(y, p, bins=bins), rel=1e-12)
             assert metric.compute() == pytest.approx(cb.ece(y, p.float(), bins=bins), rel=1e-12)
 
@@ -257,16 +253,14 @@ class TestEdges:
     def test_columns_of_a_matrix(self, torch, D1, device):
         y, p = D1
         P = torch.from_numpy(np.stack([1 - p, p], axis=1)).to(device)
-        metric = TorchMetric("ece")
-        metric.update(torch.from_numpy(np.array(y)), P[:, 1])
+        metric = updated(TorchMetric("ece"), torch.from_numpy(np.array(y)), P[:, 1])
         same(metric.compute(), cb.ece(y, p))
 
 
 class TestWeights:
     @pytest.mark.parametrize("verb", ["ece", "brier_score", "log_score"])
     def test_rows_of_weight_zero_are_not_looked_at(self, tensor, verb):
-        metric = TorchMetric(verb)
-        metric.update(tensor([0, 9, 1]), tensor([0.25, np.nan, 0.5]), tensor([1.0, 0.0, 2.0]))
+        metric = updated(TorchMetric(verb), tensor([0, 9, 1]), tensor([0.25, np.nan, 0.5]), tensor([1.0, 0.0, 2.0]))
         metric.update(tensor([7]), tensor([7.0]), tensor([0]))
         metric.update(tensor([1, 0]), tensor([7.0, 0.5]), tensor([1e-45, 1.0], "float64"))  # too light to count
         assert metric.n == 3
@@ -279,8 +273,7 @@ class TestWeights:
 
     def test_no_weight_at_all(self, tensor, refusal):
         for verb in ("ece", "brier_score"):
-            metric = TorchMetric(verb)
-            metric.update(tensor([0]), tensor([0.5]), tensor([0.0]))
+            metric = updated(TorchMetric(verb), tensor([0]), tensor([0.5]), tensor([0.0]))
             assert "there are no rows" in refusal(metric.compute)
 
     def test_a_spread_beside_a_large_mean(self, tensor):
@@ -293,8 +286,7 @@ class TestWeights:
 class TestLoop:
     def test_gradients_stay_out_of_it(self, torch, device):
         p = torch.rand(10, device=device, requires_grad=True)
-        metric = TorchMetric("brier_score")
-        metric.update(torch.ones(10), p.sigmoid(), p.exp())
+        metric = updated(TorchMetric("brier_score"), torch.ones(10), p.sigmoid(), p.exp())
         assert not any(tensor.requires_grad for tensor in metric.state_dict().values() if torch.is_tensor(tensor))
 
     def test_inference_mode_and_outside_of_it(self, torch, D1, tensor):
@@ -310,8 +302,7 @@ class TestLoop:
     def test_mixed_precision(self, torch, D1, D2, tensor, device):
         with torch.autocast(device, dtype=torch.bfloat16):
             for verb, data in [("ece", D1), ("brier_score", D1), ("log_score", D2)]:
-                metric = TorchMetric(verb)
-                metric.update(*map(tensor, data))
+                metric = updated(TorchMetric(verb), *map(tensor, data))
                 same(metric.compute(), getattr(cb, verb)(*data))
 
     @pytest.mark.parametrize("weighted", [False, True])
@@ -327,8 +318,7 @@ class TestLoop:
 
     def test_sums_are_kept_where_they_should_be(self, torch, D1, device):
         y, p = (torch.from_numpy(np.array(column)) for column in D1)
-        metric = TorchMetric("ece", device=device)
-        metric.update(y, p)
+        metric = updated(TorchMetric("ece", device=device), y, p)
         assert metric.state_dict()["sums"].device.type == device
         metric.to("cpu")
         metric.update(y.to(device), p.to(device))
@@ -336,8 +326,7 @@ class TestLoop:
         assert (metric.n, metric.compute()) == (1000, pytest.approx(cb.ece(*D1), rel=1e-12))
 
     def test_sums_follow_the_predictions(self, torch, D1, tensor):
-        other = TorchMetric("ece", device="cpu")
-        other.update(*map(tensor, D1))
+        other = updated(TorchMetric("ece", device="cpu"), *map(tensor, D1))
         metric = TorchMetric("ece")
         metric.load_state_dict(other.state_dict())  # as from a checkpoint read on the host
         p = torch.empty(4, device="meta")
@@ -399,8 +388,7 @@ class TestFaults:
     @pytest.mark.parametrize("verb", ["ece", "log_score"])
     def test_are_told_when_a_value_is_asked_for(self, tensor, refusal, verb, y, p, w, words):
         P = np.array(p, float)
-        metric = TorchMetric(verb)
-        metric.update(tensor([0]), tensor(P[:1] * 0 if P.ndim == 1 else np.eye(1, 3)))
+        metric = updated(TorchMetric(verb), tensor([0]), tensor(P[:1] * 0 if P.ndim == 1 else np.eye(1, 3)))
         metric.update(tensor(y), tensor(P), None if w is None else tensor(w))
         metric.update(tensor([5]), tensor(np.full_like(P[:1], 7)))  # the first fault is told
         message = refusal(metric.compute)
@@ -415,21 +403,18 @@ class TestFaults:
         monkeypatch.setattr(rows, "ROWS", 4)
         p = np.full(11, 0.5)
         p[[6, 10]] = 1.5, 2.5
-        metric = TorchMetric("ece")
-        metric.update(tensor(np.zeros(11)), tensor(p))
+        metric = updated(TorchMetric("ece"), tensor(np.zeros(11)), tensor(p))
         assert "batch 0: prediction must lie in [0, 1]; row 6 is 1.5" in refusal(metric.compute)
 
     def test_a_label_that_is_not_there(self, tensor, refusal):
-        metric = TorchMetric("ece", pos_label=7)
-        metric.update(tensor([1, 1, 2]), tensor([0.5, 0.5, 0.5]))
+        metric = updated(TorchMetric("ece", pos_label=7), tensor([1, 1, 2]), tensor([0.5, 0.5, 0.5]))
         assert refusal(metric.compute) == "pos_label 7 is not among the labels of y, which has 1, 2"
         again = TorchMetric("ece", pos_label=7)
         again.load_state_dict(metric.state_dict())
         assert refusal(again.compute) == refusal(metric.compute)
         again.update(tensor([7.0]), tensor([0.5]))  # the event of another batch
         same(again.compute(), cb.ece([0, 0, 0, 1], [0.5] * 4))
-        metric = TorchMetric("ece", pos_label=7)
-        metric.update(tensor([7, 1, np.nan]), tensor([0.5, 0.5, 0.5]))
+        metric = updated(TorchMetric("ece", pos_label=7), tensor([7, 1, np.nan]), tensor([0.5, 0.5, 0.5]))
         assert "y must not have missing values; row 2 is nan" in refusal(metric.compute)
 
     def test_travel_with_states_and_merges(self, tensor, refusal):
@@ -511,8 +496,7 @@ class TestRefused:
 
     def test_predictions_of_another_kind(self, torch, refusal):
         y, p, P = torch.zeros(4), torch.full((4,), 0.5), torch.full((4, 2), 0.5)
-        metric = TorchMetric("ece")
-        metric.update(y, p)
+        metric = updated(TorchMetric("ece"), y, p)
         assert "prediction has 2 columns (1: a 1-D tensor), that of earlier batches 1" in refusal(metric.update, y, P)
         assert "notion='confidence' is for" in refusal(TorchMetric("ece", notion="confidence").update, y, p)
         assert "half=True is for" in refusal(TorchMetric("brier_score", half=True).update, y, p)
@@ -562,8 +546,7 @@ class TestState:
         assert first.n == 500
 
     def test_is_a_copy(self, D1, tensor):
-        metric = TorchMetric("ece")
-        metric.update(*map(tensor, D1))
+        metric = updated(TorchMetric("ece"), *map(tensor, D1))
         state = metric.state_dict()
         for value in state.values():
             if hasattr(value, "zero_"):
@@ -598,8 +581,7 @@ class TestState:
         ],
     )
     def test_damaged_states_are_refused_and_change_nothing(self, D1, tensor, refusal, name, change, words):
-        metric = TorchMetric("ece")
-        metric.update(*map(tensor, D1))
+        metric = updated(TorchMetric("ece"), *map(tensor, D1))
         state = metric.state_dict()
         assert words in refusal(metric.load_state_dict, {**state, name: change(state[name])}, error=SummaryError)
         same(metric.compute(), cb.ece(*D1))
@@ -647,8 +629,7 @@ class TestState:
         same(other.compute(), cb.mce(*D1, bins=9))
 
     def test_the_summary_serves_other_verbs(self, D1, tensor):
-        metric = TorchMetric("ece")
-        metric.update(*map(tensor, D1))
+        metric = updated(TorchMetric("ece"), *map(tensor, D1))
         same(cb.mce(metric.summary, bins=8), cb.mce(*D1, bins=8))
         same(cb.ece(metric.summary + summarize("ece", *D1)), cb.ece(*D1))
         before = cb.ece(metric.summary)
@@ -658,8 +639,7 @@ class TestState:
 
     def test_copies(self, D1, tensor):
         for verb in ("ece", "log_score"):
-            metric = TorchMetric(verb)
-            metric.update(*map(tensor, D1))
+            metric = updated(TorchMetric(verb), *map(tensor, D1))
             for other in (copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
                 other.update(*map(tensor, D1))
                 assert (metric.n, other.n) == (500, 1000)
