@@ -1,6 +1,5 @@
 """Maps of intervals, sets and quantiles: reference values, hand-worked cases, properties, coverage and refusals."""
 
-import json
 import math
 import warnings
 from itertools import permutations
@@ -11,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calibrant import Intervals, Quantiles, Sets, quantile_score
-from calibrant.errors import InputError
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.region_maps import conformal_quantile, rows_needed
 
@@ -381,30 +379,3 @@ class TestBadInput:
             np.zeros(30), Intervals(lower.astype(float), (lower + np.float32(1)).astype(float), 0.8), method="shift"
         )
         assert single.parameters["shift"] == double.parameters["shift"]
-
-
-class TestAsJson:
-    """A map read back gives the same bits, with numbers, arrays, groups and infinities."""
-
-    @pytest.mark.parametrize(
-        ("parameters", "words"),
-        [
-            ({"column": [0, 3]}, "at most 2"),
-            ({"column": [0, 0.5]}, "whole number"),
-            ({"column": [0]}, "2 entries, as there are levels"),
-            ({"column": 1}, "must be a list"),
-            ({"column": [0, -1]}, r"must be in \[0, inf\]"),
-        ],
-    )
-    def test_columns_that_cannot_be(self, parameters, words):
-        found = recalibrate(TestSets.y, Sets(TestSets.mask, [0.25, 0.5]), method="relevel")
-        tree = {**json.loads(found.to_json()), "parameters": parameters}
-        with pytest.raises(InputError, match=words):
-            type(found).from_json(json.dumps(tree))
-
-    @pytest.mark.parametrize("shift", ["-inf", "nan", None, [1.0, 2.0], {}])
-    def test_shifts_that_cannot_be(self, shift):
-        found = recalibrate([0.0, 1.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.5), method="shift")
-        tree = {**json.loads(found.to_json()), "parameters": {"shift": shift}}
-        with pytest.raises(InputError, match=r"parameters\.shift"):
-            type(found).from_json(json.dumps(tree))
