@@ -103,12 +103,23 @@ class TestByHand:
 
 
 class TestUnits:
-    def test_equal_weights_are_no_weights(self):
-        d = np.random.default_rng(0).normal(size=40)
-        one, other = Units(np.ones(40)), Units(np.full(40, 7.0))
+    D = np.random.default_rng(0).normal(size=40)
+    CELLS = np.array([0.5, -1.0, 2.0])
+
+    @pytest.mark.parametrize(
+        ("one", "d", "other", "same_d"),
+        [
+            (Units(np.full(40, 7.0)), D, Units(np.ones(40)), D),
+            (Units(np.ones(40), unit=np.arange(40)), D, Units(np.ones(40)), D),
+            (Units(np.ones(3), np.array([3.0, 1.0, 2.0])), CELLS, Units(np.ones(6)), np.repeat(CELLS, [3, 1, 2])),
+        ],
+        ids=["equal weights are no weights", "clusters of one row are rows", "counts stand for rows"],
+    )
+    def test_the_same_rows(self, one, d, other, same_d):
         for name in ("mean", "variance", "deciding"):
-            assert getattr(one, name)(d) == pytest.approx(getattr(other, name)(d), rel=1e-12)
-        assert one.variance(d) == pytest.approx(d.var(ddof=1) / 40, rel=1e-12)
+            assert getattr(one, name)(d) == pytest.approx(getattr(other, name)(same_d), rel=1e-12)
+        assert one.skew_term(d, 2.0) == pytest.approx(other.skew_term(same_d, 2.0), rel=1e-12)
+        assert other.variance(same_d) == pytest.approx(same_d.var(ddof=1) / same_d.size, rel=1e-12)
 
     def test_weights(self):
         d, w = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 1.0])
@@ -116,21 +127,6 @@ class TestUnits:
         assert units.mean(d) == pytest.approx(9 / 4)
         square = (1.25**2 + 4 * 0.25**2 + 1.75**2) / 16
         assert units.variance(d) == pytest.approx(square * nu / (nu - 1), rel=1e-12)
-
-    def test_counts_stand_for_rows(self):
-        d, count = np.array([0.5, -1.0, 2.0]), np.array([3.0, 1.0, 2.0])
-        cells, rows = Units(np.ones(3), count), Units(np.ones(6))
-        repeated = np.repeat(d, [3, 1, 2])
-        for name in ("mean", "variance", "deciding"):
-            assert getattr(cells, name)(d) == pytest.approx(getattr(rows, name)(repeated), rel=1e-12)
-        assert cells.skew_term(d, 2.0) == pytest.approx(rows.skew_term(repeated, 2.0), rel=1e-12)
-
-    def test_clusters_of_one_row_are_rows(self):
-        d = np.random.default_rng(0).normal(size=40)
-        one, other = Units(np.ones(40)), Units(np.ones(40), unit=np.arange(40))
-        for name in ("mean", "variance", "deciding"):
-            assert getattr(one, name)(d) == pytest.approx(getattr(other, name)(d), rel=1e-12)
-        assert one.skew_term(d, 2.0) == pytest.approx(other.skew_term(d, 2.0), rel=1e-12)
 
     def test_clusters(self):
         d, unit = np.array([1.0, 3.0, -1.0, 1.0]), np.array([0, 0, 1, 2])
@@ -261,35 +257,42 @@ class TestOrderAndWeights:
         assert len(recalibration_gain(y, p, method="logistic", repeats=2, folds=3).chosen) == 6
 
 
+def changed(rows, y, p, slope=0.6):
+    """Return 600 rows, some of which are others."""
+    many = simulated(600, slope)
+    many[0][rows], many[1][rows] = y, p
+    return many
+
+
+AT_0, FEW = changed(slice(3), 0, 0.0), changed(slice(5, 9), [0, 0, 1, 1], 1e-9, slope=1.0)
+CONFIDENT = [np.append(column, [last] * 60) for column, last in zip(simulated(600), (0, 1e-9), strict=True)]
+
+
 class TestLimits:
-    def test_the_log_score_needs_scores_inside(self):
-        y, p = simulated(600)
-        p[:3], y[:3] = 0.0, 0
-        found = recalibration_gain(y, p, method="logistic")
-        assert found.low == -math.inf
-        assert "limit them with the option clip" in found.note
-        assert math.isfinite(recalibration_gain(y, p, method="logistic", clip=1e-3).low)
-        assert math.isfinite(recalibration_gain(y, p, method="logistic", score="brier").low)
+    @pytest.mark.parametrize(
+        ("rows", "options", "words"),
+        [
+            (AT_0, {"method": "logistic"}, "limit them with the option clip"),
+            (CONFIDENT, {"method": "temperature"}, "misses of confident predictions"),
+            (FEW, {"method": "temperature"}, "the option clip"),
+            (FEW, {"method": "temperature", "weights": np.where(np.arange(600) < 3, 0.0, 1.0)}, "the option clip"),
+            (
+                simulated(600),
+                {"method": "logistic", "score": "brier", "clusters": np.arange(600) % 20},
+                "limits need at least 30 clusters; got 20",
+            ),
+        ],
+    )
+    def test_are_not_given_and_why(self, rows, options, words):
+        found = recalibration_gain(*rows, **options)
+        assert (found.low, found.high) == (-math.inf, math.inf)
+        assert words in found.note
+        if rows is FEW:  # the rows are named by their numbers among the caller's
+            assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
 
-    def test_confident_rows_whose_misses_were_not_seen(self):
-        y, p = simulated(600)
-        p, y = np.append(p, np.full(60, 1e-9)), np.append(y, np.zeros(60, int))
-        found = recalibration_gain(y, p, method="temperature")
-        assert found.low == -math.inf
-        assert "misses of confident predictions" in found.note
-
-    def test_few_rows_that_carry_the_mean_are_named(self):
-        y, p = simulated(600, slope=1.0)
-        p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
-        found = recalibration_gain(y, p, method="temperature")
-        assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
-        assert "the option clip" in found.note
-
-    def test_too_few_clusters(self):
-        y, p = simulated(600)
-        found = recalibration_gain(y, p, method="logistic", score="brier", clusters=np.arange(600) % 20)
-        assert found.low == -math.inf
-        assert "limits need at least 30 clusters; got 20" in found.note
+    @pytest.mark.parametrize("options", [{"clip": 1e-3}, {"score": "brier"}])
+    def test_of_scores_of_0_need_a_clip_or_another_score(self, options):
+        assert math.isfinite(recalibration_gain(*AT_0, method="logistic", **options).low)
 
     def test_rows_that_become_exactly_1_are_counted(self):
         y, p = simulated(400, slope=1.6)
@@ -302,13 +305,8 @@ class TestLimits:
         assert (found.estimate, found.low, found.high, found.in_sample) == (0, 0, 0, 0)
 
     def test_folds_that_cannot_be_fitted_keep_their_predictions(self):
-        y, p = np.array([0, 1] * 20), np.tile([0.4, 0.6, 0.45, 0.55], 10)
-        y[1::4] = 0
-        labels = np.arange(40) % 5
-        y[labels == 3] = 0
-        found = recalibration_gain(y, p, method="logistic", folds=labels)
-        assert found.chosen.count("identity") == 0
-        alone = np.where(labels == 2, y, 0)  # all events are in fold 2: without it there is one class
+        p, labels = np.tile([0.4, 0.6, 0.45, 0.55], 10), np.arange(40) % 5
+        alone = np.zeros(40, int)  # all events are in fold 2: without it there is one class
         alone[labels == 2] = [0, 1, 1, 0, 1, 0, 1, 0]
         found = recalibration_gain(alone, p, method="logistic", folds=labels)
         assert found.chosen == ("logistic", "logistic", "identity", "logistic", "logistic")
@@ -441,12 +439,6 @@ class TestRefusals:
     def test_intervals_have_no_clip_to_advise(self, refusal):
         assert "clip" not in refusal(recalibrate, *OPEN, weights=FROM_10, error=NotApplicableError)
 
-    def test_notes_name_the_rows_of_the_caller(self):
-        y, p = simulated(600, slope=1.0)
-        p[5:9], y[5:9] = 1e-9, [0, 0, 1, 1]
-        found = recalibration_gain(y, p, method="temperature", weights=np.where(np.arange(600) < 3, 0.0, 1.0))
-        assert found.note.split("The rows that carry the mean are ")[1][:4] in ("7, 8", "8, 7")
-
 
 class TestAuto:
     def test_chooses_the_simplest_that_helps(self):
@@ -495,15 +487,23 @@ class TestAuto:
         assert found.method == "temperature"
         assert found.options.clip == 1e-3
 
-    def test_quantiles(self):
+    @pytest.mark.parametrize(
+        ("kind", "method"), [("quantiles", "shift"), ("distributions", "location-scale"), ("samples", "location-scale")]
+    )
+    def test_of_other_kinds(self, kind, method):
+        """Quantiles that lie 2.3 too low, and distributions and draws of half the spread."""
         rng = np.random.default_rng(0)
         centre = rng.normal(size=800)
-        y = centre + rng.normal(size=800)
-        off = Quantiles(np.stack([centre - 3, centre - 2.3], axis=1), [0.25, 0.5])
-        assert recalibrate(y, off).method == "shift"
-        found = recalibration_gain(y, off)
+        y = centre + (1 if kind == "quantiles" else 2) * rng.normal(size=800)
+        prediction = {
+            "quantiles": Quantiles(np.stack([centre - 3, centre - 2.3], axis=1), [0.25, 0.5]),
+            "distributions": Normal(centre, 1.0),
+            "samples": Samples(centre[:, None] + rng.normal(size=(800, 15))),
+        }[kind]
+        assert recalibrate(y, prediction).method == method
+        found = recalibration_gain(y, prediction, method=method, repeats=1)
         assert found.low > 0
-        assert found.score == "quantile"
+        assert found.score == {"quantiles": "quantile", "distributions": "log", "samples": "crps"}[kind]
 
     def test_calibrated_intervals_stay_as_they_are(self):
         rng = np.random.default_rng(1)
@@ -513,22 +513,11 @@ class TestAuto:
             assert recalibrate(y, Intervals(centre - half, centre + half, 0.9)).method == "identity"
         assert recalibrate(y, Intervals(centre - half / 3, centre + half / 3, 0.9)).method == "shift"
 
-    def test_distributions_and_draws(self):
-        rng = np.random.default_rng(1)
-        centre = rng.normal(size=800)
-        y = centre + 2 * rng.normal(size=800)
-        assert recalibrate(y, Normal(centre, 1.0)).method == "location-scale"
-        assert recalibration_gain(y, Normal(centre, 1.0)).low > 0
-        draws = Samples(centre[:, None] + rng.normal(size=(800, 15)))
-        assert recalibrate(y, draws).method == "location-scale"
-        assert recalibration_gain(y, draws, method="location-scale", repeats=1).score == "crps"
-
     def test_classes(self):
         rng = np.random.default_rng(1)
         P = rng.dirichlet(np.full(3, 0.7), 600)
         y = (rng.random((600, 1)) > (0.5 * P + 1 / 6).cumsum(axis=1)).sum(axis=1)
-        found = recalibrate(y, P)
-        assert found.method == "temperature"
+        assert recalibrate(y, P).method == "temperature"
         assert recalibration_gain(y, P, method="temperature").low > 0
 
     def test_sets_are_compared_by_the_place_of_the_outcome(self):
