@@ -106,13 +106,11 @@ class BayesFlowSampler(_Adapter):
         conditions = {name: np.stack([np.asarray(one[name]) for one in data]) for name in data[0]}
         with _silent("bayesflow"):
             found = self.model.sample(num_samples=draws, conditions=conditions, seed=_seed(rng), **self.options)
-        kept = {name: _without_last(np.asarray(values)) for name, values in self.chosen(found).items()}
+        kept = {name: np.asarray(values) for name, values in self.chosen(found).items()}
+        for name, values in kept.items():
+            if values.ndim == 3 and values.shape[2] == 1:  # a single number has no axis
+                kept[name] = values[..., 0]
         return kept if isinstance(x, list) else {name: values[0] for name, values in kept.items()}
-
-
-def _without_last(values: Any) -> Any:
-    """Return (B, draws, 1) as (B, draws): a single number has no axis."""
-    return values[..., 0] if values.ndim == 3 and values.shape[2] == 1 else values
 
 
 class PymcSampler(_Adapter):

@@ -67,7 +67,8 @@ def scorer(metric: Any = "ece", **options: Any) -> Scorer:
     """
     entry = find(metric)
     if not _is_number(entry):
-        raise InputError(f"a scorer needs a metric that is one number ({_numbers()}); {_instead(entry)}")
+        numbers = ", ".join(sorted(name for name, other in entries().items() if _is_number(other)))
+        raise InputError(f"a scorer needs a metric that is one number ({numbers}); {_instead(entry)}")
     entry.parse(options)
     return Scorer(entry.verb, options, sign=1 if entry.perfect == entry.range[1] else -1)
 
@@ -170,7 +171,8 @@ class ReliabilityDisplay:
                 )
             pos_label = classes[1]
         elif pos_label not in classes:
-            raise InputError(f"pos_label must be one of {shown([*map(_plain, classes)])}; got {shown(pos_label)}")
+            known = shown(np.asarray(estimator.classes_).tolist())
+            raise InputError(f"pos_label must be one of {known}; got {shown(pos_label)}")
         return cls.from_predictions(
             y,
             P[:, classes.index(pos_label)],
@@ -228,17 +230,9 @@ def _is_number(entry: Entry[Any, Any]) -> bool:
     return number and bool({"binary", "classes"} & set(entry.predictions))
 
 
-def _numbers() -> str:
-    return ", ".join(sorted(name for name, entry in entries().items() if _is_number(entry)))
-
-
 def _instead(entry: Entry[Any, Any]) -> str:
     if entry.kind == "test":
         return f"{entry.name} is a test: call {entry.name}(y, p) on rows that no fold was fitted on"
     if entry.kind == "curve":
         return f"{entry.name} is a curve: draw one with ReliabilityDisplay.from_estimator"
     return f"{entry.name} has several numbers: call {entry.name}(y, p), or score one of the metrics above"
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

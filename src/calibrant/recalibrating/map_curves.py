@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from calibrant.core.results import Curve
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.groups import Label
 
 if TYPE_CHECKING:
     from calibrant.recalibrating.recalibration import Recalibration
@@ -85,7 +84,7 @@ def _classes(found: Recalibration) -> Curve:
         P = np.repeat((1 - INSIDE[:, None]) / (K - 1), K, axis=1)
         P[:, k] = INSIDE
         lines.append(found.apply(P)[:, k])
-    names = ("every class",) if shown == 1 else tuple(map(_class_name, labels[:shown]))
+    names = ("every class",) if shown == 1 else tuple(k if isinstance(k, str) else f"class {k}" for k in labels[:shown])
     more = _number_drawn(shown, K, "classes") if len(names) > 1 else ""
     return _curve(
         found,
@@ -94,10 +93,6 @@ def _classes(found: Recalibration) -> Curve:
         axis=f"probability of a class, the others sharing the rest equally{more}",
         details={"names": names},
     )
-
-
-def _class_name(label: Any) -> str:
-    return label if isinstance(label, str) else f"class {label}"
 
 
 def _number_drawn(drawn: int, there: int, what: str) -> str:
@@ -109,7 +104,7 @@ def _by_level(found: Recalibration) -> Curve:
     levels = np.atleast_1d(np.asarray(found.levels, dtype=np.float64))
     maps: tuple[Mapping[str, Any], ...] = found.parameters["groups"] if found.groups else (found.parameters,)
     lines = {
-        _line_name(group, name): np.atleast_1d(value)
+        ", ".join(filter(None, (str(group), ENDS.get(name, "")))): np.atleast_1d(value)
         for group, one in zip(found.groups or ("",), maps, strict=True)
         for name, value in one.items()
     }
@@ -126,10 +121,6 @@ def _by_level(found: Recalibration) -> Curve:
     order, names = np.argsort(levels), [name or found.method for name in lines][:MAX_LINES]
     places = f"nominal level{_number_drawn(len(names), len(lines), 'lines')}"
     return _levels(found, levels[order], table[order, :MAX_LINES], axis, names=tuple(names), places=places)
-
-
-def _line_name(group: Label, parameter: str) -> str:
-    return ", ".join(filter(None, (str(group), ENDS.get(parameter, ""))))
 
 
 def _levels(found: Recalibration, place: FloatArray, value: NDArray[Any], axis: str, **details: Any) -> Curve:

@@ -116,14 +116,10 @@ class Method:
     counts_rows: bool = False  # the fit counts rows: cells of a summary cannot take their place
 
 
-def _fit_identity(rows: Any, options: FitOptions) -> Fit:
-    return Fit({})
-
-
 def _unchanged(parameters: Parameters, prediction: Any, options: FitOptions) -> Any:
     """Return the prediction; a copy of an array, so changes of the result do not reach the caller."""
     return prediction.copy() if isinstance(prediction, np.ndarray) else prediction
 
 
-IDENTITY = Method(_fit_identity, _unchanged)
+IDENTITY = Method(lambda rows, options: Fit({}), _unchanged)
 """Leaves predictions as they are: what `auto` chooses if nothing helps."""

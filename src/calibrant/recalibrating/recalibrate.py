@@ -211,7 +211,12 @@ def recalibrate(
             found = fit_chosen(data, options, dealing, chance)
         else:
             check_count("folds", folds, least=2)
-            _refuse_dealing(method, clusters=clusters, time=time)
+            for name, value in {"clusters": clusters, "time": time}.items():
+                if value is not None:
+                    words = (
+                        f"{{{name}=}} deals rows to the folds of {{method='auto'}}; leave it out with {{method=given}}"
+                    )
+                    raise InputError(words, option=name, given=method)
             found = fit(data, method, options)
     except InputError as problem:
         raise of_caller(problem, data, keep) from None
@@ -230,10 +235,3 @@ def _read_summary(summary: Grid, method: str, given: dict[str, Any]) -> Calibrat
             "method='auto' compares methods out of sample, which needs rows; name a method for a Grid"
         )
     return read_parts([summary])[0]
-
-
-def _refuse_dealing(method: str, **given: Any) -> None:
-    for name, value in given.items():
-        if value is not None:
-            words = f"{{{name}=}} deals rows to the folds of {{method='auto'}}; leave it out with {{method=given}}"
-            raise InputError(words, option=name, given=method)

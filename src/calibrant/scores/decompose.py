@@ -322,12 +322,17 @@ def _of_distributions(rows: DistributionRows, options: DecomposeOptions) -> Crps
     if samples is not None:
         if levels is not None:
             raise InputError("levels= is for distributions; draws are their own quantiles. Leave it out for Samples")
-        return hersbach(rows, samples) if method == "hersbach" else _isotonic(rows, _order_statistics(samples))
+        if method == "hersbach":
+            return hersbach(rows, samples)
+        ordered, M = np.sort(samples.draws, axis=1), samples.M
+        return _isotonic(rows, (((m + 0.5) / M, ordered[:, m]) for m in range(M)))
     if method == "hersbach":
         raise InputError(f'method="hersbach" is for Samples; got {type(distribution).__name__}. Use method="isotonic"')
     score = distribution_crps(distribution, rows.y)
     mean = float((rows.w * score).sum() / rows.w.sum())
-    found = _isotonic(rows, _read_at(distribution, levels))
+    wanted = levels or ((np.arange(DEFAULT_LEVELS) + 0.5) / DEFAULT_LEVELS).tolist()
+    # One level after the other: memory does not grow with the number of levels.
+    found = _isotonic(rows, ((level, distribution.ppf(np.full(distribution.n, level))) for level in wanted))
     return CrpsDecomposition(mean, found.mcb, found.dsc, found.unc, mean - found.score)
 
 
@@ -336,18 +341,6 @@ def _isotonic(rows: DistributionRows, quantiles: Iterator[tuple[float, FloatArra
     outcomes = ranked_outcomes(rows.y)
     parts = [level_parts(outcomes, q, rows.w, level) for level, q in quantiles]
     return CrpsDecomposition(*(2 * np.mean(parts, axis=0)).tolist())
-
-
-def _order_statistics(distribution: Samples) -> Iterator[tuple[float, FloatArray]]:
-    ordered = np.sort(distribution.draws, axis=1)
-    for m in range(distribution.M):
-        yield (m + 0.5) / distribution.M, ordered[:, m]
-
-
-def _read_at(distribution: Distribution, levels: tuple[float, ...] | None) -> Iterator[tuple[float, FloatArray]]:
-    """Yield the quantiles of one level after the other: memory does not grow with the number of levels."""
-    for level in levels or ((np.arange(DEFAULT_LEVELS) + 0.5) / DEFAULT_LEVELS).tolist():
-        yield level, distribution.ppf(np.full(distribution.n, level))
 
 
 def hersbach(rows: DistributionRows, distribution: Samples) -> CrpsDecomposition:

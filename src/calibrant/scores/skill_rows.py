@@ -196,6 +196,7 @@ def compared(summary: SkillRows, options: SkillOptions) -> Compared:
         scale = _scales(rows.y)
         rows, other = _scaled(rows, scale), None if other is None else _scaled(other, scale)
     c, words = _scores(rows, options.score)
+    several = bool(rows.distribution.shape) and options.score == "crps"
     if other is not None:
         k, beside = _scores(other, options.score)
         k_mean = w @ k / w.sum()
@@ -205,11 +206,7 @@ def compared(summary: SkillRows, options: SkillOptions) -> Compared:
     else:
         k, k_mean = _climatology(rows, w, options)
         words = f"{words} against {OUTCOMES}, each without its own row"
-    return Compared(c, k, w, w @ c / w.sum(), k_mean, True, other is None, words, not _is_several(rows, options))
-
-
-def _is_several(rows: DistributionRows, options: SkillOptions) -> bool:
-    return bool(rows.distribution.shape) and options.score == "crps"
+    return Compared(c, k, w, w @ c / w.sum(), k_mean, True, other is None, words, not several)
 
 
 def _by_log(summary: SkillRows, rows: DistributionRows, other: Any, w: FloatArray) -> Compared:
