@@ -241,7 +241,7 @@ class TestArvizRefuses:
                 whole,
                 pupils,
                 {"case": "sim"},
-                "dimensions ('school',) of one value, and perhaps one of cases;",
+                "dimensions ('school',), and perhaps one of cases; it has sim: 6",
             ),
         ):
             assert sentence in refused(data, truth, **options)

@@ -1,4 +1,4 @@
-"""Draws in arrays with named axes, as arviz and xarray give them; neither is imported."""
+"""Draws as other packages give them: arviz, sbi, BayesFlow. Told by their shape; none of these is imported."""
 
 from __future__ import annotations
 
@@ -9,12 +9,187 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import NUMBERS
+from calibrant.inputs.arrays import NUMBERS, as_array
 from calibrant.inputs.named import element_names
-from calibrant.inputs.samples import SAMPLE_AXES
-from calibrant.integrations.draws.arrays import Drawn, Variable, joined, numbers, refuse_unknown
+from calibrant.inputs.samples import SAMPLE_AXES, Samples
+
+__all__ = ["Drawn", "from_arviz", "from_bayesflow", "from_sbi"]
 
 POSTERIOR = "posterior"
+
+
+class Drawn(NamedTuple):
+    """Outcomes and draws, ready for every verb of samples, which carry the names of the coordinates.
+
+    Attributes
+    ----------
+    y
+        The true values, of shape (n,) if there is one coordinate, else (n, D).
+    prediction
+        The draws, of shape (n, M) or (n, M, D).
+    names
+        What each coordinate is called.
+    """
+
+    y: NDArray[Any]
+    prediction: Samples
+    names: tuple[str, ...]
+
+
+class Variable(NamedTuple):
+    """Draws (n, M, *shape) of one variable, its true values (n, *shape), and a name for each of its numbers."""
+
+    draws: NDArray[Any]
+    truth: NDArray[Any]
+    names: Sequence[str]
+
+
+def _joined(variables: Sequence[Variable], log_density: Any = None) -> Drawn:
+    """Return variables side by side as coordinates; a single number per row needs no axis for it."""
+    n, M = variables[0].draws.shape[:2]
+    for variable in variables:
+        if variable.draws.shape[:2] != (n, M):
+            raise InputError(
+                f"all variables must have the same n rows and M draws; {shown(variables[0].names[0])} has (n, M) = "
+                f"{(n, M)} and {shown(variable.names[0])} {variable.draws.shape[:2]}. Take them from the same draws"
+            )
+    draws = np.concatenate([v.draws.reshape(n, M, -1) for v in variables], axis=2)
+    y = np.concatenate([v.truth.reshape(n, -1) for v in variables], axis=1)
+    names = tuple(name for v in variables for name in v.names)
+    if len(names) == 1:
+        draws, y = draws[:, :, 0], y[:, 0]
+    return Drawn(y, Samples(draws, log_density, names=names if draws.ndim == 3 else None), names)
+
+
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    array = as_array(values, name=name)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{name} must contain numbers; got values of type {array.dtype}")
+    return array
+
+
+def _picked(held: Mapping[str, Any], name: str, place: str) -> Any:
+    if name not in held:
+        listed = ", ".join(shown(other) for other in list(held)[:12]) or "nothing"
+        raise InputError(f"{place} has no variable {shown(name)}; it has {listed}. Choose with variables=")
+    return held[name]
+
+
+def from_sbi(draws: Any, theta: Any, *, log_density: Any = None, names: Sequence[str] | None = None) -> Drawn:
+    """Read draws of an sbi posterior and the parameters that the observations were simulated with.
+
+    Parameters
+    ----------
+    draws : tensor or array of shape (M, n, D)
+        As ``posterior.sample_batched((M,), x=xs)`` returns them: M draws for each of n observations.
+    theta : tensor or array of shape (n, D)
+        The parameters behind the observations ``xs``, as `run_sbc` takes them.
+    log_density : tensor or array of shape (M, n), optional
+        Log density of the posterior at each draw, as ``posterior.log_prob_batched(draws, x=xs)`` returns it.
+    names
+        What the D parameters are called; ``theta[0]`` and so on if not given.
+
+    Returns
+    -------
+    Drawn
+        ``y``, ``prediction`` (`Samples`, its axes in the order of calibrant) and ``names``.
+
+    Notes
+    -----
+    In sbi draws come first, in calibrant rows do. If M = n, the order cannot be checked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = np.arange(24.0).reshape(4, 3, 2)  # 4 draws, 3 observations, 2 parameters
+    >>> found = from_sbi(draws, np.zeros((3, 2)))
+    >>> found.prediction, found.names
+    (Samples(3 rows, 4 draws of 2 coordinates), ('theta[0]', 'theta[1]'))
+    >>> found.prediction.draws[0, :, 0]
+    array([ 0.,  6., 12., 18.])
+    """
+    drawn, truth = _numbers(draws, "draws"), _numbers(theta, "theta")
+    _check_shapes(drawn.shape, truth.shape)
+    M, n, D = drawn.shape
+    if names is None:
+        names = element_names("theta", [range(D)] if D > 1 else [])
+    elif isinstance(names, str) or len(names) != D:
+        raise InputError(f"names must be one name for each of the {D} parameters; got {names!r}")
+    density = None if log_density is None else _numbers(log_density, "log_density")
+    if density is not None and density.shape != (M, n):
+        raise InputError(f"log_density must have shape (M, n) = {(M, n)}, a value for each draw; got {density.shape}")
+    variable = Variable(np.swapaxes(drawn, 0, 1), truth, list(names))
+    return _joined([variable], None if density is None else density.T)
+
+
+def _check_shapes(draws: tuple[int, ...], theta: tuple[int, ...]) -> None:
+    if len(draws) == 3 and draws[1:] == theta:
+        return
+    expected = f"draws must have shape (M, n, D) and theta (n, D); got {draws} and {theta}. "
+    if len(draws) == 3 and len(theta) == 2 and (draws[0], draws[2]) == theta:
+        raise InputError(expected + "These draws have rows first: they need no reader, pass Samples(draws)")
+    if len(draws) == 2:
+        raise InputError(expected + "For one observation pass draws[:, None] and theta[None]")
+    if len(theta) == 1:
+        raise InputError(expected + "Pass theta[:, None] for one parameter, or theta[None] for one observation")
+    raise InputError(expected + "Take the parameters of the observations that the draws are for")
+
+
+def from_bayesflow(
+    samples: Mapping[str, Any], targets: Mapping[str, Any], *, variables: str | Sequence[str] | None = None
+) -> Drawn:
+    """Read draws of BayesFlow, and the values of the parameters that the data sets were simulated with.
+
+    Parameters
+    ----------
+    samples : mapping from names to arrays of shape (n, M, d)
+        As ``workflow.sample(conditions=..., num_samples=M)`` returns them: M draws for each of n data sets. Shape
+        (n, M) is read as d = 1.
+    targets : mapping from names to arrays of shape (n, d)
+        The true values, as the simulator gave them; what is not in `samples`, such as the data, is left alone.
+    variables
+        Which variables to read, in this order; all of `samples` if not given.
+
+    Returns
+    -------
+    Drawn
+        ``y``, ``prediction`` (`Samples`) and ``names``: that of a variable if d = 1, else ``name[0]`` and so on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> samples = {"mean": np.zeros((3, 50, 1)), "slope": np.ones((3, 50, 2))}
+    >>> targets = {"mean": np.zeros((3, 1)), "slope": np.ones((3, 2)), "data": np.zeros((3, 7))}
+    >>> found = from_bayesflow(samples, targets)
+    >>> found.prediction, found.names
+    (Samples(3 rows, 50 draws of 3 coordinates), ('mean', 'slope[0]', 'slope[1]'))
+    """
+    for what, given in (("samples", samples), ("targets", targets)):
+        if not isinstance(given, Mapping):
+            got = f"{shown(type(given).__name__)}. Draws in one array (n, M, D) need no reader: pass Samples(draws)"
+            raise InputError(f"{what} must be a dict from names to arrays; got {got}")
+    wanted = list(samples) if variables is None else [variables] if isinstance(variables, str) else list(variables)
+    if not wanted:
+        raise InputError("samples has no variables; pass what workflow.sample(...) returned")
+    return _joined([_of_bayesflow(name, samples, targets) for name in wanted])
+
+
+def _of_bayesflow(name: str, samples: Mapping[str, Any], targets: Mapping[str, Any]) -> Variable:
+    draws, truth = (
+        _numbers(_picked(given, name, what), f"{what}[{name!r}]")
+        for what, given in (("samples", samples), ("targets", targets))
+    )
+    drawn, true = (() if shape == (1,) else shape for shape in (draws.shape[2:], truth.shape[1:]))  # () of one number
+    if draws.ndim < 2 or truth.ndim < 1 or (len(draws), *drawn) != (len(truth), *true):
+        remedy = "Take the targets of the data sets that the draws are for"
+        if draws.ndim >= 2 and truth.ndim >= 1 and draws.shape[1] == len(truth) != len(draws):
+            remedy = "The draws look turned: data sets come first"
+        words = f"samples[{name!r}] must have shape (n, M, d) and targets[{name!r}] (n, d)"
+        raise InputError(f"{words}; got {draws.shape} and {truth.shape}. {remedy}")
+    return Variable(draws, truth, element_names(name, [range(size) for size in drawn]))
+
+
+# arviz
 
 
 def from_arviz(
@@ -74,7 +249,7 @@ def from_arviz(
     wanted = _wanted(variables, truth, objects[0])
     if not several and case is None:
         raise InputError(_without_cases([objects[0][name] for name in wanted if name in objects[0]]))
-    return joined([_variable(name, objects, truth, case) for name in wanted])
+    return _joined([_of_arviz(name, objects, truth, case) for name in wanted])
 
 
 def _without_cases(variables: Sequence[Any]) -> str:
@@ -86,11 +261,11 @@ def _without_cases(variables: Sequence[Any]) -> str:
 
 
 def _group(data: Any, group: str | None) -> Mapping[str, Any]:
-    if group is None and (held := variables_of(data)) is not None:
+    if group is None and (held := _variables_of(data)) is not None:
         return held
     name = POSTERIOR if group is None else group
     try:
-        found = variables_of(data[name])
+        found = _variables_of(data[name])
     except (KeyError, IndexError, TypeError, ValueError):
         found = None
     if found is None:
@@ -127,16 +302,13 @@ def _wanted(variables: str | Sequence[str] | None, truth: Any, held: Mapping[str
 def _named(truth: Any) -> Mapping[str, Any] | None:
     """Return the truth by name of variable, that of the first case if there is a list; None for a plain array."""
     first = truth[0] if isinstance(truth, (list, tuple)) and truth else truth
-    if is_labelled(first):
+    if _is_labelled(first):
         return None
-    return variables_of(first) or (first if isinstance(first, Mapping) else None)
+    return _variables_of(first) or (first if isinstance(first, Mapping) else None)
 
 
-def _variable(name: str, objects: Sequence[Mapping[str, Any]], truth: Any, case: str | None) -> Variable:
-    for held in objects:
-        if name not in held:
-            raise refuse_unknown(name, held, "data")
-    drawn = [read_draws(held[name], name, case) for held in objects]
+def _of_arviz(name: str, objects: Sequence[Mapping[str, Any]], truth: Any, case: str | None) -> Variable:
+    drawn = [_read_draws(_picked(held, name, "data"), name, case) for held in objects]
     for i, other in enumerate(drawn):
         _check_alike(name, drawn[0], other, i)
     draws = np.concatenate([one.values for one in drawn]) if len(drawn) > 1 else drawn[0].values
@@ -167,18 +339,14 @@ def _true(name: str, truth: Any, drawn: Labelled, case: str | None, n: int) -> N
     if isinstance(truth, (list, tuple)) and _named(truth) is not None:
         if len(truth) != n:
             raise InputError(f"truth must have a mapping for each of {n} cases; got {len(truth)}")
-        return np.stack([read_truth(_pick(name, one), name, drawn, None) for one in truth])
-    value = read_truth(_pick(name, truth), name, drawn, case)
+        return np.stack([_read_truth(_pick(name, one), name, drawn, None) for one in truth])
+    value = _read_truth(_pick(name, truth), name, drawn, case)
     return value[None] if n == 1 and value.shape == drawn.values.shape[2:] else value
 
 
 def _pick(name: str, truth: Any) -> Any:
     named = _named(truth)
-    if named is None:
-        return truth
-    if name not in named:
-        raise refuse_unknown(name, named, "truth")
-    return named[name]
+    return truth if named is None else _picked(named, name, "truth")
 
 
 class Labelled(NamedTuple):
@@ -190,19 +358,19 @@ class Labelled(NamedTuple):
     cases: Sequence[Any] | None  # labels of the cases, if they have any
 
 
-def is_labelled(array: Any) -> bool:
+def _is_labelled(array: Any) -> bool:
     return hasattr(array, "dims") and hasattr(array, "coords") and not hasattr(array, "data_vars")
 
 
-def variables_of(data: Any) -> Mapping[str, Any] | None:
+def _variables_of(data: Any) -> Mapping[str, Any] | None:
     """Return the variables of a group by name; None for anything else, or an empty group."""
-    if is_labelled(data):
+    if _is_labelled(data):
         return {str(data.name): data} if data.name is not None else None
     held = getattr(data, "data_vars", None)
     return {str(name): held[name] for name in held} if held is not None and len(held) else None
 
 
-def read_draws(array: Any, name: str, case: str | None) -> Labelled:
+def _read_draws(array: Any, name: str, case: str | None) -> Labelled:
     """Return the draws of a variable; chains follow one another."""
     axes = tuple(map(str, array.dims))
     joined = [axis for axis in SAMPLE_AXES if axis in axes]
@@ -223,21 +391,19 @@ def read_draws(array: Any, name: str, case: str | None) -> Labelled:
     )
 
 
-def read_truth(array: Any, name: str, drawn: Labelled, case: str | None) -> NDArray[Any]:
+def _read_truth(array: Any, name: str, drawn: Labelled, case: str | None) -> NDArray[Any]:
     """Return the true values of a variable in the order of its draws, of shape (n, *shape) or (*shape).
 
     Values of a group with chains and draws, such as the prior, are taken as one for each case.
     """
     if isinstance(array, NUMBERS):
         return np.asarray(array)
-    if not is_labelled(array):
-        return numbers(array, f"truth[{name!r}]")
+    if not _is_labelled(array):
+        return _numbers(array, f"truth[{name!r}]")
     axes = tuple(map(str, array.dims))
     cases = [axis for axis in SAMPLE_AXES if axis in axes] or [axis for axis in axes if axis == case]
     if set(axes) != {*cases, *drawn.axes}:
-        words = (
-            f"the truth of {shown(name)} must have the dimensions {drawn.axes} of one value, and perhaps one of cases"
-        )
+        words = f"the truth of {shown(name)} must have the dimensions {drawn.axes}, and perhaps one of cases"
         raise InputError(f"{words}; it has {_spelled(array)}")
     labelled = [(axis, own, _labels(array, axis)) for axis, own in zip(drawn.axes, drawn.labels, strict=True)]
     if case is not None and cases == [case]:
@@ -254,12 +420,11 @@ def read_truth(array: Any, name: str, drawn: Labelled, case: str | None) -> NDAr
 
 def _ordered(array: Any, name: str, axes: tuple[str, ...]) -> NDArray[Any]:
     held = list(map(str, array.dims))
-    return np.transpose(numbers(array.values, f"the variable {shown(name)}"), [held.index(axis) for axis in axes])
+    return np.transpose(_numbers(array.values, f"the variable {shown(name)}"), [held.index(axis) for axis in axes])
 
 
 def _labels(array: Any, axis: str) -> Sequence[Any] | None:
-    found: list[Any] | None = np.asarray(array.coords[axis].values).tolist() if axis in array.coords else None
-    return found
+    return list(np.asarray(array.coords[axis].values).tolist()) if axis in array.coords else None
 
 
 def _spelled(array: Any) -> str:
