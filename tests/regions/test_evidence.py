@@ -167,8 +167,9 @@ class TestFoundCases:
         assert (asked.values["given"], asked.values["meant"]) == ([0.1], [0.9])
         four_in_five = cb.audit(y, cb.Intervals(np.full(500, -1.282), np.full(500, 1.282), 0.2), resamples=19)
         assert "error rates?" in [note.key for note in four_in_five.verdict.notes]
-        fine = cb.audit(y, cb.Intervals(np.full(500, -0.126), np.full(500, 0.126), 0.1), resamples=19)
-        assert "error rates?" not in [note.key for note in fine.verdict.notes]
+        for half, level in ((0.126, 0.1), (0.598, 0.4)):  # coverage 0.1, and 0.45
+            fine = cb.audit(y, cb.Intervals(np.full(500, -half), np.full(500, half), level), resamples=19)
+            assert "error rates?" not in [note.key for note in fine.verdict.notes]
 
     @pytest.mark.parametrize("alternative", [None, "less", "greater", "two-sided"])
     @pytest.mark.parametrize("kind", ["intervals", "sets"])
