@@ -10,7 +10,6 @@ from calibrant import Distribution, Intervals, Normal, Samples, consistency_test
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel, RationalQuadratic
-from calibrant.testing import check_kernel
 from calibrant.testing.data import numbers
 
 RNG = np.random.default_rng(0)
@@ -361,9 +360,3 @@ def test_a_kernel_larger_than_it_says_has_a_larger_bound():
             return 3 * np.exp(-u)
 
     assert skce_test(Y1, P1, kernel=Three(0.3), method="bound").details["bound"] == 6.0
-
-
-def test_check_kernel_says_so_too():
-    for profile in ("nan", "one number", "complex", "None"):
-        with pytest.raises(AssertionError):
-            check_kernel(own(PROFILES[profile][0])(0.3))

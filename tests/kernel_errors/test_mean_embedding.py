@@ -55,17 +55,6 @@ def test_two_columns_are_one_probability():
     )
 
 
-def test_vectors():
-    distribution = MvNormal(RNG.normal(size=(n, 2)), np.eye(2))
-    y = RNG.normal(size=(n, 2))
-    places = MvNormal(RNG.normal(size=(3, 2)), np.eye(2)), RNG.normal(size=(3, 2))
-    assert 0 < ucme(y, distribution, locations=places, kernel=Exponential(1.0) * Gaussian(1.0)) < 1
-
-
-def test_certain_and_right_is_zero():
-    assert ucme([0, 1, 1], [0.0, 1.0, 1.0], locations=([0.5], [1]), kernel=KERNEL) == 0.0
-
-
 class TestDrawn:
     @pytest.mark.parametrize(
         ("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, DISTRIBUTION)], ids=["binary", "classes", "distributions"]
@@ -131,14 +120,6 @@ class TestRefusals:
 
 
 class TestSummary:
-    def test_chunks_with_given_locations(self):
-        options = {"locations": (Normal([0.0, 1.0], 1.0), [0.5, 0.0]), "kernel": Exponential(1.0) * Gaussian(1.0)}
-        parts = [
-            summarize(ucme, REAL[rows], DISTRIBUTION.take(rows), weights=W[rows], **options)
-            for rows in (slice(0, 9), slice(9, n))
-        ]
-        assert ucme(sum(parts), **options) == pytest.approx(ucme(REAL, DISTRIBUTION, weights=W, **options), rel=1e-12)
-
     def test_other_locations_or_kernels_do_not_merge(self, refusal):
         places = {"locations": ([0.5], [1])}
         base = summarize(ucme, Y1, P1, kernel=KERNEL, **places)
@@ -194,15 +175,6 @@ class TestLocationsAndOutcomes:
             np.testing.assert_array_equal(first.y, second.y)  # drawn from the predictions
         another = self.places(y, prediction, seed=2)
         assert not np.array_equal(self.predictions(first), self.predictions(another))
-
-    @pytest.mark.parametrize("name", PREDICTIONS)
-    def test_the_order_of_the_rows_does_not_matter(self, name):
-        y, prediction = PREDICTIONS[name]
-        order = RNG.permutation(n)
-        mixed = prediction.take(order) if isinstance(prediction, cb.Distribution) else prediction[order]
-        for locations in (1, 6, 40):
-            found = ucme(y[order], mixed, locations=locations, rng=4)
-            assert found == pytest.approx(ucme(y, prediction, locations=locations, rng=4), rel=1e-10)
 
 
 LOCATION_RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import pytest
 import calibrant as cb
 from calibrant import MvNormal, Normal, Samples
 from calibrant.kernel_errors import cme_test, ucme
-from calibrant.kernel_errors.mean_embedding_test import statistic
+from calibrant.kernel_errors.mean_embedding import statistic
 from calibrant.kernels import Exponential, Gaussian
 
 RNG = np.random.default_rng(0)

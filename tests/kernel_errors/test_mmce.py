@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant import mmce, summarize, top_label
+from calibrant import mmce, top_label
 from calibrant.errors import NotApplicableError
-from calibrant.summaries import Ordered
 
 RNG = np.random.default_rng(0)
 n = 40
@@ -88,13 +87,3 @@ def test_balanced_needs_both(y, refusal):
 @pytest.mark.parametrize("bandwidth", [0, -1, np.nan, np.inf, "0.2", None, True])
 def test_bandwidth(bandwidth, refusal):
     assert "bandwidth must be a number above 0" in refusal(mmce, Y, P, bandwidth=bandwidth)
-
-
-def test_balanced_is_true_or_false(refusal):
-    assert "balanced" in refusal(mmce, Y, P, balanced="yes")
-
-
-def test_summary():
-    parts = [summarize(mmce, Y[rows], P[rows]) for rows in (slice(0, 13), slice(13, n))]
-    assert isinstance(parts[0], Ordered)
-    assert mmce(sum(parts), bandwidth=0.4) == pytest.approx(mmce(Y, P, bandwidth=0.4), rel=1e-12)

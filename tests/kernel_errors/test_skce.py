@@ -74,10 +74,6 @@ class TestByHand:
         expected = 1 - math.sqrt(2) + 1 / math.sqrt(3)
         assert skce([0.0, 0.0], distribution, kernel=Exponential(1.0) * Gaussian(1.0)) == pytest.approx(expected)
 
-    def test_certain_and_right(self):
-        assert skce([0, 1, 1], [0.0, 1.0, 1.0]) == 0.0
-        assert skce([0, 1, 2], np.eye(3), unbiased=False) == 0.0
-
 
 SHAPES = [
     Exponential(0.3),
@@ -274,15 +270,6 @@ class TestTies:
 
 
 class TestBlocks:
-    @pytest.mark.parametrize("unbiased", [True, False])
-    @pytest.mark.parametrize("m", [2, 7, 18, 30])
-    @pytest.mark.parametrize(("y", "p"), [(Y1, P1), (Y3, P3)])
-    def test_mean_of_blocks(self, y, p, m, unbiased):
-        kernel = Exponential(0.3)
-        options = {"kernel": kernel, "unbiased": unbiased}
-        parts = [skce(y[a : a + m], p[a : a + m], **options) for a in range(0, n - m + 1, m)]
-        assert skce(y, p, blocksize=m, **options) == pytest.approx(np.mean(parts), rel=1e-11, abs=1e-14)
-
     def test_rows_after_the_last_block_do_not_count(self):
         y = Y1.copy()
         y[28:] = 1 - y[28:]
@@ -293,17 +280,6 @@ class TestBlocks:
     def test_one_block_is_all_pairs(self):
         assert skce(Y3, P3, blocksize=n) == pytest.approx(skce(Y3, P3), rel=1e-12)
         assert skce(Y3, P3, blocksize=lambda k: k) == skce(Y3, P3, blocksize=n)
-
-    def test_weights(self):
-        # blocks are averaged with (Σw)² - Σw²
-        kernel, m = Exponential(0.3), 5
-        values, shares = [], []
-        for a in range(0, n, m):
-            w = W[a : a + m]
-            values.append(skce(Y1[a : a + m], P1[a : a + m], kernel=kernel, weights=w))
-            shares.append(w.sum() ** 2 - (w**2).sum())
-        found = skce(Y1, P1, kernel=kernel, weights=W, blocksize=m)
-        assert found == pytest.approx(np.average(values, weights=shares), rel=1e-11)
 
     def test_shuffle(self):
         order = np.argsort(P1, kind="stable")
@@ -316,12 +292,6 @@ class TestBlocks:
         permutation = np.random.default_rng(0).permutation(n)
         assert mixed[0] == pytest.approx(skce(y[permutation], p[permutation], kernel=kernel, blocksize=2), rel=1e-11)
 
-    def test_distributions_in_blocks(self):
-        y, distribution = RNG.normal(size=n), Normal(RNG.normal(size=n), 1.0)
-        kernel = Exponential(1.0) * Gaussian(1.0)
-        parts = [skce(y[a : a + 5], distribution.take(slice(a, a + 5)), kernel=kernel) for a in range(0, n, 5)]
-        assert skce(y, distribution, kernel=kernel, blocksize=5) == pytest.approx(np.mean(parts), rel=1e-11)
-
 
 class TestRefusals:
     def test_one_row(self, refusal):
@@ -330,46 +300,9 @@ class TestRefusals:
             assert "at least 2 rows; got 1" in message
             assert "unbiased=False works with one row" in message
 
-    @pytest.mark.parametrize("option", [{"unbiased": 1.5}, {"unbiased": "yes"}, {"shuffle": "no"}, {"shuffle": None}])
-    def test_flags(self, option, refusal):
-        assert next(iter(option)) in refusal(skce, Y1, P1, **option)
-
-    @pytest.mark.parametrize(
-        ("y", "p", "words"),
-        [
-            ([0, 1], [0.5], "got 2 outcomes and 1 predictions"),
-            ([0, 3], [[0.5, 0.25, 0.25]] * 2, "row 1"),
-            ([0, 1], [0.5, 1.5], "row 1"),
-            ([0, 1], [[0.5, 0.25, 0.25], [0.5, 0.25, 0.2]], "row 1"),
-            ([0, 1], [0.5, np.nan], "row 1"),
-        ],
-    )
-    def test_rows(self, y, p, words, refusal):
-        assert words in refusal(skce, y, p)
-
-    def test_a_distance_that_is_not_finite(self, refusal):
-        def broken(a, b):
-            return np.where(a == b, 0.0, np.nan)
-
-        assert "a distance must be finite" in refusal(skce, Y1, P1, kernel=Exponential(1.0, broken))
-
-    def test_a_profile_that_is_not_finite(self, refusal):
-        class Broken(Kernel):
-            def profile(self, u):
-                return np.where(u > 0.5, np.nan, 1.0)
-
-        for options in ({}, {"blocksize": 5}):
-            for y, p in ((Y1, P1), (Y3, P3)):
-                message = refusal(skce, y, p, kernel=Broken(0.3, "euclidean"), **options)
-                assert "profile of Broken must be finite; at u = " in message
-                assert message.endswith("it is nan")
-
     def test_all_predictions_alike(self, refusal):
         message = refusal(skce, [0, 1], [0.5, 0.5], error=NotApplicableError)
         assert "the same in all 2 rows" in message
-
-    def test_an_unknown_option(self, refusal):
-        assert "blocksize" in refusal(skce, Y1, P1, block_size=3)
 
     def test_no_full_block(self, refusal):
         assert "blocksize 40 for 30 rows" in refusal(skce, Y1, P1, blocksize=40)
@@ -383,27 +316,6 @@ class TestInputs:
         assert isinstance(summarize(skce, Y3, P3), KeptRows)
         assert isinstance(summarize(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0)), KeptRows)
         assert isinstance(summarize(skce, Y3, P3, blocksize=3), Blocks)
-
-    @pytest.mark.parametrize("dtype", ["float16", "float32"])
-    def test_precision(self, dtype):
-        for y, p in ((Y1, P1), (Y3, P3)):
-            assert skce(y, p.astype(dtype)) == pytest.approx(skce(y, p), rel=1e-12)
-
-    def test_read_only_and_lists(self):
-        p, y = P3.copy(), Y3.copy()
-        p.flags.writeable = y.flags.writeable = False
-        assert skce(y, p) == skce(Y3.tolist(), P3.tolist()) == skce(Y3, P3)
-
-    def test_pandas(self, require):
-        pd = require("pandas")
-        frame = pd.DataFrame(P3, columns=["a", "b", "c"])
-        assert skce(pd.Series(Y3), frame) == pytest.approx(skce(Y3, P3), rel=1e-11)
-        assert skce(pd.Series(np.array(list("abc"))[Y3]), frame, classes=["a", "b", "c"]) == pytest.approx(
-            skce(Y3, P3), rel=1e-11
-        )
-
-    def test_an_int_generator_and_none(self):
-        assert skce(Y3, P3, rng=np.random.default_rng(0)) == skce(Y3, P3, rng=0)
 
     @pytest.mark.parametrize("distance", ["l1", "euclidean", lambda a, b: np.abs(a - b)])
     @pytest.mark.parametrize("verb", [skce, cb.skce_test, cb.kernel_errors.cme_test])
@@ -430,10 +342,6 @@ class TestInputs:
             lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.errors.SummaryError
         )
         assert "TwoColumns and Ordered" in message
-
-    def test_a_summary_with_another_blocksize(self, refusal):
-        with pytest.raises(cb.errors.CalibrantError):
-            skce(summarize(skce, Y3, P3), blocksize=3)
 
     def test_a_summary_of_the_other_estimator(self):
         kernel = Exponential(0.3)
@@ -479,10 +387,6 @@ def test_no_whole_number(m, refusal):
     message = refusal(read_blocksize, lambda n: m, 100, unbiased=True)
     assert "blocksize(100) returned " in message
     assert "Wrap it in int()" in message
-
-
-def test_a_square_root_that_is_no_whole_number(refusal):
-    assert "blocksize(100) returned 10.0" in refusal(read_blocksize, lambda n: n**0.5, 100, unbiased=True)
 
 
 @pytest.mark.parametrize("function", [lambda: 3, lambda n, m: 3, lambda *, n: n])

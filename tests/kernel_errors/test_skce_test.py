@@ -8,7 +8,7 @@ import pytest
 from scipy.special import stdtr, stdtrit
 
 import calibrant as cb
-from calibrant import Normal, Samples, audit, consistency_test, skce, skce_test, summarize
+from calibrant import Normal, audit, consistency_test, skce, skce_test, summarize
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernel_errors.skce_test import SKCE_TEST, kernel_options
 from calibrant.kernels import Delta, Exponential, Gaussian
@@ -92,10 +92,6 @@ class TestBlock:
         first, again, other = (skce_test(y, p, shuffle=True, rng=seed, **options) for seed in (0, 0, 1))
         assert first == again
         assert len({plain.pvalue, first.pvalue, other.pvalue}) == 3
-
-    def test_a_function_of_n(self):
-        result = skce_test(Y1, P1, method="block", blocksize=lambda k: int(k**0.5))
-        assert (result.details["blocksize"], result.details["blocks"], result.n) == (10, 10, 100)
 
     def test_blocks_that_are_all_alike(self, refusal):
         y, p = [1, 1] * 20, [0.25, 0.5] * 20
@@ -203,11 +199,6 @@ class TestLimits:
 
 
 class TestOptions:
-    def test_unknown_method(self, refusal):
-        message = refusal(skce_test, Y1, P1, method="exact")
-        for word in ("None", "'resample'", "'bootstrap'", "'block'", "'bound'", "'exact'"):
-            assert word in message
-
     @pytest.mark.parametrize("method", [None, "resample", "bootstrap"])
     def test_blocksize_belongs_to_blocks(self, method, refusal):
         message = refusal(skce_test, Y1, P1, method=method, blocksize=5)
@@ -260,13 +251,6 @@ class TestSummaries:
         blocks = summarize(skce, Y3, P3, blocksize=2, unbiased=False)
         assert "unbiased" in refusal(skce_test, blocks, error=SummaryError)
 
-    @pytest.mark.parametrize("name", CASES)
-    def test_rows_in_batches(self, name):
-        y, prediction, _ = CASES[name]
-        rows = [slice(0, 30), slice(30, n)]
-        total = sum(summarize(skce_test, y[part], taken(prediction, part)) for part in rows)
-        assert skce_test(total, resamples=49).pvalue == skce_test(y, prediction, resamples=49).pvalue
-
 
 def module_of(entry):
     """Return the module that a test stands in."""
@@ -282,22 +266,12 @@ class TestElsewhere:
         worse = REAL + 5 if prediction is DISTRIBUTION else np.where(y == 0, 1, 0)
         assert consistency_test(worse, prediction, metric=skce, resamples=39).pvalue == 1 / 40
 
-    def test_consistency_test_is_the_resample_test(self):
-        p, y = P1[:12], Y1[:12]
-        first = consistency_test(y, p, metric=skce, resamples=999, kernel=Exponential(0.3)).pvalue
-        second = skce_test(y, p, kernel=Exponential(0.3)).pvalue
-        assert first == pytest.approx(second, abs=0.1)
-
     def test_consistency_test_with_a_function_of_distributions(self):
         def spread(y, distribution):
             return float(np.mean(((y - distribution.mean) / distribution.std) ** 2))
 
         assert consistency_test(REAL, DISTRIBUTION, metric=spread, resamples=39).pvalue > 1 / 40
         assert consistency_test(REAL + 5, DISTRIBUTION, metric=spread, resamples=39).pvalue == 1 / 40
-
-    def test_consistency_test_of_draws(self):
-        draws = Samples(DISTRIBUTION.sample(6, 1))
-        assert consistency_test(REAL, draws, metric="skce", resamples=19).pvalue > 1 / 20
 
     @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.mmce, cb.kuiper_test, cb.mce])
     def test_a_distribution_is_refused_by_verbs_of_probabilities(self, verb, refusal):
@@ -326,9 +300,3 @@ class TestElsewhere:
             options = kernel_options(rows)
             assert (options["method"], options["shuffle"]) == ("block", True)
             assert rows.n // options["blocksize"] >= 10
-
-
-def test_the_limits_are_those_of_the_page():
-    constants = module_of(SKCE_TEST)
-    assert (constants.MIN_BLOCKS, constants.MIN_BLOCK_VARIANCE) == (10, 8.0)
-    assert (constants.MIN_BOOTSTRAP_VARIANCE, constants.MIN_BOOTSTRAP_ROWS) == (20.0, 64)

@@ -4,19 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels.composed import (
-    CustomDistance,
     LineDistance,
-    VectorDistance,
     check_kernel_option,
     commute,
     distance_of_points,
     distribution_kernel,
-    is_tile,
     probability_kernel,
     target_matrix,
 )
@@ -46,11 +42,6 @@ class TestOption:
         message = refusal(check_kernel_option, kernel)
         assert "Exponential(0.2) * Delta()" in message
         assert repr(kernel)[:20] in message
-
-    @pytest.mark.parametrize("verb", [cb.skce, cb.kernel_errors.ucme, cb.skce_test, cb.kernel_errors.cme_test])
-    @pytest.mark.parametrize("kernel", ["exponential", Exponential])
-    def test_verbs_refuse_them(self, verb, kernel, refusal):
-        assert "kernel must be a kernel" in refusal(verb, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], kernel=kernel)
 
 
 class TestProbabilities:
@@ -267,17 +258,6 @@ def test_numbers():
     assert distance_of_points(x, "tv")(np.array([0, 2]), np.array([1, 1])).tolist() == [0.25, 0.75]
     own = distance_of_points(x, lambda a, b: (a - b) ** 2)
     assert own(np.array([0, 2]), np.array([1, 1])).tolist() == [0.0625, 0.5625]
-
-
-def test_kinds():
-    assert isinstance(distance_of_points(P, "tv"), VectorDistance)
-    assert isinstance(distance_of_points(P, l1), CustomDistance)
-
-
-def test_is_tile():
-    assert is_tile(ROWS[:, None], ROWS[None])
-    assert not is_tile(ROWS, ROWS)
-    assert not is_tile(ROWS[None], ROWS[:, None])
 
 
 class TestOwn:

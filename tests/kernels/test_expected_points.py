@@ -153,12 +153,6 @@ def test_pairs_equal_numbers_and_halves():
     assert means.inner(np.array(0), np.array(1)) == pytest.approx(every, rel=1e-13)
 
 
-def test_repeats_itself():
-    first, second = (target_means(DISTRIBUTION, Matern32(1.0), draws=4, rng=9) for _ in range(2))
-    assert (first.draws == second.draws).all()
-    assert (first.draws != target_means(DISTRIBUTION, Matern32(1.0), draws=4, rng=10).draws).all()
-
-
 def test_unbiased_sampled():
     distribution = Normal(np.zeros(6000), np.ones(6000))
     rows, other = np.arange(3000), np.arange(3000, 6000)

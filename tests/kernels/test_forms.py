@@ -88,12 +88,6 @@ def test_vectors(kernel, target):
     assert_is(VectorForm.of(P, Y, kernel, None if isinstance(target, Delta) else G), defined(k))
 
 
-def test_vectors_do_not_write_to_the_predictions():
-    before = P.copy()
-    VectorForm.of(P, Y, Exponential(1.0, "tv"), None)
-    np.testing.assert_array_equal(P, before)
-
-
 @pytest.mark.parametrize("factor", [1.0, 2.0, -0.5])
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), Tripled(0.3)])
 def test_line(kernel, factor):
@@ -154,8 +148,3 @@ def test_mean_form():
     np.testing.assert_allclose(both.h(i, j), (first.h(i, j) + second.h(i, j)) / 2)
     np.testing.assert_allclose(both.diagonal(), (first.diagonal() + second.diagonal()) / 2)
     assert both.n == n
-
-
-def test_at_zero():
-    assert Tripled(1.0).at_zero == 3.0
-    assert Gaussian(1.0).at_zero == 1.0

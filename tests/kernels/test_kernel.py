@@ -1,7 +1,6 @@
 """A kernel is a shape of a distance in units of a length scale; a product joins predictions and targets."""
 
 import math
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from calibrant.errors import InputError
 from calibrant.kernels import (
     Delta,
     Exponential,
@@ -30,10 +28,6 @@ class Cauchy(Kernel):
 
 def test_of_distance_divides_by_the_length_scale():
     assert Cauchy(2.0).of_distance([0.0, 2.0, 4.0]).tolist() == [1.0, 0.5, 0.2]
-
-
-def test_the_defaults():
-    assert (Cauchy().lengthscale, Cauchy().distance) == ("median", None)
 
 
 @pytest.mark.parametrize("lengthscale", [1, np.float32(1), np.int64(1), Fraction(1)])
@@ -117,23 +111,11 @@ def test_a_tiny_length_scale_gives_the_value_at_infinity():
     assert Cauchy(1e-300).of_distance([0.0, 1e10]).tolist() == [1.0, 0.0]
 
 
-def test_the_distance_is_not_written_to():
-    d = np.array([0.0, 1.0])
-    d.flags.writeable = False
-    Gaussian(0.5).of_distance(d)
-    assert d.tolist() == [0.0, 1.0]
-
-
 def test_with_returns_another():
     kernel = Exponential(1.0, "tv")
     assert kernel.with_lengthscale(2) == Exponential(2.0, "tv")
     assert kernel.with_distance("l1") == Exponential(1.0, "l1")
     assert kernel == Exponential(1.0, "tv")
-
-
-def test_is_frozen():
-    with pytest.raises(FrozenInstanceError):
-        Exponential(1.0).lengthscale = 2.0
 
 
 def test_a_product():
@@ -170,11 +152,6 @@ def test_a_joint_kernel_without_a_call():
         JointKernel()(np.eye(2), np.zeros(2, int), np.eye(2), np.zeros(2, int))
 
 
-def test_the_error_is_one_of_calibrant():
-    with pytest.raises(InputError):
-        Gaussian(-0.1)
-
-
 FORMULAS = {
     Exponential: lambda u: math.exp(-u),
     Gaussian: lambda u: math.exp(-u * u / 2),
@@ -203,21 +180,7 @@ def test_ends(kernel):
     assert (kernel.supremum, kernel.signed) == (1.0, False)
 
 
-def test_only_the_exponential_is_valid_with_l1_in_many_dimensions():
-    assert [type(kernel).__name__ for kernel in ALL if kernel.on_l1] == ["Exponential"]
-
-
-def test_length_scales():
-    # u = 2 for each
-    assert Gaussian(0.5).of_distance(1.0) == pytest.approx(math.exp(-2))
-    assert Matern32(0.5).of_distance(1.0) == pytest.approx((1 + 2 * math.sqrt(3)) * math.exp(-2 * math.sqrt(3)))
-
-
 class TestRationalQuadratic:
-    def test_formula(self):
-        # (1 + 4 / 6)^-3
-        assert RationalQuadratic(3.0, 1.0).of_distance(2.0) == pytest.approx((5 / 3) ** -3)
-
     def test_is_gaussian_for_a_large_alpha(self):
         u = np.linspace(0, 3, 20)
         np.testing.assert_allclose(
@@ -240,13 +203,3 @@ class TestRationalQuadratic:
     def test_length_scale_and_distance_are_checked_too(self, refusal):
         assert "lengthscale" in refusal(RationalQuadratic, 1.0, -1.0)
         assert "distance" in refusal(RationalQuadratic, 1.0, 1.0, "nowhere")
-
-
-class TestDelta:
-    def test_takes_no_length_scale(self):
-        with pytest.raises(TypeError):
-            Delta(1.0)
-
-    def test_repr_and_equality(self):
-        assert repr(Delta()) == "Delta()"
-        assert Delta() == Delta()

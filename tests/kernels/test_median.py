@@ -33,10 +33,6 @@ def test_strict_upper_triangle():
     assert scale([0, 1, 3, 10]) == 5.0
 
 
-def test_two_rows():
-    assert scale([0.25, 1.0]) == 0.75
-
-
 @pytest.mark.parametrize("distance", ["tv", "l1", "euclidean", l1])
 def test_vectors(distance, monkeypatch):
     monkeypatch.setattr(median, "TILE", 5)  # several tiles, the last one not full
@@ -125,11 +121,6 @@ class TestResolved:
     def test_equal_outcomes(self, refusal):
         rows = read_outcomes([1.0, 1.0, 1.0], Normal([0.0, 1.0, 2.0], 1.0))
         assert "the outcomes are the same in all 3 rows" in refusal(self.of, rows, error=cb.errors.NotApplicableError)
-
-    def test_numbers_are_left_alone(self):
-        rows = read_outcomes([1.0, 1.0], Normal([0.0, 1.0], 1.0))
-        kernel = Exponential(2.0, "wasserstein") * Gaussian(3.0, "euclidean")
-        assert self.of(rows, kernel) == kernel
 
 
 class TestPoints:

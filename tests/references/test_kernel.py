@@ -12,8 +12,7 @@ import calibrant as cb
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors.blocks import outcome_variance
 from calibrant.kernel_errors.fitted import Randomness, form_of, wasserstein
-from calibrant.kernel_errors.mean_embedding import Locations, location_scores
-from calibrant.kernel_errors.mean_embedding_test import statistic
+from calibrant.kernel_errors.mean_embedding import Locations, location_scores, statistic
 from calibrant.kernel_errors.skce_null import biased_pvalue, bootstrapped, largest_h, replicates_of, unbiased_pvalue
 from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import distance_of_points

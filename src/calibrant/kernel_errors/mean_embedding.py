@@ -1,19 +1,22 @@
-"""Unnormalised calibration mean embedding: kernel errors seen from a few test locations."""
+"""Unnormalised calibration mean embedding: kernel errors seen from a few test locations, and their test."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
-from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.catalogue import Entry, all_rows, enter, public
 from calibrant.core.dispatch import chunks
-from calibrant.core.kept_rows import joined
+from calibrant.core.kept_rows import KeptRows, joined
 from calibrant.core.moments import Moments
+from calibrant.core.null import monte_carlo_words, reaches, redraw_centre, resampled_pvalue
+from calibrant.core.ordered import Ordered
+from calibrant.core.results import TestResult
 from calibrant.errors import InputError, SummaryError, shown
 from calibrant.inputs.arrays import FloatArray, unit_weights
 from calibrant.inputs.distribution import Distribution
@@ -21,11 +24,17 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes, read_binary, read_probabilities
 from calibrant.inputs.rows import DistributionRows, DrawnRows, read_outcomes
 from calibrant.inputs.samples import Samples
-from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, resolved
+from calibrant.kernel_errors.fitted import AnyKernel, Randomness, form_of, has_median_target, resolved
+from calibrant.kernel_errors.skce import check_distance
 from calibrant.kernels.composed import check_kernel_option, target_matrix
 from calibrant.kernels.forms import DistributionForm, LineForm, MeanForm, VectorForm
 from calibrant.kernels.kernel import JointKernel, Product
 from calibrant.kernels.kernel_rows import canonical_order
+from calibrant.progress import steps
+
+LOCATED_KINDS = ("binary", "classes", "distributions", "samples")
+DROPPED_EIGENVALUE = 1e-10  # of the largest eigenvalue of the covariance
+ROUNDING = 1e-14
 
 
 @public
@@ -147,7 +156,7 @@ UCME = enter(
         _summarise,
         _finish,
         reads=(Moments,),
-        predictions=("binary", "classes", "distributions", "samples"),
+        predictions=LOCATED_KINDS,
         range=(0.0, np.inf),
         mean=True,
     )
@@ -238,15 +247,13 @@ def _together(rows: DrawnRows, locations: Locations) -> DrawnRows:
     if locations.chosen is not None:
         chosen = np.concatenate([np.arange(rows.n), locations.chosen])
         return cast(DrawnRows, replace(cast(Any, rows.take(chosen)), y=y, w=w))
+    predictions = [rows.prediction, others.prediction]
+    if rows.kind == "samples":  # without their densities, which no kernel uses
+        predictions = [Samples(each.draws) if isinstance(each, Samples) else each for each in predictions]
     try:
-        return type(rows)(y, joined(_draws_alone(rows.prediction), _draws_alone(others.prediction)), w)
+        return type(rows)(y, joined(*predictions), w)
     except SummaryError as problem:
         raise InputError(f"locations must be a distribution like the prediction: {problem}") from None
-
-
-def _draws_alone(prediction: Any) -> Any:
-    """Return draws without their densities, which no kernel uses, and other predictions as they are."""
-    return Samples(prediction.draws) if isinstance(prediction, Samples) else prediction
 
 
 def located(rows: DrawnRows, options: UcmeOptions, random: Randomness) -> tuple[Product, Locations]:
@@ -285,3 +292,130 @@ def _read_like(rows: DrawnRows, prediction: Any, y: Any) -> DrawnRows:
     if not isinstance(read, Classes) or read.K != rows.K:
         raise InputError(f"locations must contain class probabilities with {rows.K} columns, like the prediction")
     return replace(read, w=unit_weights(read.n))
+
+
+@public
+def cme_test(
+    y: Outcomes,
+    prediction: ArrayLike | Distribution | None = None,
+    *,
+    locations: int | tuple[ArrayLike | Distribution, ArrayLike] = 10,
+    kernel: AnyKernel = None,
+    null: Literal["monte-carlo"] = "monte-carlo",
+    resamples: int = 999,
+    draws: int | None = None,
+    rng: Rng = 0,
+    weights: ArrayLike | None = None,
+    classes: Labels | None = None,
+    pos_label: object = None,
+) -> TestResult:
+    r"""Test calibration by the calibration mean embedding at J test locations.
+
+    With the row scores :math:`Z_i \in R^J` of `ucme`, their mean :math:`\bar z` and sample covariance S,
+
+    .. math:: Q = n\, \bar z^T S^+ \bar z ,
+
+    where eigenvalues of S below 1e-10 of the largest are dropped and r is the rank kept.
+
+    Parameters
+    ----------
+    y, prediction, locations, kernel, draws, weights, classes, pos_label
+        As in `ucme`.
+    null
+        ``"monte-carlo"``: outcomes redrawn from the predictions, everything else fixed. Exact, and the only choice:
+        the asymptotic distributions do not keep their level.
+    resamples
+        Number of redraws.
+    rng
+        A Generator or a whole number.
+
+    Returns
+    -------
+    TestResult
+        `statistic` is Q, `estimate` the UCME; `details` has `rank` and `locations`.
+
+    Examples
+    --------
+    >>> y, p = [0] * 40, [0.9, 0.8, 0.7, 0.6] * 10
+    >>> cme_test(y, p, locations=2).pvalue
+    0.001
+    """
+    options = CmeTestOptions(locations, kernel, draws, rng, null, resamples)
+    return CME_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
+
+
+@dataclass(frozen=True)
+class CmeTestOptions(UcmeOptions):
+    """The options of `cme_test`: those of `ucme`, and how the null distribution is found."""
+
+    null: Literal["monte-carlo"]
+    resamples: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("resamples", self.resamples)
+
+
+def _finish_test(summary: Ordered | KeptRows, options: CmeTestOptions) -> TestResult:
+    check_distance(summary, options.kernel)
+    B, random = options.resamples, options.randomness
+    if isinstance(summary, Ordered):
+        rows: DrawnRows = summary.rows_at(np.arange(summary.n))
+    else:
+        rows = summary.rows.take(canonical_order(summary.rows))
+    product, places = located(rows, options, random)
+    if rows.n <= places.J:
+        raise InputError(f"cme_test needs more rows than locations; got {rows.n} rows and {places.J} locations")
+    scores = location_scores(rows, places, product, random)
+    v = rows.w / rows.w.mean()
+    Z = scores.of(rows.y) * v[:, None]
+    Q, rank = statistic(Z)
+    rescaled = has_median_target(rows, options.kernel)
+
+    def scores_of(redrawn: DrawnRows) -> FloatArray:
+        """Return Z; all is recomputed where draws or the target's length scale change with the outcomes."""
+        found = product
+        if rescaled:
+            anew = Product(product.prediction, product.target.with_lengthscale("median"))
+            found = cast(Product, resolved(redrawn, anew, random))
+        elif rows.kind != "samples":
+            return scores.of(redrawn.y)
+        return location_scores(redrawn, places, found, random).of(redrawn.y)
+
+    centre = redraw_centre(rows, random.rng)
+    redraws = (centre.redrawn(random.rng) for _ in steps(B, size=1, label="redrawing outcomes for cme_test"))
+    redrawn = np.array([statistic(scores_of(each) * v[:, None])[0] for each in redraws])
+    return TestResult(
+        statistic=Q,
+        pvalue=resampled_pvalue(int(np.count_nonzero(reaches(redrawn, Q))), B),
+        estimate=float(np.square(Z.mean(axis=0)).mean()),
+        method=f"kernel test of calibration at {places.J} locations (CME); {monte_carlo_words(B)}",
+        n=rows.n,
+        details={"rank": rank, "locations": places.J},
+    )
+
+
+CME_TEST = enter(
+    Entry(
+        cme_test,
+        CmeTestOptions,
+        all_rows,
+        _finish_test,
+        reads=(Ordered, KeptRows),
+        kind="test",
+        predictions=LOCATED_KINDS,
+    )
+)
+
+
+def statistic(Z: FloatArray) -> tuple[float, int]:
+    Z = np.where(np.abs(Z) < ROUNDING, 0.0, Z)  # kernels are at most about 1: what is smaller is rounding
+    n, mean = len(Z), Z.mean(axis=0)
+    centred = Z - mean
+    values, vectors = np.linalg.eigh(centred.T @ centred / (n - 1))
+    # Rows that differ by rounding only have no covariance.
+    kept = (values > DROPPED_EIGENVALUE * max(float(values[-1]), 0.0)) & (values > (ROUNDING * np.abs(Z).max()) ** 2)
+    if not kept.any():
+        return (0.0, 0) if not mean.any() else (np.inf, 0)
+    projected = vectors[:, kept].T @ mean
+    return float(n * (projected**2 / values[kept]).sum()), int(kept.sum())

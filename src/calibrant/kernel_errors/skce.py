@@ -25,6 +25,7 @@ from calibrant.inputs.options import MAX_COUNT, check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import RegionRows
+from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 from calibrant.kernel_errors.blocks import Blocks, outcome_variance
 from calibrant.kernel_errors.fitted import AnyKernel, Randomness, binary_factor, form_of, resolved
@@ -166,7 +167,10 @@ class SkceOptions:
 
 def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
     """Sort one probability per row, sum blocks, or keep the rows."""
-    check_rows(rows, options.unbiased)
+    if isinstance(rows, RegionRows):
+        CoverageRows.of(rows)  # refuses infinite bounds
+    elif not options.unbiased and isinstance(rows.prediction, Samples) and rows.prediction.M < BIASED_DRAWS:
+        raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {rows.prediction.M}")
     if options.blocksize is not None:
         random = options.randomness
         m = read_blocksize(options.blocksize, rows.n, unbiased=options.unbiased)
@@ -180,14 +184,6 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
         if rows.K == 2 and product.prediction.distance == "tv":
             return TwoColumns.of(rows.one_vs_rest(1))  # the total variation distance of (1 - p, p) is |p - p'|
     return KeptRows.of(rows)
-
-
-def check_rows(rows: Any, unbiased: bool) -> None:
-    """Refuse rows that no kernel error judges: infinite bounds, or draws too few for a biased estimate."""
-    if isinstance(rows, RegionRows):
-        CoverageRows.of(rows)
-    elif not unbiased and rows.kind == "samples" and rows.prediction.M < BIASED_DRAWS:
-        raise InputError(f"unbiased=False needs at least {BIASED_DRAWS} draws per row; got {rows.prediction.M}")
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
@@ -227,7 +223,15 @@ def estimate(summary: Ordered | KeptRows | Blocks, kernel: AnyKernel, unbiased: 
         return summary.estimate
     if unbiased and summary.n < 2:
         raise InputError("the unbiased estimator needs at least 2 rows; got 1; unbiased=False works with one row")
-    sums, w, pairs = kernel_sums_of(summary, kernel, random, own=not unbiased)
+    if isinstance(summary, Ordered):
+        sums = line_sums(summary, *line_kernel(summary, kernel, random))
+        w, pairs = summary.total_weight, pair_weight(summary.weight, summary.count)
+    else:
+        rows = summary.rows
+        rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
+        form, v = form_of(rows, resolved(rows, kernel, random), random), np.asarray(rows.w)
+        sums = Sums(2 * pair_sum(form, rows.w), 0.0 if unbiased else float((v * v * form.diagonal()).sum()))
+        w, pairs = float(v.sum()), pair_weight(v)
     if unbiased and pairs < MIN_PAIR_SHARE * w * w:
         raise NotApplicableError("one row carries all the weight, so pairs of rows have none; use unbiased=False")
     value = sums.pairs / pairs if unbiased else (sums.pairs + sums.own) / (w * w)
@@ -287,25 +291,10 @@ SKCE = enter(
 
 
 class Sums(NamedTuple):
-    """Σ w_i w_j h_ij over pairs of different rows, and over rows with themselves."""
+    """Σ w_i w_j h_ij over pairs of different rows, and over rows with themselves, if these count."""
 
     pairs: float
     own: float
-
-
-def kernel_sums_of(
-    summary: Ordered | KeptRows, kernel: AnyKernel, random: Randomness, *, own: bool
-) -> tuple[Sums, float, float]:
-    """Return the sums of w w' h (over rows with themselves if asked), Σw, and Σ w w' over pairs of different rows."""
-    if isinstance(summary, Ordered):
-        sums = line_sums(summary, *line_kernel(summary, kernel, random))
-        return sums, summary.total_weight, pair_weight(summary.weight, summary.count)
-    rows = summary.rows
-    rows = rows.take(canonical_order(rows))  # the rows that give a median length scale do not depend on their order
-    form = form_of(rows, resolved(rows, kernel, random), random)
-    w = np.asarray(rows.w)
-    diagonal = float((w * w * form.diagonal()).sum()) if own else 0.0
-    return Sums(2 * pair_sum(form, rows.w), diagonal), float(w.sum()), pair_weight(w)
 
 
 def line_kernel(summary: Ordered, kernel: AnyKernel, random: Randomness) -> tuple[Kernel, float]:
