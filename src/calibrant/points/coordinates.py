@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,17 +102,8 @@ def coordinate_differences(
         method = "normal limit, Bonferroni over coordinates"
     unit, ratio = _units(sets)
     se, se_log = mean_error * unit, log_error / 2
-    return CoordinateDifferences(
-        z * se,
-        ratio,
-        p_location,
-        p_spread,
-        reach * se,
-        reach * se_log,
-        wide * se,
-        wide * se_log,
-        method,
-    )
+    reaches = reach * se, reach * se_log, wide * se, wide * se_log
+    return CoordinateDifferences(z * se, ratio, p_location, p_spread, *reaches, method)
 
 
 def _scaled(sets: PointSets) -> FloatArray:
@@ -192,31 +183,19 @@ def coordinate_section(compared: ComparedSets) -> TestedSection:
     order = np.lexsort((-np.abs(found.location), np.minimum(found.location_pvalue, found.spread_pvalue)))
     shift = float(np.linalg.norm(sets.points.mean(axis=0) - sets.y.mean(axis=0)))
     spread = _total_variance(sets.points) / (_total_variance(sets.y) or np.nan)
-    section = Section(
-        "coordinates",
-        "Location and spread",
-        "Do the points have the same location and spread in each coordinate?",
-        (
-            measured(
-                compared,
-                "location",
-                "distance of the means (p-value: all coordinates)",
-                shift,
-                pvalue=float(found.location_pvalue.min()),
-                method=found.method,
-            ),
-            measured(
-                compared,
-                "spread",
-                "total variance, generated over real (p-value: all coordinates)",
-                spread,
-                expected=1.0,
-                pvalue=float(found.spread_pvalue.min()),
-                method=found.method,
-            ),
+    method = found.method
+    label = "total variance, generated over real (p-value: all coordinates)"
+    p, p_spread = float(found.location_pvalue.min()), float(found.spread_pvalue.min())
+    measurements = (
+        measured(
+            compared, "location", "distance of the means (p-value: all coordinates)", shift, pvalue=p, method=method
         ),
-        (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN])),
-        (_table(compared, found, order),),
+        measured(compared, "spread", label, spread, expected=1.0, pvalue=p_spread, method=method),
+    )
+    intro = "Do the points have the same location and spread in each coordinate?"
+    figures = (point_view(compared), *_figures(compared, found, order[:MAX_DRAWN]))
+    section = Section(
+        "coordinates", "Location and spread", intro, measurements, figures, (_table(compared, found, order),)
     )
     floor = 1 / (compared.resamples + 1) if sets.n + sets.m <= MAX_RELABELLED else 0.0
     return TestedSection(section, found.pvalue, tuple(_claims(compared, found, floor)), floor=floor)
@@ -228,32 +207,24 @@ def _total_variance(points: FloatArray) -> float:
 
 def _claims(compared: ComparedSets, found: CoordinateDifferences, floor: float) -> Iterator[Claim]:
     """Yield a claim for each coordinate that differs, those with the smallest p-values first."""
+
+    def claim(j: int, quantity: str, value: float, expected: float, limits: tuple[float, float], p: float) -> Claim:
+        kind: Literal["above", "below"] = "above" if value > expected else "below"
+        about, test = compared.subject("coordinate", compared.columns[j]), found.method
+        return compared.claim(
+            kind, quantity, value, expected=expected, subject=about, limits=limits, pvalue=p, floor=floor, test=test
+        )
+
     for j in np.lexsort((-np.abs(found.location), found.location_pvalue)):
         if compared.is_significant(found.location_pvalue[j]):
-            yield compared.claim(
-                "above" if found.location[j] > 0 else "below",
-                "location",
-                float(found.location[j]),
-                subject=compared.subject("coordinate", compared.columns[j]),
-                limits=(found.location[j] - found.location_error[j], found.location[j] + found.location_error[j]),
-                pvalue=float(found.location_pvalue[j]),
-                floor=floor,
-                test=found.method,
-            )
+            shift, error = float(found.location[j]), found.location_error[j]
+            limits = (shift - error, shift + error)
+            yield claim(j, "location", shift, 0.0, limits, float(found.location_pvalue[j]))
     for j in np.lexsort((-_apart(found.spread), found.spread_pvalue)):
         if compared.is_significant(found.spread_pvalue[j]):
             ratio, factor = float(found.spread[j]), float(np.exp(found.spread_error[j]))
-            yield compared.claim(
-                "above" if ratio > 1 else "below",
-                "spread_ratio",
-                ratio,
-                expected=1.0,
-                subject=compared.subject("coordinate", compared.columns[j]),
-                limits=(ratio / factor, ratio * factor) if 0 < ratio < np.inf else (np.nan, np.nan),
-                pvalue=float(found.spread_pvalue[j]),
-                floor=floor,
-                test=found.method,
-            )
+            limits = (ratio / factor, ratio * factor) if 0 < ratio < np.inf else (np.nan, np.nan)
+            yield claim(j, "spread_ratio", ratio, 1.0, limits, float(found.spread_pvalue[j]))
 
 
 def _apart(ratio: FloatArray) -> FloatArray:

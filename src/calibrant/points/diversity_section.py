@@ -64,22 +64,10 @@ def variety_section(compared: ComparedSets) -> TestedSection:
         method=f"Vendi scores of order 2 at {len(FACTORS)} scales, {compared.resamples:,} random divisions",
         details={"ratio at the finest scale": scores.finest},
     )
-    section = Section(
-        "variety",
-        "Variety",
-        "Are the generated points as varied as the real ones, or do they repeat themselves?",
-        (measurement,),
-    )
-    claims = variety_claims(found, Subject("set", name=compared.generated), compared.resamples)
-    adjusted = [
-        replace(
-            claim,
-            pvalue=compared.adjusted(claim.pvalue or 0.0),
-            level=compared.level,
-        )
-        for claim in claims
-    ]
-    made = tuple(claim for claim in adjusted if (claim.pvalue or 0.0) <= 1 - compared.level)
+    intro = "Are the generated points as varied as the real ones, or do they repeat themselves?"
+    section = Section("variety", "Variety", intro, (measurement,))
+    claims = list(variety_claims(found, Subject("set", name=compared.generated), compared.resamples))
+    made = significant([claims], [float(compared.tests)], compared.level)
     return TestedSection(section, found.pvalue, made, (), found.floor(compared.resamples))
 
 
@@ -124,15 +112,9 @@ def claims_without_truth(
     """
     if len(sets) == 1:
         ((name, points),) = sets.items()
-        own = Repeats.of(points)
-        said = Claim(
-            "description",
-            Subject("set", name=name),
-            "distinct_points",
-            float(own.distinct),
-            rows=own.rows,
-            expected=float(own.rows),
-        )
+        own, about = Repeats.of(points), Subject("set", name=name)
+        expected = float(own.rows)
+        said = Claim("description", about, "distinct_points", float(own.distinct), rows=own.rows, expected=expected)
         return (said,) if own.extra > MIN_SHARE * own.rows else ()
     found: list[list[Claim]] = []
     for name, points in sets.items():
@@ -140,10 +122,14 @@ def claims_without_truth(
         variety = Variety.of(points, others, resamples, rng)
         found.append(list(variety_claims(variety, Subject("set", name=name), resamples)))
     smallest = np.array([min(claim.pvalue or 0.0 for claim in claims) for claims in found])
-    factor = holm(smallest) / smallest
+    return significant(found, (holm(smallest) / smallest).tolist(), level)
+
+
+def significant(found: Sequence[Sequence[Claim]], factors: Sequence[float], level: float) -> tuple[Claim, ...]:
+    """Return the claims that stay significant when the p-values of each set are multiplied by its factor."""
     adjusted = [
-        replace(claim, pvalue=min(1.0, times * (claim.pvalue or 0.0)), level=level)
-        for claims, times in zip(found, factor.tolist(), strict=True)
+        replace(claim, pvalue=min(1.0, factor * (claim.pvalue or 0.0)), level=level)
+        for claims, factor in zip(found, factors, strict=True)
         for claim in claims
     ]
     return tuple(claim for claim in adjusted if (claim.pvalue or 0.0) <= 1 - level)
@@ -171,21 +157,11 @@ def diversity_section(
         **{name: tuple(curve.score[:, c].tolist()) for c, name in enumerate(sets)},
     }
     below = f"Of {n:,} points of each set. As the length scale falls, distinct points count one by one."
-    section = Section(
-        "diversity",
-        "Diversity",
-        "How many different points is each set worth? 1 if all are alike, n if no two are. Diverse is not correct.",
-        measurements,
-        (
-            Figure(
-                "profile",
-                "Diversity at many scales",
-                "A line that stays below the others on the left is that of a set that repeats itself, or nearly so.",
-                curve,
-            ),
-        ),
-        (Table("profile", "Effective numbers of different points", columns, below),),
-    )
+    intro = "How many different points is each set worth? 1 if all are alike, n if no two are. Diverse is not correct."
+    reading = "A line that stays below the others on the left is that of a set that repeats itself, or nearly so."
+    figure = Figure("profile", "Diversity at many scales", reading, curve)
+    table = Table("profile", "Effective numbers of different points", columns, below)
+    section = Section("diversity", "Diversity", intro, measurements, (figure,), (table,))
     return section, curve, (note("effective"), *_repetitions(sets))
 
 

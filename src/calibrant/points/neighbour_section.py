@@ -81,7 +81,7 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
         near.pvalue,
         equal.pvalue,
     )
-    measurements = (*_shares(compared, found, questions), *_copies(compared, used, near, equal))
+    measurements = tuple(_measurements(compared, used, found, near, equal, questions))
     section = Section("neighbours", title, intro, measurements, (_nearest_figure(used, compared),))
     caveats = compared.subset_note(used, "Neighbours are looked for in a subset")
     claims = tuple(_claims(compared, found, near, equal, questions))
@@ -95,75 +95,48 @@ def neighbour_section(compared: ComparedSets) -> TestedSection:
     return TestedSection(section, questions.together, claims, caveats, floor, others)
 
 
-def _shares(compared: ComparedSets, found: DensityCoverage, questions: Questions) -> Iterator[Measurement]:
-    chance, pvalues = found.relabelled or {}, {"coverage": questions.missing, "precision": questions.invented}
+def _measurements(
+    compared: ComparedSets, used: PointSets, found: DensityCoverage, near: Memorised, equal: Copies, asked: Questions
+) -> Iterator[Measurement]:
+    """Yield shares of points near points of the other set, and numbers of copies, exact and nearly so."""
+    n, m, chance = used.n, used.m, found.relabelled or {}
+    method = f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
+    pvalues = {"coverage": asked.missing, "precision": asked.invented}
     for name, label in LABELS.items():
-        yield measured(
-            compared,
-            f"density_coverage.{name}",
-            label,
-            getattr(found, name),
-            expected=chance[name].mean,
-            pvalue=pvalues.get(name),
-            method=_method(found.n, found.m, compared),
-        )
-
-
-def _copies(compared: ComparedSets, used: PointSets, near: Memorised, equal: Copies) -> Iterator[Measurement]:
-    """Yield numbers of generated points too close to a real point, and of points that equal another point."""
-    method = _method(used.n, used.m, compared)
+        value, expected, p = getattr(found, name), chance[name].mean, pvalues.get(name)
+        yield measured(compared, f"density_coverage.{name}", label, value, expected=expected, pvalue=p, method=method)
+    label, expected = "different generated points closer to a real point than any two real points", near.expected
     yield measured(
-        compared,
-        "memorised",
-        "different generated points closer to a real point than any two real points",
-        float(near.found),
-        expected=near.expected,
-        pvalue=near.pvalue,
-        method=method,
+        compared, "memorised", label, float(near.found), expected=expected, pvalue=near.pvalue, method=method
     )
+    label, expected = "share of generated points that equal a real point", equal.expected / m
+    method = f"{equal.copied:,} of {m:,} points; binomial test, given the repetitions among the real points"
     yield measured(
-        compared,
-        "shared_rows",
-        "share of generated points that equal a real point",
-        equal.copied / used.m,
-        expected=equal.expected / used.m,
-        pvalue=equal.pvalue,
-        method=f"{equal.copied:,} of {used.m:,} points; binomial test, given the repetitions among the real points",
+        compared, "shared_rows", label, equal.copied / m, expected=expected, pvalue=equal.pvalue, method=method
     )
     shares = repeated(used)
-    for name, label, share in (
-        ("repeated_rows.real", "share of real points that equal an earlier one", shares.repeated_y),
-        ("repeated_rows.generated", "share of generated points that equal an earlier one", shares.repeated_points),
-    ):
-        yield measured(compared, name, label, share)
-
-
-def _method(n: int, m: int, compared: ComparedSets) -> str:
-    return f"k = {K}, {n:,} real and {m:,} generated points; {compared.resamples:,} random divisions of them"
+    for name, share in (("real", shares.repeated_y), ("generated", shares.repeated_points)):
+        label = f"share of {name} points that equal an earlier one"
+        yield measured(compared, f"repeated_rows.{name}", label, share)
 
 
 def _claims(
-    compared: ComparedSets, found: DensityCoverage, near: Memorised, equal: Copies, questions: Questions
+    compared: ComparedSets, found: DensityCoverage, near: Memorised, equal: Copies, asked: Questions
 ) -> Iterator[Claim]:
     chance, floor = found.relabelled or {}, 1 / (compared.resamples + 1)
     divisions = f"{compared.resamples:,} random divisions"
     given: tuple[tuple[Literal["below", "above"], str, float, float, float, float, str], ...] = (
-        ("below", "coverage", found.coverage, chance["coverage"].mean, questions.missing, floor, divisions),
-        ("below", "precision", found.precision, chance["precision"].mean, questions.invented, floor, divisions),
-        ("above", "memorised", float(near.found), near.expected, questions.memorised, floor, divisions),
-        ("above", "copied", float(equal.copied), equal.expected, questions.copied, 0.0, "binomial test"),
+        ("below", "coverage", found.coverage, chance["coverage"].mean, asked.missing, floor, divisions),
+        ("below", "precision", found.precision, chance["precision"].mean, asked.invented, floor, divisions),
+        ("above", "memorised", float(near.found), near.expected, asked.memorised, floor, divisions),
+        ("above", "copied", float(equal.copied), equal.expected, asked.copied, 0.0, "binomial test"),
     )
     for kind, quantity, value, expected, p, least, test in given:
-        if compared.is_significant(len(questions) * p):
+        together = len(asked) * p
+        if compared.is_significant(together):
+            lowest = len(asked) * least
             yield compared.claim(
-                kind,
-                quantity,
-                value,
-                expected=expected,
-                pvalue=len(questions) * p,
-                floor=len(questions) * least,
-                test=test,
-                rows=found.m,
+                kind, quantity, value, expected=expected, pvalue=together, floor=lowest, test=test, rows=found.m
             )
 
 

@@ -98,10 +98,8 @@ class TestedSection(NamedTuple):
     pvalue: float | None
     claims: tuple[Claim, ...] = ()
     caveats: tuple[Note, ...] = ()
-    floor: float = 0.0
-    """The smallest p-value that random divisions can give; 0 without them."""
-    without_copies: TestedSection | None = None
-    """The same section without the questions whether points are copies, if it asks some."""
+    floor: float = 0.0  # the smallest p-value that random divisions can give; 0 without them
+    without_copies: TestedSection | None = None  # without the questions whether points are copies, if it asks some
 
     @property
     def of_difference(self) -> TestedSection:
@@ -122,18 +120,11 @@ MAX_PRINCIPAL_COORDINATES = 2000  # up to which principal components are compute
 
 def point_view(compared: ComparedSets) -> Figure:
     """Return a scatter plot of two coordinates or directions; for one coordinate both distribution functions."""
+    names = (compared.real, compared.generated)
     if compared.sets.d == 1:
-        return Figure(
-            "values",
-            "Both sets",
-            "Where one line is above the other, that set has the larger share of points up to there.",
-            two_ecdfs(
-                compared.sets.y[:, 0],
-                compared.sets.points[:, 0],
-                (compared.real, compared.generated),
-                compared.columns[0],
-            ),
-        )
+        reading = "Where one line is above the other, that set has the larger share of points up to there."
+        curve = two_ecdfs(compared.sets.y[:, 0], compared.sets.points[:, 0], names, compared.columns[0])
+        return Figure("values", "Both sets", reading, curve)
     few = compared.subset(MAX_SCATTERED)
     Z, axes = few.pooled, compared.columns[:2]
     reading = "Points of both sets. Where there is only one kind, real points are missed or points are invented."
@@ -141,9 +132,9 @@ def point_view(compared: ComparedSets) -> Figure:
         Z, axes = _directions(Z, compared)
         reading += f" The axes are the first two principal components of {compared.sets.d} scaled coordinates."
     columns = {"first": Z[:, 0], "second": Z[:, 1], "set": np.repeat([0.0, 1.0], [few.n, few.m])}
-    details = {"names": (compared.real, compared.generated), "axes": tuple(axes)}
-    method = f"{few.n:,} and {few.m:,} points"
-    return Figure("cloud", "Both sets", reading, Curve("cloud", columns, method, few.n + few.m, details))
+    details = {"names": names, "axes": tuple(axes)}
+    curve = Curve("cloud", columns, f"{few.n:,} and {few.m:,} points", few.n + few.m, details)
+    return Figure("cloud", "Both sets", reading, curve)
 
 
 def _directions(Z: FloatArray, compared: ComparedSets) -> tuple[FloatArray, tuple[str, str]]:
@@ -163,10 +154,8 @@ def two_ecdfs(a: FloatArray, b: FloatArray, names: tuple[str, str], axis: str) -
     """Return the distribution functions of two samples at all their values."""
     value = np.unique(np.concatenate([a, b]))
     first, second = (np.searchsorted(np.sort(side), value, side="right") / side.size for side in (a, b))
-    columns = {"value": value, "first": first, "second": second}
-    return Curve(
-        "two_ecdfs", columns, "empirical distribution functions", a.size + b.size, {"names": names, "axis": axis}
-    )
+    columns, details = {"value": value, "first": first, "second": second}, {"names": names, "axis": axis}
+    return Curve("two_ecdfs", columns, "empirical distribution functions", a.size + b.size, details)
 
 
 MAX_PERMUTED = 1500  # points of each set in the permutation test
@@ -177,53 +166,31 @@ MAX_COVARIANCE_COORDINATES = 4096  # up to which the Fréchet distance is shown
 
 def distance_section(compared: ComparedSets) -> TestedSection:
     """Test by the maximum mean discrepancy over twenty kernels, and show the usual distances."""
-    used = compared.subset(MAX_PERMUTED)
+    sets, used = compared.sets, compared.subset(MAX_PERMUTED)
     test = mmd_test(used.y, used.points, aggregate="fuse", resamples=compared.resamples, rng=compared.rng)
-    pairs, frechet = compared.subset(MAX_PAIRED), []
-    if compared.sets.d <= MAX_COVARIANCE_COORDINATES:
-        y, points = PointMoments.of(compared.sets.y), PointMoments.of(compared.sets.points)
-        method = "of normal distributions with these means and covariances; chance alone gives the expected value"
-        distance, by_chance = frechet_distance(compared.sets.y, compared.sets.points), expected_frechet(y, points)
-        label = "Fréchet distance, squared"
-        frechet = [measured(compared, "frechet_distance", label, distance, expected=by_chance, method=method)]
+    p, pairs = float(test.pvalue), compared.subset(MAX_PAIRED)
+    squared, label = mmd(pairs.y, pairs.points, rng=compared.rng), "MMD², Gaussian kernel, median distance"
     found = [
         measured(
-            compared,
-            "mmd_test",
-            "MMD over 20 kernels, fused",
-            float(test.statistic),
-            pvalue=float(test.pvalue),
-            method=test.method,
+            compared, "mmd_test", "MMD over 20 kernels, fused", float(test.statistic), pvalue=p, method=test.method
         ),
-        measured(
-            compared,
-            "mmd",
-            "MMD², Gaussian kernel, median distance",
-            mmd(pairs.y, pairs.points, rng=compared.rng),
-            expected=0.0,
-            method="unbiased, may be negative",
-        ),
-        *frechet,
-        measured(
-            compared,
-            "kernel_distance",
-            "kernel distance (KID)",
-            kernel_distance(pairs.y, pairs.points),
-            expected=0.0,
-            method="unbiased, polynomial kernel of degree 3; depends on the units of the coordinates",
-        ),
+        measured(compared, "mmd", label, squared, expected=0.0, method="unbiased, may be negative"),
     ]
-    section = Section(
-        "distances",
-        "Overall distances",
-        "How far apart are the two distributions, and could that be chance?",
-        tuple(found),
-    )
+    if sets.d <= MAX_COVARIANCE_COORDINATES:
+        by_chance = expected_frechet(PointMoments.of(sets.y), PointMoments.of(sets.points))
+        method = "of normal distributions with these means and covariances; chance alone gives the expected value"
+        distance, label = frechet_distance(sets.y, sets.points), "Fréchet distance, squared"
+        found.append(measured(compared, "frechet_distance", label, distance, expected=by_chance, method=method))
+    distance, label = kernel_distance(pairs.y, pairs.points), "kernel distance (KID)"
+    method = "unbiased, polynomial kernel of degree 3; depends on the units of the coordinates"
+    found.append(measured(compared, "kernel_distance", label, distance, expected=0.0, method=method))
+    intro = "How far apart are the two distributions, and could that be chance?"
     caveats = (
         *compared.subset_note(used, "The permutation test of the MMD uses a subset"),
         *compared.subset_note(pairs, "Sums over all pairs use a subset"),
     )
-    return TestedSection(section, float(test.pvalue), (), caveats, 1 / (compared.resamples + 1))
+    section = Section("distances", "Overall distances", intro, tuple(found))
+    return TestedSection(section, p, (), caveats, 1 / (compared.resamples + 1))
 
 
 def classifier_section(compared: ComparedSets) -> TestedSection:
@@ -235,39 +202,20 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
     try:
         test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
     except MissingExtraError as missing:
-        return TestedSection(
-            Section("classifier", title, intro, ()), 1.0, (), (note("no classifiers", why=str(missing)),), floor
-        )
-    share, area, best = float(test.estimate), float(test.statistic), test.details["classifier"]
+        caveats = (note("no classifiers", why=str(missing)),)
+        return TestedSection(Section("classifier", title, intro, ()), 1.0, (), caveats, floor)
+    share, area, p, best = float(test.estimate), float(test.statistic), float(test.pvalue), test.details["classifier"]
     each = {f"{name}, AUC": value for name, value in test.details["auc"].items()}
     each |= {f"{name}, unadjusted p-value": value for name, value in test.details["pvalue_unadjusted"].items()}
-    section = Section(
-        "classifier",
-        title,
-        intro,
-        (
-            measured(
-                compared,
-                "c2st",
-                f"held-out area under the curve (C2ST), best classifier: {best}",
-                area,
-                expected=0.5,
-                pvalue=float(test.pvalue),
-                method=test.method,
-                details=each,
-            ),
-            measured(compared, "c2st.accuracy", f"balanced accuracy on held-out points: {best}", share, expected=0.5),
-        ),
+    label = f"held-out area under the curve (C2ST), best classifier: {best}"
+    found = (
+        measured(compared, "c2st", label, area, expected=0.5, pvalue=p, method=test.method, details=each),
+        measured(compared, "c2st.accuracy", f"balanced accuracy on held-out points: {best}", share, expected=0.5),
     )
-    claims = [
-        compared.claim(
-            "above", "accuracy", share, expected=0.5, pvalue=float(test.pvalue), floor=floor, test=f"c2st, {best}"
-        )
-    ]
-    return TestedSection(
-        section,
-        float(test.pvalue),
-        tuple(claims) if compared.is_significant(float(test.pvalue)) else (),
+    claim = compared.claim("above", "accuracy", share, expected=0.5, pvalue=p, floor=floor, test=f"c2st, {best}")
+    claims = (claim,) if compared.is_significant(p) else ()
+    section, caveats = (
+        Section("classifier", title, intro, found),
         compared.subset_note(used, "Classifiers use a subset"),
-        floor,
     )
+    return TestedSection(section, p, claims, caveats, floor)
