@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -29,10 +28,6 @@ THRESHOLD_TIE = 1e-12  # a score this close to the threshold is on it
 SCORE_DIGITS = 10  # of the largest one, to which log odds are compared
 LABEL_PERMUTATIONS, REFITS = 999, 199  # where resamples is None
 NUMBERS_AT_ONCE = 1 << 20  # labels multiplied together
-DISTRIBUTIONS = {
-    "exact": "exact distribution of the rank sum",
-    "saddlepoint": "saddlepoint approximation of the rank sum",
-}
 
 
 class Classifier(Protocol):
@@ -146,8 +141,40 @@ def c2st(
         )
     chance, (Z, labels) = generator(rng), _ordered(sets)
     rows = models, Z, labels
-    test = _by_halves(*rows, B, chance) if F is None else _by_folds(*rows, F, B, chance)
-    return replace(test, details={"n": sets.n, "m": sets.m, **test.details, **repeated(sets)._asdict()})
+    found = _by_halves(*rows, B, chance) if F is None else _by_folds(*rows, F, B, chance)
+    names, best = list(models), found.best
+    details: dict[str, Any] = {"classifier": names[best], "null": found.null, "held_out": found.held_out}
+    details |= {"folds": F} if F is not None else {}
+    details |= {"resamples": B} if found.null == "permutation" else {}
+    words = names[0] if len(models) == 1 else f"best of {', '.join(names)}"
+    if any(isinstance(model, Neighbours) for model in models.values()):
+        details["k"] = number_of_neighbours(found.fitted)
+        words = f"nearest neighbours (k = {details['k']})" if len(models) == 1 else words
+    if len(models) > 1:
+        details["auc"] = dict(zip(models, found.areas, strict=True))
+        details["pvalue_unadjusted"] = dict(zip(models, found.pvalues, strict=True))
+    return TestResult(
+        statistic=found.areas[best],
+        pvalue=found.pvalue,
+        estimate=_balanced_accuracy(found.parts),
+        method=f"classifier two-sample test; {words}{found.how}",
+        n=sets.n + sets.m,
+        details={"n": sets.n, "m": sets.m, **details, **repeated(sets)._asdict()},
+    )
+
+
+class Found(NamedTuple):
+    """Areas and p-values of each classifier alone, the best one, and its p-value that allows for this choice."""
+
+    areas: list[float]
+    pvalues: list[float]
+    best: int
+    pvalue: float
+    parts: list[HeldOut]  # scored by the best one
+    held_out: tuple[int, int]
+    fitted: int
+    null: str
+    how: str
 
 
 def read_classifiers(classifier: object) -> dict[str, Any]:
@@ -189,31 +216,20 @@ def _ordered(sets: PointSets) -> tuple[FloatArray, Labels]:
     return Z[order], labels[order]
 
 
-def _by_halves(models: dict[str, Any], Z: FloatArray, labels: Labels, B: int, rng: np.random.Generator) -> TestResult:
+def _by_halves(models: dict[str, Any], Z: FloatArray, labels: Labels, B: int, rng: np.random.Generator) -> Found:
     held = stratified_folds(labels, 2, rng) == 0
     if len(models) > 1:
         check_divisions(B, int(np.count_nonzero(held)))
     parts = held_out(models, Z, labels, held, rng)
     alone = [rank_sum_test(part.scores, part.labels) for part in parts]
-    fitted = labels.size - parts[0].labels.size
-    details = {"held_out": _sizes(parts[0].labels), **_neighbours(models, fitted)}
-    if len(models) == 1:
-        best, p, null = 0, alone[0].pvalue, alone[0].null
-        words = f"{_words(models, fitted)} fitted to one half, {DISTRIBUTIONS[null]}"
-    else:
+    best, p, null = 0, alone[0].pvalue, alone[0].null
+    how = f" fitted to one half, {null} {'distribution' if null == 'exact' else 'approximation'} of the rank sum"
+    if len(models) > 1:
         best, p = _largest(parts, B, rng)
-        null, names = "permutation", list(models)
-        words = f"best of {', '.join(names)}, fitted to one half; {B:,} permutations of the held-out labels"
-        details |= _of_each(models, [found.auc for found in alone], [found.pvalue for found in alone])
-        details["resamples"] = B
-    return TestResult(
-        statistic=alone[best].auc,
-        pvalue=p,
-        estimate=_balanced_accuracy([parts[best]]),
-        method=f"classifier two-sample test; {words}",
-        n=labels.size,
-        details={"classifier": list(models)[best], "null": null, **details},
-    )
+        null, how = "permutation", f", fitted to one half; {B:,} permutations of the held-out labels"
+    areas, pvalues = [each.auc for each in alone], [each.pvalue for each in alone]
+    fitted, sizes = labels.size - parts[0].labels.size, _sizes(parts[0].labels)
+    return Found(areas, pvalues, best, p, [parts[best]], sizes, fitted, null, how)
 
 
 def _largest(parts: Sequence[HeldOut], B: int, rng: np.random.Generator) -> tuple[int, float]:
@@ -229,45 +245,19 @@ def _largest(parts: Sequence[HeldOut], B: int, rng: np.random.Generator) -> tupl
     return int(np.argmax(observed)), float(resampled_pvalue(extreme, B))
 
 
-def _by_folds(
-    models: dict[str, Any], Z: FloatArray, labels: Labels, F: int, B: int, rng: np.random.Generator
-) -> TestResult:
+def _by_folds(models: dict[str, Any], Z: FloatArray, labels: Labels, F: int, B: int, rng: np.random.Generator) -> Found:
     parts = _cross_validated(models, Z, labels, F, rng)
     check_divisions(B, 0)
     T = np.empty((B + 1, len(models)))
     T[0] = _mean_auc(parts)
     for b, _ in steps(B, size=1, label="refitting the classifier"):
         T[b + 1] = _mean_auc(_cross_validated(models, Z, rng.permutation(labels), F, rng))
-    alone = [pvalue_of_first(column) for column in T.T]
     sd = T.std(axis=0)
     standard = T if len(models) == 1 else (T - T.mean(axis=0)) / np.where(sd > 0, sd, 1.0)
-    best = int(np.argmax(standard[0]))
-    fitted = labels.size - max(part[0].labels.size for part in parts)
-    words = _words(models, fitted) if len(models) == 1 else f"best of {', '.join(models)}"
-    several = _of_each(models, T[0].tolist(), alone) if len(models) > 1 else {}
-    return TestResult(
-        statistic=float(T[0, best]),
-        pvalue=pvalue_of_first(standard.max(axis=1)),
-        estimate=_balanced_accuracy([part[best] for part in parts]),
-        method=f"classifier two-sample test; {words} in {F} folds, {B} permutations of the labels",
-        n=labels.size,
-        details={
-            "classifier": list(models)[best],
-            "held_out": _sizes(labels),
-            "null": "permutation",
-            "folds": F,
-            "resamples": B,
-            **_neighbours(models, fitted),
-            **several,
-        },
-    )
-
-
-def _of_each(models: dict[str, Any], areas: Sequence[float], pvalues: Sequence[float]) -> dict[str, Any]:
-    return {
-        "auc": dict(zip(models, areas, strict=True)),
-        "pvalue_unadjusted": dict(zip(models, pvalues, strict=True)),
-    }
+    best, pvalues = int(np.argmax(standard[0])), [pvalue_of_first(column) for column in T.T]
+    fitted, of_best = labels.size - max(part[0].labels.size for part in parts), [part[best] for part in parts]
+    p, how = pvalue_of_first(standard.max(axis=1)), f" in {F} folds, {B} permutations of the labels"
+    return Found(T[0].tolist(), pvalues, best, p, of_best, _sizes(labels), fitted, "permutation", how)
 
 
 def _cross_validated(
@@ -290,25 +280,12 @@ def _sizes(labels: Labels) -> tuple[int, int]:
     return int(np.count_nonzero(labels == 0)), int(np.count_nonzero(labels == 1))
 
 
-def _words(models: dict[str, Any], fitted: int) -> str:
-    ((name, model),) = models.items()
-    return f"nearest neighbours (k = {number_of_neighbours(fitted)})" if isinstance(model, Neighbours) else name
-
-
-def _neighbours(models: dict[str, Any], fitted: int) -> dict[str, int]:
-    """Return k if nearest neighbours are among the classifiers."""
-    return {"k": number_of_neighbours(fitted)} if any(isinstance(m, Neighbours) for m in models.values()) else {}
-
-
 class HeldOut(NamedTuple):
     """Rows that a classifier has not seen."""
 
-    scores: FloatArray
-    """The predicted probabilities of label 1, or their log odds."""
+    scores: FloatArray  # the predicted probabilities of label 1, or their log odds
     labels: Labels
-    """The true labels."""
-    threshold: float
-    """The share of label 1 among the rows of the fit, or its log odds."""
+    threshold: float  # the share of label 1 among the rows of the fit, or its log odds
 
     @property
     def hits(self) -> FloatArray:
@@ -374,13 +351,10 @@ def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
                 "fitted. Make copy.deepcopy(classifier) work"
             ) from error
     if model is not classifier and callable(getattr(model, "get_params", None)):
-        unset = [
-            name
-            for name, value in model.get_params().items()
-            if name.split("__")[-1] == "random_state" and value is None
-        ]
+        given = sorted(model.get_params().items(), key=lambda item: item[0])
+        unset = [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]
         if unset:
-            model.set_params(**{name: int(rng.integers(1 << 31)) for name in sorted(unset)})
+            model.set_params(**{name: int(rng.integers(1 << 31)) for name in unset})
     return model
 
 

@@ -18,20 +18,6 @@ MAX_SCALED = 1e6  # standard deviations at which a coordinate is cut
 MIN_VARIANCE = 1e-6  # what the quadratic classifier adds to each variance, in units of the largest
 
 
-class ColumnScale:
-    """Columns less their mean, divided by their standard deviation over the points of a fit, both labels together.
-
-    Constant columns become 0. Numbers far outside of all these points are cut.
-    """
-
-    def __init__(self, X: FloatArray) -> None:
-        self.mean, self.unit = X.mean(axis=0), _deviation(X)
-
-    def __call__(self, X: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore", under="ignore"):  # far outside all points, or hardly apart
-            return np.asarray(np.clip((X - self.mean) / self.unit, -MAX_SCALED, MAX_SCALED))
-
-
 def _deviation(X: FloatArray) -> FloatArray:
     """Return the standard deviation of each column; infinite for a constant column, which becomes 0 when divided."""
     centred = X - X.mean(axis=0)
@@ -43,17 +29,25 @@ def _deviation(X: FloatArray) -> FloatArray:
 
 
 class Scaled:
-    """A classifier of scikit-learn on scaled columns; `make` returns it for a number of rows."""
+    """A classifier of scikit-learn; `make` returns it for a number of rows.
+
+    Columns are taken less their mean and divided by their standard deviation over the points of the fit, both labels
+    together; constant ones become 0, and numbers far outside of all these points are cut.
+    """
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         self.make = make
 
     def fit(self, X: FloatArray, labels: Labels) -> Scaled:
         """Find the scale, and fit the classifier. If all points are equal there is nothing to learn."""
-        self._scale = ColumnScale(X)
+        self._mean, self._unit = X.mean(axis=0), _deviation(X)
         Z = self._scale(X)
         self._model = self.make(len(X)).fit(Z, labels) if Z.any() else None
         return self
+
+    def _scale(self, X: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", under="ignore"):  # far outside all points, or hardly apart
+            return np.asarray(np.clip((X - self._mean) / self._unit, -MAX_SCALED, MAX_SCALED))
 
 
 class LogOdds(Scaled):

@@ -202,8 +202,8 @@ def classifier_section(compared: ComparedSets) -> TestedSection:
     try:
         test = c2st(used.y, used.points, resamples=B, rng=compared.rng)
     except MissingExtraError as missing:
-        caveats = (note("no classifiers", why=str(missing)),)
-        return TestedSection(Section("classifier", title, intro, ()), 1.0, (), caveats, floor)
+        why = note("no classifiers", why=str(missing))
+        return TestedSection(Section("classifier", title, intro, ()), 1.0, (), (why,), floor)
     share, area, p, best = float(test.estimate), float(test.statistic), float(test.pvalue), test.details["classifier"]
     each = {f"{name}, AUC": value for name, value in test.details["auc"].items()}
     each |= {f"{name}, unadjusted p-value": value for name, value in test.details["pvalue_unadjusted"].items()}
