@@ -11,7 +11,7 @@ import pytest
 import calibrant as cb
 from calibrant import Laplace, Normal, Samples
 from calibrant.errors import SummaryError
-from calibrant.kernel_errors.blocks import Blocks, outcome_variance
+from calibrant.kernel_errors.blocks import outcome_variance
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel
 from calibrant.summaries import Summary
 
@@ -76,11 +76,6 @@ def test_against_a_loop(name, m, weights, unbiased):
     assert found.heaviest == w[: s * m].max()
 
 
-def test_biased_blocks_of_one_row():
-    found = summary("binary", m=1, unbiased=False)
-    assert found.estimate == pytest.approx(2 * ((Y1 - P1) ** 2).mean())
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_chunks_of_whole_blocks_add_up(name):
     whole = summary(name, slice(0, 40), weights=W)
@@ -105,14 +100,6 @@ def test_leftovers_fill_blocks(name):
     expected = summary(name, order, weights=W)
     for field in ("mean", "spread", "pairs", "weight", "variance", "heaviest"):
         assert getattr(all_three, field) == pytest.approx(getattr(expected, field), rel=1e-11), field
-
-
-def test_a_stream_keeps_fewer_than_m_rows():
-    total = Blocks.zero()
-    for start in range(0, 42, 6):
-        total = total + summary("classes", slice(start, start + 6), m=4)
-        assert sum(part.n for part in total.left) < 4
-    assert (total.n, total.blocks) == (42, 10)
 
 
 def test_batches_smaller_than_a_block():

@@ -9,14 +9,13 @@ from scipy import stats
 import calibrant as cb
 from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.probabilities import read_probabilities, two_columns
+from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors.fitted import (
     EmbeddingDistance,
     NormalWasserstein,
     Randomness,
     binary_factor,
-    coordinates,
     form_of,
     resolved,
     wasserstein,
@@ -222,9 +221,6 @@ class TestKinds:
         assert binary_factor(Delta()) == 2.0
         assert binary_factor(Gaussian(1.0, "labels")) == pytest.approx(2 - 2 * np.exp(-0.5))
 
-    def test_two_columns(self):
-        assert two_columns(np.array([0.25, 1.0], "float32")).tolist() == [[0.75, 0.25], [0.0, 1.0]]
-
     def test_a_joint_kernel_that_is_not_symmetric(self, refusal):
         class Skew(JointKernel):
             def __call__(self, p, a, q, b):
@@ -275,11 +271,6 @@ class TestWasserstein:
     def test_definition(self, distribution):
         assert of_two(wasserstein(distribution)) == pytest.approx(by_quantiles(distribution), rel=1e-3)
 
-    def test_a_distribution_by_its_quantiles_agrees_with_the_closed_form(self):
-        mean, std = [0.3, -1.0], [0.5, 2.0]
-        by_scipy = of_two(wasserstein(ScipyDistribution(stats.norm(mean, std))))
-        assert by_scipy == pytest.approx(of_two(wasserstein(Normal(mean, std))), rel=1e-9)
-
     def test_draws(self):
         # sorted 0, 1, 5 against 2, 2, 3: squares 4, 1, 4
         distribution = Samples([[5.0, 0.0, 1.0], [2.0, 3.0, 2.0]])
@@ -314,15 +305,6 @@ class TestWasserstein:
         assert float(found(SECOND, FIRST)[0]) == pytest.approx(expected, rel=1e-12)
         tile = found(np.array([[0], [1]]), np.array([[0, 1]]))
         np.testing.assert_allclose(tile, [[0, expected], [expected, 0]], atol=1e-7)
-
-    def test_shared_covariance(self):
-        distribution = MvNormal([[0.0, 0.0], [3.0, 4.0]], [[1.0, 0.3], [0.3, 0.5]])
-        assert of_two(wasserstein(distribution)) == pytest.approx(5.0)
-
-    def test_coordinates_have_one_row_per_row(self):
-        assert coordinates(Normal([0.0, 1.0, 2.0], 1.0)).shape == (3, 2)
-        assert coordinates(MvNormal(np.zeros((3, 2)), np.eye(2))).shape == (3, 6)
-        assert coordinates(Samples(np.zeros((3, 7)))).shape == (3, 7)
 
 
 class TestEmbedding:

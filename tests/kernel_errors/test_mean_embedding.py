@@ -1,7 +1,5 @@
 """Unnormalised calibration mean embedding."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -79,10 +77,6 @@ class TestDrawn:
         # Z is -(1 - p_1) whenever u = 0
         assert found == pytest.approx([(19.5 / 20) ** 2] * 10, rel=1e-5)
 
-    def test_draws(self):
-        distribution = Samples(DISTRIBUTION.sample(6, 0))
-        assert ucme(REAL, distribution, locations=4) > 0
-
     def test_more_than_rows(self, refusal):
         assert "locations=41 draws 41 different rows; there are 40" in refusal(ucme, Y3, P3, locations=41)
 
@@ -115,9 +109,6 @@ class TestRefusals:
 
         assert "test locations need a product of kernels" in refusal(ucme, Y3, P3, kernel=Joint())
 
-    def test_draws(self, refusal):
-        assert "at least 2" in refusal(ucme, REAL, DISTRIBUTION, draws=-4)
-
 
 class TestSummary:
     def test_other_locations_or_kernels_do_not_merge(self, refusal):
@@ -130,15 +121,6 @@ class TestSummary:
     def test_moments_of_something_else(self, refusal):
         other = summarize("brier_score", Y1, P1)
         assert "not ucme" in refusal(ucme, other, error=SummaryError)
-
-
-def test_many_rows_go_through_in_chunks(monkeypatch):
-    from calibrant.core import dispatch
-
-    expected = ucme(Y3, P3, locations=(P3[:3], [0, 1, 2]), kernel=KERNEL * Delta())
-    monkeypatch.setattr(dispatch, "CHUNK_ROWS", 7)
-    assert ucme(Y3, P3, locations=(P3[:3], [0, 1, 2]), kernel=KERNEL * Delta()) == pytest.approx(expected, rel=1e-12)
-    assert math.isfinite(expected)
 
 
 CENTRE = RNG.integers(0, 9, n).astype(float)
@@ -284,15 +266,6 @@ def test_rows_of_the_data_and_the_same_rows_given():
     places = read_outcomes([0.0, 1.0], distribution.take(np.array([2, 0])))
     rows = read_outcomes(y, distribution)
     np.testing.assert_array_equal(scores(rows, places, kernel, np.array([2, 0])), scores(rows, places, kernel))
-
-
-class TestRefusalsLocations:
-    def test_another_distribution(self, refusal):
-        rows, places = read_outcomes([0.0], Normal([0.0], 1.0)), read_outcomes([0.0], Laplace([0.0], 1.0))
-        message = refusal(scores, rows, places, Exponential(1.0, "wasserstein") * Gaussian(1.0))
-        assert "a distribution like the prediction" in message
-        assert "Normal" in message
-        assert "Laplace" in message
 
 
 class TestDigest:

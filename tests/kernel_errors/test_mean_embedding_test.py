@@ -10,7 +10,7 @@ import calibrant as cb
 from calibrant import MvNormal, Normal, Samples
 from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernel_errors.mean_embedding import statistic
-from calibrant.kernels import Exponential, Gaussian
+from calibrant.kernels import Exponential
 
 RNG = np.random.default_rng(0)
 n = 60
@@ -142,13 +142,6 @@ class TestResult:
         worse = np.asarray(y) + 6 if isinstance(prediction, cb.Distribution) else np.where(np.asarray(y) == 0, 1, 0)
         assert cme_test(worse, prediction, locations=4, resamples=39, rng=2).pvalue == 1 / 40
 
-    def test_given_locations_of_draws(self):
-        draws = Samples(DISTRIBUTION.sample(6, 3))
-        places = (draws.take(slice(0, 3)), [0.0, 1.0, -1.0])
-        assert 0 < cme_test(REAL, draws, locations=places, resamples=19).pvalue <= 1
-        known = Samples(draws.draws, np.zeros((n, 6)))
-        assert cme_test(REAL, known, locations=(known.take(slice(0, 3)), places[1]), resamples=19).pvalue <= 1
-
     def test_weights(self):
         w = RNG.uniform(0.5, 3, n)
         result = cme_test(Y1, P1, locations=PLACES, kernel=KERNEL, weights=w, resamples=19)
@@ -178,20 +171,6 @@ class TestRefusals:
     def test_null(self, refusal):
         assert cme_test(Y1, P1, null="monte-carlo", resamples=9) == cme_test(Y1, P1, resamples=9)
         assert "rejects calibrated predictions too often" in refusal(cme_test, Y1, P1, null="asymptotic")
-
-    def test_locations(self, refusal):
-        assert "a pair (prediction, y)" in refusal(cme_test, Y1, P1, locations="ten")
-        assert "a distribution like the prediction" in refusal(cme_test, REAL, DISTRIBUTION, locations=([0.5], [1]))
-
-    @pytest.mark.parametrize("resamples", [0, 2.0, True])
-    def test_resamples(self, resamples, refusal):
-        assert "resamples must be" in refusal(cme_test, Y1, P1, resamples=resamples)
-
-    def test_kernels(self, refusal):
-        assert "these outcomes are real" in refusal(
-            cme_test, REAL, DISTRIBUTION, kernel=Exponential() * cb.kernels.Delta()
-        )
-        assert "these are classes" in refusal(cme_test, Y3, P3, kernel=Exponential() * Gaussian())
 
 
 def test_level():

@@ -107,17 +107,6 @@ class TestDefinition:
         found = skce(Y3, P3, kernel=kernel * target, weights=w, unbiased=unbiased)
         assert found == pytest.approx(estimate(H, unbiased, w), rel=1e-11, abs=1e-14)
 
-    @pytest.mark.parametrize("unbiased", [True, False])
-    def test_a_product_that_does_not_say_so(self, unbiased):
-        class Joint(JointKernel):
-            def __call__(self, p, a, q, b):
-                return np.exp(-np.abs(p - q).sum(axis=1) / 2 / 0.3) * np.exp(-((a - b) ** 2) / 2)
-
-        product = Exponential(0.3, "tv") * Gaussian(1.0, "labels")
-        for y, p in ((Y3, P3), (Y1, P1)):
-            options = {"unbiased": unbiased, "weights": W}
-            assert skce(y, p, kernel=Joint(), **options) == pytest.approx(skce(y, p, kernel=product, **options))
-
     def test_a_kernel_of_ones_own(self):
         class Cauchy(Kernel):
             def profile(self, u):
@@ -294,12 +283,6 @@ class TestBlocks:
 
 
 class TestRefusals:
-    def test_one_row(self, refusal):
-        for prediction in ([0.5], [[0.5, 0.25, 0.25]]):
-            message = refusal(skce, [0], prediction, kernel=Exponential(1.0))
-            assert "at least 2 rows; got 1" in message
-            assert "unbiased=False works with one row" in message
-
     def test_all_predictions_alike(self, refusal):
         message = refusal(skce, [0, 1], [0.5, 0.5], error=NotApplicableError)
         assert "the same in all 2 rows" in message
@@ -343,30 +326,12 @@ class TestInputs:
         )
         assert "TwoColumns and Ordered" in message
 
-    def test_a_summary_of_the_other_estimator(self):
-        kernel = Exponential(0.3)
-        blocks = summarize(skce, Y3, P3, kernel=kernel, blocksize=5)
-        with pytest.raises(cb.errors.CalibrantError):
-            skce(blocks, kernel=kernel, blocksize=5, unbiased=False)
-
 
 @pytest.mark.parametrize("m", [2, 7, 10, np.int32(7), np.uint8(3)])
 def test_whole_numbers(m):
     found = read_blocksize(m, 10, unbiased=True)
     assert found == m
     assert type(found) is int
-
-
-def test_a_function_gets_n_once():
-    asked = []
-
-    def root(n):
-        asked.append(n)
-        return max(2, int(n**0.5))
-
-    assert read_blocksize(root, 100, unbiased=True) == 10
-    assert asked == [100]
-    assert read_blocksize(np.int64, 5, unbiased=True) == 5
 
 
 def test_least(refusal):
@@ -395,10 +360,6 @@ def test_a_function_of_something_else(function, refusal):
     assert "blocksize must be a function of one number, the number of rows; " in message
     assert "argument" in message
     assert "a function of one number" in refusal(cb.skce, [0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], blocksize=function)
-
-
-def test_a_batch_may_be_smaller_than_a_block():
-    assert read_blocksize(11, 10, unbiased=True) == 11
 
 
 @pytest.mark.parametrize(

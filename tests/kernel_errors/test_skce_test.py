@@ -79,11 +79,6 @@ class TestBlock:
             assert found == given
             assert found.n == 100
 
-    def test_a_clear_case(self):
-        result = skce_test(1 - Y1, P1, method="block", kernel=Exponential(0.3))
-        assert result.pvalue < 0.02
-        assert 0 < result.details["lower_bound"] < result.estimate
-
     def test_shuffle(self):
         order = np.argsort(P1)
         y, p = Y1[order], P1[order]
@@ -266,18 +261,6 @@ class TestElsewhere:
         worse = REAL + 5 if prediction is DISTRIBUTION else np.where(y == 0, 1, 0)
         assert consistency_test(worse, prediction, metric=skce, resamples=39).pvalue == 1 / 40
 
-    def test_consistency_test_with_a_function_of_distributions(self):
-        def spread(y, distribution):
-            return float(np.mean(((y - distribution.mean) / distribution.std) ** 2))
-
-        assert consistency_test(REAL, DISTRIBUTION, metric=spread, resamples=39).pvalue > 1 / 40
-        assert consistency_test(REAL + 5, DISTRIBUTION, metric=spread, resamples=39).pvalue == 1 / 40
-
-    @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.mmce, cb.kuiper_test, cb.mce])
-    def test_a_distribution_is_refused_by_verbs_of_probabilities(self, verb, refusal):
-        message = refusal(verb, REAL, DISTRIBUTION)
-        assert "Normal" in message
-
     def test_rows_of_an_audit(self):
         y, p = Y1, P1
         found = {m.name: m for m in audit(y, p).findings.measurements}
@@ -285,11 +268,6 @@ class TestElsewhere:
         assert found["skce_test"].pvalue == skce_test(y, p).pvalue
         assert found["mmce"].value == pytest.approx(cb.mmce(y, p), rel=1e-11)
         assert 0 < found["mmce"].pvalue <= 1
-
-    def test_rows_of_an_audit_of_classes(self):
-        found = {m.name: m for m in audit(Y3, P3).findings.measurements}
-        assert found["classes.skce_test"].value == pytest.approx(skce_test(Y3, P3).estimate, rel=1e-11)
-        assert found["classes.skce_test"].pvalue == skce_test(Y3, P3).pvalue
 
     def test_many_rows_of_an_audit_go_into_blocks(self, monkeypatch):
         entry = SKCE_TEST

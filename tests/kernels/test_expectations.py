@@ -67,15 +67,6 @@ def test_every_path_is_the_definition(kind, D):
     np.testing.assert_allclose(means.squared_norms, np.diag(double), rtol=1e-12)
 
 
-def test_shared_and_own_covariances_agree():
-    mean, cov = RNG.normal(size=(4, 3)), covariances(1, 3)[0]
-    shared, own = (target_means(MvNormal(mean, c), Gaussian(0.8)) for c in (cov, np.stack([cov] * 4)))
-    i, j = np.arange(4)[:, None], np.arange(4)[None, :]
-    np.testing.assert_allclose(shared.double(i, j), own.double(i, j), rtol=1e-13)
-    np.testing.assert_allclose(shared.double_with(own, i, j), own.double(i, j), rtol=1e-13)
-    np.testing.assert_allclose(own.double_with(shared, i, j), own.double(i, j), rtol=1e-13)
-
-
 @given(st.floats(-50, 50), st.floats(1e-3, 1e3), st.floats(1e-2, 1e2))
 def test_one_dimension_is_normal(mean, std, length):
     line = target_means(Normal([mean, 0.3], [std, 1.0]), Gaussian(length))
@@ -143,18 +134,6 @@ def test_against_a_loop_over_rows_and_components(kernel, kinds):
             assert means.double(ROWS, COLUMNS)[i, j] == pytest.approx(float(double), rel=1e-13)
     np.testing.assert_allclose(means.double(ROWS, COLUMNS), means.double(ROWS, COLUMNS).T, rtol=1e-14)
     np.testing.assert_allclose(means.double_within(np.arange(N)), means.squared_norms, rtol=1e-14)
-
-
-@pytest.mark.parametrize("kernel", [Gaussian(0.9), Exponential(0.9)])
-def test_against_draws(kernel):
-    distribution = Mixture([line(Normal), line(Laplace)], weights(2))
-    means, z = target_means(distribution, kernel), distribution.sample(200_000, 5)
-    assert means.double(np.array(0), np.array(1)) == pytest.approx(
-        kernel.of_distance(np.abs(z[0] - z[1])).mean(), abs=5e-3
-    )
-    assert means.single(np.array(2), np.array(0.4)) == pytest.approx(
-        kernel.of_distance(np.abs(z[2] - 0.4)).mean(), abs=5e-3
-    )
 
 
 @given(st.floats(0, 1))

@@ -59,12 +59,6 @@ def test_units_and_origin_do_not_matter(distribution, kernel):
     )
 
 
-@pytest.mark.parametrize(("distribution", "kernel"), CASES)
-def test_embeddings_are_positive_semidefinite(distribution, kernel):
-    tile = target_means(distribution(CENTRE, SPREAD), kernel(1.7)).double(ROWS, COLUMNS)
-    assert np.linalg.eigvalsh(tile).min() > -1e-15
-
-
 @given(st.sampled_from(CASES), st.floats(-300, 300), st.floats(-300, 300), st.floats(-150, 150))
 def test_any_magnitude(case, place, spread, length):
     distribution, kernel = case
@@ -72,16 +66,6 @@ def test_any_magnitude(case, place, spread, length):
     rows = np.arange(2)
     for value in (means.double(rows[:, None], rows[None]), means.single(rows, np.zeros(2)), means.double_within(rows)):
         assert ((value >= 0) & (value <= 1 + 1e-15)).all()
-
-
-@pytest.mark.parametrize(("distribution", "kernel"), CASES)
-def test_against_draws(distribution, kernel):
-    row = distribution(CENTRE[:2], SPREAD[:2])
-    means = target_means(row, kernel(1.7))
-    z = row.sample(200_000, 1)
-    profile = kernel(1.7).of_distance
-    assert means.double(np.array(0), np.array(1)) == pytest.approx(profile(np.abs(z[0] - z[1])).mean(), abs=5e-3)
-    assert means.single(np.array(0), np.array(0.3)) == pytest.approx(profile(np.abs(z[0] - 0.3)).mean(), abs=5e-3)
 
 
 distances = st.one_of(st.just(0.0), st.floats(1e-6, 50))
@@ -93,13 +77,18 @@ def at(form, *numbers):
     return float(form(*(np.array(float(x)) for x in numbers)))
 
 
-def test_reference_values(vectors):
-    for given_, expected, tolerance in vectors("laplace-expectation"):
-        assert at(laplace_exponential, given_["distance"], given_["beta"]) == pytest.approx(
-            expected, rel=tolerance, abs=0
-        )
-    for given_, expected, tolerance in vectors("laplace-double-expectation"):
-        value = at(laplace_laplace_exponential, given_["distance"], *given_["beta"])
+REFERENCES = [
+    ("laplace-expectation", laplace_exponential, ("distance", "beta")),
+    ("laplace-double-expectation", laplace_laplace_exponential, ("distance", "beta")),
+    ("normal-exponential", normal_exponential, ("distance", "std")),
+    ("laplace-gaussian", laplace_gaussian, ("distance", "beta")),
+]
+
+
+@pytest.mark.parametrize(("kind", "form", "names"), REFERENCES)
+def test_reference_values(vectors, kind, form, names):
+    for given_, expected, tolerance in vectors(kind):
+        value = at(form, *np.hstack([given_[name] for name in names]))
         assert value == pytest.approx(expected, rel=tolerance, abs=0)
 
 
@@ -149,18 +138,29 @@ def test_symmetric_and_at_most_one(z, b, c):
 
 @given(st.floats(0, 600), scales)
 def test_no_spread_leaves_the_kernel(z, b):
-    assert at(laplace_exponential, z, 1e-50) == pytest.approx(math.exp(-z), rel=1e-14)
+    for form in (laplace_exponential, normal_exponential):
+        assert at(form, z, 1e-50) == pytest.approx(math.exp(-z), rel=1e-14)
+    assert at(normal_gaussian, z, 1e-50) == pytest.approx(math.exp(-z * z / 2), rel=1e-15)
     assert at(laplace_laplace_exponential, z, b, 1e-50) == pytest.approx(at(laplace_exponential, z, b), rel=1e-14)
 
 
 EXTREME_DISTANCES, EXTREME_SCALES = (0.0, 1e-300, 1e-50, 1.0, 1e50, 1e100), (1e-50, 1e-10, 1.0, 1e10, 1e100)
 
 
-def test_extremes_stay_in_the_unit_interval():
+ONE = [laplace_exponential, normal_exponential, normal_gaussian, laplace_gaussian]
+TWO = [
+    laplace_laplace_exponential,
+    laplace_laplace_gaussian,
+    normal_laplace_gaussian,
+    normal_laplace_exponential,
+]
+
+
+@pytest.mark.parametrize("form", [*ONE, *TWO])
+def test_extremes_stay_in_the_unit_interval(form):
     for z, b in itertools.product(EXTREME_DISTANCES, EXTREME_SCALES):
-        assert 0 <= at(laplace_exponential, z, b) <= 1, (z, b)
-        for c in EXTREME_SCALES:
-            assert 0 <= at(laplace_laplace_exponential, z, b, c) <= 1, (z, b, c)
+        for more in [()] if form in ONE else [(c,) for c in EXTREME_SCALES]:
+            assert 0 <= at(form, z, b, *more) <= 1 + 1e-15, (z, b, more)
 
 
 def test_second_difference_by_hand():
@@ -171,76 +171,46 @@ def test_second_difference_by_hand():
     assert at(second_difference, 3, 3, 3) == pytest.approx(math.exp(-3) / 2, rel=1e-15)
 
 
-distances_normal = st.one_of(st.just(0.0), st.floats(1e-6, 50))
 spreads = st.floats(1e-3, 30)
-
-
-def at_normal(form, *numbers):
-    return float(form(*(np.array(float(x)) for x in numbers)))
 
 
 def density(x, d, s):
     return np.exp(-0.5 * ((x - d) / s) ** 2) / (s * math.sqrt(2 * math.pi))
 
 
-def test_reference_values_normal(vectors):
-    for given_, expected, tolerance in vectors("normal-exponential"):
-        assert at_normal(normal_exponential, given_["distance"], given_["std"]) == pytest.approx(
-            expected, rel=tolerance, abs=0
-        )
-
-
 def test_by_hand():
     # At d = 0 it is exp(s²/2) erfc(s/√2); at distance s² both branches of the formula meet.
-    assert at_normal(normal_exponential, 0, 2) == pytest.approx(math.exp(2) * math.erfc(math.sqrt(2)), rel=1e-14)
-    assert at_normal(normal_gaussian, 2, math.sqrt(3)) == pytest.approx(math.exp(-0.5) / 2, rel=1e-15)
+    assert at(normal_exponential, 0, 2) == pytest.approx(math.exp(2) * math.erfc(math.sqrt(2)), rel=1e-14)
+    assert at(normal_gaussian, 2, math.sqrt(3)) == pytest.approx(math.exp(-0.5) / 2, rel=1e-15)
     for s in (1e-3, 0.5, 3.0):
-        left, right = (at_normal(normal_exponential, s * s * f, s) for f in (1 - 1e-12, 1 + 1e-12))
+        left, right = (at(normal_exponential, s * s * f, s) for f in (1 - 1e-12, 1 + 1e-12))
         assert left == pytest.approx(right, rel=1e-11)
 
 
-@given(distances_normal, spreads)
+@given(distances, spreads)
 def test_exponential_is_the_integral(integral, d, s):
     expected = integral(lambda x: density(x, d, s) * np.exp(-np.abs(x)), (0.0, 1.0), (d, s), (d - s * s, s), (0.0, s))
-    assert at_normal(normal_exponential, d, s) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+    assert at(normal_exponential, d, s) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
-@given(distances_normal, spreads)
+@given(distances, spreads)
 def test_gaussian_is_the_integral(integral, d, s):
     expected = integral(
         lambda x: density(x, d, s) * np.exp(-0.5 * x * x), (0.0, 1.0), (d, s), (d / (1 + s * s), min(s, 1))
     )
-    assert at_normal(normal_gaussian, d, s) == pytest.approx(expected, rel=1e-12, abs=1e-15)
-
-
-@given(st.floats(0, 600))
-def test_no_spread_leaves_the_kernel_normal(d):
-    assert at_normal(normal_exponential, d, 1e-50) == pytest.approx(math.exp(-d), rel=1e-15)
-    assert at_normal(normal_gaussian, d, 1e-50) == pytest.approx(math.exp(-d * d / 2), rel=1e-15)
-
-
-@pytest.mark.parametrize("form", [normal_exponential, normal_gaussian])
-def test_extremes_stay_in_the_unit_interval_normal(form):
-    for d, s in itertools.product(EXTREME_DISTANCES, EXTREME_SCALES):
-        assert 0 <= at_normal(form, d, s) <= 1, (d, s)
+    assert at(normal_gaussian, d, s) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
 def test_far_spread():
     # A flat density of height 1/(s√(2π)) times the mass of the kernel, 2 or √(2π).
-    assert at_normal(normal_exponential, 0.0, 1e50) == pytest.approx(2 / (1e50 * math.sqrt(2 * math.pi)), rel=1e-14)
-    assert at_normal(normal_gaussian, 0.0, 1e50) == pytest.approx(1e-50, rel=1e-14)
+    assert at(normal_exponential, 0.0, 1e50) == pytest.approx(2 / (1e50 * math.sqrt(2 * math.pi)), rel=1e-14)
+    assert at(normal_gaussian, 0.0, 1e50) == pytest.approx(1e-50, rel=1e-14)
 
 
-distances_normal_laplace = st.one_of(st.just(0.0), st.floats(1e-6, 50))
 scales_normal_laplace = st.floats(1e-3, 1e3)
 nearness_normal_laplace = st.sampled_from(
     [0.0, 1e-15, 1e-8, -1e-8, 1e-5, 9.9e-5, 1.01e-4, 1e-3, 0.0099, 0.0101, -0.0101, 0.5, 3.0]
 )
-PAIRS = [laplace_laplace_gaussian, normal_laplace_gaussian, normal_laplace_exponential]
-
-
-def at_normal_laplace(form, *numbers):
-    return float(form(*(np.array(float(x)) for x in numbers)))
 
 
 def under_laplace(integral, form, z, b, *around):
@@ -249,72 +219,50 @@ def under_laplace(integral, form, z, b, *around):
     return integral(lambda x: np.exp(-np.abs(x - z) / b) / (2 * b) * form(np.abs(x)), *places)
 
 
-def test_reference_values_normal_laplace(vectors):
-    for given_, expected, tolerance in vectors("laplace-gaussian"):
-        assert at_normal_laplace(laplace_gaussian, given_["distance"], given_["beta"]) == pytest.approx(
-            expected, rel=tolerance, abs=0
-        )
-
-
-@given(distances_normal_laplace, scales_normal_laplace)
+@given(distances, scales_normal_laplace)
 def test_one_laplace_distribution(integral, d, b):
     expected = under_laplace(integral, lambda x: np.exp(-0.5 * x * x), d, b, 1.0, min(1.0, 1 / b))
-    assert at_normal_laplace(laplace_gaussian, d, b) == pytest.approx(expected, rel=1e-12, abs=1e-16)
+    assert at(laplace_gaussian, d, b) == pytest.approx(expected, rel=1e-12, abs=1e-16)
 
 
-@given(distances_normal_laplace, scales_normal_laplace, nearness_normal_laplace)
+@given(distances, scales_normal_laplace, nearness_normal_laplace)
 def test_two_laplace_distributions(integral, d, b, off):
     c = b * (1 + off)
     expected = under_laplace(integral, lambda x: laplace_gaussian(x, np.array(b)), d, c, 1.0, b)
-    assert at_normal_laplace(laplace_laplace_gaussian, d, b, c) == pytest.approx(expected, rel=2e-12, abs=1e-15)
-    assert at_normal_laplace(laplace_laplace_gaussian, d, b, c) == pytest.approx(
-        at_normal_laplace(laplace_laplace_gaussian, d, c, b), rel=1e-13
-    )
+    assert at(laplace_laplace_gaussian, d, b, c) == pytest.approx(expected, rel=2e-12, abs=1e-15)
+    assert at(laplace_laplace_gaussian, d, b, c) == pytest.approx(at(laplace_laplace_gaussian, d, c, b), rel=1e-13)
 
 
-@given(distances_normal_laplace, st.floats(1e-3, 30), scales_normal_laplace)
+@given(distances, st.floats(1e-3, 30), scales_normal_laplace)
 def test_a_normal_and_a_laplace_distribution(integral, d, s, b):
     wide = math.sqrt(1 + s * s)
     expected = under_laplace(integral, lambda x: normal_gaussian(x, np.array(s)), d, b, wide)
-    assert at_normal_laplace(normal_laplace_gaussian, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
+    assert at(normal_laplace_gaussian, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
 
 
 @given(
-    distances_normal_laplace,
+    distances,
     st.floats(1e-3, 30),
     st.one_of(scales_normal_laplace, nearness_normal_laplace.map(lambda off: 1 + off)),
 )
 def test_a_normal_and_a_laplace_distribution_with_the_exponential_kernel(integral, d, s, b):
     expected = under_laplace(integral, lambda x: normal_exponential(x, np.array(s)), d, b, s, 1.0)
-    assert at_normal_laplace(normal_laplace_exponential, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
+    assert at(normal_laplace_exponential, d, s, b) == pytest.approx(expected, rel=2e-12, abs=1e-15)
 
 
-@given(distances_normal_laplace, scales_normal_laplace)
+@given(distances, scales_normal_laplace)
 def test_a_narrow_distribution_leaves_the_other(d, b):
-    assert at_normal_laplace(laplace_gaussian, d, 1e-50) == pytest.approx(math.exp(-d * d / 2), rel=1e-14)
-    assert at_normal_laplace(laplace_laplace_gaussian, d, b, 1e-50) == pytest.approx(
-        at_normal_laplace(laplace_gaussian, d, b), rel=1e-13
-    )
-    assert at_normal_laplace(normal_laplace_gaussian, d, 1e-50, b) == pytest.approx(
-        at_normal_laplace(laplace_gaussian, d, b), rel=1e-13
-    )
-    assert at_normal_laplace(normal_laplace_exponential, d, 1e-50, b) == pytest.approx(
-        at_normal_laplace(laplace_exponential, d, b), rel=1e-12
-    )
-    assert at_normal_laplace(normal_laplace_exponential, d, b, 1e-50) == pytest.approx(
-        at_normal_laplace(normal_exponential, d, b), rel=1e-12
-    )
+    assert at(laplace_gaussian, d, 1e-50) == pytest.approx(math.exp(-d * d / 2), rel=1e-14)
+    for form, scales, other in (
+        (laplace_laplace_gaussian, (b, 1e-50), laplace_gaussian),
+        (normal_laplace_gaussian, (1e-50, b), laplace_gaussian),
+        (normal_laplace_exponential, (1e-50, b), laplace_exponential),
+        (normal_laplace_exponential, (b, 1e-50), normal_exponential),
+    ):
+        assert at(form, d, *scales) == pytest.approx(at(other, d, b), rel=1e-12)
 
 
-@pytest.mark.parametrize("form", PAIRS)
-def test_extremes_stay_in_the_unit_interval_normal_laplace(form):
-    for d, b in itertools.product(EXTREME_DISTANCES, EXTREME_SCALES):
-        assert 0 <= at_normal_laplace(laplace_gaussian, d, b) <= 1 + 1e-15, (d, b)
-        for c in EXTREME_SCALES:
-            assert 0 <= at_normal_laplace(form, d, b, c) <= 1 + 1e-15, (d, b, c)
-
-
-@pytest.mark.parametrize("form", PAIRS)
+@pytest.mark.parametrize("form", TWO[1:])
 def test_near_and_far_pairs_in_one_array(form):
     d = np.array([[0.0], [0.7]])
     b = np.array([[1.0, 1.0 + 1e-6, 0.4, 2.0]])
@@ -323,4 +271,4 @@ def test_near_and_far_pairs_in_one_array(form):
     assert value.shape == (2, 4)
     for i in range(2):
         for j in range(4):
-            assert value[i, j] == pytest.approx(at_normal_laplace(form, d[i, 0], b[0, j], c[i, 0]), rel=1e-14)
+            assert value[i, j] == pytest.approx(at(form, d[i, 0], b[0, j], c[i, 0]), rel=1e-14)

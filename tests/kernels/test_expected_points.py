@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.parametric import MvNormal, Normal
+from calibrant.inputs.parametric import Normal
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels import expected_points as module
@@ -160,14 +160,6 @@ def test_unbiased_sampled():
     drawn = SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
     for value in (drawn.double(rows, other), drawn.double_within(rows)):
         assert abs(value.mean() - exact) < 4 * value.std() / np.sqrt(3000)
-
-
-def test_vectors():
-    distribution = MvNormal(np.zeros((2, 3)), np.eye(3))
-    means = target_means(distribution, Exponential(1.0), draws=4, rng=0)
-    z = means.draws
-    expected = np.exp(-np.linalg.norm(z[0] - z[1], axis=1)).mean()
-    assert means.double(np.array([0]), np.array([1])) == pytest.approx([expected], rel=1e-13)
 
 
 @pytest.mark.parametrize("draws", [0, 1, 7, 4.0, True])

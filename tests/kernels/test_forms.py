@@ -7,7 +7,7 @@ from calibrant import Normal
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Kernel
 from calibrant.kernels.composed import LineDistance
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.forms import DistributionForm, JointForm, LineForm, MeanForm, VectorForm
+from calibrant.kernels.forms import DistributionForm, JointForm, MeanForm, VectorForm
 
 RNG = np.random.default_rng(0)
 n, K = 9, 3
@@ -86,14 +86,6 @@ def test_vectors(kernel, target):
         return float(kernel.of_distance(np.abs(p - q).sum() / 2)) * G[a, b]
 
     assert_is(VectorForm.of(P, Y, kernel, None if isinstance(target, Delta) else G), defined(k))
-
-
-@pytest.mark.parametrize("factor", [1.0, 2.0, -0.5])
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Tripled(0.3)])
-def test_line(kernel, factor):
-    x, e = RNG.random(n), RNG.normal(size=n)
-    K0 = kernel.of_distance(np.abs(np.subtract.outer(x, x)))
-    assert_is(LineForm(x, e, kernel, factor), factor * K0 * np.outer(e, e))
 
 
 def test_joint():

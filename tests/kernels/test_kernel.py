@@ -181,6 +181,10 @@ def test_ends(kernel):
 
 
 class TestRationalQuadratic:
+    def test_formula(self):
+        # (1 + 4 / 6)^-3
+        assert RationalQuadratic(3.0, 1.0).of_distance(2.0) == pytest.approx((5 / 3) ** -3)
+
     def test_is_gaussian_for_a_large_alpha(self):
         u = np.linspace(0, 3, 20)
         np.testing.assert_allclose(

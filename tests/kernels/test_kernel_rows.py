@@ -120,17 +120,6 @@ def test_by_hand():
     assert skce([1, 1], sets, kernel=Exponential(2.0)) == pytest.approx(-2 * 0.25 * math.exp(-1))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_blocks(name):
-    y, prediction = CASES[name]
-    kernel, m = Exponential(0.7), 5
-    parts = [slice(a, a + m) for a in range(0, n - m + 1, m)]
-    values = [skce(y[part], prediction.take(part), kernel=kernel, weights=W[part]) for part in parts]
-    shares = [W[part].sum() ** 2 - (W[part] ** 2).sum() for part in parts]
-    found = skce(y, prediction, kernel=kernel, weights=W, blocksize=m)
-    assert found == pytest.approx(np.average(values, weights=shares), rel=1e-11)
-
-
 class TestRows:
     @pytest.mark.parametrize("name", CASES)
     def test_what_a_kernel_sees(self, name):
@@ -141,16 +130,6 @@ class TestRows:
         np.testing.assert_allclose(rows.e, np.column_stack(e), rtol=1e-15)
         assert rows.n == n
         assert is_unit(rows.w)
-
-    def test_take(self):
-        rows = CoverageRows.of(read_typed(*CASES["two levels"], weights=W))
-        some = rows.take(np.array([3, 0]))
-        assert some.n == 2
-        np.testing.assert_array_equal(some.points, rows.points[[3, 0]])
-        np.testing.assert_array_equal(some.e, rows.e[[3, 0]])
-        np.testing.assert_array_equal(some.w, W[[3, 0]])
-        assert some.levels is rows.levels
-        assert is_unit(CoverageRows.of(read_typed(*CASES["two levels"])).take(np.array([1])).w)
 
 
 class Joint(JointKernel):
@@ -226,12 +205,6 @@ class TestTest:
         width = np.where(self.centre > 0, 0.4, 3.0)
         wrong = Intervals(self.centre - width, self.centre + width, 0.8)
         assert skce_test(self.y, wrong, method=method, resamples=99).pvalue <= 0.01
-
-    def test_it_is_the_bootstrap(self):
-        result = skce_test(self.y, self.right, resamples=9)
-        assert result.method.endswith("9 bootstrap replicates")
-        assert result.estimate == pytest.approx(skce(self.y, self.right), rel=1e-9)
-        assert result.details["variance"] == pytest.approx(400 * 0.16)
 
 
 ORDER_RNG = np.random.default_rng(0)

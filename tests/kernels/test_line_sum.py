@@ -81,13 +81,6 @@ def test_double_sum(short_pieces, shape, for_each):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_small_number_of_rows(shape):
-    rng = np.random.default_rng(2)
-    for n in range(1, 140):
-        check(np.sort(rng.random(n)), rng.normal(size=n), shape, 0.1)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
 @given(
     points=st.lists(st.tuples(st.floats(-1e9, 1e9), st.floats(-1e3, 1e3)), min_size=1, max_size=40),
     lengthscale=st.one_of(st.sampled_from(WIDTHS), st.floats(1e-12, 1e12)),

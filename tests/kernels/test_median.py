@@ -54,10 +54,6 @@ def test_rows_that_are_all_alike(refusal):
     assert "pass a kernel that has one, such as kernel=Exponential(1.0)" in message
 
 
-def test_one_row(refusal):
-    assert "needs two rows of the predictions; got 1" in refusal(scale, [0.3], error=cb.errors.NotApplicableError)
-
-
 def test_all_rows_up_to_4096():
     generator = rng()
     assert median_rows(4096, generator).tolist() == list(range(4096))
@@ -113,10 +109,6 @@ class TestResolved:
         draws = np.array([[0.0, 0.0], [1.0, 3.0], [10.0, 30.0]])
         found = self.of(read_outcomes([0.0, 1.0, 2.0], cb.Samples(draws)))
         assert found.prediction.lengthscale == pytest.approx((9 + 27) / 2)
-
-    def test_weights_do_not_count(self):
-        y, p = [0, 1, 1, 0], [0.0, 0.1, 0.3, 1.0]
-        assert self.of(read_probabilities(y, p, weights=[1, 2, 3, 4])) == self.of(read_probabilities(y, p))
 
     def test_equal_outcomes(self, refusal):
         rows = read_outcomes([1.0, 1.0, 1.0], Normal([0.0, 1.0, 2.0], 1.0))

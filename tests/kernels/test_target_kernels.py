@@ -11,7 +11,7 @@ from calibrant.inputs.samples import Samples
 from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_line import LineMeans
-from calibrant.kernels.expected_points import PointMeans, SampledMeans, SampleMeans
+from calibrant.kernels.expected_points import SampledMeans, SampleMeans
 from calibrant.kernels.kernel import Delta, Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 
 DISTRIBUTIONS = {
@@ -48,12 +48,6 @@ def test_samples_take_every_kernel(kernel):
     assert isinstance(target_means(Samples(np.zeros((2, 3))), kernel), SampleMeans)
 
 
-def test_quadrature_for_other_distributions():
-    means = target_means(DISTRIBUTIONS["ScipyDistribution"], Gaussian(1.0))
-    assert isinstance(means, PointMeans)
-    assert means.weights.size == 129
-
-
 def test_a_distribution_without_quantiles_needs_draws(refusal):
     class Own(Distribution):
         n = 2
@@ -74,13 +68,3 @@ def test_delta_is_for_classes(refusal):
     assert "Gaussian or Exponential" in refusal(
         target_means, DISTRIBUTIONS["Normal"], Delta(), error=NotApplicableError
     )
-
-
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_values_are_means_of_a_kernel(name):
-    distribution = DISTRIBUTIONS[name]
-    rows = np.arange(2)
-    for kernel in (Gaussian(1.0), Exponential(1.0)):
-        means = target_means(distribution, kernel, draws=20)
-        for value in (means.double(rows[:, None], rows[None, ::-1]), means.double_within(rows), means.squared_norms):
-            assert ((value > 0) & (value <= 1)).all()

@@ -208,10 +208,6 @@ class TestInterval:
         with pytest.raises(InputError, match=words):
             interval(mmd, self.Y, self.X, **given)
 
-    def test_metrics_that_are_none(self):
-        with pytest.raises(InputError, match="expected a verb"):
-            interval(np.array([1, 2]), self.Y, self.X)
-
     def test_blocks_of_another_kernel(self, refusal):
         y, x = np.random.default_rng(0).normal(size=(2, 5_000, 2))
         other = PointBlocks.of(y, x, bandwidth=1.0, blocksize=50)

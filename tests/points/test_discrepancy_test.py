@@ -103,14 +103,6 @@ class TestPermutation:
             share = np.mean(np.array(found) <= level + 1e-9)
             assert abs(share - level) <= 4.5 * math.sqrt(level * (1 - level) / 300)
 
-    def test_level_with_ties(self):
-        chance, found = rng(6), []
-        for _ in range(300):
-            z = chance.integers(0, 2, size=(16, 1))
-            found.append(mmd_test(z[:8], z[8:], bandwidth=1.0, resamples=19, rng=chance).pvalue)
-        assert np.mean(np.array(found) <= 0.1 + 1e-9) <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
-        assert np.mean(np.array(found) == 1.0) > 0.2  # half of all sets are as even as can be
-
     def test_power(self):
         chance = rng(7)
         y, points = chance.normal(size=(150, 2)), chance.normal(size=(150, 2))
@@ -197,10 +189,6 @@ class TestBlock:
             summary = PointBlocks(kernel, "linear", 2, 10, float(terms.mean()), spread, none, none)
             found.append(mmd_test(summary, method="block").pvalue)
         assert abs(np.mean(np.array(found) <= 0.05) - 0.05) <= 0.015
-
-    def test_it_sees_a_shift(self):
-        y, points = rng(1).normal(size=(2000, 2)), rng(2).normal(0.4, size=(2000, 2))
-        assert mmd_test(y, points, method="block").pvalue < 1e-4
 
     def test_blocks_that_are_all_alike(self, refusal):
         y, points = [[0.0], [1.0]] * 10, [[2.0], [3.0]] * 10
@@ -365,13 +353,6 @@ class TestOneKernel:
         assert found.pvalue >= least
         np.testing.assert_allclose(found.values[1:][alike], found.values[0], atol=1e-14)
 
-    def test_a_constant_kernel_says_nothing(self):
-        chance = rng()
-        found = of_kernel(
-            every_split(chance.normal(size=(3, 2)), chance.normal(size=(3, 2))), Gaussian(1e9, "euclidean")
-        )
-        assert found.pvalue == 1.0
-
     def test_what_is_not_finite(self, refusal):
         for size in (1e140, 1e30):  # the value, and its square
             splits = every_split(np.array([[1.0], [2.0]]) * size, np.array([[3.0], [4.0]]) * size)
@@ -423,12 +404,6 @@ class TestManyKernels:
             assert found.kernel == many_kernels(splits.Z, rng())[best]
             assert found.estimate == pytest.approx(D[best])
 
-    def test_fuse_does_not_overflow(self):
-        y = rng().normal(size=(500, 1))
-        found = of_many_kernels(random_splits(read_point_sets(y, y + 50.0), 3, rng()), "fuse", rng())
-        assert 700 < found.values[0] < 1e5
-        assert found.pvalue == 0.25
-
     @pytest.mark.parametrize("aggregate", ["max", "fuse"])
     def test_the_observed_split_and_its_mirror_are_ties(self, aggregate):
         z = rng().integers(0, 4, (30, 2)).astype(float)
@@ -460,10 +435,6 @@ class TestFewAgainstMany:
     alike = (splits.V.astype(float) @ splits.Z[:, 0] == 0)[1:]
     expected = (1 + np.count_nonzero(alike)) / 1000
 
-    def test_chance(self):
-        exact = (500 * 499 * 498) / (1003 * 1002 * 1001)  # 0.1235
-        assert abs(self.expected - exact) < 3 * np.sqrt(exact / 1000)
-
     @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(0.1, "l1"), Polynomial()], ids=repr)
     def test_one_kernel(self, kernel):
         found = of_kernel(self.splits, kernel)
@@ -473,8 +444,3 @@ class TestFewAgainstMany:
     @pytest.mark.parametrize("aggregate", ["max", "fuse"])
     def test_many_kernels(self, aggregate):
         assert of_many_kernels(self.splits, aggregate, rng()).pvalue == self.expected
-
-    def test_sets_may_change_places(self):
-        swapped = random_splits(read_point_sets(self.points, self.y), 999, rng())
-        alike = np.count_nonzero(swapped.V[1:].astype(float) @ swapped.Z[:, 0] == 0)
-        assert of_kernel(swapped, Gaussian(1.0, "euclidean")).pvalue == (1 + alike) / 1000

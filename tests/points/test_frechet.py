@@ -133,12 +133,6 @@ class TestItself:
             assert type(found) is float
             assert 0 <= found <= 1e-10 * trace(points)
 
-    def test_repeated_columns(self):
-        draw = np.random.default_rng(7)
-        points = np.repeat(draw.normal(size=(100, 5)), 3, axis=1)
-        for found in every_way(points, points):
-            assert 0 <= found <= 1e-10 * trace(points)
-
 
 class TestScale:
     @pytest.mark.parametrize("factor", [1e-140, 1e-60, 1e60, 1e148])
@@ -155,13 +149,6 @@ class TestScale:
         expected = frechet_distance(y, points)
         assert frechet_distance(y + 2.0**30, points + 2.0**30) == pytest.approx(expected, rel=1e-12)
         assert frechet_distance(PointMoments.of(y + 2.0**30), points + 2.0**30) == pytest.approx(expected, rel=1e-6)
-
-    def test_columns_of_different_sizes(self):
-        size = np.array([1e-7, 1e-3, 1.0, 1e4, 1e8])
-        y, points = X * size, Y * size
-        expected = by_triangles(y, points)
-        for found in every_way(y, points):
-            assert abs(found - expected) < 1e-11 * (trace(y) + trace(points))
 
     def test_more_dimensions_than_a_covariance_may_have(self):
         draw = np.random.default_rng(7)
@@ -188,11 +175,6 @@ class TestDistributions:
         ]
         assert found >= 0
         np.testing.assert_allclose(others, found, rtol=1e-9, atol=1e-7 * size if min(n, m) <= d else 1e-10 * size)
-
-    def test_batches(self):
-        first = sum(PointMoments.of(part) for part in np.array_split(X, 4))
-        second = sum(PointMoments.of(part) for part in np.array_split(Y, 3))
-        assert frechet_distance(first, second) == pytest.approx(frechet_distance(X, Y), rel=1e-10)
 
     def test_root_n_rate_of_the_bias(self):
         draw = np.random.default_rng(7)
@@ -231,11 +213,6 @@ class TestExtrapolated:
             assert error < 0.04  # the bias of the plain distance is five times that
             assert abs(found.mean() - 5 * shift**2) < 4 * error
             assert plain.mean() - 5 * shift**2 > 0.15
-
-    def test_an_offset(self):
-        y, points = (np.round(z * 2**12) / 2**12 for z in (X, Y))
-        plain, moved = (frechet_distance(y + c, points + c, extrapolate=True, rng=0) for c in (0.0, 2.0**30))
-        assert moved == pytest.approx(plain, rel=1e-9)
 
     def test_needs_rng(self, refusal):
         assert "pass rng, such as rng=0" in refusal(frechet_distance, X, Y, extrapolate=True)

@@ -1,7 +1,5 @@
 """Mean and scatter of points, merged without loss of digits."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -43,11 +41,6 @@ class TestValues:
         close(found.mean, X.mean(axis=0))
         near(found.covariance, np.cov(X.T))
 
-    def test_one_point(self):
-        found = PointMoments.of([[3.0, 0.1]])
-        assert found.mean.tolist() == [3.0, 0.1]
-        assert not found.scatter.any()
-
     def test_an_offset_costs_no_digits(self):
         draw = np.random.default_rng(0)
         whole = draw.integers(-1000, 1000, (50, 3)).astype(float)
@@ -85,19 +78,6 @@ class TestChunks:
         close(parts.mean, whole.mean)
         near(parts.scatter, whole.scatter)
         assert (parts.scatter == parts.scatter.T).all()
-
-    def test_no_copy_of_all_points(self, monkeypatch):
-        draw = np.random.default_rng(0)
-        monkeypatch.setattr(module, "CHUNK_NUMBERS", 10_000)
-        points = draw.normal(size=(200_000, 4))
-        PointMoments.about(points[:10], points[0])
-        tracemalloc.start()
-        try:
-            PointMoments.about(points, points[0])
-            most = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert most < points.nbytes / 10
 
 
 class TestMerge:
@@ -154,10 +134,6 @@ class TestBytes:
 
 
 class TestRefused:
-    def test_one_point_has_no_covariance(self, refusal):
-        message = refusal(lambda: PointMoments.of([[1.0]]).covariance, error=SummaryError)
-        assert "at least 2 points; these are the moments of 1" in message
-
     def test_sums_of_squares_beyond_float64(self, refusal):
         points = np.full((4096, 2), 1e150)
         points[::2] = -1e150

@@ -97,9 +97,6 @@ class TestByHand:
     def test_real_points_that_are_equal_leave_nothing_nearer(self):
         assert of(np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0]])) == (0, 0)
 
-    def test_zero_has_no_sign(self):
-        assert of(np.array([[0.0], [1.0]]), np.array([[-0.0], [9.0]])) == (1, 1)
-
     def test_all_points_are_equal(self):
         assert of(np.zeros((2, 3)), np.zeros((4, 3))) == (0, 0)
 

@@ -93,14 +93,6 @@ def test_radii_count_points_as_often_as_they_occur(clouds, body, data):
     np.testing.assert_array_equal(found, clouds.to_others(repeated)[first, k - 1])
 
 
-@BODIES
-def test_no_point_is_near(body):
-    X = np.array([[0.0], [10.0], [30.0]])
-    with only(body, small=False):
-        assert not held(search(X), X + 100.0, np.ones(3)).any()
-        assert not held(search(X[:1]), X + 100.0, np.ones(3)).any()
-
-
 def test_ten_thousand_equal_points_in_a_tree():
     X = np.concatenate([np.zeros((10_000, 3)), np.ones((2, 3))])
     with only("tree", small=False):
@@ -150,13 +142,6 @@ def test_many_tiles(clouds, kind, d):
     np.testing.assert_array_equal(square, np.sort(own, axis=1)[:, :6])
 
 
-@BODIES
-def test_rows_in_order_are_all_rows(clouds, body):
-    X = clouds.cloud("normal", 100, 2, np.random.default_rng(0))
-    with only(body):
-        assert sorted(search(X).order.tolist()) == list(range(100))
-
-
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 9), columns=st.integers(1, 9), data=st.data())
 def test_the_smallest_of_rows_are_those_of_the_whole_table(seed, rows, columns, data):
     rng = np.random.default_rng(seed)
@@ -190,8 +175,3 @@ def test_many_coordinates_and_pieces(clouds, monkeypatch):
     for piece in (1, 700, 1 << 17):
         monkeypatch.setattr(neighbours, "DIFFERENCES_HELD", piece)
         np.testing.assert_array_equal(squares_of_pairs(A, B, i, j).reshape(3, 5), clouds.squares(A, B))
-
-
-def test_no_pairs():
-    none = np.array([], dtype=np.intp)
-    assert squares_of_pairs(np.zeros((2, 3)), np.zeros((2, 3)), none, none).shape == (0,)

@@ -1,11 +1,8 @@
 """What a scatter of two sets draws."""
 
-import warnings
-
 import numpy as np
 import pytest
 
-from calibrant.core import palette
 from calibrant.core import pictures as plots
 from calibrant.points.sections import two_ecdfs
 from calibrant.results import Curve
@@ -28,12 +25,6 @@ def test_points_of_both_sets(plt):
     assert [line.get_label() for line in ax.lines] == ["real", "generated"]
     assert [line.get_linestyle() for line in ax.lines] == ["None", "None"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
-
-
-def test_sets_differ_by_more_than_colour(plt):
-    real, generated = cloud().plot().lines
-    assert (real.get_marker(), generated.get_marker()) == ("o", "x")
-    assert (real.get_color(), generated.get_color()) == (palette.OBSERVED, palette.SECOND)
 
 
 def test_names_that_matplotlib_would_read_otherwise(plt):
@@ -153,17 +144,6 @@ class TestRatios:
         low, high = ax.get_xlim()
         assert any(low <= tick <= high for tick in ax.get_xticks())
 
-    def test_nothing_to_spread_out(self, plt):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            coordinates([1.0], reach=0.0, ratio=True).plot().figure.canvas.draw()
-
-
-def test_nothing_to_see(plt):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        coordinates([0.0, 0.0], reach=0.0).plot().figure.canvas.draw()
-
 
 def test_names_that_matplotlib_would_read_otherwise_coordinates(plt):
     ax = coordinates(names=("_hidden", "$a^$ in $", "x" * 30)).plot()
@@ -235,12 +215,6 @@ def test_steps(plt):
     assert ax.get_ylim() == (-0.02, 1.02)
 
 
-def test_lines_differ_by_more_than_colour(plt):
-    real, generated = curve().plot().lines
-    assert (real.get_color(), generated.get_color()) == (palette.OBSERVED, palette.SECOND)
-    assert (real.is_dashed(), generated.is_dashed()) == (False, True)
-
-
 def test_names_that_matplotlib_would_read_otherwise_two_ecdfs(plt):
     ax = curve(names=("_hidden", "$a^$ in $"), axis="$x^$ in $").plot()
     ax.figure.canvas.draw()
@@ -280,10 +254,3 @@ def test_thinned_keeps_the_shape(plt, most):
         drawn = np.interp(found.value, few["value"], few[name])
         assert np.abs(drawn - found.columns[name]).max() < 4 / most
     plots.draw("two_ecdfs", few, found.details)
-
-
-def test_one_value(plt):
-    found = curve(np.ones(3), np.ones(5))
-    assert (found.value.tolist(), found.first.tolist(), found.second.tolist()) == ([1], [1], [1])
-    found.plot().figure.canvas.draw()
-    assert "farthest apart at 1" in plots.describe("two_ecdfs", found.columns, found.details)

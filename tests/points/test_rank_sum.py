@@ -67,12 +67,6 @@ class TestByHand:
         assert found == (1.0, pytest.approx(1 / math.comb(20, 10), rel=1e-12), "exact")
         assert rank_sum_test(-np.arange(20.0), labelled(10, 10)) == (0.0, 1.0, "exact")
 
-    def test_plain_numbers(self):
-        for N in (10, 4000):
-            found = rank_sum_test(np.arange(float(N)), labelled(N // 2, N // 2))
-            assert (type(found.auc), type(found.pvalue)) == (float, float)
-        assert type(auc(np.array([0.0, 1.0]), np.array([0, 1]))) is float
-
 
 class TestExact:
     @given(rows())
@@ -165,15 +159,6 @@ class TestManyRows:
         assert found.null == "saddlepoint"
         assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-3)
 
-    def test_permuted_labels(self):
-        rng = np.random.default_rng(5)
-        scores, labels = np.round(rng.normal(size=400), 1), rng.permutation(labelled(150, 250))
-        found = rank_sum_test(scores, labels)
-        ranks = stats.rankdata(scores)
-        redrawn = np.array([ranks[rng.permutation(400)[:250]].sum() for _ in range(4000)])
-        share = (redrawn >= ranks[labels == 1].sum()).mean()
-        assert found.pvalue == pytest.approx(share, abs=5 * math.sqrt(share * (1 - share) / 4000))
-
 
 BINOMIAL = np.array([1, 7, 16, 30, 36, 33, 16, 9, 2])
 PATTERNS = {
@@ -232,13 +217,6 @@ def test_against_the_exact_distribution(name):
     for z in (0.5, 1.64, 2.33, 3.1, 4.3, 5.2):
         place = distribution.at(z)
         assert distribution.saddlepoint(place) == pytest.approx(distribution.exact(place), rel=bound)
-
-
-def test_the_normal_distribution_would_not_do():
-    distribution = Distribution(np.ones(100, int), 50)
-    place = distribution.at(3.1)
-    assert distribution.normal(place) / distribution.exact(place) > 1.1
-    assert distribution.normal(distribution.at(5.2)) / distribution.exact(distribution.at(5.2)) > 2
 
 
 @pytest.mark.parametrize("name", PATTERNS)

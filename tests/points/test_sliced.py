@@ -11,7 +11,6 @@ from scipy import stats
 
 from calibrant.points import sliced as module
 from calibrant.points import sliced_wasserstein, sliced_wasserstein_test
-from calibrant.points.sliced import QuantileSteps
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "points.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}
@@ -44,14 +43,6 @@ def test_on_a_line_it_is_that_of_scipy(n, m, seed):
     repeated = np.sort(np.repeat(y, m)), np.sort(np.repeat(x, n))  # the same distributions with equal sizes
     squared = sliced_wasserstein(y[:, None], x[:, None])
     assert squared == pytest.approx(np.mean((repeated[0] - repeated[1]) ** 2), abs=1e-12)
-
-
-def test_steps_cover_everything_once():
-    for n, m in ((1, 1), (4, 6), (7, 7), (3, 10)):
-        found = QuantileSteps.of(n, m)
-        assert found.width.sum() == pytest.approx(1)
-        np.testing.assert_allclose(np.bincount(found.first, found.width), 1 / n)
-        np.testing.assert_allclose(np.bincount(found.second, found.width), 1 / m)
 
 
 def test_closed_forms():
@@ -113,12 +104,3 @@ class TestRefused:
     def test_memory_is_not_taken_on_request(self, refusal):
         many = np.tile(A, (100, 1))
         assert "GB of memory; at most" in refusal(sliced_wasserstein_test, many, many, resamples=10**6)
-
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"directions": 0}, "directions must be at least 1"),
-        ],
-    )
-    def test_options(self, options, words, refusal):
-        assert words in refusal(sliced_wasserstein, A, B, **options)

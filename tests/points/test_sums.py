@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from calibrant.kernels import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 from calibrant.kernels import pair_sums as kernel_pair_sums
 from calibrant.kernels.pair_sums import TILE as KERNEL_TILE
-from calibrant.kernels.pair_sums import kernel_tile, squared_distances
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import sums as module
 from calibrant.points.sums import (
@@ -106,12 +105,6 @@ def test_a_weight_is_so_many_equal_points(counts, seed):
     assert pair_sums(Z, KERNELS["gaussian"], (len(Z),), w)[0, 0] + equal == pytest.approx(whole, rel=1e-12)
 
 
-def test_equal_points_are_at_distance_0():
-    Z = np.repeat(points(5, 7) * 1e8, 2, axis=0)
-    assert (np.diag(squared_distances(Z[::2], Z[1::2])) == 0).all()
-    assert np.diag(kernel_tile(Z, KERNELS["gaussian"])(slice(0, 10), slice(0, 10))).tolist() == [1.0] * 10
-
-
 KERNEL_BLOCK = kernel_pair_sums.PRODUCT_ROWS
 DISTANCE_KERNELS = [lambda d: np.exp(-d), lambda d: np.exp(-d / 3), np.cos]
 
@@ -187,12 +180,6 @@ def test_whole_numbers_are_exact(data, N, B):
     K = A + A.T
     for found, expected in zip(permuted_sums(tile_of(K), V.astype(np.uint8)), whole(K, V), strict=True):
         np.testing.assert_array_equal(found[0], expected)
-
-
-def test_a_first_set_of_all_rows_has_all_pairs():
-    D = distances(40)
-    sums = permuted_sums(tile_of(D), np.ones((1, 40), np.uint8))
-    np.testing.assert_allclose([sums.a[0, 0], sums.b[0, 0]], sums.s[0], rtol=1e-13)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 9), (9, 1), (30, 40)])
