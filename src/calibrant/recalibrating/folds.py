@@ -128,10 +128,8 @@ def _given(labels: Numbers, clusters: Numbers | None, time: Numbers | None, rows
     if number < 2:
         raise InputError("folds must have at least two different labels; got one", option="folds")
     if clusters is not None:
-        lowest, highest = np.full(int(clusters.max()) + 1, number), np.full(int(clusters.max()) + 1, -1)
-        np.minimum.at(lowest, clusters, labels)
-        np.maximum.at(highest, clusters, labels)
-        divided = (lowest != highest)[clusters]
+        different = np.unique(np.stack([clusters, labels]), axis=1)
+        divided = np.bincount(different[0])[clusters] > 1
         if divided.any():
             raise InputError(
                 "folds must not divide a cluster: {row} and other rows of its cluster have different folds. Leave "

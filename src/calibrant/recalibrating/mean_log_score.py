@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.dispatch import CHUNK_ROWS, chunks, on_threads
+from calibrant.core.dispatch import CHUNK_ROWS, on_threads
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where, take_weights
 from calibrant.inputs.probabilities import Binary
@@ -94,9 +94,8 @@ def check_rows(rows: Inside, method: str, parameters: int) -> None:
         raise NotApplicableError(
             f"the scores{where} are constant: all are {low:g}, which determines no slope. Pass rows of other scores"
         )
-    between = any(((rows.p[part] != low) & (rows.p[part] != high)).any() for part in chunks(rows.p.size))
-    distinct = 3 if between else 2
-    for found, what in ((rows.y.size, "rows"), (distinct, "different scores")):
+    different = 2 + bool(((rows.p != low) & (rows.p != high)).any())  # 3 or more
+    for found, what in ((rows.y.size, "rows"), (different, "different scores")):
         if found < parameters:
             raise NotApplicableError(
                 f"{method} has {parameters} parameters and needs at least as many {what}{where}; got {found}. {FEWER}"
@@ -115,16 +114,8 @@ def check_both_classes(events: int, n: int, where: str = "") -> None:
 
 def separated(inside: Inside) -> tuple[bool, bool]:
     """Tell whether no event has a lower, and whether no event has a higher score than a non-event."""
-    low, high = [math.inf, math.inf], [-math.inf, -math.inf]
-    for part in chunks(inside.y.size):  # the first rows show nearly always that neither is so
-        y, p = inside.y[part], inside.p[part]
-        for k in (0, 1):
-            of_class = p[y == k]
-            low[k] = min(low[k], of_class.min(initial=math.inf))
-            high[k] = max(high[k], of_class.max(initial=-math.inf))
-        if low[1] < high[0] and low[0] < high[1]:
-            return False, False
-    return high[0] <= low[1], high[1] <= low[0]
+    events, others = (inside.p[inside.y == k] for k in (1, 0))
+    return bool(others.max() <= events.min()), bool(events.max() <= others.min())
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,6 @@
 
 All are q = expit(η), where η is linear in functions of the score p, and minimise the mean log score of q. The logit is
 x = ln p - ln(1 - p).
-
-===========  ==========================  ================================
-method       η                           constraint
-===========  ==========================  ================================
-temperature  s x                         s >= 0
-logistic     a + s x                     none
-beta         c + a ln p - b ln(1 - p)    a, b >= 0 (Kull et al. 2017)
-quadratic    a + s x + k x²              none, and not monotone
-===========  ==========================  ================================
 """
 
 from __future__ import annotations

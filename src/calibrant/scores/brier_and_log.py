@@ -176,11 +176,11 @@ class LogScoreOptions:
 
     def __post_init__(self) -> None:
         if self.clip is not None:
-            _limits(self.clip)
+            log_score_limits(self.clip)
 
 
 def _negative_logarithms(rows: Rows | DistributionRows, options: LogScoreOptions) -> FloatArray:
-    limits = None if options.clip is None else _limits(options.clip)
+    limits = None if options.clip is None else log_score_limits(options.clip)
     if isinstance(rows, DistributionRows):
         if limits is not None:
             raise InputError(f"clip= is for probabilities; leave it out for {type(rows.distribution).__name__}")
@@ -211,7 +211,7 @@ def _of_distribution(rows: DistributionRows) -> FloatArray:
     return score + 0.0
 
 
-def _limits(clip: object) -> tuple[float, float]:
+def log_score_limits(clip: object) -> tuple[float, float]:
     """Return the limits of the score when a probability is limited to [clip, 1 - clip]."""
     if isinstance(clip, bool) or not isinstance(clip, (int, float, np.floating)) or not 0 < clip < 0.5:
         raise InputError(f"clip must be None or lie strictly between 0 and 0.5; got {shown(clip)}")

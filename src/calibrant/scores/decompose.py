@@ -367,12 +367,6 @@ def hersbach(rows: DistributionRows, distribution: Samples) -> CrpsDecomposition
     g[M] = below[M] / (1 - o[M]) if o[M] < 1 else 0.0
     reliability = float((g * (o - np.arange(M + 1) / M) ** 2).sum())
     potential = float((g * o * (1 - o)).sum())
-    uncertainty = _uncertainty(y)
-    return CrpsDecomposition(reliability + potential, reliability, uncertainty - potential, uncertainty)
-
-
-def _uncertainty(y: FloatArray) -> float:
-    """Return Σ_ij |y_i - y_j| / 2n², the CRPS of the outcomes' own distribution."""
-    n = y.size
     z = np.sort(y - y.mean())
-    return float(((2 * np.arange(1, n + 1) - n - 1) * z).sum() / n**2)
+    uncertainty = float(((2 * np.arange(1, y.size + 1) - y.size - 1) * z).sum() / y.size**2)  # Σ_ij |y_i - y_j| / 2n²
+    return CrpsDecomposition(reliability + potential, reliability, uncertainty - potential, uncertainty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +14,9 @@ from calibrant.core.bins import COLUMNS, grid_uppers
 from calibrant.core.grid import CELLS, Grid
 from calibrant.core.moments import Moments
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import unit_weights
-from calibrant.inputs.probabilities import Binary
 from calibrant.integrations.torch.rows import FIELDS, Rows
 from calibrant.probabilities.spiegelhalter_test import row_terms
-from calibrant.scores.brier_and_log import LOG_SCORE, squared_distance
+from calibrant.scores.brier_and_log import log_score_limits, squared_distance
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,16 +36,7 @@ def _brier_score(rows: Rows, *, half: bool) -> Scores:
 def _log_score(rows: Rows, *, clip: Any) -> Scores:
     P = rows.p.double()
     happened = P.log().where(rows.y == 1, (-P).log1p()) if P.ndim == 1 else P.gather(1, rows.y[:, None])[:, 0].log()
-    return ((-happened).clamp(*_log_limits(clip)),)
-
-
-def _log_limits(clip: Any) -> tuple[float, float]:
-    """Return the least and the largest score: 0 and inf unless probabilities are clipped."""
-    certain = Binary(np.array([1, 1], np.uint8), np.array([1.0, 0.0]), unit_weights(2))
-    row_scores = LOG_SCORE.row_scores
-    assert row_scores is not None
-    low, high = row_scores(certain, LOG_SCORE.parse({"clip": clip})).tolist()
-    return low, high
+    return ((-happened).clamp(*((0.0, math.inf) if clip is None else log_score_limits(clip))),)
 
 
 def _spiegelhalter_test(rows: Rows, **_: Any) -> Scores:
