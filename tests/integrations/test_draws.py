@@ -1,8 +1,5 @@
 """Draws of arviz, sbi and BayesFlow: the numbers in their places, the names, and what is refused."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -17,15 +14,6 @@ TRUTH = {"mu": RNG.normal(size=6), "theta": RNG.normal(size=(6, 3))}
 NAMES = ("mu", "theta[a]", "theta[b]", "theta[c]")
 WANTED = np.concatenate([MU.reshape(6, 10, 1), THETA.reshape(6, 10, 3)], axis=2)
 WANTED_Y = np.column_stack([TRUTH["mu"], TRUTH["theta"]])
-
-
-def test_nothing_of_it_is_imported():
-    code = (
-        "import calibrant.integrations.draws, sys\n"
-        "print([name for name in ('arviz', 'xarray', 'torch', 'sbi', 'bayesflow', 'keras') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "[]\n"
 
 
 class OldInferenceData:

@@ -14,25 +14,10 @@ from calibrant.results import Curve
 
 
 @pytest.fixture(scope="module")
-def sk(require):
-    """Return scikit-learn with the parts that are used here."""
-    for part in ("datasets", "linear_model", "model_selection", "pipeline", "preprocessing", "svm"):
-        require(f"sklearn.{part}")
-    return require("sklearn")
-
-
-@pytest.fixture(scope="module")
-def binary(sk):
-    """Return X, y (0 and 1) and positive weights of 400 rows."""
-    X, y = sk.datasets.make_classification(400, n_features=5, flip_y=0.2, random_state=0)
-    return X, y, np.random.default_rng(0).uniform(0.5, 3, 400)
-
-
-@pytest.fixture(scope="module")
-def three(sk):
-    """Return X and labels "a", "b", "c" of 300 rows."""
-    X, y = sk.datasets.make_classification(300, n_classes=3, n_informative=4, flip_y=0.2, random_state=1)
-    return X, np.array(["a", "b", "c"])[y]
+def binary(labelled):
+    """Return X, y (0 and 1) and positive weights of 600 rows."""
+    X, labels = labelled
+    return X, (labels == "yes").astype(int), np.random.default_rng(0).uniform(0.5, 3, len(X))
 
 
 @pytest.fixture
@@ -244,6 +229,6 @@ class TestDisplay:
         one = ReliabilityDisplay.from_estimator(model, X, y, pos_label="b")
         same(one.curve, reliability_curve(y == "b", P[:, 1]))
         top = ReliabilityDisplay.from_predictions(*top_label(y, P, classes=model.classes_))  # as the message says
-        assert top.curve.n == 300
+        assert top.curve.n == 600
         message = refusal(ReliabilityDisplay.from_estimator, model, X, y, pos_label="d")
         assert message == "pos_label must be one of ['a', 'b', 'c']; got 'd'"

@@ -17,15 +17,6 @@ ONE_COLUMN = "one probability per row may be a 1-D array"
 
 
 @pytest.fixture(scope="module")
-def sk(require):
-    """Return scikit-learn with the parts that are used here."""
-    parts = ("calibration", "datasets", "frozen", "linear_model", "model_selection", "naive_bayes", "neighbors")
-    for part in (*parts, "pipeline", "preprocessing", "utils.estimator_checks"):
-        require(f"sklearn.{part}")
-    return require("sklearn")
-
-
-@pytest.fixture(scope="module")
 def ours(sk):
     """Return the module of the estimators."""
     from calibrant.integrations import sklearn
@@ -34,15 +25,8 @@ def ours(sk):
 
 
 @pytest.fixture(scope="module")
-def binary(sk):
-    X, y = sk.datasets.make_classification(600, n_features=6, n_redundant=3, flip_y=0.2, random_state=0)
-    return X, np.array(["no", "yes"])[y]
-
-
-@pytest.fixture(scope="module")
-def three(sk):
-    X, y = sk.datasets.make_classification(600, n_classes=3, n_informative=4, flip_y=0.2, random_state=1)
-    return X, np.array(["a", "b", "c"])[y]
+def binary(labelled):
+    return labelled
 
 
 def checked(sk, estimator, **expected):
