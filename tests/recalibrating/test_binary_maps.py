@@ -53,18 +53,6 @@ def test_monotone(method, found):
     assert (step >= 0).all() or (method == "logistic" and (step <= 0).all())
 
 
-@pytest.mark.parametrize("method", [method for method in METHODS_OF_BINARY if method != "venn-abers"])
-@few
-@given(data())
-def test_whole_weights_are_repeated_rows_in_any_order(method, found):
-    y, p, w = found
-    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), w.astype(int)))
-    one, other = fitted(y, p, method, weights=w), fitted(y[rows], p[rows], method)
-    same(one, other)
-    if one.objective is not None:
-        assert one.objective == pytest.approx(other.objective, rel=1e-12)
-
-
 def test_smoothing_counts_rows():
     """The targets of Platt depend on the sums of the weights: a factor changes the map, repeated rows do not."""
     y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.6, 0.7, 0.9], np.array([1, 2, 1, 3, 1])
@@ -114,13 +102,6 @@ class TestInputs:
     RNG = np.random.default_rng(7)
     P = RNG.uniform(0.05, 0.95, 200)
     Y = (RNG.random(200) < expit(0.6 * logit(P))).astype(int)
-
-    @pytest.mark.parametrize("dtype", ["float16", "float32"])
-    def test_scores_of_low_precision_are_read_as_they_are(self, method, dtype):
-        p = self.P.astype(dtype)
-        found = recalibrate(self.Y, p, method=method)
-        same(found, recalibrate(self.Y, p.astype(float), method=method))
-        assert found.apply(p).dtype == np.float64
 
     def test_labels(self, method):
         found = recalibrate(np.where(self.Y, "yes", "no"), self.P, method=method, pos_label="yes")
