@@ -210,7 +210,6 @@ def _without_truth(
 
 
 def _read_sets(points: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
-    """Return the generated sets by name."""
     if not isinstance(points, Mapping):
         return {GENERATED: _read(points, "points")}
     if not points:

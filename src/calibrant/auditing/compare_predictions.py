@@ -204,7 +204,6 @@ class _Models:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
         return int(self.w.size)
 
 
@@ -218,7 +217,6 @@ class _Compared:
 
 
 def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[Entry[Any, Any]]:
-    """Return the entries of the metrics, each once."""
     metric = metric.tolist() if isinstance(metric, np.ndarray) else metric
     several = isinstance(metric, Iterable) and not isinstance(metric, str)
     found = list({find(each).name: find(each) for each in (metric if several else [metric])}.values())
@@ -306,7 +304,6 @@ def _compared(
 
 
 def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Differences:
-    """Return how the models differ by a metric."""
     rows = models.rows
     if entry.name == "ece":
         terms = {name: squared_error(part, options, models.clusters) for name, part in rows.items()}

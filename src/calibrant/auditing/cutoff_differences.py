@@ -84,7 +84,6 @@ class Walk:
 
     @property
     def error(self) -> float:
-        """The cutoff error."""
         return float(np.ptp(self.at))
 
     def near(self, deviations: float) -> NDArray[np.bool_]:
@@ -117,16 +116,13 @@ class CutoffDifferences:
 
     @property
     def method(self) -> str:
-        """How limits are found."""
         draws = "normal draws" if math.isinf(next(iter(self.walks.values())).freedom) else "draws by clusters"
         return f"difference of the estimates; {draws} of the noise of both models over stretches near the worst"
 
     def value(self, name: str) -> float:
-        """Return the cutoff error of a model."""
         return self.walks[name].error
 
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
-        """Return the difference of two models."""
         a, b = self.walks[first], self.walks[second]
         if np.array_equal(a.p, b.p) and np.array_equal(a.deviation, b.deviation):  # top labels have other outcomes
             return Pair(metric, first, second, 0.0, 0.0, 0.0, 1.0)

@@ -8,21 +8,21 @@ from typing import Any, cast
 
 import numpy as np
 
-from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score, score_parts
 from calibrant.auditing.regions import (
     COVERAGES,
     HITS,
     Levels,
     coverage_case,
     coverage_figure,
-    level_tables,
     pit_figure,
     quantile_groups,
+    quantile_table,
 )
-from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, crps_parts, scored_vectors
+from calibrant.auditing.samples import MAX_SPLIT, RANKS, audit_samples, count_ranks, scored_vectors
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
-from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
+from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting
 from calibrant.core.results import CrpsDecomposition, Curve
 from calibrant.core.several import Several
 from calibrant.core.summary import Summary
@@ -37,14 +37,7 @@ from calibrant.ranking.counting import Bounds, pit_bounds
 from calibrant.ranking.rank_checks import group_ranks, judged_by_ranks, sample_groups
 from calibrant.ranking.sharpness import sharpness
 from calibrant.ranking.summary import Ranks
-from calibrant.regions.audit_tables import (
-    described,
-    group_table,
-    joint_measurement,
-    labels_of,
-    level_measurements,
-    one_level,
-)
+from calibrant.regions import audit_tables as tables
 from calibrant.regions.evidence import Beside, Judged, Plan, kernel_whole, weights_caveat
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import Lines, Rule, central_table, filled, level_lines
@@ -71,14 +64,8 @@ def audit_vectors(facts: Facts, setting: Setting) -> KindFindings:
     lines, no_margins = _coordinates(facts, setting, beside=whole is not None)
     times = setting.families * (1 if lines is None else HALVED)
     used = [m if m.pvalue is None else replace(m, pvalue=min(1.0, times * m.pvalue), decides=True) for m in kernel]
-    section = Section(
-        "distributions",
-        "Predictive distributions of vectors",
-        "Is the distribution as a whole right, and that of each coordinate?",
-        (*_worst(lines), *scored, *used),
-        () if lines is None else (_figure(lines.curve),),
-        () if lines is None else (_coordinate_table(lines, setting),),
-    )
+    name, title = "distributions", "Predictive distributions of vectors"
+    question = "Is the distribution as a whole right, and that of each coordinate?"
     caveats: tuple[Note | str, ...] = (
         *sampled(facts, COVERAGES),
         *weights_caveat(rows.n, rows.w),
@@ -87,16 +74,23 @@ def audit_vectors(facts: Facts, setting: Setting) -> KindFindings:
         *not_scored,
         *no_margins,
     )
-    return KindFindings((section,), _case_of_vectors(lines, whole, rows, setting), caveats)
-
-
-def _case_of_vectors(lines: Lines | None, whole: float | None, rows: DistributionRows, setting: Setting) -> Case:
     if lines is None:
-        return _kernel_case(whole, setting)
+        return KindFindings((Section(name, title, question, (*scored, *used)),), _kernel_case(whole, setting), caveats)
+    known = bool(lines.tested.any())
+    worst = Measurement(
+        "coverage.largest_gap",
+        "largest gap of a coordinate",
+        float(np.abs(lines.curve.coverage - lines.curve.nominal).max()),
+        pvalue=float(np.nanmin(lines.curve.pvalue_adjusted)) if known else None,
+        method="coverage of central intervals less their level; p-value adjusted for all",
+        decides=known,
+    )
+    table = tables.group_table([lines.curve], True, setting, name="coordinates", title="Coordinates, worst first")
+    section = Section(name, title, question, (worst, *scored, *used), (_figure(lines.curve),), (table,))
     plan = Plan(np.unique(lines.curve.nominal), Rule(), lines.family_rate, copies=rows.distribution.shape[0])
     beside = None if whole is None else Beside("skce_test", whole, HALVED, bounded=False)
     judged = Judged(lines, "central intervals", part="coordinate")
-    return coverage_case([judged], beside, plan, setting, remedies=())
+    return KindFindings((section,), coverage_case([judged], beside, plan, setting, remedies=()), caveats)
 
 
 def _kernel_case(p: float | None, setting: Setting) -> Case:
@@ -106,25 +100,21 @@ def _kernel_case(p: float | None, setting: Setting) -> Case:
     return Case(kernel_whole(p, setting), notes=(note("kernel only"),))
 
 
-def _coordinate_table(lines: Lines, setting: Setting) -> Table:
-    return group_table([lines.curve], True, setting, name="coordinates", title="Coordinates, worst first")
-
-
 def _coordinates(facts: Facts, setting: Setting, *, beside: bool) -> tuple[Lines | None, tuple[str, ...]]:
     """Return the judged central intervals of every coordinate; `beside` if the kernel test is one more test."""
     try:
         counted: Several = facts.of_all(HITS, coordinate_hits)
     except NotApplicableError as reason:
         return None, (str(reason),)
-    tables = []
+    central = []
     for d, hits in enumerate(cast(tuple[HitTable, ...], counted.parts)):
         name = setting.columns[d] if setting.columns else f"coordinate {d}"
         table = central_table(replace(hits, group=(name,) * len(hits.group)))
         if table is None:
             return None, ("Coordinates are not tested: one draw per row has no central interval.",)
-        tables.append(table)
-    tests = sum(filled(table) for table in tables) * (HALVED if beside else 1)
-    found = [level_lines(table, setting, Rule(), tests=tests) for table in tables]
+        central.append(table)
+    tests = sum(map(filled, central)) * (HALVED if beside else 1)
+    found = [level_lines(table, setting, Rule(), tests=tests) for table in central]
     columns: dict[str, Any] = {
         name: np.concatenate([lines.curve.columns[name] for lines in found]) for name in found[0].curve.columns
     }
@@ -134,7 +124,7 @@ def _coordinates(facts: Facts, setting: Setting, *, beside: bool) -> tuple[Lines
 
 def _figure(curve: Curve) -> Figure:
     """Return the figure of the first coordinates, at the level with the largest gap."""
-    shown, level = one_level(curve)
+    shown, level = tables.one_level(curve)
     few = {name: column[:MAX_COORDINATES_DRAWN] for name, column in shown.columns.items()}
     return Figure(
         "coordinates",
@@ -142,22 +132,6 @@ def _figure(curve: Curve) -> Figure:
         "Each line is a coordinate. A level outside its line is missed by more than chance: the lines cover all "
         "coordinates and levels together.",
         replace(shown, columns=few),
-    )
-
-
-def _worst(lines: Lines | None) -> tuple[Measurement, ...]:
-    if lines is None:
-        return ()
-    known = bool(lines.tested.any())
-    return (
-        Measurement(
-            "coverage.largest_gap",
-            "largest gap of a coordinate",
-            float(np.abs(lines.curve.coverage - lines.curve.nominal).max()),
-            pvalue=float(np.nanmin(lines.curve.pvalue_adjusted)) if known else None,
-            method="coverage of central intervals less their level; p-value adjusted for all",
-            decides=known,
-        ),
     )
 
 
@@ -176,7 +150,7 @@ def count_groups_of_distributions(rows: DistributionRows, grouping: Grouping, se
     if rows.samples is not None:
         found[RANKS] = group_ranks(rows, grouping, setting)
     if not rows.distribution.shape:
-        found[HITS] = level_hits(rows, labels_of(grouping))
+        found[HITS] = level_hits(rows, tables.labels_of(grouping))
     return Several.of(found)
 
 
@@ -193,18 +167,18 @@ def distribution_groups(rows: DistributionRows, groups: Sequence[Several], setti
 
 
 def level_hits(rows: DistributionRows, labels: RowLabels | None = None) -> HitTable:
-    """Count the outcomes up to each quantile."""
     return distribution_table(pit_bounds(rows), levels_of(rows.distribution), rows.w, labels)
 
 
 def coordinate_hits(rows: DistributionRows) -> Several:
-    """Count the outcomes up to each quantile of each coordinate."""
     (low, high), levels = pit_bounds(rows), levels_of(rows.distribution)
-    tables = {}
-    for d in range(low.shape[1]):
-        label = RowLabels(np.zeros(rows.n, np.intp), (str(d),))
-        tables[str(d)] = distribution_table((low[:, d], high[:, d]), levels, rows.w, label)
-    return Several.of(tables)
+    code = np.zeros(rows.n, np.intp)
+    return Several.of(
+        {
+            str(d): distribution_table((low[:, d], high[:, d]), levels, rows.w, RowLabels(code, (str(d),)))
+            for d in range(low.shape[1])
+        }
+    )
 
 
 def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
@@ -227,20 +201,23 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
         left_out = (str(reason), *missing, *not_scored, *informative.missing)
         found = _without_cdf((*scored, *informative.measurements, *kernel), left_out, setting)
         return informative.added_to(found)
+    shown, label = (levels.lines, "outcomes up to {} quantile")
+    if levels.central is not None:
+        shown, label = levels.central, "coverage of {} intervals"
     section = Section(
         "distributions",
         "Predictive distributions",
         "Do outcomes fall where predicted, as often as predicted?",
         (
-            *_central_measurements(levels),
-            *joint_measurement(levels.joint, levels.tests, setting),
+            *tables.level_measurements(shown, "coverage", label),
+            *tables.joint_measurement(levels.joint, levels.tests, setting),
             *scored,
             *informative.measurements,
-            *crps_parts(parts),
-            *described(kernel, setting, exact=True),
+            *(() if parts is None else score_parts("{} part of CRPS", parts)),
+            *tables.described(kernel, setting, exact=True),
         ),
         (*coverage_figure(levels.lines), *pit_figure(rows)),
-        tuple(level_tables(levels, always=True)[1 if levels.central is not None else 0 :]),
+        (quantile_table(levels),),
     )
     left_out = (*missing, *not_scored, *informative.missing)
     keep = (*sampled(facts, COVERAGES), *levels.caveats(setting, rows))
@@ -277,29 +254,21 @@ def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels
     return replace(counted(low, np.nextafter(levels, 0)), inside=counted(high, levels).wc)
 
 
-def _central_measurements(levels: Levels) -> tuple[Measurement, ...]:
-    if levels.central is None:
-        return level_measurements(levels.lines, "coverage", "outcomes up to {} quantile")
-    return level_measurements(levels.central, "coverage", "coverage of {} intervals")
-
-
 def _scored(rows: DistributionRows, setting: Setting) -> Collected:
-    draws = rows.samples is not None
     several = rows.samples is not None and rows.samples.M > 1
-    found = [
-        score(crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})),
-        ((), ()) if draws else score(log_score, "log score", rows, setting),
-        ((), ()) if draws and not several else _sharp(rows),
-    ]
-    return tuple(m for part, _ in found for m in part), tuple(text for _, part in found for text in part)
-
-
-def _sharp(rows: DistributionRows) -> Collected:
-    try:
-        value = sharpness(rows.distribution, weights=rows.w)
-    except NotApplicableError as reason:
-        return (), (f"sharpness does not apply: {reason}.",)
-    return (Measurement("sharpness", "mean standard deviation", float(np.ravel(value)[0])),), ()
+    found, missing = score(
+        crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})
+    )
+    if rows.samples is None:
+        more, left_out = score(log_score, "log score", rows, setting)
+        found, missing = (*found, *more), (*missing, *left_out)
+    if rows.samples is None or several:
+        try:
+            value = float(np.ravel(sharpness(rows.distribution, weights=rows.w))[0])
+        except NotApplicableError as reason:
+            return found, (*missing, f"sharpness does not apply: {reason}.")
+        found = (*found, Measurement("sharpness", "mean standard deviation", value))
+    return found, missing
 
 
 def _decomposed(rows: DistributionRows) -> CrpsDecomposition | None:

@@ -249,8 +249,6 @@ def explain(
 
 
 def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together) -> Explanation:
-    """Return what is known of the columns in words and numbers."""
-
     def each(values: list[Any]) -> Any:
         if ranks.single:
             return values[0]
@@ -281,7 +279,6 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
 
 
 def _sentence(column: RankedColumn, claims: tuple[Claim, ...]) -> str:
-    """Return what a person reads about a column."""
     if column.n < MIN_ROWS_IN_WORDS:
         return paragraph((), (note("too few rows", n=column.n, least=MIN_ROWS_IN_WORDS),))
     key = "regions covered" if column.outward else "covered"

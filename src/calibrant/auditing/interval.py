@@ -212,7 +212,6 @@ def interval(
 
 
 def limits_of(entry: Entry[Any, Any], y: Any, prediction: Any, options: Any, **given: Any) -> tuple[Limits, int]:
-    """Return the limits that a metric brings itself, and the number of rows."""
     if entry.limits is None:
         raise NotApplicableError(
             f"expected a metric that brings its own limits: {', '.join(own_limits())}; got {entry.name}"

@@ -75,7 +75,6 @@ class AuditJob:
         self._called()
 
     def part(self, batch: Batch) -> Several:
-        """Return the summaries of a batch."""
         batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self.read(batch.y, batch.prediction, batch.weights, labels)
         how, rng = _audit_of(rows), _batch_rng(rows, batch.number)
@@ -90,7 +89,6 @@ class AuditJob:
         return Several.of({**parts, **seen})
 
     def finish(self, total: Summary) -> Audit:
-        """Return the audit of all batches."""
         parts = cast(Several, total)
         check_event_seen(parts, self._labels)
         counted = dict(zip(parts.names, parts.parts, strict=True))
@@ -103,7 +101,6 @@ class AuditJob:
         return self.audit_of(facts, list(groups.values()), self.setting(generator(self.rng)))
 
     def setting(self, rng: np.random.Generator) -> Setting:
-        """Return what is asked of the rows, in checked numbers."""
         return Setting(
             check_level(self.level),
             check_count("resamples", self.resamples, least=19),
@@ -187,7 +184,6 @@ def _audit_of(rows: AnyRows) -> Kind:
 
 
 def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
-    """Refuse options that a kind of prediction does not take."""
     for option, value in given.items():
         kinds, words = ONLY_FOR[option]
         if value is not None and value is not False and kind not in kinds:

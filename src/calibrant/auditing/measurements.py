@@ -19,7 +19,7 @@ from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import mean_interval
 from calibrant.core.null import MAX_ENTRIES_REDRAWN, reaches, redraw_events, resampled_pvalue
 from calibrant.core.ordered import Ordered
-from calibrant.core.results import TestResult
+from calibrant.core.results import ConfidenceInterval, TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -59,12 +59,10 @@ class Scores:
 
     @classmethod
     def of(cls, facts: Facts) -> Self:
-        """Return the scores of one event."""
         return cls(facts.of_all(SCORES, Ordered.of), facts.rows, facts.counted or {}, facts.complete)
 
     @property
     def pooled(self) -> bool:
-        """Whether the rows were counted in cells."""
         return isinstance(self.summary, Grid)
 
     @cached_property
@@ -127,12 +125,8 @@ def measure(scores: Scores, setting: Setting) -> Collected:
     """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
     marked = [entry for entry in ENTRIES.values() if entry.audit and "binary" in entry.predictions]
     entries = [*FIRST, *(entry for entry in marked if entry not in FIRST)]
-    redrawn, how = redrawn_metrics(
-        scores.ordered,
-        [entry for entry in entries if Ordered in entry.reads],
-        resamples=setting.resamples,
-        rng=setting.rng,
-    )
+    sorted_ones = [entry for entry in entries if Ordered in entry.reads]
+    redrawn, how = redrawn_metrics(scores.ordered, sorted_ones, resamples=setting.resamples, rng=setting.rng)
     found, missing = collected(entries, scores.result, redrawn, how)
     lines = [_with_limits(_with_rounding(line, scores), scores, setting.level) for line in found]
     refused = [reason for _, reason in lines if reason][:1]  # of several errors it is the same
@@ -219,9 +213,9 @@ def _parts_by_bin(cells: Ordered, events: NDArray[Any]) -> FloatArray:
 def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measurement, str]:
     """Add confidence limits to a measurement whose verb brings them, or say why these rows have none."""
     verb, _, field = line.name.partition(".")
-    if find(verb) in MEANS and scores.complete:
-        return _with_mean_limits(line, scores.rows, level), ""
     entry, summary = find(verb), scores.summary
+    if entry in MEANS and scores.complete:
+        return replace(line, interval=_limits_of_mean(mean_limits(entry, scores.rows, entry.usual, level))), ""
     if field or entry.limits is None or not isinstance(summary, entry.reads):
         return line, ""
     try:
@@ -230,14 +224,16 @@ def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measu
         return line, f"Some errors are shown without confidence limits: {reason}."
 
 
-def _with_mean_limits(line: Measurement, rows: Binary, level: float) -> Measurement:
-    """Add limits to a mean score; it has none if few rows decide it."""
-    entry = find(line.name)
+def mean_limits(entry: Entry[Any, Any], rows: Any, options: Any, level: float) -> ConfidenceInterval | None:
+    """Return the interval of a mean score; None if few rows decide it."""
     try:
-        found = mean_interval(entry, rows, entry.usual, level)
+        return mean_interval(entry, rows, options, level)
     except NotApplicableError:
-        return line
-    return replace(line, interval=(float(found.low), float(found.high)))
+        return None
+
+
+def _limits_of_mean(found: ConfidenceInterval | None) -> tuple[float, float] | None:
+    return None if found is None else (float(np.ravel(found.low)[0]), float(np.ravel(found.high)[0]))
 
 
 def _with_rounding(line: Measurement, scores: Scores) -> Measurement:
@@ -254,31 +250,16 @@ def _with_rounding(line: Measurement, scores: Scores) -> Measurement:
 
 def _measured(entry: Entry[Any, Any], result: Any, redrawn: Mapping[str, Redrawn], how: str) -> list[Measurement]:
     if isinstance(result, TestResult):
-        details = {"statistic": result.statistic, **_numbers(result)}
-        shown = entry.audit[""]
-        return [
-            Measurement(
-                entry.name, shown.label, result.estimate, pvalue=result.pvalue, method=result.method, details=details
-            )
-        ]
+        numbers = {name: float(value) for name, value in result.details.items() if isinstance(value, (int, float))}
+        details = {"statistic": result.statistic, **numbers}
+        given = {"pvalue": result.pvalue, "method": result.method, "details": details}
+        return [Measurement(entry.name, entry.audit[""].label, result.estimate, **given)]
     found = []
     for name, shown in entry.audit.items():
         null = redrawn.get(_key(entry, name))
-        found.append(
-            Measurement(
-                _key(entry, name),
-                shown.label,
-                float(_field(result, name)),
-                expected=null.expected if null else None,
-                pvalue=null.pvalue if null else None,
-                method=how if null else "",
-            )
-        )
+        given = {} if null is None else {"expected": null.expected, "pvalue": null.pvalue, "method": how}
+        found.append(Measurement(_key(entry, name), shown.label, float(_field(result, name)), **given))
     return found
-
-
-def _numbers(result: TestResult) -> dict[str, float]:
-    return {name: float(value) for name, value in result.details.items() if isinstance(value, (int, float))}
 
 
 def _key(entry: Entry[Any, Any], name: str) -> str:
@@ -295,7 +276,6 @@ def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
 
 
 def of_rows(verb: Callable[..., Any], rows: AnyRows, **options: Any) -> Any:
-    """Return the result of a verb for checked rows."""
     entry = find(verb)
     return entry.of_rows(rows, entry.parse(options))
 
@@ -304,23 +284,25 @@ def score(
     verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, **options: Any
 ) -> Collected:
     """Return the mean score of one level, or a sentence if the verb does not apply."""
+    entry = find(verb)
+    completed = entry.parse(options)
+    found = mean_limits(entry, rows, completed, setting.level)
     try:
-        return (_measured_scores(verb, label, rows, setting, options),), ()
+        estimate = entry.of_rows(rows, completed) if found is None else found.estimate
     except NotApplicableError as reason:
         return (), (f"{verb.__name__} does not apply: {reason}.",)
+    method = "" if found is None else found.method
+    line = Measurement(entry.name, label, float(np.ravel(estimate)[0]), interval=_limits_of_mean(found), method=method)
+    return (line,), ()
 
 
-def _measured_scores(
-    verb: Callable[..., Any], label: str, rows: RegionRows | DistributionRows, setting: Setting, given: dict[str, Any]
-) -> Measurement:
-    entry = find(verb)
-    options = entry.parse(given)
-    try:
-        found = mean_interval(entry, rows, options, setting.level)
-    except NotApplicableError:
-        return Measurement(entry.name, label, float(np.ravel(entry.of_rows(rows, options))[0]))
-    low, high, value = (float(np.ravel(part)[0]) for part in (found.low, found.high, found.estimate))
-    return Measurement(entry.name, label, value, interval=(low, high), method=found.method)
+def score_parts(label: str, parts: Any, method: str = "") -> tuple[Measurement, ...]:
+    """Return the parts of a score, of which `label` says what they belong to."""
+    words = {"mcb": "miscalibration", "dsc": "discrimination"}
+    return tuple(
+        Measurement(f"decompose.{name}", label.format(word), float(np.ravel(getattr(parts, name))[0]), method=method)
+        for name, word in words.items()
+    )
 
 
 def sampled(facts: Facts, counted: str) -> list[Note]:

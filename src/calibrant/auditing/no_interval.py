@@ -81,5 +81,4 @@ def _by_kind(entry: Entry[Any, Any], served: tuple[str, ...]) -> NoInterval:
 
 
 def own_limits() -> list[str]:
-    """Return the metrics that bring limits of their own."""
     return sorted(name for name, entry in entries().items() if entry.limits)

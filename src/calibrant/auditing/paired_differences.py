@@ -58,11 +58,9 @@ class MeanDifferences:
     unit: Literal["row", "cluster"] = "row"
 
     def value(self, name: str) -> float:
-        """Return the mean."""
         return float(np.average(self.terms[name], weights=self.w))
 
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
-        """Return the mean difference, and the skill of positive scores."""
         a, b = self.terms[first], self.terms[second]
         deciding = MIN_DECIDING_ROWS if self.unit == "row" else MIN_DECIDING_CLUSTERS
         found = student(a - b, self.w, self.time, rate, deciding, self.unit)
@@ -90,11 +88,9 @@ class LimitDifferences:
     method: str = "limits of both errors, each failing with a quarter of the error rate"
 
     def value(self, name: str) -> float:
-        """Return the estimate."""
         return self.limits[name].estimate
 
     def pair(self, metric: str, first: str, second: str, rate: float) -> Pair:
-        """Return the difference of the estimates and its limits."""
         a, b = self.limits[first], self.limits[second]
 
         def ends(rate: float) -> tuple[float, float]:

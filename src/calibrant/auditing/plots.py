@@ -47,7 +47,6 @@ def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mappin
 
 
 def marks_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the dots of all models."""
     level = f"{100 * details['level']:g} %"
     return [
         Mark(
@@ -62,7 +61,6 @@ def marks_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, A
 
 
 def describe_reliability_curves(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say for each model where its largest gap is."""
     found = []
     for k, name in enumerate(details["names"]):
         x, y, *_ = _line(columns, k)
@@ -88,7 +86,6 @@ RELIABILITY_CURVES = Picture(
 
 
 def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw each difference with its limits, and the line of no difference."""
     place, value, low, high = (np.asarray(columns[name]) for name in ("pair", "difference", "low", "high"))
     ax.axvline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference", zorder=2)
     if details["tolerance"] is not None:
@@ -120,7 +117,6 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
 
 
 def marks_differences(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the differences with their limits."""
     rows = zip(*(np.asarray(columns[name]).tolist() for name in ("pair", "difference", "low", "high")), strict=True)
     return [
         Mark(value, k, f"{details['names'][k]}: {value:.4g}\nlimits {low:.4g} to {high:.4g}")
@@ -129,7 +125,6 @@ def marks_differences(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def describe_differences(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say each difference and its limits."""
     texts = (f"{mark.text}." for mark in marks_differences(columns, details))
     return f"The {details['axis']}, with {100 * details['level']:g} % limits. {' '.join(texts)}".replace("\n", ", ")
 

@@ -85,17 +85,14 @@ TOP_CLASS = Asked(
 
 
 def audit_binary(facts: Facts, setting: Setting) -> KindFindings:
-    """Audit probabilities of an event."""
     return with_recalibration(audit_scores(Scores.of(facts), setting, EVENT), facts, setting)
 
 
 def count_binary(rows: Binary, setting: Setting, exact: bool) -> dict[str, Summary]:
-    """Return the summaries of a batch of probabilities of an event."""
     return count_scores(rows, exact=exact)
 
 
 def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings:
-    """Audit one probability per row, of an event or of the most probable class."""
     summary = scores.ordered
     whole, test, limits = _evidence(scores, setting, asked.subject)
     questions: list[Note] = []
@@ -225,7 +222,6 @@ class ClassScores:
 
     @property
     def rows(self) -> Classes:
-        """The rows, all or a sample."""
         rows: Classes = self.facts.rows
         return rows
 
@@ -245,7 +241,6 @@ class ClassScores:
 
     @cached_property
     def each(self) -> list[Ordered]:
-        """Each class against the rest."""
         return [part.ordered() if isinstance(part, Grid) else cast(Ordered, part) for part in self.parts]
 
     @property
@@ -267,7 +262,6 @@ class ClassScores:
         return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
 
     def notion(self, notion: str) -> float:
-        """Return the expected calibration error of a notion."""
         options = ECE.parse({"notion": notion})
         return float(ECE.finish(self.facts.of_all(notion, lambda rows: ECE.summarise(rows, options)), options))
 
@@ -315,7 +309,6 @@ def _notions(scores: ClassScores) -> list[Measurement]:
 
 
 def _class_parts(scores: ClassScores, setting: Setting) -> Grouped:
-    """Test each class against the rest."""
     found = part_test(
         scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
@@ -336,7 +329,6 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
 
 
 def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:
-    """Count the rows of each group in cells."""
     return GroupCells.of(rows.pairs(), grouping)
 
 

@@ -89,7 +89,6 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
 
 
 def audited_gain(data: CalibrationRows, clusters: Numbers | None, level: float) -> GainAndMap:
-    """Measure the gain of the audit's map; refuse too few rows."""
     rarer = data.n
     if data.kind == "binary":
         events = int(np.count_nonzero(data.rows.y))

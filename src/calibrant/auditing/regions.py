@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score
+from calibrant.auditing.measurements import Collected, kernel_test, of_rows, sampled, score, score_parts
 from calibrant.core.evidence import Case, Evidence, Note, PartKind, Subject, SubjectKind, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.results import Curve, QuantileDecomposition, TestResult
@@ -20,18 +20,7 @@ from calibrant.inputs.rows import IntervalRows, QuantileRows, RegionRows, SetRow
 from calibrant.probabilities.reliability_curve import reliability_curve
 from calibrant.ranking.pit import pit_histogram
 from calibrant.regions import audit_tables as sized
-from calibrant.regions.audit_tables import (
-    JOINT,
-    MAX_LEVELS_SHOWN,
-    at_level,
-    described,
-    grouped,
-    joint_measurement,
-    joint_test,
-    labels_of,
-    level_measurements,
-    line_table,
-)
+from calibrant.regions.audit_tables import MAX_LEVELS_SHOWN
 from calibrant.regions.evidence import (
     COVERAGE,
     SHARE_BELOW,
@@ -61,13 +50,11 @@ COVERAGES = "Coverage of each level and of groups counts"
 
 
 def count_hits(rows: CoveredRows, setting: Setting, exact: bool) -> dict[str, Summary]:
-    """Return the summary of a batch of intervals, sets or quantiles."""
     return {HITS: HitTable.of(rows)}
 
 
 def count_hits_of_groups(rows: CoveredRows, grouping: Grouping, setting: Setting) -> HitTable:
-    """Count the hits of each group."""
-    return HitTable.of(rows, labels_of(grouping))
+    return HitTable.of(rows, sized.labels_of(grouping))
 
 
 def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
@@ -90,23 +77,24 @@ def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
         "Width and score of each level",
         "The interval score is the width plus a penalty for what lies outside; lower is better.",
     )
-    further = (
-        *_by_level(found, "intervals", statistics),
-        *scored,
-        *described(kernel, setting, exact=found.lines.exact),
-    )
-    sections = (
-        sized.coverage_section(found, setting, "intervals", further, tables),
-        sized.size_section(found, setting, "intervals", "width"),
-    )
-    caveats: tuple[Note | str, ...] = (
-        *sampled(facts, COVERAGES),
-        *_infinite(rows),
-        *_caveats(rows, found, "intervals", setting),
-        *missing,
-        *not_scored,
-    )
+    further = (*_by_level(found, "intervals", statistics), *scored)
+    sections = _sized_sections(found, setting, "intervals", "width", further, kernel, tables)
+    keep = (*sampled(facts, COVERAGES), *_infinite(rows), *_caveats(rows, found, "intervals", setting))
+    caveats: tuple[Note | str, ...] = (*keep, *missing, *not_scored)
     return KindFindings(sections, _sized_case(found, "intervals", "width", setting), caveats)
+
+
+def _sized_sections(
+    found: sized.Covered,
+    setting: Setting,
+    kind: SubjectKind,
+    size: PartKind,
+    further: Sequence[Measurement],
+    kernel: Sequence[Measurement],
+    tables: tuple[Table, ...],
+) -> tuple[Section, Section]:
+    lines = (*further, *sized.described(kernel, setting, exact=found.lines.exact))
+    return sized.coverage_section(found, setting, kind, lines, tables), sized.size_section(found, setting, kind, size)
 
 
 def _sized_case(found: sized.Covered, kind: SubjectKind, size: PartKind, setting: Setting) -> Case:
@@ -116,12 +104,6 @@ def _sized_case(found: sized.Covered, kind: SubjectKind, size: PartKind, setting
     if m is not None:
         remedies.append(note("calibration set", only="no rows", m=m))
     return coverage_case([judged], found.beside, found.plan(setting), setting, found.parts(kind, size), tuple(remedies))
-
-
-def _without_level(found: sized.Covered) -> Case:
-    coverage = float(found.lines.curve.coverage[0])
-    seen = Evidence(Subject("sets"), COVERAGE, coverage, rows=found.table.n, describes=True)
-    return Case(None, notes=(note("no level"),), seen=(seen,))
 
 
 def coverage_case(
@@ -143,7 +125,7 @@ def coverage_case(
 def _by_level(found: sized.Covered, things: str, statistics: dict[tuple[str, str], Any]) -> list[Measurement]:
     """Return measurements of each level, given by name, label and values; of many levels they are in a table."""
     return [
-        at_level(Measurement(name, label, float(values[k])), things, found.table.levels, k)
+        sized.at_level(Measurement(name, label, float(values[k])), things, found.table.levels, k)
         for (name, label), values in statistics.items()
         for k in sized.places_of(found)
     ]
@@ -189,15 +171,13 @@ def audit_sets(facts: Facts, setting: Setting) -> KindFindings:
     columns = {label: values for (_, label), values in sizes.items()}
     tables = sized.per_level(found, columns, "Size of the sets of each level", "")
     kernel, missing = kernel_test(rows, setting) if known else ((), ())
-    further = (*_by_level(found, "sets", sizes), *described(kernel, setting, exact=found.lines.exact))
-    sections = (
-        sized.coverage_section(found, setting, "sets", further, tables),
-        sized.size_section(found, setting, "sets", "size"),
-        _by_label(rows, found, setting),
-    )
-    case = _sized_case(found, "sets", "size", setting) if known else _without_level(found)
+    sections = _sized_sections(found, setting, "sets", "size", _by_level(found, "sets", sizes), kernel, tables)
+    seen = Evidence(Subject("sets"), COVERAGE, float(found.lines.curve.coverage[0]), rows=found.table.n, describes=True)
+    case = Case(None, notes=(note("no level"),), seen=(seen,))
+    if known:
+        case = _sized_case(found, "sets", "size", setting)
     caveats: tuple[Note | str, ...] = (*sampled(facts, COVERAGES), *_caveats(rows, found, "sets", setting), *missing)
-    return KindFindings(sections, case, caveats)
+    return KindFindings((*sections, _by_label(rows, found, setting)), case, caveats)
 
 
 def _by_label(rows: SetRows, found: sized.Covered, setting: Setting) -> Section:
@@ -207,7 +187,7 @@ def _by_label(rows: SetRows, found: sized.Covered, setting: Setting) -> Section:
     curve = level_lines(table, setting, found.lines.rule, tests=filled(table)).curve
     order = np.lexsort([curve.coverage, curve.nominal])
     columns = {name: column[order] for name, column in curve.columns.items() if not name.startswith("pvalue")}
-    shown = line_table(
+    shown = sized.line_table(
         "labels",
         "Coverage by the label that happened",
         replace(curve, columns=columns),
@@ -224,18 +204,13 @@ MAX_PIT_BINS, MIN_PIT_BINS = 10, 3  # below three bins a histogram shows no shap
 
 def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
     """Return the picture of nominal against observed levels of quantiles; nothing for a single level."""
-    if lines.curve.nominal.size < 2:
-        return ()
-    return (
-        Figure(
-            "coverage",
-            "Nominal against observed levels",
-            "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; "
-            "below it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. "
-            "The band covers all levels together.",
-            lines.curve,
-        ),
+    reading = (
+        "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
+        "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
+        "covers all levels together."
     )
+    figure = Figure("coverage", "Nominal against observed levels", reading, lines.curve)
+    return () if lines.curve.nominal.size < 2 else (figure,)
 
 
 def pit_figure(rows: Any) -> tuple[Figure, ...]:
@@ -243,16 +218,13 @@ def pit_figure(rows: Any) -> tuple[Figure, ...]:
     bins = pit_bins(rows.prediction.levels) if isinstance(rows, QuantileRows) else MAX_PIT_BINS
     if bins < MIN_PIT_BINS:
         return ()
-    return (
-        Figure(
-            "pit_histogram",
-            "Where outcomes fall in the prediction",
-            f"The share of outcomes in each of {bins} equal parts of their predicted distribution, over the share "
-            "expected. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions too low (rising) or "
-            "too high (falling).",
-            of_rows(pit_histogram, rows, bins=bins),
-        ),
+    reading = (
+        f"The share of outcomes in each of {bins} equal parts of their predicted distribution, over the share "
+        "expected. Flat: calibrated. A U: too narrow. A dome: too wide. A slope: predictions too low (rising) or "
+        "too high (falling)."
     )
+    curve = of_rows(pit_histogram, rows, bins=bins)
+    return (Figure("pit_histogram", "Where outcomes fall in the prediction", reading, curve),)
 
 
 def pit_bins(levels: NDArray[Any]) -> int:
@@ -274,27 +246,20 @@ def reliability_figure(rows: QuantileRows, setting: Setting) -> tuple[Figure, ..
     if rows.n > MAX_DRAWN_ROWS:
         few = rows.take(np.sort(setting.rng.choice(rows.n, MAX_DRAWN_ROWS, replace=False)))
     curve: Curve = of_rows(reliability_curve, few)
-    chosen = rows.prediction.levels[spread_places(rows.prediction.levels)]
-    kept = [_spread(np.flatnonzero(curve.level == level)) for level in chosen.tolist()]
-    places = np.concatenate(kept)
-    return (
-        Figure(
-            "quantile_reliability",
-            "Recalibrated quantiles",
-            "What each forecast quantile should have been, judged by these rows. Above the dashed line forecasts are "
-            "too low, below it too high; lines wiggle by chance where forecasts are few.",
-            replace(curve, columns={name: column[places] for name, column in curve.columns.items()}),
-        ),
+    levels = rows.prediction.levels[spread_places(rows.prediction.levels.size)]
+    drawn = [np.flatnonzero(curve.level == level) for level in levels.tolist()]
+    places = np.concatenate([each[spread_places(each.size, MAX_DRAWN_POINTS)] for each in drawn])
+    reading = (
+        "What each forecast quantile should have been, judged by these rows. Above the dashed line forecasts are "
+        "too low, below it too high; lines wiggle by chance where forecasts are few."
     )
+    curve = replace(curve, columns={name: column[places] for name, column in curve.columns.items()})
+    return (Figure("quantile_reliability", "Recalibrated quantiles", reading, curve),)
 
 
-def _spread(places: NDArray[np.intp]) -> NDArray[np.intp]:
-    return places[np.unique(np.linspace(0, places.size - 1, MAX_DRAWN_POINTS).round().astype(np.intp))]
-
-
-def spread_places(levels: Sequence[float] | NDArray[Any]) -> NDArray[np.intp]:
-    """Return the places of at most five levels, the outer ones among them."""
-    return np.unique(np.linspace(0, len(levels) - 1, MAX_DRAWN_LEVELS).round().astype(np.intp))
+def spread_places(number: int, most: int = MAX_DRAWN_LEVELS) -> NDArray[np.intp]:
+    """Return at most so many places from 0 to number - 1, the outer ones among them."""
+    return np.unique(np.linspace(0, number - 1, most).round().astype(np.intp))
 
 
 MAX_DECOMPOSED_ROWS = 4_000_000  # over all levels
@@ -312,15 +277,13 @@ class Levels:
 
     @classmethod
     def of(cls, table: HitTable, setting: Setting) -> Levels:
-        """Judge the levels of a table."""
-        between, joint = central_table(table), joint_test(table, setting, Rule())
+        between, joint = central_table(table), sized.joint_test(table, setting, Rule())
         tests = filled(table) + (0 if between is None else filled(between)) + (joint is not None)
         central = None if between is None else level_lines(between, setting, Rule(), tests=tests)
         return cls(table, level_lines(table, setting, Rule(), tests=tests), central, joint)
 
     @property
     def judged(self) -> list[Judged]:
-        """The judged lines, and what they are about."""
         first = [] if self.central is None else [Judged(self.central, "central intervals")]
         return [*first, Judged(self.lines, "quantile", SHARE_BELOW)]
 
@@ -330,13 +293,11 @@ class Levels:
         return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None)
 
     def case(self, setting: Setting) -> Case:
-        """Return the case on all levels."""
-        beside = None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
+        beside = None if self.joint is None else Beside(sized.JOINT, self.joint.pvalue, self.tests, bounded=True)
         plan = Plan(self.table.levels, Rule(), self.lines.family_rate, central=self.central is not None)
         return coverage_case(self.judged, beside, plan, setting)
 
     def caveats(self, setting: Setting, rows: Any) -> list[Note]:
-        """Return what to keep in mind."""
         tied = int((self.table.hits - self.table.hits_inside).max())
         ties = [note("on quantiles", tied=tied)] if tied else []
         return [*weights_caveat(rows.n, rows.w), *ties, *seen_caveat(self.judged[0].lines, setting)]
@@ -344,9 +305,9 @@ class Levels:
 
 def quantile_groups(rows: Any, tables: Sequence[HitTable], setting: Setting) -> Grouped:
     """Return coverage per group, of at most five levels."""
-    few = spread_places(tables[0].levels)
+    few = spread_places(tables[0].levels.size)
     tables = [few_levels(table, few) for table in tables]
-    return grouped(tables, setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
+    return sized.grouped(tables, setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
 
 
 def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
@@ -361,10 +322,10 @@ def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
         "Quantiles",
         "Do as many outcomes lie below each quantile as its level says?",
         (
-            *level_measurements(levels.lines, "coverage", "outcomes up to {} quantile"),
-            *joint_measurement(levels.joint, levels.tests, setting),
+            *sized.level_measurements(levels.lines, "coverage", "outcomes up to {} quantile"),
+            *sized.joint_measurement(levels.joint, levels.tests, setting),
             *scored,
-            *described(kernel, setting, exact=levels.lines.exact),
+            *sized.described(kernel, setting, exact=levels.lines.exact),
         ),
         (*coverage_figure(levels.lines), *reliability_figure(rows, setting), *pit_figure(rows)),
         (*level_tables(levels), *_score_table(rows, parts)),
@@ -374,22 +335,18 @@ def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
     return KindFindings((section,), levels.case(setting), caveats)
 
 
-def level_tables(levels: Levels, *, always: bool = False) -> list[Table]:
+def level_tables(levels: Levels) -> list[Table]:
     """Return the tables of central intervals, and of quantiles where they have no measurements of their own."""
-    found = []
-    if levels.central is not None:
-        found.append(
-            line_table(
-                "central",
-                "Central intervals between quantiles",
-                levels.central.curve,
-                "P-values and limits allow for these and all quantiles together.",
-            )
-        )
-    if always or levels.table.levels.size > MAX_LEVELS_SHOWN:
-        note = "Coverage is the share of outcomes that do not exceed the quantile."
-        found.append(line_table("levels", "Quantiles", levels.lines.curve, note))
-    return found
+    found = [quantile_table(levels)] if levels.table.levels.size > MAX_LEVELS_SHOWN else []
+    if levels.central is None:
+        return found
+    together = "P-values and limits allow for these and all quantiles together."
+    return [sized.line_table("central", "Central intervals between quantiles", levels.central.curve, together), *found]
+
+
+def quantile_table(levels: Levels) -> Table:
+    meaning = "Coverage is the share of outcomes that do not exceed the quantile."
+    return sized.line_table("levels", "Quantiles", levels.lines.curve, meaning)
 
 
 def few_levels(table: HitTable, places: NDArray[np.intp]) -> HitTable:
@@ -424,11 +381,8 @@ def _scored(rows: QuantileRows, setting: Setting, parts: QuantileDecomposition |
     if parts is None:
         left_out = "decompose is left out: some quantiles are infinite, or there are too many rows."
         return (*found, *further), (*missing, left_out)
-    split = (
-        Measurement("decompose.mcb", "its miscalibration part", _whole(parts, "mcb"), method=f"part of the {of}"),
-        Measurement("decompose.dsc", "its discrimination part", _whole(parts, "dsc"), method=f"part of the {of}"),
-    )
-    return (*found, *(split if found else ()), *further), missing
+    split = score_parts("its {} part", parts.wis if several else parts, f"part of the {of}") if found else ()
+    return (*found, *split, *further), missing
 
 
 def score_levels(verb: Callable[..., Any], label: str, things: str, rows: RegionRows, setting: Setting) -> Collected:
@@ -440,7 +394,7 @@ def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Region
     missing: list[str] = []
     for k, level in enumerate(levels.tolist()):
         scored, reasons = score(verb, label, type(rows)(rows.y, rows.prediction.at(level), rows.w), setting)
-        found += [at_level(measurement, things, levels, k) for measurement in scored]
+        found += [sized.at_level(measurement, things, levels, k) for measurement in scored]
         missing += reasons
     return tuple(found), tuple(dict.fromkeys(missing))
 
@@ -450,12 +404,6 @@ def _score_name(rows: QuantileRows) -> str:
     levels = rows.prediction.levels
     mirrored = 2 * len(rows.prediction.pairs()) + int((levels.round(DIGITS) == 0.5).sum())
     return WIS if levels.size > 1 and mirrored == levels.size else "quantile score"
-
-
-def _whole(parts: QuantileDecomposition, name: str) -> float:
-    """Return the part of the quantile score of a single level, else of the weighted interval score."""
-    own = np.ravel(getattr(parts, name))
-    return float(own[0]) if own.size == 1 else float(getattr(parts.wis, name))
 
 
 def _score_table(rows: QuantileRows, parts: QuantileDecomposition | None) -> tuple[Table, ...]:

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from calibrant.auditing.measurements import Collected, of_rows, sampled, score
+from calibrant.auditing.measurements import Collected, of_rows, sampled, score, score_parts
 from calibrant.auditing.skill import audited_skill
 from calibrant.core.evidence import Case, Note, note
 from calibrant.core.findings import Facts, Figure, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.mean_interval import exact_limits
-from calibrant.core.results import CrpsDecomposition, Curve
+from calibrant.core.results import Curve
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray, is_unit
@@ -63,6 +63,10 @@ from calibrant.scores.energy_score import energy_score
 
 MAX_PAIRS_SCORED = 400_000_000  # pairs of draws times coordinates, for the energy score
 MAX_SPLIT = 4_000_000  # draws, or levels of distributions, for the parts of the CRPS
+SPREAD = {
+    "sharpness": "root mean predictive variance",
+    "contraction": "contraction: 1 less the mean predictive variance over that of all outcomes",
+}
 
 
 class DrawOptions(NamedTuple):
@@ -145,14 +149,9 @@ def score_measurements(
     if distribution.shape and distribution.shape[0] > 1:
         return scored_vectors(rows, setting)
     found, missing = score(crps, "CRPS, fair", rows, setting, fair=True)
-    words = {
-        "sharpness": "root mean predictive variance",
-        "contraction": "contraction: 1 less the mean predictive variance over that of all outcomes",
-    }
-    others = [Measurement(name, label, float(each[name][0])) for name, label in words.items() if name in each]
+    others = [Measurement(name, SPREAD[name], float(each[name][0])) for name in SPREAD if name in each]
     few = not distribution.shape and rows.n * distribution.M <= MAX_SPLIT
-    parts = crps_parts(of_rows(decompose, rows)) if few else ()
-    return (*found, *others, *parts), missing
+    return (*found, *others, *(score_parts("{} part of CRPS", of_rows(decompose, rows)) if few else ())), missing
 
 
 def scored_vectors(rows: DistributionRows, setting: Setting) -> Collected:
@@ -165,18 +164,7 @@ def scored_vectors(rows: DistributionRows, setting: Setting) -> Collected:
     return score(energy_score, "energy score, fair", rows, setting, fair=True)
 
 
-def crps_parts(parts: CrpsDecomposition | None) -> tuple[Measurement, ...]:
-    """Return two parts of the CRPS as measurements; none if it was not split."""
-    if parts is None:
-        return ()
-    return (
-        Measurement("decompose.mcb", "miscalibration part of CRPS", parts.mcb),
-        Measurement("decompose.dsc", "discrimination part of CRPS", parts.dsc),
-    )
-
-
 def coordinate_table(checks: Checks, columns: Sequence[RankedColumn], each: Mapping[str, FloatArray]) -> Table:
-    """Return a line per coordinate, worst first."""
     ranks = checks.ranks
     beside = f" and {checks.tests} checks" if checks.tests > 1 else ""
     order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
@@ -222,13 +210,11 @@ RANKS_COUNTED = "Ranks of each coordinate and of groups count"
 
 
 def count_ranks(rows: DistributionRows, setting: Setting) -> dict[str, Summary]:
-    """Return the summary of a batch of draws."""
     rows, *_ = in_content_order(rows, setting)
     return {RANKS: Ranks.of_ranked(coordinate_ranks(rows, setting), rows.w)}
 
 
 def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
-    """Return what there is to say about draws of equally weighted rows."""
     rows: DistributionRows = facts.rows
     quantities, numbers = quantity_checks(rows, setting), row_numbers(rows)
     rows = replace(rows, keep=None)  # what else is given by row has lost the dropped rows already
@@ -283,15 +269,9 @@ def _ranks_section(
     checks: Checks, columns: Sequence[RankedColumn], each: Mapping[str, FloatArray], error: DrawError
 ) -> Section:
     ranks, setting = checks.ranks, checks.setting
-    figures = (
-        Figure(
-            "ecdf_difference",
-            "Ranks against uniform ranks",
-            READING + _legend_words(checks.tests),
-            _with_pvalues(
-                ecdf_difference(ranks, level=setting.level), checks.tests * np.array(checks.marginal.pvalues)
-            ),
-        ),
+    title = "Ranks against uniform ranks"
+    figures = [
+        _rank_curve("ecdf_difference", title, READING, ranks, np.array(checks.marginal.pvalues), checks),
         Figure(
             "rank_histogram",
             "Histogram of ranks",
@@ -300,33 +280,34 @@ def _ranks_section(
             "chi-square tests, which the verdict does not use.",
             rank_histogram(ranks, level=setting.level, rng=setting.rng),
         ),
-        *_coverage_figure(ranks, setting),
-    )
+    ]
+    central: tuple[Measurement, ...] = ()
+    if ranks.M > 1:
+        curve = expected_coverage(ranks, region="central", confidence=setting.level)
+        reading = (
+            "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
+            "Errors that cancel stay hidden here. P-values are those of the coverage of these intervals alone, which "
+            "the verdict does not use."
+        )
+        figures.append(Figure("expected_coverage", "Coverage of central intervals", reading, curve))
+        central = _central(curve, checks.rates.limits) if ranks.C == 1 else ()
     return Section(
         "ranks",
         "Ranks of outcomes among their draws",
         "Is the outcome one more draw? Then every rank is equally likely.",
-        (
-            _size(error),
-            checks.marginal.measurement(checks.tests),
-            *_effects(ranks, columns),
-            *(_central(figures[-1].curve, checks.rates.limits) if ranks.M > 1 and ranks.C == 1 else ()),
-        ),
-        figures,
+        (_size(error), checks.marginal.measurement(checks.tests), *_effects(ranks, columns), *central),
+        tuple(figures),
         () if ranks.single else (coordinate_table(checks, columns, each),),
     )
 
 
-def _with_pvalues(curve: Curve, pvalues: FloatArray) -> Curve:
-    """Return a curve of ranks with these p-values of its columns, limited to 1, in place of those that it has."""
-    found = np.minimum(1.0, pvalues)
+def _rank_curve(name: str, title: str, reading: str, ranks: Ranks, pvalues: FloatArray, checks: Checks) -> Figure:
+    """Return the figure of ranks against uniform ones, with the adjusted p-values of the tables in its legend."""
+    curve = ecdf_difference(ranks, level=checks.setting.level)
+    found = np.minimum(1.0, checks.tests * pvalues)
     single = np.ndim(curve.details["pvalue"]) == 0
-    return replace(curve, details={**curve.details, "pvalue": float(found[0]) if single else found})
-
-
-def _legend_words(tests: int) -> str:
-    """Say that the p-values of a legend are those of the tables."""
-    return " P-values are adjusted, as in the tables." if tests > 1 else ""
+    curve = replace(curve, details={**curve.details, "pvalue": float(found[0]) if single else found})
+    return Figure(name, title, reading + " P-values are adjusted, as in the tables." * (checks.tests > 1), curve)
 
 
 def _size(error: DrawError) -> Measurement:
@@ -336,21 +317,6 @@ def _size(error: DrawError) -> Measurement:
     label = f"largest error of coverage, {of}of any interval between two quantiles"
     return Measurement(
         "coverage_error", label, error.estimate, interval=(error.low, error.high), method=method, decides=True
-    )
-
-
-def _coverage_figure(ranks: Ranks, setting: Setting) -> tuple[Figure, ...]:
-    if ranks.M < 2:
-        return ()
-    return (
-        Figure(
-            "expected_coverage",
-            "Coverage of central intervals",
-            "The share of outcomes inside the central interval of each level. Below the dashed line: over-confident. "
-            "Errors that cancel stay hidden here. P-values are those of the coverage of these intervals alone, which "
-            "the verdict does not use.",
-            expected_coverage(ranks, region="central", confidence=setting.level),
-        ),
     )
 
 
@@ -434,25 +400,21 @@ def _whole_section(shown: list[RankCheck], checks: Checks) -> tuple[Section, ...
         outward = " By density and by mean distance a curve below zero means improbable outcomes: too narrow."
         reading = READING + (outward if any(check.ranks and check.ranks.outward for check in shown) else "")
         title = f"Ranks by {ranks.names[0]}" if ranks.C == 1 else "Ranks of the whole"
-        pvalues = np.array([checks.tests * check.pvalue for check in shown if check.ranks is not None])
-        curve = _with_pvalues(ecdf_difference(ranks, level=checks.setting.level), pvalues)
-        figures = (Figure("joint_ranks", title, reading + _legend_words(checks.tests), curve),)
+        pvalues = np.array([check.pvalue for check in shown if check.ranks is not None])
+        figures = (_rank_curve("joint_ranks", title, reading, ranks, pvalues, checks),)
     tables: tuple[Table, ...] = ()
     for check in shown:
         figures += check.relation.figure(checks.setting) if check.relation is not None else ()
         tables += (pair_table(check.pairs, checks),) if check.pairs is not None else ()
-    titles = {
-        False: ("The whole", "Do coordinates belong together as they do in the draws?"),
-        True: ("What was known of each row", "Was what is known of a row used?"),
-    }
-    asked = [titles[conditional] for conditional in sorted({check.conditional for check in shown})]
-    title, question = ". ".join(title for title, _ in asked), " ".join(question for _, question in asked)
+    titles = ("The whole", "What was known of each row")
+    questions = ("Do coordinates belong together as they do in the draws?", "Was what is known of a row used?")
+    asked = sorted({check.conditional for check in shown})
+    title, question = ". ".join(titles[k] for k in asked), " ".join(questions[k] for k in asked)
     measurements = tuple(check.measurement(checks.tests) for check in shown)
     return (Section("joint", title, question, measurements, figures, tables),)
 
 
 def pair_table(found: PairDependence, checks: Checks) -> Table:
-    """Return a line per pair of coordinates, clearest first."""
     order, names = found.order[:MAX_PAIRS_SHOWN], checks.ranks.names
     adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
     P = found.pvalue.size
@@ -473,10 +435,10 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
 
 
 def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> list[str]:
-    found = [
-        f"{_counted(ranks.n, 'row')} of {_counted(distribution.M, 'draw')} each {'is' if ranks.n == 1 else 'are'} "
-        "tested. Rows that were dropped because a simulation failed are a selection, and draws that rows share make "
-        "rows dependent: no test here allows for either."
+    draws = "1 draw" if distribution.M == 1 else f"{distribution.M:,} draws"
+    found = [  # one row was refused
+        f"{ranks.n:,} rows of {draws} each are tested. Rows that were dropped because a simulation failed are a "
+        "selection, and draws that rows share make rows dependent: no test here allows for either."
     ]
     if distribution.thinned:
         found.append(distribution.thinned)
@@ -490,7 +452,3 @@ def _caveats(rows: DistributionRows, distribution: Samples, ranks: Ranks) -> lis
     if distribution.M > 2 and bool((few[:, 1:] >= few[:, :-1]).all()):
         found.append("The draws of every row are sorted: whether they depend on those before them cannot be told.")
     return found
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

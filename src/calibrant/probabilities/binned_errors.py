@@ -255,7 +255,6 @@ def _averaged(tables: Iterable[BinTable], options: EceOptions) -> float:
 
 
 def error_of(table: BinTable, norm: str, debias: bool) -> float:
-    """Return the error of one table of bins."""
     if debias:
         theta = _debiased(table)
         return theta if norm == "l2-squared" else float(np.sqrt(max(theta, 0.0)))
@@ -282,7 +281,6 @@ def _debiased(table: BinTable) -> float:
 
 
 def _limits(summary: Summary, options: EceOptions) -> Limits:
-    """Return the limits of the error of these bins, given the scores."""
     if options.notion == "canonical" or options.bins == "sweep":
         what = "the canonical notion" if options.notion == "canonical" else "bins='sweep', which depend on the outcomes"
         raise NotApplicableError(f"no valid limits are known for {what}; choose a notion and bins of the scores alone")

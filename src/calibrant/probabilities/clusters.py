@@ -101,7 +101,6 @@ class Clusters:
 
     @property
     def number(self) -> int:
-        """Number of clusters."""
         return int(self.residuals.shape[1])
 
     @property
@@ -232,7 +231,6 @@ def range_evidence(rows: Binary, clusters: NDArray[np.intp], *, rate: float) -> 
 
 
 def _part(rows: Binary, clusters: NDArray[np.intp], chosen: NDArray[np.intp], most: int = 1) -> Clusters:
-    """Return the residuals of some rows."""
     return Clusters.of(Binary(rows.y[chosen], rows.p[chosen], take_weights(rows.w, chosen)), clusters[chosen], most)
 
 

@@ -199,7 +199,6 @@ def isotonic_band(
 
 
 def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> FloatArray:
-    """Return isotonic fits to redrawn outcomes, (resamples, scores)."""
     w, starts = summary.weight_by_score, summary.starts()
     return np.concatenate(
         [

@@ -307,7 +307,6 @@ class CumulativeTest:
     distribution: str
 
     def __call__(self, summary: Ordered | Grid, options: NullOptions) -> TestResult:
-        """Run the test."""
         path, total = _walk(summary), summary.total_weight
         size, sigma = float(self.extent(path.high, path.low)), math.sqrt(path.variance)
         information = path.variance / summary.weight_max**2
@@ -336,7 +335,6 @@ class CumulativeTest:
         return float(self.extent(path.high, path.low)) / summary.total_weight
 
     def limits(self, summary: Ordered | Grid, options: object) -> Limits:
-        """Return confidence limits of the estimate."""
         table = summary.bins(1) if isinstance(summary, Grid) else summary.bins(width_edges(1))
         rounding = self.exceeded(summary) if isinstance(summary, Grid) else 0.0
         estimate, noise = self.estimate(summary, options), Noise.of_table(table, summary.weight_max)

@@ -203,7 +203,6 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
 
 
 def _ruled_out(summary: Ordered) -> int:
-    """Return how many outcomes were given probability 0."""
     misses = summary.count - summary.events
     return int(summary.events[summary.score == 0].sum() + misses[summary.score == 1].sum())
 

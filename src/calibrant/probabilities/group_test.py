@@ -149,7 +149,6 @@ class GroupEntries(NamedTuple):
     heaviest: FloatArray  # largest weight of each group
 
     def groups(self) -> list[tuple[FloatArray, float]]:
-        """Return the sums of each group, and its largest weight."""
         ends = [*self.starts[1:], self.sums.shape[1]]
         return [
             (self.sums[:, start:stop], float(heaviest))
@@ -158,7 +157,6 @@ class GroupEntries(NamedTuple):
 
     @property
     def total(self) -> FloatArray:
-        """The sums over all rows of each group, (11, groups)."""
         total: FloatArray = np.add.reduceat(self.sums, self.starts, axis=1)
         return total
 
@@ -184,7 +182,6 @@ def entries_of_rows(rows: Binary, grouping: Grouping, most: int) -> tuple[GroupE
 
 
 def entries_of_cells(cells: GroupCells, most: int) -> GroupEntries:
-    """Return at most about `most` entries per group."""
     heaviest = cells.weight_max
     table = BinTable(np.zeros(0), cells.sums)
     step, rise, fall = (column / heaviest[cells.group] for column in (table.wy - table.wp, table.rise, table.fall))
@@ -372,7 +369,6 @@ class _Tail(NamedTuple):
 
     @property
     def kuiper(self) -> _Tail:
-        """Kuiper's tail alone."""
         return _Tail(self.anchor[:1], self.log_pvalue[:1], self.share[:1])
 
 

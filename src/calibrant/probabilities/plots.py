@@ -91,7 +91,6 @@ def axis_end(*drawn: Any) -> float:
 
 
 def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the point of each bin that contains rows."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     return [
@@ -107,7 +106,6 @@ def marks_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def describe_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many bins are outside the band, and where the largest gap is."""
     column = _filled(columns)
     x, y = column["mean_predicted"], column["mean_observed"]
     outside = int(np.sum(column["outside"]))
@@ -130,7 +128,6 @@ RELIABILITY = Picture(
 
 
 def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the isotonic fit against the score, and the region where it would lie if calibrated."""
     end = axis_end(columns["p"], columns["fitted"])
     ax.fill_between(
         columns["p"],
@@ -153,7 +150,6 @@ def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
 
 
 def marks_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the fit at each score."""
     names = ("p", "fitted", "consistency_low", "consistency_high")
     return [
         Mark(
@@ -167,7 +163,6 @@ def marks_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> li
 
 
 def describe_isotonic(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say where the fit departs most from the score."""
     p, fitted = np.asarray(columns["p"]), np.asarray(columns["fitted"])
     worst = int(abs(fitted - p).argmax())
     low, high = (columns[name][worst] for name in ("consistency_low", "consistency_high"))
@@ -209,7 +204,6 @@ def marks_cumulative(columns: Mapping[str, Any], details: Mapping[str, Any]) -> 
 
 
 def describe_cumulative(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how far the walk goes, and where."""
     C, score = np.asarray(columns["difference"]), np.asarray(columns["score"])
     low, high = int(C.argmin()), int(C.argmax())
     return (
@@ -252,7 +246,6 @@ MAX_LABELS = 7
 
 
 def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw for each level the recalibrated quantiles against the forecast, darker for higher levels."""
     levels = list(_by_level(columns))
     ends = _finite(np.concatenate([np.asarray(columns[name], dtype=float) for name in QUANTILES]))
     if ends.size:
@@ -277,7 +270,6 @@ def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapp
 
 
 def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return each different forecast of each level."""
     names = ("level", *QUANTILES, "count")
     return [
         Mark(

@@ -173,7 +173,6 @@ class Finding:
         return without_rounding(np.concatenate(found, axis=1))
 
     def room(self, sign: int) -> float:
-        """Return the largest mean error for which there is room in this direction."""
         weight = self.pool.weight * self.pool.rows
         score = self.pool.score if sign < 0 else 1 - self.pool.score
         return float((weight * score).sum() / weight.sum())

@@ -243,11 +243,9 @@ class Covered:
 
     @property
     def beside(self) -> Beside | None:
-        """The test of all levels together, as a test beside those of the levels."""
         return None if self.joint is None else Beside(JOINT, self.joint.pvalue, self.tests, bounded=True)
 
     def parts(self, kind: SubjectKind, size: PartKind) -> list[Judged]:
-        """Return the lines of parts of the rows, if there are several parts."""
         found = []
         if filled_sizes(self.sizes):
             found.append(Judged(self.by_size, kind, part=size))

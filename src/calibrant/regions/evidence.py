@@ -137,7 +137,6 @@ def coverage_whole(judged: Sequence[Judged], beside: Beside | None, plan: Plan, 
 
 
 def kernel_whole(pvalue: float, setting: Setting) -> Whole:
-    """Return the evidence of the kernel test alone, on distributions without a distribution function."""
     p = min(1.0, setting.families * pvalue)
     nan = math.nan
     return Whole(Evidence(ALL_ROWS, "skce", nan, test="skce_test", pvalue=p, error=Error(nan, nan, nan, nan)))
@@ -183,7 +182,6 @@ def may_be_error_rates(judged: Judged) -> bool:
 
 
 def questions(judged: Judged) -> list[Note]:
-    """Ask whether error rates were given as levels."""
     if not may_be_error_rates(judged):
         return []
     level, coverage = judged.lines.curve.nominal.tolist(), judged.lines.curve.coverage.tolist()

@@ -142,12 +142,10 @@ class HitTable(Summary):
 
     @property
     def group_sizes(self) -> NDArray[np.int64]:
-        """The number of rows of each group."""
         return np.asarray(self.count[self.level == 0])
 
     @property
     def has_equal_weights(self) -> bool:
-        """Whether all rows have one weight, up to rounding."""
         return bool(np.isclose(self.weight, self.weight_max * self.rows, rtol=1e-12, atol=0))
 
     @property
@@ -158,7 +156,6 @@ class HitTable(Summary):
 
     @property
     def nominal(self) -> FloatArray:
-        """The nominal level of each entry."""
         return np.asarray(self.levels[self.level])
 
     @property

@@ -15,7 +15,6 @@ MARKERS = "osD^vP*X"
 
 
 def draw_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw coverage against nominal level with its intervals; groups as dots, one line of the axis each."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     if _in_groups(column):
@@ -45,7 +44,6 @@ def marks_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> li
 
 
 def describe_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say how many lines miss their level, and which is off the most."""
     column = _filled(columns)
     nominal, coverage = column["nominal"], column["coverage"]
     what = "groups and levels" if _in_groups(column) else "levels"

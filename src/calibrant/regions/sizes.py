@@ -199,7 +199,6 @@ class Sizes(Summary):
 
     @property
     def L(self) -> int:
-        """Number of levels."""
         return len(self.parts)
 
     def median(self, k: int) -> float:
