@@ -24,8 +24,7 @@ from calibrant import (
     summarize,
 )
 from calibrant.auditing.equivalence_test import equivalence_test
-from calibrant.auditing.interval import METHODS, interval, per_row
-from calibrant.auditing.no_interval import no_interval
+from calibrant.auditing.interval import METHODS, interval, no_interval, per_row
 from calibrant.core.catalogue import NoOptions, entries
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.kernels.kernel import Exponential
@@ -456,7 +455,7 @@ class TestRefused:
             return 0.0
 
         entry = replace(entries()["ucme"], verb=mine, options=NoOptions)
-        assert "give its Entry limits=" in str(no_interval(entry, ("coverage",)))
+        assert "give its Entry limits=" in str(no_interval(entry))
 
     def test_methods(self, refusal):
         assert "method must be one of" in refusal(interval, coverage, *judged(3, 4), method="wald")

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import calibrant as cb
+from calibrant.core.evidence import rows_needed
 from calibrant.core.ordered import Ordered
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.power import Finding, _of_size, _on_line, _two_digits
+from calibrant.probabilities.power import Finding, _of_size, _on_line
 
 
 def share_found(p, error, repeats, rng):
@@ -119,7 +120,7 @@ class TestSize:
 
     @pytest.mark.parametrize(("number", "rounded"), [(7.0, 7), (42.1, 43), (123.0, 130), (98_765.0, 99_000)])
     def test_two_digits(self, number, rounded):
-        assert _two_digits(number) == rounded
+        assert rows_needed(number) == rounded
 
 
 class TestSearch:

@@ -156,11 +156,9 @@ def audit(
     generated = generator(rng)
     rows = job.read(y, prediction, weights, {"classes": classes, "pos_label": pos_label}, unequal=True)
     keep = kept_mask(weights)
-    groupings = []
-    if groups is not None:
-        groupings = read_groups(groups, rows.n if keep is None else keep.size, intersections=intersections, keep=keep)
-    given = {
-        "clusters": clusters,
+    n = rows.n if keep is None else keep.size
+    groupings = [] if groups is None else read_groups(groups, n, intersections=intersections, keep=keep)
+    of_draws = {
         "columns": columns,
         "covariates": covariates,
         "log_density_y": log_density_y,
@@ -168,16 +166,14 @@ def audit(
         "log_likelihood": log_likelihood,
         "draws": draws,
     }
-    refuse_options_of_other_kinds(rows.kind, given)
+    refuse_options_of_other_kinds(rows.kind, {"clusters": clusters, **of_draws})
     setting = job.setting(generated)
     if clusters is not None:
         setting = replace(setting, clusters=read_row_labels(clusters, rows.n, name="clusters", keep=keep).code)
     if isinstance(rows, DistributionRows):
         from calibrant.auditing.samples import DrawOptions
 
-        rows, setting = DrawOptions(columns, covariates, log_density_y, quantity, log_likelihood, draws).read(
-            rows, setting
-        )
+        rows, setting = DrawOptions(**of_draws).read(rows, setting)
     return job.audit_of(Facts(rows, rows.n), groupings, setting)
 
 

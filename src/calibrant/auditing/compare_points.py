@@ -127,7 +127,9 @@ def compare(
     if y is None:
         return _without_truth(generated, level, B, called, chance)
     real = _read(y, "y")
-    _check_frames(y, points)
+    frames = points if isinstance(points, Mapping) else {None: points}
+    for name, frame in frames.items():
+        check_names(y, frame, "points" if name is None else f"points[{shown(name)}]")
     sets = {name: _paired(real, name, given) for name, given in generated.items()}
     labels = coordinate_names(columns, column_names(y), real.shape[1])
     tests = len(TESTED_SECTIONS) * len(sets)
@@ -139,20 +141,11 @@ def compare(
     every = {REAL: real, **{name: pair.points for name, pair in sets.items()}}
     diversity, _, of_diversity = diversity_section(every, chance)
     caveats = [*(text for each in chain(*tested.values()) for text in each.caveats), *of_diversity]
-    verdict = verdict_on_points(
-        point_case(compared, tested)
-    )  # draws last, so that the measurements do not depend on it
-    findings = Findings(
-        kind="points",
-        n=len(real) + sum(pair.m for pair in sets.values()),
-        level=level,
-        verdict=verdict,
-        sections=(*_sections(tested), diversity),
-        caveats=(*dict.fromkeys(map(as_text, caveats)), ADJUSTED.format(tests=tests), *CAVEATS),
-        names=called,
-        version=__version__,
-    )
-    return Audit(findings)
+    verdict = verdict_on_points(point_case(compared, tested))  # draws last, so that measurements do not depend on it
+    sections = (*_sections(tested), diversity)
+    said = (*dict.fromkeys(map(as_text, caveats)), ADJUSTED.format(tests=tests), *CAVEATS)
+    n = len(real) + sum(pair.m for pair in sets.values())
+    return Audit(Findings("points", n, level, verdict, sections, caveats=said, names=called, version=__version__))
 
 
 def _divisions(resamples: int | None, level: float) -> int:
@@ -196,17 +189,9 @@ def _without_truth(
 ) -> Audit:
     section, curve, caveats = diversity_section(generated, rng)
     claims = claims_without_truth(generated, level, B * len(generated), rng)
-    findings = Findings(
-        kind="points",
-        n=sum(map(len, generated.values())),
-        level=level,
-        verdict=verdict_without_truth(curve, claims),
-        sections=(section,),
-        caveats=tuple(map(as_text, caveats)),
-        names=called,
-        version=__version__,
-    )
-    return Audit(findings)
+    n, verdict, said = sum(map(len, generated.values())), verdict_without_truth(curve, claims), map(as_text, caveats)
+    found = Findings("points", n, level, verdict, (section,), caveats=tuple(said), names=called, version=__version__)
+    return Audit(found)
 
 
 def _read_sets(points: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:
@@ -216,23 +201,13 @@ def _read_sets(points: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatAr
         raise InputError("points must contain at least one set; got an empty mapping")
     labels = set_labels(list(points))
     found = {name: _read(given, f"points[{name!r}]") for name, given in zip(labels, points.values(), strict=True)}
-    first = next(iter(found))
+    first, d = next((name, array.shape[1]) for name, array in found.items())
     for name, array in found.items():
-        if array.shape[1] != found[first].shape[1]:
+        if array.shape[1] != d:
             raise InputError(
-                f"all sets must have the same number of columns; {first!r} has {found[first].shape[1]} and {name!r} "
-                f"{array.shape[1]}"
+                f"all sets must have the same number of columns; {first!r} has {d} and {name!r} {array.shape[1]}"
             )
     return found
-
-
-def _check_frames(y: object, points: object) -> None:
-    """Refuse data frames whose column names or their order differ from those of y."""
-    if not isinstance(points, Mapping):
-        check_names(y, points)
-        return
-    for name, given in points.items():
-        check_names(y, given, f"points[{shown(name)}]")
 
 
 def _read(values: ArrayLike, name: str) -> FloatArray:
@@ -261,11 +236,8 @@ def set_labels(names: Sequence[object]) -> tuple[str, ...]:
     for a in found:
         for b in (*(f"{part}.{a}" for part in MIDDLE_NAMES), *(f"{a}.{field}" for field in FIELD_NAMES)):
             if b in found:
+                both = f"{'mmd_test' if b.startswith(a) else 'c2st'}.{b}"
                 raise InputError(
-                    f"sets named {a!r} and {b!r} would both have a measurement {_measurement(a, b)}; rename one of them"
+                    f"sets named {a!r} and {b!r} would both have a measurement {both!r}; rename one of them"
                 )
     return found
-
-
-def _measurement(a: str, b: str) -> str:
-    return f"'mmd_test.{b}'" if b.startswith(a) else f"'c2st.{b}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -153,25 +153,27 @@ def compare_predictions(
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     couples = list(combinations(named, 2))
     rate = (1 - level) / (len(couples) * len(entries))
-    found: dict[str, _Compared] = {}
+    found: dict[str, Differences] = {}
+    pairs: list[Pair] = []
     refused: dict[str, str] = {}
     models = None
     for entry in entries:
         completed = _parse(entry, options)
-        models = _read(entry, y, named, given, _Dependence(time, clusters), weights)
+        models = _read(entry, y, named, given, time, clusters)
         try:
-            found[entry.name] = _compared(entry, models, completed, couples, rate)
+            differences = _differences(entry, models, completed)
+            pairs += _pairs(entry, differences, models, completed, couples, rate)
+            found[entry.name] = differences
         except NotApplicableError as problem:
             if len(entries) == 1:
                 raise
             refused[entry.name] = str(problem)
     if not found or models is None:
         raise NotApplicableError("; ".join(f"{name}: {reason}" for name, reason in refused.items()))
-    pairs = [pair for each in found.values() for pair in each.pairs]
     adjusted = holm(np.array([pair.pvalue for pair in pairs]))
     return Comparison(
         names=tuple(named),
-        values={name: each.values for name, each in found.items()},
+        values={name: tuple(map(each.value, named)) for name, each in found.items()},
         pairs=tuple(replace(pair, pvalue=float(p)) for pair, p in zip(pairs, adjusted, strict=True)),
         methods={name: each.method for name, each in found.items()},
         level=level,
@@ -181,13 +183,6 @@ def compare_predictions(
         facts=called,
         reliability=_reliability(models, level),
     )
-
-
-class _Dependence(NamedTuple):
-    """What says which rows depend on each other: their times, or the labels of their clusters, or neither."""
-
-    time: Any
-    clusters: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,15 +200,6 @@ class _Models:
     @property
     def n(self) -> int:
         return int(self.w.size)
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """What one metric says of all models and pairs."""
-
-    values: tuple[float, ...]
-    pairs: tuple[Pair, ...]
-    method: str
 
 
 def _metrics(metric: Any, options: Mapping[str, Any], tolerance: Any) -> list[Entry[Any, Any]]:
@@ -243,8 +229,8 @@ def _parse(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Any:
     return entry.parse({**SQUARED, **options})
 
 
-def _check_kinds(entry: Entry[Any, Any], named: Mapping[str, Any]) -> None:
-    """Refuse predictions that this metric does not judge, and name a metric that does."""
+def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, time: Any, clusters: Any) -> _Models:
+    """Take all predictions through the boundary and check that they can be compared by this metric."""
     for prediction in named.values():
         kind = kind_of(prediction)
         if kind in METRIC_OF and kind not in (*entry.predictions, *entry.instead):
@@ -252,55 +238,64 @@ def _check_kinds(entry: Entry[Any, Any], named: Mapping[str, Any]) -> None:
                 f"{entry.name} judges {kinds_words(entry.predictions)}; got {type(prediction).__name__}. "
                 f"Pass {METRIC_OF[kind]}"
             )
-
-
-def _read(
-    entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, dependence: _Dependence, weights: Any
-) -> _Models:
-    """Take all predictions through the boundary and check that they can be compared by this metric."""
-    _check_kinds(entry, named)
     rows = {name: entry.read(y, prediction, **given) for name, prediction in named.items()}
-    _check_alike(rows)
-    one = next(iter(rows.values()))
+    (first, one), *others = rows.items()
+    for name, other in others:
+        if type(one) is not type(other) or not np.array_equal(*(_scale(each) for each in (one, other))):
+            raise InputError(
+                f"predictions must be of one kind, with the same classes and levels, to be compared; {first!r} and "
+                f"{name!r} are not"
+            )
     w = np.asarray(one.w)
-    equal = is_unit(w) or bool(w.min() == w.max())
-    time, clusters = dependence
+    unequal = not is_unit(w) and w.min() != w.max()
+    only = f"differences of {entry.name} are compared for"
     if clusters is not None and entry.row_scores is None and entry.name not in ("ece", "cutoff_error"):
         raise NotApplicableError(
-            f"differences of {entry.name} are compared for independent rows only; leave clusters out, or compare "
-            "metric='cutoff_error', metric='ece' or a score such as brier_score"
+            f"{only} independent rows only; leave clusters out, or compare metric='cutoff_error', metric='ece' or a "
+            "score such as brier_score"
         )
     if time is not None and entry.row_scores is None:
-        raise NotApplicableError(f"differences of {entry.name} are compared for independent rows only; leave time out")
-    if time is not None and not equal:
+        raise NotApplicableError(f"{only} independent rows only; leave time out")
+    if time is not None and unequal:
         raise NotApplicableError("a comparison in time needs equal weights; leave weights or time out")
     if entry.name == "ece" and not isinstance(one, Binary):
         raise InputError(
             "compare_predictions(metric='ece') judges one probability per row; reduce class probabilities first"
         )
-    if entry.name == "ece" and not equal:
-        raise NotApplicableError("differences of ece are compared for equal weights only; leave weights out")
-    code = None if clusters is None else _clusters(clusters, w, weights)
-    return _Models(rows, w, None if time is None else _times(time, w.size, weights), code)
+    if entry.name == "ece" and unequal:
+        raise NotApplicableError(f"{only} equal weights only; leave weights out")
+    moments = code = None
+    keep = kept_mask(given["weights"])  # rows of weight 0 have been left out
+    if clusters is not None:
+        code = read_row_labels(clusters, w.size, name="clusters", keep=keep).code
+        check_clusters(w, code)
+    if time is not None:
+        moments = read_times(time, w.size, keep=keep)
+        if moments.max() + 1 < MIN_SERIES_ROWS:
+            raise NotApplicableError(
+                f"a comparison in time needs rows of {MIN_SERIES_ROWS} different times; got {moments.max() + 1}"
+            )
+    return _Models(rows, w, moments, code)
 
 
-def _clusters(clusters: Any, w: FloatArray, weights: Any) -> NDArray[np.intp]:
-    """Return the number of each row's cluster; rows of weight 0 have been left out."""
-    code = read_row_labels(clusters, w.size, name="clusters", keep=kept_mask(weights)).code
-    check_clusters(w, code)
-    return code
+def _scale(rows: Any) -> Any:
+    """Return the levels, or the number of classes, of predictions that have them."""
+    return getattr(rows.prediction, "levels", getattr(rows, "K", None))
 
 
-def _compared(
-    entry: Entry[Any, Any], models: _Models, options: Any, couples: list[tuple[str, str]], rate: float
-) -> _Compared:
-    differences = _differences(entry, models, options)
-    pairs = tuple(differences.pair(entry.name, first, second, rate) for first, second in couples)
-    if entry.name == "log_score":
-        for pair in pairs:
-            for name in (pair.first, pair.second):
-                check_unseen_losses(models.rows[name], 1 - rate, (pair.high - pair.low) / 2, clip=options.clip)
-    return _Compared(tuple(map(differences.value, models.rows)), pairs, differences.method)
+def _pairs(
+    entry: Entry[Any, Any],
+    differences: Differences,
+    models: _Models,
+    options: Any,
+    couples: list[tuple[str, str]],
+    rate: float,
+) -> list[Pair]:
+    pairs = [differences.pair(entry.name, first, second, rate) for first, second in couples]
+    for pair in pairs if entry.name == "log_score" else ():
+        for name in (pair.first, pair.second):
+            check_unseen_losses(models.rows[name], 1 - rate, (pair.high - pair.low) / 2, clip=options.clip)
+    return pairs
 
 
 def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Differences:
@@ -322,29 +317,21 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
             words += ", long-run variance" + (f" of {moments:,} times" if moments < models.n else "")
         return MeanDifferences(terms, models.w, models.time, words)
     if entry.name == "cutoff_error":
-        binary = {name: part.pairs() for name, part in rows.items()}
-        return CutoffDifferences({name: Walk.of(part, models.clusters) for name, part in binary.items()})
+        return CutoffDifferences({name: Walk.of(part.pairs(), models.clusters) for name, part in rows.items()})
     if entry.limits is not None:
-        return LimitDifferences({name: _limits(entry, part, options) for name, part in rows.items()})
+        summaries = {name: entry.summarise(part, options) for name, part in rows.items()}
+        return LimitDifferences({name: entry.limits(summary, options) for name, summary in summaries.items()})
     raise NotApplicableError(
         f"{entry.name} cannot be compared: it is not a mean of row scores and has no limits. Compare a proper score "
         "such as brier_score or log_score, or calibration alone with metric='ece' or metric='cutoff_error'"
     )
 
 
-def _limits(entry: Entry[Any, Any], rows: Any, options: Any) -> Any:
-    assert entry.limits is not None
-    return entry.limits(entry.summarise(rows, options), options)
-
-
 def _reliability(models: _Models, level: float) -> Curve | None:
     """Return the reliability curves of all models in one; None for predictions that are not probabilities."""
-    rows: dict[str, Binary] = {}
-    for name, part in models.rows.items():
-        if not isinstance(part, (Binary, Classes)):
-            return None
-        rows[name] = part.pairs()
-    return reliability_curves(rows, level)
+    if not all(isinstance(part, (Binary, Classes)) for part in models.rows.values()):
+        return None
+    return reliability_curves({name: part.pairs() for name, part in models.rows.items()}, level)
 
 
 def _named(predictions: Any) -> dict[str, Prediction]:
@@ -363,33 +350,6 @@ def _named(predictions: Any) -> dict[str, Prediction]:
     if len(named) < 2:
         raise InputError(f"compare_predictions needs two predictions or more of the same rows; got {len(named)}")
     return named
-
-
-def _scale(rows: Any) -> Any:
-    """Return the levels, or the number of classes, of predictions that have them."""
-    return getattr(rows.prediction, "levels", getattr(rows, "K", None))
-
-
-def _check_alike(rows: Mapping[str, Any]) -> None:
-    """Refuse predictions of different kinds, numbers of classes or levels: their scores have different scales."""
-    (first, one), *others = rows.items()
-    for name, other in others:
-        if type(one) is not type(other) or not np.array_equal(_scale(one), _scale(other)):
-            raise InputError(
-                f"predictions must be of one kind, with the same classes and levels, to be compared; {first!r} and "
-                f"{name!r} are not"
-            )
-
-
-def _times(time: Any, n: int, weights: Any) -> NDArray[np.intp]:
-    """Return the number of each row's time, in ascending order; rows of weight 0 have been left out."""
-    code = read_times(time, n, keep=kept_mask(weights))
-    different = int(code.max()) + 1
-    if different < MIN_SERIES_ROWS:
-        raise NotApplicableError(
-            f"a comparison in time needs rows of {MIN_SERIES_ROWS} different times; got {different}"
-        )
-    return code
 
 
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:

@@ -256,9 +256,8 @@ def distribution_table(bounds: Bounds, levels: FloatArray, w: FloatArray, labels
 
 def _scored(rows: DistributionRows, setting: Setting) -> Collected:
     several = rows.samples is not None and rows.samples.M > 1
-    found, missing = score(
-        crps, "CRPS, fair" if several else "CRPS", rows, setting, **({"fair": True} if several else {})
-    )
+    label, options = ("CRPS, fair", {"fair": True}) if several else ("CRPS", {})
+    found, missing = score(crps, label, rows, setting, **options)
     if rows.samples is None:
         more, left_out = score(log_score, "log score", rows, setting)
         found, missing = (*found, *more), (*missing, *left_out)

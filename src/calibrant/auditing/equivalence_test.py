@@ -21,7 +21,6 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.kinds import KINDS, kind_of
 from calibrant.inputs.options import check_share
 from calibrant.inputs.probabilities import Binary
-from calibrant.inputs.rows import RegionRows
 from calibrant.probabilities.cumulative import CUTOFF_ERROR
 from calibrant.ranking.coverage_error import Arcs
 from calibrant.ranking.summary import Ranks
@@ -104,11 +103,12 @@ def equivalence_test(
     kind = kind_of(prediction)
     given = {"weights": weights, "classes": classes, "pos_label": pos_label}
     if kind in REGIONS:
-        _refuse(str(kind), relative=relative, metric=None if _is(metric, "coverage") else metric, rng=rng)
-        return _of_coverage(*_hits(y, prediction, given, options), tau)
+        other = None if metric is None or find(metric) is COVERAGE else metric
+        _refuse(str(kind), relative=relative, metric=other, rng=rng)
+        return _of_coverage(y, prediction, given, options, tau)
     if kind in RANKED or isinstance(y, Ranks):
         _refuse(kind or "samples", relative=relative, metric=metric, classes=classes, pos_label=pos_label, **options)
-        return _of_ranks(_ranks(y, prediction, rng, weights), tau)
+        return _of_ranks(y, prediction, rng, weights, tau)
     _refuse("binary", rng=rng)
     entry = CUTOFF_ERROR if metric is None else find(metric)
     if relative:
@@ -117,10 +117,6 @@ def equivalence_test(
     words = f"{entry.name} against the tolerance {tau:.4g}; {found.method}"
     details = {"tolerance": tau, "high": found.high(SHOWN_RATE)}
     return TestResult(found.estimate, found.pvalue_of(tau), found.estimate, words, n, details)
-
-
-def _is(metric: Any, name: str) -> bool:
-    return metric is None or find(metric).name == name
 
 
 def _refuse(kind: str, **given: Any) -> None:
@@ -145,19 +141,15 @@ def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dic
     return mean
 
 
-def _hits(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any]) -> tuple[RegionRows, Moments]:
-    """Take intervals, sets or quantiles through the boundary and count their hits; rows must have equal weights."""
+def _of_coverage(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any], tau: float) -> TestResult:
+    """Test the coverage of intervals, sets or quantiles at each level."""
     rows: Any = COVERAGE.read(y, prediction, **given)
     summary = cast(Moments, COVERAGE.summarise(rows, COVERAGE.parse(options)))
-    if rows.prediction.levels is None:
+    n, level = summary.n, rows.prediction.levels
+    if level is None:
         raise NotApplicableError("these sets have no level to compare their coverage with; pass Sets(mask, level)")
     if not has_equal_weights(summary):
         raise NotApplicableError("the test of coverage counts rows and needs equal weights; leave weights out")
-    return rows, summary
-
-
-def _of_coverage(rows: RegionRows, summary: Moments, tau: float) -> TestResult:
-    n, level = summary.n, rows.prediction.levels
     k = np.rint(summary.mean * n)
     below = np.where(level - tau > 0, binomial_tails(k, n, np.maximum(level - tau, 0.0))[1], 0.0)
     above = np.where(level + tau < 1, binomial_tails(k, n, np.minimum(level + tau, 1.0))[0], 0.0)
@@ -169,12 +161,11 @@ def _of_coverage(rows: RegionRows, summary: Moments, tau: float) -> TestResult:
 
 
 def first_of_each(arrays: tuple[FloatArray, ...]) -> tuple[Any, ...]:
-    """Return the only number of each array."""
     return tuple(float(values[0]) for values in arrays)
 
 
-def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
-    """Take draws, distributions or a summary of ranks through the boundary; rows must have equal weights."""
+def _of_ranks(y: Any, prediction: Any, rng: Any, weights: Any, tau: float) -> TestResult:
+    """Test the coverage of every interval between two quantiles: all must be within the tolerance."""
     if isinstance(y, Ranks):
         for name, value in {"prediction": prediction, "weights": weights}.items():
             if value is not None:
@@ -186,11 +177,6 @@ def _ranks(y: Any, prediction: Any, rng: Any, weights: Any) -> Ranks:
     UNIFORMITY_TEST.check_summary(ranks)
     if not ranks.has_equal_weights:
         raise NotApplicableError("the test of ranks counts rows and needs equal weights; leave weights out")
-    return ranks
-
-
-def _of_ranks(ranks: Ranks, tau: float) -> TestResult:
-    """Test the coverage of every interval between two quantiles: all must be within the tolerance."""
     arcs = Arcs.of(ranks)
     found = (arcs.error, arcs.pvalue(tau), arcs.upper(SHOWN_RATE))
     error, pvalue, high = first_of_each(found) if ranks.single else found

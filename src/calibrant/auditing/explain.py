@@ -18,7 +18,6 @@ from calibrant.core.pvalues import holm
 from calibrant.core.summary import Summary
 from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.kinds import read
 from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
@@ -44,7 +43,7 @@ from calibrant.ranking.effects import (
     stream_after_ties,
 )
 from calibrant.ranking.failures import NARROW, NONE
-from calibrant.ranking.pair_dependence import PairDependence, Together, is_affordable, pair_dependence, together_claims
+from calibrant.ranking.pair_dependence import Together, is_affordable, pair_dependence, together_claims
 from calibrant.ranking.quantities import RankedBy, ranked_by
 from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
@@ -233,11 +232,14 @@ def explain(
     refuse_one_row("explain", ranks)
     if not ranks.has_equal_weights:
         raise InputError("explain refuses unequal weights: weighted ranks have no exact distribution; leave them out")
-    together = joint if joint is not None else _joint_of(rows, rng)
-    pairs = None if joint is not None else _pairs_of(behind, rng)
+    together, pairs = (_joint_of(rows, rng), None) if joint is None else (joint, None)
+    if joint is None and behind is not None and is_affordable(*behind.draws.shape):
+        order = content_order(behind.y, behind.draws)  # members are drawn in it
+        ordered = behind._replace(y=behind.y[order], draws=behind.draws[order], rank=behind.rank[order])
+        pairs = pair_dependence(ordered, stream_after_ties(rng))
     band = band_test(ranks)
-    of_whole = np.nan if together is None else _shown_pvalues(band_test(_one_column(together)))[0]
-    pvalues = np.append(_shown_pvalues(band), of_whole)
+    of_whole = np.nan if together is None else _band_of_joint(together).pvalue[0]
+    pvalues = np.maximum(np.append(band.pvalue, of_whole), SMALLEST_PVALUE)
     adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
     rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
@@ -259,6 +261,12 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
     level = columns[0].level
     of_columns = [() if few else column_claims(column, subject_of(ranks, c)) for c, column in enumerate(columns)]
     of_whole = [] if few else together_claims(together, ranks, level, passes)
+    joint_failure = "" if few else together.failure(level, passes)
+    joint = ""
+    if joint_failure == NONE:
+        joint = paragraph((), (note("no joint departure", p=together.pvalue),))
+    elif joint_failure:
+        joint = paragraph(of_whole, (note("alone right" if all(passes) else "alone wrong"),))
     return Explanation(
         sentence=each([_sentence(*both) for both in zip(columns, of_columns, strict=True)]),
         failure=each([column.failure for column in columns]),
@@ -271,8 +279,8 @@ def explanation_of(ranks: Ranks, columns: list[RankedColumn], together: Together
         M=ranks.M,
         level=level,
         names=ranks.names,
-        joint="" if few else _joint_sentence(together, of_whole, level, passes),
-        joint_failure="" if few else together.failure(level, passes),
+        joint=joint,
+        joint_failure=joint_failure,
         joint_pvalue=together.pvalue,
         claims=(*(claim for claims in of_columns for claim in claims), *of_whole),
     )
@@ -291,22 +299,6 @@ def _sentence(column: RankedColumn, claims: tuple[Claim, ...]) -> str:
     if NARROW in column.failures:
         notes.append(note("narrow or biased"))
     return paragraph(claims, notes)
-
-
-def _joint_sentence(together: Together, claims: list[Claim], level: float, passes: list[bool]) -> str:
-    """Return what a person reads about all columns together; empty if nothing was tested."""
-    failure = together.failure(level, passes)
-    if not failure:
-        return ""
-    if failure == NONE:
-        return paragraph((), (note("no joint departure", p=together.pvalue),))
-    key = "alone right" if all(passes) else "alone wrong"
-    return paragraph(claims, (note(key),))
-
-
-def _shown_pvalues(band: BandTest) -> FloatArray:
-    """Return the exact p-values of the columns, none below what is shown."""
-    return np.maximum(band.pvalue, SMALLEST_PVALUE)
 
 
 def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, DistributionRows | None, RankedDraws | None]:
@@ -335,7 +327,7 @@ def _ranks_of(y: Any, prediction: Any, by: RankedBy) -> tuple[Ranks, Distributio
     return ranks, given, RankedDraws.of(given, ranked.rank)
 
 
-def _one_column(joint: Any) -> Ranks:
+def _band_of_joint(joint: Any) -> BandTest:
     if not isinstance(joint, Ranks) or joint.C != 1 or joint.n == 0:
         raise InputError(
             "joint must be a Ranks summary of one column, such as summarize('joint_ranks', y, samples); "
@@ -343,15 +335,7 @@ def _one_column(joint: Any) -> Ranks:
         )
     if not joint.has_equal_weights:
         raise InputError("explain refuses unequal weights; leave them out of the joint ranks too")
-    return joint
-
-
-def _pairs_of(draws: RankedDraws | None, rng: Rng | None) -> PairDependence | None:
-    if draws is None or not is_affordable(*draws.draws.shape):
-        return None
-    order = content_order(draws.y, draws.draws)  # members are drawn in it
-    ordered = draws._replace(y=draws.y[order], draws=draws.draws[order], rank=draws.rank[order])
-    return pair_dependence(ordered, stream_after_ties(rng))
+    return band_test(joint)
 
 
 def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
@@ -361,9 +345,7 @@ def _joint_of(rows: DistributionRows | None, rng: Rng | None) -> Ranks | None:
     if isinstance(rows.distribution, MvNormal):
         return cast(Ranks, ENERGY_RANKS.summarise(rows, ENERGY_RANKS.usual))
     samples = rows.samples
-    if samples is None or not samples.finite:
-        return None
-    if samples.held.size > MAX_JOINT_NUMBERS:
+    if samples is None or not samples.finite or samples.held.size > MAX_JOINT_NUMBERS:
         return None
     options = JointOptions("average", "pooled", 0 if rng is None else rng)
     order = content_order(rows.y, samples.held)  # ties are broken in it

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant.auditing.no_interval import no_interval, own_limits
-from calibrant.core.annotations import Labels, Outcomes
+from calibrant.core.annotations import IntervalMethod, Labels, Outcomes
 from calibrant.core.calls import check_options
-from calibrant.core.catalogue import Entry, find, public
+from calibrant.core.catalogue import Entry, entries, find, public
 from calibrant.core.limits import Limits, Side
 from calibrant.core.mean_interval import (
     MEANS_WITH_INTERVAL,
@@ -24,6 +23,7 @@ from calibrant.core.mean_interval import (
     interval_of,
     refuse_unseen,
     score_limits,
+    share_method,
     student_interval,
 )
 from calibrant.core.moments import Moments
@@ -45,6 +45,7 @@ from calibrant.regions.slabs import worst_slab_coverage, worst_slabs
 from calibrant.scores.skill import skill_interval
 from calibrant.scores.skill_rows import SkillOptions, SkillRows
 
+EXACT = "exact (Clopper-Pearson)"
 SLAB = "worst_slab_coverage"
 METHODS = {
     "coverage": (None, "clopper-pearson", "wilson"),
@@ -185,7 +186,7 @@ def interval(
             raise InputError(f"weights and labels belong to predictions; {name} compares two sets of points")
         return interval_of_points(name, cast(Any, y), cast(Any, prediction), level, options)
     entry = find(metric)
-    if _is_of_blocks(entry, y, options):
+    if entry.name == "skce" and (isinstance(y, Blocks) or options.get("blocksize") is not None):
         check_choice("method", method, None, "block")
         check_choice("side", side, "both", "lower")
         completed = entry.parse(options)
@@ -198,7 +199,7 @@ def interval(
         low, high = found.at(level, side)
         return ConfidenceInterval(low, high, found.estimate, level, found.method, n)
     if entry.name not in METHODS:
-        raise no_interval(entry, (*METHODS, *SERVED_POINTS))
+        raise no_interval(entry)
     check_choice("method", method, *METHODS[entry.name])
     completed = entry.parse(options)
     summary = _summary(entry, y, prediction, completed, level, **given, pos_label=pos_label)
@@ -241,21 +242,14 @@ def _summary(
 def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method: str | None) -> ConfidenceInterval:
     estimate = entry.finish(summary, entry.usual)
     p, n = summary.mean, summary.n
-    equal = has_equal_weights(summary)
-    if method == "clopper-pearson" and not equal:
-        raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
-    chosen = method or ("clopper-pearson" if equal else "wilson")
+    chosen = share_method(cast(IntervalMethod | None, method), equal=has_equal_weights(summary))
     if chosen == "clopper-pearson":
         low, high = exact_limits(np.rint(p * n), np.full(p.shape, float(n)), level)
     else:
         spread = summary.spread2 + summary.w2 * (summary.mean2 - p) ** 2
         w, w2 = np.full(p.shape, summary.w), np.full(p.shape, summary.w2)
         low, high = score_limits(p, effective_rows(p, spread, w, w2), level)
-    return interval_of(low, high, estimate, level, _words(chosen), n)
-
-
-def _is_of_blocks(entry: Entry[Any, Any], y: Any, options: Mapping[str, Any]) -> bool:
-    return entry.name == "skce" and (isinstance(y, Blocks) or options.get("blocksize") is not None)
+    return interval_of(low, high, estimate, level, EXACT if chosen == "clopper-pearson" else "score (Wilson)", n)
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
@@ -288,14 +282,78 @@ def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> Confidenc
     slabs = worst_slabs(y, prediction, **completed)
     k, n = (np.array([getattr(slab, name) for slab in slabs]) for name in ("hits", "rows"))
     low, high = exact_limits(k.astype(np.float64), n.astype(np.float64), level)
-    words = f"{_words('clopper-pearson')}, evaluation rows of the slab"
+    words = f"{EXACT}, evaluation rows of the slab"
     if prediction.single:
         return ConfidenceInterval(float(low[0]), float(high[0]), float(k[0] / n[0]), level, words, int(n[0]))
     return ConfidenceInterval(low, high, k / n, level, words, n)
 
 
-def _words(method: str) -> str:
-    return "exact (Clopper-Pearson)" if method == "clopper-pearson" else "score (Wilson)"
+A_TEST = "a test has a p-value in place of an interval"
+WORST_OF_GROUPS = (
+    "it is chosen from several groups or averages their distances, so it is biased away from the level",
+    "coverage_curve with groups= has limits of the coverage of each group; simultaneous=True makes them joint",
+)
+PREDICTIONS_ALONE = (
+    "it does not depend on outcomes, so its value for these predictions is exact",
+    "use the value itself",
+)
+REFUSALS = {
+    "contraction": (
+        "it is a ratio whose denominator, the spread of all outcomes, is estimated too",
+        "compare predictions by crps, which has an interval",
+    ),
+    "sharpness": PREDICTIONS_ALONE,
+    "width": PREDICTIONS_ALONE,
+    "coverage_gap": WORST_OF_GROUPS,
+    "size_stratified_coverage": WORST_OF_GROUPS,
+    "coverage_hsic": (
+        "near independence it has no normal distribution, and no limits are known that cover",
+        "regions.coverage_hsic_test says whether a value is more than chance",
+    ),
+    "coverage_width_criterion": (
+        "its penalty jumps where coverage falls below the level",
+        "take the interval of coverage, and width",
+    ),
+    "decompose": (
+        "its parts are fitted to the same rows and biased, miscalibration upwards",
+        "take the interval of the mean score, and that of cutoff_error for calibration",
+    ),
+    "direction": (
+        "its parts are sums of absolute gaps of one sign, which are biased upwards",
+        "take the interval of cutoff_error or ece",
+    ),
+    "ucme": (
+        "it depends on the test locations, and a calibrated model has a value above 0 of unknown size",
+        "take the interval of skce, or test with kernel_errors.cme_test",
+    ),
+    "skce_test": (A_TEST, "take the interval of skce"),
+    "cme_test": (A_TEST, "take the interval of skce"),
+}
+"""Why a metric has no interval, and what to do instead."""
+SIZES = {
+    "binary": "cutoff_error or ece",
+    "intervals": "coverage",
+    "samples": "crps, or test with equivalence_test",
+}
+"""What measures the size of the error of a kind of prediction, and has an interval."""
+
+
+def no_interval(entry: Entry[Any, Any]) -> NotApplicableError:
+    """Return the error for a metric without an interval."""
+    size = next((SIZES[kind] for kind in entry.predictions if kind in SIZES), "")
+    served = ", ".join((*METHODS, *SERVED_POINTS, *own_limits()))
+    reason, remedy = "it brings no limits", f"give its Entry limits=, or take one of {served}"
+    if entry.kind == "test" and size:
+        reason, remedy = A_TEST, f"take the interval of {size}"
+    elif entry.kind == "curve" and size:
+        reason = "a curve has many values, with bands of its own"
+        remedy = f"read these, or take the interval of {size}"
+    reason, remedy = REFUSALS.get(entry.name, (reason, remedy))
+    return NotApplicableError(f"no valid interval is known for {entry.name}: {reason}. Instead, {remedy}")
+
+
+def own_limits() -> list[str]:
+    return sorted(name for name, entry in entries().items() if entry.limits)
 
 
 @public

@@ -77,7 +77,7 @@ class AuditJob:
     def part(self, batch: Batch) -> Several:
         batch, labels, seen = with_event_outcomes(batch, self._labels)
         rows = self.read(batch.y, batch.prediction, batch.weights, labels)
-        how, rng = _audit_of(rows), _batch_rng(rows, batch.number)
+        how, rng = KINDS[rows.kind].audited(), _batch_rng(rows, batch.number)
         setting = self.setting(rng)
         parts: dict[str, Summary] = {ROWS: RowSample.of(rows, rng), **how.count(rows, setting, self.exact)}
         if batch.groups:
@@ -119,7 +119,7 @@ class AuditJob:
 
     def audit_of(self, facts: Facts, groups: Sequence[Any], setting: Setting) -> Audit:
         """Return the audit of these facts; groups are summaries, or of rows at hand their labels."""
-        how = _audit_of(facts.rows)
+        how: Kind = KINDS[facts.rows.kind].audited()
         families = (*how.families, *(["groups"] if groups else []))
         setting = replace(
             setting,
@@ -178,11 +178,6 @@ class AuditJob:
         return tolerance * mean
 
 
-def _audit_of(rows: AnyRows) -> Kind:
-    how: Kind = KINDS[rows.kind].audited()
-    return how
-
-
 def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
     for option, value in given.items():
         kinds, words = ONLY_FOR[option]
@@ -192,9 +187,11 @@ def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:
     """Return the tolerance as a number; refuse one that no audit can show."""
-    if tolerance is None and relative:
-        raise InputError("{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative")
     if tolerance is None:
+        if relative:
+            raise InputError(
+                "{relative=} says what {tolerance=} is a share of; pass a tolerance too", option="relative"
+            )
         return None
     found = check_share("tolerance", tolerance)
     if found < SMALLEST_TOLERANCE:
@@ -218,7 +215,5 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
     """Return the random generator of a batch, from its number and its first rows."""
     first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
-    rng: np.random.Generator = with_batch_rng(
-        {"rng": SEED}, Batch(first.y, table_of(first.prediction)[1], number=number)
-    )["rng"]
-    return rng
+    batch = Batch(first.y, table_of(first.prediction)[1], number=number)
+    return cast(np.random.Generator, with_batch_rng({"rng": SEED}, batch)["rng"])

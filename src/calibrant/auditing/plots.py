@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import COLOURS, DASHES, dress, legend_inside, plain, shortened
+from calibrant.core.plot_style import COLOURS, diagonal, dress, legend_inside, plain, shortened, square, style_of
 from calibrant.core.plots import text_size
 from calibrant.core.words import probability
 from calibrant.probabilities.plots import axis_end
@@ -22,15 +22,16 @@ LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_hig
 
 def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     """Draw the observed frequency against the mean prediction, one line in its own colour for each model."""
-    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated", zorder=2)
+    diagonal(ax, zorder=2)
     for k, name in enumerate(details["names"]):
         x, y, low, high, _ = _line(columns, k)
+        colour, dash = style_of(k)
         ax.errorbar(
             x,
             y,
             yerr=np.stack([y - low, high - y]),
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=DASHES[k // len(COLOURS) % len(DASHES)],
+            color=colour,
+            linestyle=dash,
             marker=MARKERS[(k + k // len(COLOURS)) % len(MARKERS)],
             markersize=4.5,
             linewidth=1.4,
@@ -40,8 +41,7 @@ def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mappin
             zorder=3,
         )
     end = axis_end(*(columns[name] for name in ("mean_predicted", "interval_high")))
-    ax.set(xlim=(-0.02 * end, 1.02 * end), ylim=(-0.02 * end, 1.02 * end), aspect="equal")
-    ax.set(xlabel="predicted probability", ylabel="observed frequency")
+    square(ax, end, "predicted probability", "observed frequency")
     dress(ax)
     legend_inside(ax, "best")
 
@@ -65,9 +65,8 @@ def describe_reliability_curves(columns: Mapping[str, Any], details: Mapping[str
     for k, name in enumerate(details["names"]):
         x, y, *_ = _line(columns, k)
         worst = int(abs(y - x).argmax())
-        found.append(
-            f"{name}: the largest gap is at predicted {probability(x[worst])}, observed {probability(y[worst])}."
-        )
+        at = f"predicted {probability(x[worst])}, observed {probability(y[worst])}"
+        found.append(f"{name}: the largest gap is at {at}.")
     return f"Observed frequency against predicted probability of {len(found)} models. {' '.join(found)}"
 
 
@@ -108,9 +107,8 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     ax.locator_params(axis="x", nbins=5)
     labels = [plain(shortened(name, PAIR_CHARACTERS)) for name in details["names"]]
     ax.set_yticks(place - ABOVE, labels, ha="left")
-    ax.tick_params(
-        axis="y", length=0, pad=-6, labelsize=text_size(ax, len(labels))
-    )  # inside: long names would leave no room for the differences
+    # Names stand inside: long ones would leave no room for the differences.
+    ax.tick_params(axis="y", length=0, pad=-6, labelsize=text_size(ax, len(labels)))
     ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
     legend_inside(ax, "best")

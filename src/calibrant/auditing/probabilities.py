@@ -24,7 +24,7 @@ from calibrant.auditing.measurements import (
 from calibrant.auditing.recalibration import with_recalibration
 from calibrant.core import words
 from calibrant.core.catalogue import Entry
-from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Note, Subject, Whole, note
+from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
 from calibrant.core.limits import Limits
@@ -84,38 +84,22 @@ TOP_CLASS = Asked(
 )
 
 
-def audit_binary(facts: Facts, setting: Setting) -> KindFindings:
-    return with_recalibration(audit_scores(Scores.of(facts), setting, EVENT), facts, setting)
-
-
-def count_binary(rows: Binary, setting: Setting, exact: bool) -> dict[str, Summary]:
-    return count_scores(rows, exact=exact)
-
-
 def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings:
     summary = scores.ordered
     whole, test, limits = _evidence(scores, setting, asked.subject)
-    questions: list[Note] = []
-    if asked is EVENT:
-        questions = [*questions_on_event(summary), *_question_on_clusters(scores, setting)]
+    questions = questions_on_event(summary) if asked is EVENT else []
+    if asked is EVENT and setting.clusters is None and scores.complete:
+        questions += questions_on_dependence(scores.rows.p)
     measurements, missing = measure(scores, setting)
-    more: tuple[Note, ...] = ()
+    more = [] if scores.complete else [note("sampled kernel", n=scores.rows.n)]
     if setting.clusters is not None:
         measurements = tuple(replace(line, interval=None, expected=None, pvalue=None) for line in measurements)
-        more = (note("dependent"),)
+        more.insert(0, note("dependent"))
     infinite = any(line.name == "log_score" and math.isinf(line.value) for line in measurements)
-    section = Section(
-        asked.name,
-        asked.title,
-        asked.intro,
-        (*_decisive(measurements[0], test, limits, whole.total, setting), *measurements[1:]),
-        _figures(summary, setting, whole.total),
-    )
+    lines = (*_decisive(measurements[0], test, limits, whole.total, setting), *measurements[1:])
+    section = Section(asked.name, asked.title, asked.intro, lines, _figures(summary, setting, whole.total))
     keep = caveats(summary, setting, pooled=scores.pooled, infinite=infinite)
-    case = Case(whole, notes=(*questions, *advice(summary)))
-    if not scores.complete:
-        more = (*more, note("sampled kernel", n=scores.rows.n))
-    return KindFindings((section,), case, (*keep, *missing, *more))
+    return KindFindings((section,), Case(whole, notes=(*questions, *advice(summary))), (*keep, *missing, *more))
 
 
 def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Limits]:
@@ -135,18 +119,10 @@ def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole
         options = CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
         test = CALIBRATION_TEST.finish(summary, options)
         banded = {"bins": 10, "strategy": "mass", "simultaneous": True, "level": region_level(setting)}
-        tenths = _reliability(summary, setting, **banded)
-        ranges = bin_evidence(tenths, rate=rate, exact=summary.has_equal_weights)
+        ranges = bin_evidence(_reliability(summary, setting, **banded), rate=rate, exact=summary.has_equal_weights)
         limits = cutoff_limits(scores)
     whole = whole_evidence(summary, test, limits, setting, subject=subject, ranges=ranges, clusters=clusters)
     return whole, test, limits
-
-
-def _question_on_clusters(scores: Scores, setting: Setting) -> list[Note]:
-    """Ask whether rows depend on each other, where the scores of neighbouring rows repeat."""
-    if setting.clusters is not None or not scores.complete:
-        return []
-    return questions_on_dependence(scores.rows.p)
 
 
 def _decisive(
@@ -180,29 +156,24 @@ def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve
 
 def _figures(summary: Ordered, setting: Setting, total: Evidence) -> tuple[Figure, ...]:
     cells = summary.at_most(MAX_SCORES_DRAWN)  # more could not be distinguished in a picture
-    rare = is_rare(total.mean, setting)
+    rare, level = is_rare(total.mean, setting), words.confidence_words(setting.level)
+    refits = max(setting.resamples, fewest_refits(setting.level))
+    isotonic = {"strategy": "isotonic", "simultaneous": True, "resamples": refits}
     return (
         Figure(
             "reliability",
             "Predicted against observed",
             f"Each dot is a bin of predictions{' with about as many rows as the others' if rare else ''}. On the "
             "diagonal what was predicted happened as often as predicted; below it predictions are too high, above it "
-            "too low. The grey boxes together contain all dots of calibrated predictions with probability "
-            f"{words.confidence_words(setting.level)}.",
+            f"too low. The grey boxes together contain all dots of calibrated predictions with probability {level}.",
             _reliability(summary, setting, simultaneous=True, strategy="mass" if rare else "width"),
         ),
         Figure(
             "isotonic",
             "Recalibrated",
             "The line shows what each prediction should have been, judged by these rows. The grey region contains the "
-            f"whole line of calibrated predictions with probability {words.confidence_words(setting.level)}.",
-            _reliability(
-                summary.at_most(MAX_SCORES_REFITTED),
-                setting,
-                strategy="isotonic",
-                simultaneous=True,
-                resamples=max(setting.resamples, fewest_refits(setting.level)),
-            ),
+            f"whole line of calibrated predictions with probability {level}.",
+            _reliability(summary.at_most(MAX_SCORES_REFITTED), setting, **isotonic),
         ),
         Figure(
             "cumulative",
@@ -222,8 +193,7 @@ class ClassScores:
 
     @property
     def rows(self) -> Classes:
-        rows: Classes = self.facts.rows
-        return rows
+        return cast(Classes, self.facts.rows)
 
     @property
     def top(self) -> Scores:
@@ -281,39 +251,22 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
     """Audit class probabilities: the most probable class first, then each class."""
     scores = ClassScores(facts)
     top = audit_scores(scores.top, setting, TOP_CLASS)
-    parts = _class_parts(scores, setting)
-    whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
-    section = Section(
-        "classes",
-        "All classes",
-        "Does each class happen as often as predicted?",
-        (*(_renamed(m) for m in whole), *_notions(scores)),
-        parts.figures,
-        (parts.table,),
+    tested = part_test(
+        scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
+    further = {"ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])}
+    parts = _parts(tested, setting, noun="class", title="Each class against the rest", further=further)
+    whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
+    lines = [replace(m, name=f"classes.{m.name}", label=f"{m.label} (all classes)") for m in whole]
+    lines += [Measurement(f"ece.{notion}", label, scores.notion(notion)) for notion, label in NOTION_LABELS.items()]
+    question = "Does each class happen as often as predicted?"
+    section = Section("classes", "All classes", question, tuple(lines), parts.figures, (parts.table,))
     questions = questions_on_classes(scores.rows, setting.class_names)
     case = replace(top.case, families=(parts.family,), notes=(*questions, *top.case.notes))
     rare = int(np.count_nonzero(scores.counts < SMALL_GROUP))
     few = [note("few of classes", rare=rare, K=scores.rows.K, least=SMALL_GROUP)] if rare else []
     found = KindFindings((*top.sections, section), case, (*top.caveats, *missing, *few))
     return with_recalibration(found, facts, setting)
-
-
-def _renamed(measurement: Measurement) -> Measurement:
-    """Mark a measurement as one of whole vectors, not of the most probable class."""
-    return replace(measurement, name=f"classes.{measurement.name}", label=f"{measurement.label} (all classes)")
-
-
-def _notions(scores: ClassScores) -> list[Measurement]:
-    return [Measurement(f"ece.{notion}", label, scores.notion(notion)) for notion, label in NOTION_LABELS.items()]
-
-
-def _class_parts(scores: ClassScores, setting: Setting) -> Grouped:
-    found = part_test(
-        scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
-    )
-    errors = np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])
-    return _parts(found, setting, noun="class", title="Each class against the rest", further={"ece": errors})
 
 
 def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells], setting: Setting) -> Grouped:
@@ -375,5 +328,10 @@ def _parts(
     return Grouped(table, group_family(found, setting, noun), (figure,))
 
 
-BINARY = Kind(audit_binary, binary_groups, count_binary, count_groups)
+BINARY = Kind(
+    lambda facts, setting: with_recalibration(audit_scores(Scores.of(facts), setting, EVENT), facts, setting),
+    binary_groups,
+    lambda rows, setting, exact: count_scores(rows, exact=exact),
+    count_groups,
+)
 CLASSES = Kind(audit_classes, binary_groups, count_classes, count_groups, ("the most probable class", "each class"))

@@ -40,9 +40,6 @@ m = recalibrate(y, p, method="{method}")  # rows that did not train the model
 better = m.apply(p_new)"""
 
 
-NOT_MEASURED = "Whether recalibration helps is not measured: {}."
-
-
 def with_recalibration(found: KindFindings, facts: Facts, setting: Setting) -> KindFindings:
     """Return the findings with what a map gains: a section, claims, and a sentence in place of general advice."""
     data, clusters = calibration_sample(facts.rows, setting.clusters)
@@ -50,7 +47,8 @@ def with_recalibration(found: KindFindings, facts: Facts, setting: Setting) -> K
     try:
         measured = audited_gain(data, clusters, level)
     except CalibrantError as reason:
-        return replace(found, caveats=(*found.caveats, NOT_MEASURED.format(str(reason).rstrip("."))))
+        why = f"Whether recalibration helps is not measured: {str(reason).rstrip('.')}."
+        return replace(found, caveats=(*found.caveats, why))
     claims = gain_claims(measured, data)
     notes = (*(each for each in found.case.notes if each.key != ADVICE), map_note(claims[0], measured))
     sampled = () if data.n == facts.n else (note("sampled gain", n=data.n),)
@@ -110,6 +108,11 @@ def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...
     return (claim,) if data.kind == "binary" or claim.kind != "gain" else (claim, error_claim(claim))
 
 
+def is_inverted(found: Recalibration) -> bool:
+    """Tell whether a map turns the ranking round, as that of 1 - p does."""
+    return found.method == "logistic" and float(found.parameters["slope"]) < 0
+
+
 def map_note(claim: Claim, measured: GainAndMap) -> Note:
     """Return what the map does: it helps, does harm, turns the ranking round, or is not shown to do any of that."""
     found = measured.fitted_map
@@ -118,47 +121,34 @@ def map_note(claim: Claim, measured: GainAndMap) -> Note:
     return gain_note(claim, map_words(found), measured.gain.score, measured.gain.note)
 
 
-def is_inverted(found: Recalibration) -> bool:
-    """Tell whether a map turns the ranking round, as that of 1 - p does."""
-    return found.method == "logistic" and float(found.parameters["slope"]) < 0
-
-
 def map_words(found: Recalibration) -> str:
     """Name a map with its parameters.
 
     >>> map_words(Recalibration("classes", "temperature", {"slope": 0.5882, "temperature": 1.7}, 100))
     'temperature 1.70'
     """
-    values = {name: f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}" for name, value in found.parameters.items()}
-    values = {name: minus(text) for name, text in values.items()}
+    numbers = found.parameters.items()
+    values = {name: minus(f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}") for name, value in numbers}
     if found.method == "temperature":
         infinite = np.isinf(found.parameters["temperature"])
         return "temperature ∞" if infinite else f"temperature {values['temperature']}"
     return f"logistic map, slope {values['slope']}, intercept {values['intercept']}"
 
 
-def _limit_lines(claim: Claim) -> list[Measurement]:
-    """Return a line for each limit of the gain, because the column of intervals has the level of the page."""
-    if claim.level is None:
-        return []
-    level = confidence_words(claim.level)
-    return [
-        Measurement(f"{QUANTITY}.{name}", f"{end} limit of the gain, at {level}", getattr(claim, name))
-        for name, end in (("low", "lower"), ("high", "upper"))
-    ]
-
-
 def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting: Setting) -> Section:
     gain, found = measured.gain, measured.fitted_map
     fits = f"{gain.method} map of {FOLDS} folds, {len(gain.chosen) // FOLDS} partition(s) of the rows"
-    lines = [
-        Measurement(QUANTITY, "gain of the log score on new rows", gain.estimate, method=_note(fits, gain.note)),
-        *_limit_lines(claim),
+    noted = f"{fits}. {gain.note}" if gain.note else fits
+    lines = [Measurement(QUANTITY, "gain of the log score on new rows", gain.estimate, method=noted)]
+    if claim.level is not None:  # in lines of their own, because the column of intervals has the level of the page
+        at = f"limit of the gain, at {confidence_words(claim.level)}"
+        lines += [Measurement(f"{QUANTITY}.low", f"lower {at}", claim.low)]
+        lines += [Measurement(f"{QUANTITY}.high", f"upper {at}", claim.high)]
+    lines += [
         Measurement(f"{QUANTITY}.before", "log score as predicted", gain.before),
         Measurement(f"{QUANTITY}.after", "log score after recalibration, cross-fitted", gain.after, method=fits),
+        *(Measurement(f"recalibrate.{name}", f"{name} of the map", float(x)) for name, x in found.parameters.items()),
     ]
-    for name, value in found.parameters.items():
-        lines.append(Measurement(f"recalibrate.{name}", f"{name} of the map", float(value)))
     before, after = data.rows, measured.first.recalibrated
     assert after is not None  # asked for
     if isinstance(before, Classes):
@@ -182,7 +172,3 @@ def _section(measured: GainAndMap, claim: Claim, data: CalibrationRows, setting:
         (figure,),
         code=CODE.format(method=METHOD[data.kind]) if claim.kind == "gain" and not is_inverted(found) else "",
     )
-
-
-def _note(fits: str, note: str) -> str:
-    return f"{fits}. {note}" if note else fits

@@ -40,7 +40,6 @@ class Coordinate(NamedTuple):
     """What `skill_test` says of one coordinate."""
 
     claim: Claim
-    guard: float
     rows: tuple[int, ...]
     heavy: tuple[float, float]
 
@@ -97,47 +96,35 @@ def _coordinates(found: TestResult, names: tuple[str, ...], level: float, *, num
 
     coordinates = []
     for d in range(len(details["claim"]) if several else 1):
-        kind = KINDS[at(details["claim"], d)]
-        claim = Claim(
-            kind,
-            Subject("coordinate", name=names[d] if names else str(d)) if several else ALL_ROWS,
-            QUANTITY,
-            float(at(found.estimate, d)),
-            float(at(details["low"], d)),
-            float(at(details["high"], d)),
-            None if kind == "limits" and at(details["guard"], d) < MIN_DECIDING_ROWS else level,
-            found.n,
-            tolerance=TOLERANCE,
-            test="skill_test",
-            pvalue=float(at(found.pvalue, d)),
-        )
+        kind, guard = KINDS[at(details["claim"], d)], at(details["guard"], d)
+        subject = Subject("coordinate", name=names[d] if names else str(d)) if several else ALL_ROWS
+        estimate, low, high = (float(at(each, d)) for each in (found.estimate, details["low"], details["high"]))
+        stated = None if kind == "limits" and guard < MIN_DECIDING_ROWS else level
+        tested: dict[str, Any] = {"tolerance": TOLERANCE, "test": "skill_test", "pvalue": float(at(found.pvalue, d))}
+        claim = Claim(kind, subject, QUANTITY, estimate, low, high, stated, found.n, **tested)
         rows = tuple(np.asarray(at(details["rows"], d)).tolist()) if numbered else ()
-        coordinates.append(Coordinate(claim, float(at(details["guard"], d)), rows, at(details["heavy"], d)))
+        coordinates.append(Coordinate(claim, rows, at(details["heavy"], d)))
     return coordinates
 
 
 def _measured(claim: Claim, method: str) -> Measurement:
-    one = claim.subject == ALL_ROWS
-    limits = "" if claim.level is None else f", {confidence_words(claim.level)} interval"
-    of = "" if one else f" of {claim.subject.name}"
-    label = f"skill{of}: share of the score of the marginal distribution that is saved{limits}"
-    return Measurement(
-        "skill" if one else f"skill.{claim.subject.name}",
-        label,
-        claim.estimate,
-        interval=None if claim.level is None else (claim.low, claim.high),
-        method=method,
+    key, of = (
+        ("skill", "") if claim.subject == ALL_ROWS else (f"skill.{claim.subject.name}", f" of {claim.subject.name}")
     )
+    label, limits = f"skill{of}: share of the score of the marginal distribution that is saved", None
+    if claim.level is not None:
+        label, limits = f"{label}, {confidence_words(claim.level)} interval", (claim.low, claim.high)
+    return Measurement(key, label, claim.estimate, interval=limits, method=method)
 
 
 def _heavy(found: Coordinate) -> list[Note]:
     """Return which rows decide the skill, if a few do."""
     name = f" of {found.claim.subject.name}" if found.claim.subject.name else ""
     share, others = found.heavy
-    if found.claim.level is None and not found.rows:
-        return [note("few drawn rows decide skill", name=name)]
     if found.claim.level is None:
-        return [note("few rows decide skill", name=name, rows=[str(row) for row in found.rows[:MAX_ROWS_SHOWN]])]
+        rows = [str(row) for row in found.rows[:MAX_ROWS_SHOWN]]
+        few = note("few rows decide skill", name=name, rows=rows)
+        return [few if rows else note("few drawn rows decide skill", name=name)]
     if found.claim.kind != "limits" or not share >= HEAVY_LOSS:
         return []
     return [note("heavy loss", name=name, rows=HEAVY_ROWS, share=share, others=others)]

@@ -12,12 +12,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.annotations import IntervalMethod
 from calibrant.core.bins import BinTable
 from calibrant.core.catalogue import Entry
 from calibrant.core.dispatch import chunks
 from calibrant.core.moments import Moments
 from calibrant.core.results import ConfidenceInterval
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary
@@ -280,6 +281,13 @@ def exact_limits(k: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray
     # The inverse of the upper tail keeps the digits of a small upper limit.
     high = np.where(k < n, betainccinv(k + 1, np.maximum(n - k, 1), tail), 1.0)
     return empty_as_nan(low, n), empty_as_nan(high, n)
+
+
+def share_method(method: IntervalMethod | None, *, equal: bool) -> IntervalMethod:
+    """Return how limits of a share are found: as asked for, by default exactly where rows have `equal` weights."""
+    if method == "clopper-pearson" and not equal:
+        raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
+    return method or ("clopper-pearson" if equal else "wilson")
 
 
 def score_limits(share: FloatArray, m: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

@@ -29,6 +29,18 @@ def dress(ax: Any) -> None:
         axis.set_major_formatter("{x:g}")
 
 
+def diagonal(ax: Any, zorder: float | None = None) -> None:
+    """Draw the line on which predictions are calibrated."""
+    style = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "zorder": zorder}
+    ax.plot([0, 1], [0, 1], label="calibrated", **style)
+
+
+def square(ax: Any, end: float, xlabel: str, ylabel: str, bottom: float = -0.02) -> None:
+    """Give both axes the range from 0 to `end`, with a little room."""
+    ax.set(xlim=(-0.02 * end, 1.02 * end), ylim=(bottom * end, 1.02 * end), aspect="equal")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+
+
 def plain(text: object) -> str:
     r"""Return text that Matplotlib draws as it is: a dollar sign begins no formula.
 

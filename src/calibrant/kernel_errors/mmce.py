@@ -123,7 +123,7 @@ def _limits(summary: Ordered, options: MmceOptions) -> Limits:
     estimate, table = _finish(summary, options), summary.bins(width_edges(1))
     noise = Noise.of_table(table, summary.weight_max)
     noise.check("mmce")
-    method = "estimate + z s above, estimate - (1 + z) s below"
+    method = "normal upper limit; lower limit one standard deviation farther from the estimate"
     return noise.limits(estimate, lambda rate: (1 - normal_quantile(rate)) * noise.scale, method)
 
 

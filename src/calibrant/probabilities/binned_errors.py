@@ -175,16 +175,13 @@ class EceOptions:
         if isinstance(self.bins, MedianVariance) or cast(object, self.bins) is MedianVariance:
             raise InputError(f"bins={shown(self.bins)} cuts whole probability vectors; it needs notion='canonical'")
         if not (isinstance(self.distance, str) and self.distance == "tv"):
-            raise InputError(
-                f"distance={shown(self.distance)} is for notion='canonical'; for other notions choose norm="
-            )
+            given = shown(self.distance)
+            raise InputError(f"distance={given} is for notion='canonical'; for other notions choose norm=")
         check_bins(self.bins)
         if self.debias and self.norm not in ("l2", "l2-squared"):
             raise InputError(f'debias=True is defined for norm="l2" and "l2-squared"; got norm={self.norm!r}')
-        if self.average is not None:
-            self._check_average()
-
-    def _check_average(self) -> None:
+        if self.average is None:
+            return
         if self.notion not in AVERAGES:
             raise InputError(
                 f"average={shown(self.average)} is for notion='top-label' or 'classwise'; leave it out here"
@@ -243,15 +240,11 @@ def _tables(summary: LabelBins | PerLabel, options: EceOptions) -> Iterable[BinT
 
 
 def _averaged(tables: Iterable[BinTable], options: EceOptions) -> float:
-    found = [(error_of(table, options.norm, options.debias), table.w.sum()) for table in tables]
-    errors, weights = np.array(found).T
-    if options.norm == "max":
-        return float(errors.max())
-    if options.average == "sum":
-        return float(errors.sum())
+    errors, weights = np.array([(error_of(table, options.norm, options.debias), table.w.sum()) for table in tables]).T
     if options.average == "weighted":
         return float(np.average(errors, weights=weights))
-    return float(errors.mean())
+    total = {"max": np.max, "sum": np.sum}.get("max" if options.norm == "max" else str(options.average), np.mean)
+    return float(total(errors))
 
 
 def error_of(table: BinTable, norm: str, debias: bool) -> float:
@@ -385,9 +378,6 @@ class MceOptions(BinOptions):
 
     notion: Reduction | None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-
     @property
     def as_ece(self) -> EceOptions:
         """The options of `ece` for which it is the same number."""
@@ -463,18 +453,13 @@ def _split(summary: Grid | Ordered, options: BinOptions) -> Direction:
     table = bin_table(summary, bins=options.bins, strategy=options.strategy)
     part = table.share * table.gap
     over, under = np.maximum(-part, 0), np.maximum(part, 0)
-    return Direction(
-        over=float(over.sum()),
-        under=float(under.sum()),
-        bias=float((table.wy.sum() - table.wp.sum()) / table.w.sum()),
-        over_bin=_largest(table, over),
-        under_bin=_largest(table, under),
-    )
+    bias = float((table.wy.sum() - table.wp.sum()) / table.w.sum())
 
+    def largest(part: FloatArray) -> tuple[float, float] | None:
+        b = int(np.argmax(part))
+        return (float(table.lower[b]), float(table.upper[b])) if part[b] > 0 else None
 
-def _largest(table: BinTable, part: FloatArray) -> tuple[float, float] | None:
-    b = int(np.argmax(part))
-    return (float(table.lower[b]), float(table.upper[b])) if part[b] > 0 else None
+    return Direction(float(over.sum()), float(under.sum()), bias, largest(over), largest(under))
 
 
 DIRECTION = enter(

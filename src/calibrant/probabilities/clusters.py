@@ -169,7 +169,9 @@ class Clusters:
         def high(rate: float) -> float:
             return min(1.0, max(0.0, self.estimate - float(stdtrit(self.effective - 1, rate)) * s))
 
-        return Limits(self.estimate, low, high, f"estimate + t s of cluster sums above; {METHOD} below")
+        return Limits(
+            self.estimate, low, high, f"upper limit by Student's t of cluster sums; lower limit from {METHOD}"
+        )
 
     @property
     def largest_variance(self) -> float:

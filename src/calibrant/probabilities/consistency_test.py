@@ -16,7 +16,7 @@ from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.distribution import Distribution
-from calibrant.inputs.kinds import AnyRows, read
+from calibrant.inputs.kinds import read
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows, DrawnRows, RegionRows
 from calibrant.kernels.kernel_rows import canonical_order
@@ -92,7 +92,12 @@ def consistency_test(
         read_rows, measure = entry.read(y, prediction, **given), _of_entry(entry, options)
     else:
         read_rows, measure = read("consistency_test", REDRAWN, y, prediction, **given), _of_function(metric, options)
-    rows = _with_distribution(read_rows)
+    if isinstance(read_rows, RegionRows):
+        raise NotApplicableError(
+            f"{type(read_rows.prediction).__name__} do not determine a distribution from which outcomes could be "
+            "redrawn; consistency_test needs probabilities or a predictive distribution"
+        )
+    rows: DrawnRows = read_rows
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     T = measure(rows)
     if np.isnan(T):
@@ -109,15 +114,6 @@ def consistency_test(
         n=rows.n,
         details={"expected": float(redrawn.mean()), "resamples": B},
     )
-
-
-def _with_distribution(rows: AnyRows) -> DrawnRows:
-    if isinstance(rows, RegionRows):
-        raise NotApplicableError(
-            f"{type(rows.prediction).__name__} do not determine a distribution from which outcomes could be redrawn; "
-            "consistency_test needs probabilities or a predictive distribution"
-        )
-    return rows
 
 
 def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:

@@ -315,8 +315,11 @@ class CumulativeTest:
         if isinstance(summary, Grid):
             details["rounding"] = self.exceeded(summary)
             method += f" on a grid, the estimate exceeded by at most {details['rounding']:.3g}"
-        if sigma == 0:
-            statistic, pvalue, how = _certain(size)
+        if sigma == 0 and size == 0:
+            statistic, pvalue, how = 0.0, 1.0, "all scores are 0 or 1, and right"
+        elif sigma == 0:
+            statistic, pvalue = math.inf, 0.0
+            how = "all scores are 0 or 1, and an outcome happened that was ruled out"
         elif _resolved(summary, options, information) == "asymptotic":
             statistic = size / sigma
             pvalue, how = self.survival(statistic), self._words(summary, information)
@@ -358,8 +361,12 @@ class CumulativeTest:
 
     def exceeded(self, grid: Grid) -> float:
         """Return by how much the estimate of the rows may exceed that of their grid, which is never above it."""
-        path = _walk(grid)
-        more: float = self.extent(*_grid_reach(grid)) - self.extent(path.high, path.low)
+        path, cells = _walk(grid), grid.cells()
+        difference = cells.wy - cells.wp
+        start = np.cumsum(difference) - difference
+        # The walk of the rows stays between these, wherever they lie within their cells.
+        reach = float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
+        more: float = self.extent(*reach) - self.extent(path.high, path.low)
         return max(0.0, float(more)) / grid.total_weight
 
     def _words(self, summary: Ordered | Grid, information: float) -> str:
@@ -417,21 +424,6 @@ def _steps(summary: Ordered | Grid) -> float:
             share = np.add.reduceat(share, np.concatenate(([0], ends[:-1] + 1)))
         total += float((share**1.5).sum())
     return total**-2
-
-
-def _certain(size: float) -> tuple[float, float, str]:
-    """Return statistic, p-value and words where all scores are 0 or 1."""
-    if size == 0:
-        return 0.0, 1.0, "all scores are 0 or 1, and right"
-    return math.inf, 0.0, "all scores are 0 or 1, and an outcome happened that was ruled out"
-
-
-def _grid_reach(grid: Grid) -> tuple[float, float]:
-    """Return a height and a depth that the walk of the rows cannot leave, wherever they lie within their cells."""
-    cells = grid.cells()
-    difference = cells.wy - cells.wp
-    start = np.cumsum(difference) - difference
-    return float((start + cells.rise).max(initial=0.0)), float((start - cells.fall).min(initial=0.0))
 
 
 def _walk(summary: Ordered | Grid) -> WalkRange:

@@ -82,15 +82,7 @@ def group_test(
 
     Groups may overlap: they are redrawn one by one, as if they were disjoint. The error rate of a family of any
     dependence exceeds that of independent tests with the same thresholds by at most 2.6 % of itself at level 0.95.
-
-    Parameters
-    ----------
-    rows, groupings
-        The rows, and their groups.
-    level
-        One minus the family-wise error rate: of the tests, of the limits of the errors, and of those of the biases.
-    resamples, rng
-        Number of redraws, and the random generator.
+    The family-wise error rate of the tests, of the limits of the errors and of those of the biases is 1 - `level`.
     """
     most = entries_per_group(sum(len(grouping.names) for grouping in groupings))
     parts = [entries_of_rows(rows, grouping, most)[0] for grouping in groupings]

@@ -21,13 +21,13 @@ from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 
-BINNED = "estimate + z s above; noise of the bins below"
+BINNED = "normal upper limit; lower limit from the noise of the bins"
 
 
 def walk_limits(estimate: float, noise: Noise, survival: Callable[[float], float], *, rounding: float = 0.0) -> Limits:
     """Return limits of the extent of the cumulative differences; `survival` is that of a Brownian motion's extent."""
     noise.check("the cutoff error")
-    method = "estimate + z s above; null distribution of the statistic below"
+    method = "normal upper limit; lower limit from the null distribution of the statistic"
     return noise.limits(estimate, lambda rate: critical(survival, rate) * noise.scale, method, rounding=rounding)
 
 

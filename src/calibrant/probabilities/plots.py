@@ -9,18 +9,11 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import BAND, dress, legend_inside
+from calibrant.core.plot_style import BAND, diagonal, dress, legend_inside, square
 from calibrant.core.words import probability
 
-MARKED = (
-    "mean_predicted",
-    "mean_observed",
-    "interval_low",
-    "interval_high",
-    "consistency_low",
-    "consistency_high",
-    "count",
-)
+LIMITS = ("interval_low", "interval_high", "consistency_low", "consistency_high")
+MARKED = ("mean_predicted", "mean_observed", *LIMITS, "count")
 STRIP = -0.15  # of the height: the shares of rows are drawn in a strip below the frequency 0
 ZOOMED = 0.5  # if all that is drawn lies below, as for rare events, the axes end there
 
@@ -52,16 +45,12 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
         zorder=2,
         **BAND,
     )
-    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated", zorder=3)
+    diagonal(ax, zorder=3)
+    observed, low, high = (column[name] for name in ("mean_observed", "interval_low", "interval_high"))
     ax.errorbar(
         column["mean_predicted"],
-        column["mean_observed"],
-        yerr=np.stack(
-            [
-                column["mean_observed"] - column["interval_low"],
-                column["interval_high"] - column["mean_observed"],
-            ]
-        ),
+        observed,
+        yerr=np.stack([observed - low, high - observed]),
         fmt="o",
         markersize=5,
         color=palette.OBSERVED,
@@ -70,13 +59,7 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
         label=f"observed, {level} interval",
         zorder=4,
     )
-    ax.set(
-        xlim=(-0.02 * end, 1.02 * end),
-        ylim=((STRIP - 0.01) * end, 1.02 * end),
-        xlabel="predicted probability",
-        ylabel="observed frequency",
-        aspect="equal",
-    )
+    square(ax, end, "predicted probability", "observed frequency", bottom=STRIP - 0.01)
     ticks = np.linspace(0, 1, 6) if end == 1 else [tick for tick in ax.get_yticks() if 0 <= tick <= end]
     ax.set(xticks=ticks, yticks=ticks)
     dress(ax)
@@ -129,22 +112,11 @@ RELIABILITY = Picture(
 
 def draw_isotonic(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     end = axis_end(columns["p"], columns["fitted"])
-    ax.fill_between(
-        columns["p"],
-        columns["consistency_low"],
-        columns["consistency_high"],
-        label=f"{100 * details['level']:g} % band if calibrated",
-        **BAND,
-    )
-    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
+    label = f"{100 * details['level']:g} % band if calibrated"
+    ax.fill_between(columns["p"], columns["consistency_low"], columns["consistency_high"], label=label, **BAND)
+    diagonal(ax)
     ax.plot(columns["p"], columns["fitted"], color=palette.OBSERVED, linewidth=2, label="isotonic fit")
-    ax.set(
-        xlim=(-0.02 * end, 1.02 * end),
-        ylim=(-0.02 * end, 1.02 * end),
-        xlabel="predicted probability",
-        ylabel="recalibrated probability",
-        aspect="equal",
-    )
+    square(ax, end, "predicted probability", "recalibrated probability")
     dress(ax)
     legend_inside(ax, "upper left")
 
@@ -230,11 +202,8 @@ def _mark_scores(ax: Any, A: Any, score: Any) -> None:
 
 def _written(scores: list[float]) -> list[str]:
     """Write scores with as few decimals, from two to four, as tell them apart."""
-    for decimals in (2, 3):
-        texts = [f"{score:.{decimals}f}" for score in scores]
-        if len(set(texts)) == len(texts):
-            return texts
-    return [f"{score:.4f}" for score in scores]
+    texts = [[f"{score:.{decimals}f}" for score in scores] for decimals in (2, 3, 4)]
+    return next((each for each in texts if len(set(each)) == len(each)), texts[-1])
 
 
 CUMULATIVE = Picture(draw_cumulative, marks_cumulative, describe_cumulative, thinned=("abscissa", "difference"))
@@ -247,7 +216,8 @@ MAX_LABELS = 7
 
 def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     levels = list(_by_level(columns))
-    ends = _finite(np.concatenate([np.asarray(columns[name], dtype=float) for name in QUANTILES]))
+    ends = np.concatenate([np.asarray(columns[name], dtype=float) for name in QUANTILES])
+    ends = ends[np.isfinite(ends)]
     if ends.size:
         line = [ends.min(), ends.max()]
         ax.plot(line, line, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
@@ -272,12 +242,8 @@ def draw_quantile_reliability(ax: Any, columns: Mapping[str, Any], details: Mapp
 def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     names = ("level", *QUANTILES, "count")
     return [
-        Mark(
-            q,
-            (low + high) / 2,
-            f"level {level:g}: forecast {q:.4g}\nrecalibrated {_range(low, high)}\n{count:,} rows",
-        )
-        for level, q, low, high, count in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
+        Mark(q, (a + b) / 2, f"level {level:g}: forecast {q:.4g}\nrecalibrated {_range(a, b)}\n{count:,} rows")
+        for level, q, a, b, count in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
         if np.isfinite(q)
     ]
 
@@ -302,10 +268,6 @@ def _by_level(columns: Mapping[str, Any]) -> Iterator[tuple[float, Any, Any, Any
         yield float(level), q[shown], low[shown], high[shown]
 
 
-def _finite(values: Any) -> Any:
-    return values[np.isfinite(values)]
-
-
 def _range(low: float, high: float) -> str:
     return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
@@ -314,6 +276,6 @@ QUANTILE_RELIABILITY = Picture(
     draw_quantile_reliability,
     marks_quantile_reliability,
     describe_quantile_reliability,
-    thinned=("forecast", "recalibrated_low", "recalibrated_high"),
+    thinned=QUANTILES,
     lines="level",
 )

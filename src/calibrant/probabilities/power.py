@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Rng
 from calibrant.core.bins import mass_edges
 from calibrant.core.catalogue import public
+from calibrant.core.evidence import rows_needed
 from calibrant.core.null import MIN_INFORMATION, redraw_events, resampled_pvalue, without_rounding
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
@@ -107,7 +108,8 @@ def power(
         e = smallest_error(rows, level=level, target=target, resamples=B, rng=rng)
         return Power(Finding(_of_size(rows, rows.n), level, B, rng).share(e), e, None, rows.n, None, target)
     e = check_share("error", error)
-    _check_room(rows.pool, e)
+    if all(_shifted(rows.pool, e, sign) is None for sign in SIGNS):
+        raise NotApplicableError(f"these scores leave no room for a mean error of {e:g} in either direction")
     share, needed = _reached(lambda part: Finding(part, level, B, rng).share(e), rows, target)
     return Power(share, e, None, rows.n, needed, target)
 
@@ -125,11 +127,6 @@ def smallest_error(rows: Ordered, *, level: float, target: float, resamples: int
             f"no mean error for which these {rows.n} scores leave room is found often enough; use more rows"
         )
     return smallest
-
-
-def _check_room(pool: Pool, e: float) -> None:
-    if all(_shifted(pool, e, sign) is None for sign in SIGNS):
-        raise NotApplicableError(f"these scores leave no room for a mean error of {e:g} in either direction")
 
 
 def _shifted(pool: Pool, e: float, sign: int) -> FloatArray | None:
@@ -242,20 +239,14 @@ def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float
     """Return the share of calibrated data sets whose upper limit of the cutoff error is within the tolerance."""
     pool, total = rows.pool, rows.total_weight / rows.weight_max  # in units of the largest weight, as FourStatistics
     v = (pool.weight / rows.weight_max) ** 2 * pool.rows * pool.score * (1 - pool.score)
-    if v.sum() < MIN_INFORMATION:
-        return _passing_exactly(rows, tau, level, B, rng)
+    if v.sum() < MIN_INFORMATION:  # limits are those of the mean frequency
+        if not rows.has_equal_weights:
+            return 0.0  # there are no limits
+        events = np.concatenate([drawn.sum(axis=1) for drawn in redraw_events(pool, B, generator(rng))])
+        return float(np.mean(highest_error(events, rows.n, rows.mean_score, 1 - level) <= tau))
     tests = FourStatistics(pool)
     extent = np.concatenate([tests.of(events)[0] for events in redraw_events(pool, B, generator(rng))]) / total
     return float(np.mean(extent - normal_quantile(1 - level) * np.sqrt(v.sum()) / total <= tau))
-
-
-def _passing_exactly(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
-    """Return the same for few rows or rare events, whose limits are those of the mean frequency."""
-    if not rows.has_equal_weights:
-        return 0.0  # there are no limits
-    events = np.concatenate([drawn.sum(axis=1) for drawn in redraw_events(rows.pool, B, generator(rng))])
-    high = highest_error(events, rows.n, rows.mean_score, 1 - level)
-    return float(np.mean(high <= tau))
 
 
 def _of_size(rows: Ordered, n: int) -> Ordered:
@@ -290,9 +281,4 @@ def _reached(power_of: Callable[[Ordered], float], rows: Ordered, target: float)
     while high > BISECTION_RATIO * low and high - low > 1:
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if power_of(_of_size(rows, int(middle))) >= target else (middle, high)
-    return share, _two_digits(high)
-
-
-def _two_digits(number: float) -> int:
-    unit = 10 ** max(0, int(np.floor(np.log10(number))) - 1)
-    return int(np.ceil(number / unit) * unit)
+    return share, rows_needed(high)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import IntervalMethod, Labels, Outcomes, Rng
 from calibrant.core.binned import Bins, bin_table, on_grid
@@ -16,11 +16,10 @@ from calibrant.core.catalogue import Entry, all_rows, enter, public
 from calibrant.core.grid import Grid
 from calibrant.core.isotonic import grouped_forecasts, isotonic_fit, isotonic_quantile, ranked_outcomes
 from calibrant.core.kept_rows import KeptRows
-from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, wilson
+from calibrant.core.mean_interval import clopper_pearson, empty_as_nan, share_method, wilson
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins, check_count, check_level, generator
 from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.quantiles import Quantiles
@@ -35,16 +34,8 @@ from calibrant.probabilities.consistency_band import (
 Strategy: TypeAlias = Literal["width", "mass", "isotonic"]
 
 ROUNDING = 1e-9  # a frequency this close to its band is not outside
-EXACT_ON_GRID = (
-    "lower",
-    "upper",
-    "count",
-    "weight",
-    "mean_predicted",
-    "mean_observed",
-    "interval_low",
-    "interval_high",
-)
+LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
+EXACT_ON_GRID = ("lower", "upper", "weight", *LINE_COLUMNS)
 
 
 @public
@@ -165,7 +156,10 @@ class ReliabilityOptions:
 
 def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> Curve:
     if isinstance(summary, KeptRows):
-        _refuse_options(options)
+        for name in (field.name for field in fields(options) if field.name != "rng"):
+            value = getattr(options, name)
+            if value != RELIABILITY_CURVE.defaults[name]:
+                raise InputError(f"{name}= is for probabilities; got {shown(value)} with Quantiles. Leave it out")
         return _of_quantiles(summary)
     if options.strategy != "isotonic":
         return _binned(summary, bin_table(summary, bins=options.bins, strategy=options.strategy), options)
@@ -175,15 +169,6 @@ def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> C
             "summary, or exact=True where data come in batches"
         )
     return _isotonic(summary, options)
-
-
-def _refuse_options(options: ReliabilityOptions) -> None:
-    """Refuse options that have no meaning for quantiles."""
-    for name in (field.name for field in fields(options) if field.name != "rng"):
-        if getattr(options, name) != RELIABILITY_CURVE.defaults[name]:
-            raise InputError(
-                f"{name}= is for probabilities; got {shown(getattr(options, name))} with Quantiles. Leave it out"
-            )
 
 
 def _of_quantiles(summary: KeptRows) -> Curve:
@@ -206,11 +191,8 @@ def _of_quantiles(summary: KeptRows) -> Curve:
 
 
 def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOptions) -> Curve:
-    level, method, simultaneous = options.level, options.method, options.simultaneous
-    equal = summary.has_equal_weights
-    if method == "clopper-pearson" and not equal:
-        raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
-    chosen = method or ("clopper-pearson" if equal else "wilson")
+    level, simultaneous = options.level, options.simultaneous
+    chosen = share_method(options.method, equal=summary.has_equal_weights)
     low, high = clopper_pearson(table, level) if chosen == "clopper-pearson" else wilson(table, level)
     if isinstance(summary, Grid):
         scores, starts, of = summary.ordered(), summary.entry_starts(table.count.size), " of the means of cells"
@@ -219,6 +201,7 @@ def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOption
     band_low, band_high, found = binned_band(
         scores, starts, table, level, options.resamples, generator(options.rng), simultaneous=simultaneous
     )
+    observed = table.mean_observed
     return Curve(
         kind="reliability",
         columns={
@@ -227,12 +210,12 @@ def _binned(summary: Ordered | Grid, table: BinTable, options: ReliabilityOption
             "count": table.count,
             "weight": empty_as_nan(table.w, table.count),
             "mean_predicted": table.mean_predicted,
-            "mean_observed": table.mean_observed,
+            "mean_observed": observed,
             "interval_low": low,
             "interval_high": high,
             "consistency_low": band_low,
             "consistency_high": band_high,
-            "outside": _outside(table.mean_observed, band_low, band_high),
+            "outside": (observed < band_low - ROUNDING) | (observed > band_high + ROUNDING),  # not for empty bins
         },
         method=f"{chosen} intervals; {'simultaneous ' if simultaneous else ''}consistency band {found}{of}",
         n=summary.n,
@@ -260,11 +243,6 @@ def _isotonic(summary: Ordered, options: ReliabilityOptions) -> Curve:
     )
 
 
-def _outside(observed: FloatArray, low: FloatArray, high: FloatArray) -> NDArray[np.bool_]:
-    """Tell which bins lie outside the band by more than rounding; empty bins do not."""
-    return np.asarray((observed < low - ROUNDING) | (observed > high + ROUNDING))
-
-
 def _rounding(grid: Grid, options: ReliabilityOptions) -> dict[str, float]:
     """Return 0 for what is exact, and how far the band may be off; there is no bound for a band from redraws."""
     table = grid.bins(int(options.bins))
@@ -289,8 +267,6 @@ RELIABILITY_CURVE = enter(
         rounding=_rounding,
     )
 )
-
-LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_high", "count")
 
 
 def reliability_curves(models: Mapping[str, Binary], level: float) -> Curve:

@@ -294,7 +294,7 @@ def _smooth_ece_limits(summary: Ordered, options: SmoothOptions) -> Limits:
             return local.mean_size(options.sigma) + beyond
         return fixed_point(lambda sigma: local.mean_size(sigma) + beyond, precision=1e-6)
 
-    method = "estimate + z s above; size of smoothed noise below"
+    method = "normal upper limit; lower limit from the size of smoothed noise"
     return noise.limits(_smooth_ece(summary, options), noise_quantile, method)
 
 
@@ -403,7 +403,7 @@ def _smce_limits(summary: Ordered, options: NoOptions) -> Limits:
     return noise.limits(
         _smce(summary, options),
         lambda rate: mean - normal_quantile(rate) * noise.scale + rounding,
-        "estimate + z s above; size of the noise of slowly changing functions below",
+        "normal upper limit; lower limit from the noise of slowly changing functions",
         rounding=rounding,
     )
 

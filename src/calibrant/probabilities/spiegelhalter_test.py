@@ -112,9 +112,6 @@ class SpiegelhalterOptions(NullOptions):
 
     alternative: Alternative
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-
 
 def _summarise(rows: Rows, options: SpiegelhalterOptions) -> Moments | Ordered:
     """Keep the scores unless outcomes will never be redrawn; the choice must be the same for every batch."""

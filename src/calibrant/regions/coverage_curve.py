@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import IntervalMethod, Labels, Outcomes
 from calibrant.core.catalogue import Entry, enter, public
-from calibrant.core.mean_interval import effective_rows, empty_as_nan, exact_limits, score_limits
+from calibrant.core.mean_interval import effective_rows, empty_as_nan, exact_limits, score_limits, share_method
 from calibrant.core.pvalues import binomial_tails, holm, two_sided
 from calibrant.core.results import Curve
 from calibrant.errors import InputError, SummaryError
@@ -21,7 +21,7 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import QuantileRows
 from calibrant.inputs.sets import Sets
 from calibrant.regions.hits import REGIONS, CoveredRows, HitTable, RowGroups, hits_of
-from calibrant.regions.sizes import EmptySets, SizeBins, Sizes, read_size_bins, size_groups
+from calibrant.regions.sizes import EmptySets, SizeBins, Sizes, read_size_bins
 
 
 @public
@@ -136,9 +136,7 @@ def _curve(summary: HitTable | Sizes, options: CoverageCurveOptions) -> Curve:
         if table.kind == "Quantiles":
             further = {"below": table.inside / table.w}
     equal = table.has_equal_weights
-    if options.method == "clopper-pearson" and not equal:
-        raise InputError('method="clopper-pearson" counts rows and needs equal weights; use method="wilson"')
-    method = options.method or ("clopper-pearson" if equal else "wilson")
+    method = share_method(options.method, equal=equal)
     level, filled = options.level, max(1, int(np.count_nonzero(table.count)))
     low, high = _limits(table, method, 1 - (1 - level) / filled if options.simultaneous else level)
     tails = binomial_tails(table.hits, table.count, table.nominal)
@@ -177,8 +175,7 @@ def _by_size(sizes: Sizes, bins: SizeBins, empty: EmptySets) -> tuple[HitTable, 
     """Count the hits of groups of sizes, level by level, those without rows included; and return their limits."""
     parts = []
     for k, rows in enumerate(sizes.parts):
-        tied = sizes.tied(k)
-        groups = size_groups(tied.size, tied.weight, K=sizes.K, bins=bins, empty=empty)
+        tied, groups = sizes.groups(k, bins, empty)
         pooled = np.searchsorted(tied.size, rows.score, side="right") - 1  # the pooled size that an entry belongs to
         w, count, hits = np.asarray(rows.weight), rows.count, rows.events
         columns = (count, w * count, w * w * count, hits, w * hits, w * w * hits)

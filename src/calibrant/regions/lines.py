@@ -28,7 +28,7 @@ from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions.coverage_curve import COVERAGE_CURVE
 from calibrant.regions.coverage_test import conformal_beta
 from calibrant.regions.hits import CoveredRows, HitTable
-from calibrant.regions.sizes import Sizes, size_groups
+from calibrant.regions.sizes import Sizes
 
 Line = dict[str, Any]
 """A line of a coverage curve: a level, its coverage, its limits and p-values."""
@@ -252,8 +252,7 @@ def _by_size(marked: NDArray[np.bool_], rows: IntervalRows | SetRows, sizes: Siz
     """Count the marked rows (n, L) in each group of sizes, level by level, as the curve by size does."""
     found = []
     for k, column in enumerate(rows.sizes.T):
-        tied = sizes.tied(k)
-        groups = size_groups(tied.size, tied.weight, K=sizes.K, bins=None, empty="merge")
+        tied, groups = sizes.groups(k)
         pooled = np.searchsorted(tied.size, column, side="right") - 1
         found.append(groups.sums(np.bincount(pooled, marked[:, k], minlength=tied.size.size)))
     return np.asarray(np.rint(np.concatenate(found)), dtype=np.int64)
@@ -261,11 +260,8 @@ def _by_size(marked: NDArray[np.bool_], rows: IntervalRows | SetRows, sizes: Siz
 
 def filled_sizes(sizes: Sizes) -> int:
     """Return the number of lines by size that have rows; 0 if no level has several sizes."""
-    found = []
-    for k in range(sizes.L):
-        tied = sizes.tied(k)
-        groups = size_groups(tied.size, tied.weight, K=sizes.K, bins=None, empty="merge")
-        found.append(int(np.count_nonzero(groups.sums(tied.rows))))
+    parts = map(sizes.groups, range(sizes.L))
+    found = [int(np.count_nonzero(groups.sums(tied.rows))) for tied, groups in parts]
     return sum(found) if max(found) > 1 else 0
 
 

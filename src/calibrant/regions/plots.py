@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import dress, legend_inside, plain
+from calibrant.core.plot_style import BAND, diagonal, dress, legend_inside, plain, square
 
 MARKERS = "osD^vP*X"
 
@@ -61,25 +61,15 @@ def describe_coverage(columns: Mapping[str, Any], details: Mapping[str, Any]) ->
 
 
 def _draw_levels(ax: Any, column: Mapping[str, Any], level: str) -> None:
-    ax.plot([0, 1], [0, 1], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")
+    diagonal(ax)
     order = np.argsort(column["nominal"])
     nominal, coverage, low, high = (column[name][order] for name in ("nominal", "coverage", "lower", "upper"))
     if len(nominal) > 1:
-        ax.fill_between(
-            nominal,
-            low,
-            high,
-            facecolor=(palette.BAND, 0.45),
-            edgecolor=palette.EDGE,
-            linewidth=0.7,
-            label=f"{level} interval",
-        )
+        ax.fill_between(nominal, low, high, label=f"{level} interval", **BAND)
         ax.plot(nominal, coverage, "o-", markersize=5, color=palette.OBSERVED, linewidth=1.6, label="observed")
     else:
         _dots(ax, nominal, coverage, yerr=_reach(coverage, low, high), label=f"observed, {level} interval")
-    ax.set(
-        xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="nominal coverage", ylabel="observed coverage", aspect="equal"
-    )
+    square(ax, 1.0, "nominal coverage", "observed coverage")
     dress(ax)
     legend_inside(ax, "upper left")
 
@@ -120,9 +110,8 @@ def _places(column: Mapping[str, Any]) -> Any:
     levels = np.unique(column["nominal"]).tolist()
     step = 0.5 / max(1, len(levels))
     within = np.searchsorted(levels, column["nominal"]) if len(levels) > 1 else np.zeros(len(column["nominal"]))
-    return np.array([groups.index(group) for group in column["group"].tolist()]) + step * (
-        within - (len(levels) - 1) / 2
-    )
+    place = np.array([groups.index(group) for group in column["group"].tolist()])
+    return place + step * (within - (len(levels) - 1) / 2)
 
 
 def _filled(columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -116,8 +116,7 @@ def sizes_of(rows: IntervalRows | SetRows, options: object) -> Sizes:
 def _lowest_coverage(sizes: Sizes, options: SizeStratifiedOptions) -> float | FloatArray:
     values = []
     for k in range(sizes.L):
-        table = sizes.tied(k)
-        groups = size_groups(table.size, table.weight, K=sizes.K, bins=options.bins, empty=options.empty)
+        table, groups = sizes.groups(k, options.bins, options.empty)
         count = groups.sums(table.rows)
         kept = count >= options.min_count
         if not kept.any():
@@ -216,15 +215,16 @@ class Sizes(Summary):
         ordered = self.parts[k]
         size = ordered.unique_scores
         starts = tie_starts(size, float(tolerance_of(self.largest[k], self.eps)))
-        columns = (
-            ordered.by_score(ordered.count),
-            ordered.by_score(ordered.events),
-            ordered.weight_by_score,
-            ordered.event_weight_by_score,
-        )
+        counts = ordered.by_score(ordered.count), ordered.by_score(ordered.events)
+        columns = (*counts, ordered.weight_by_score, ordered.event_weight_by_score)
         if starts.size == size.size:
             return SizeColumns(size, *columns)
         return SizeColumns(size[starts], *(np.add.reduceat(column, starts) for column in columns))
+
+    def groups(self, k: int, bins: SizeBins = None, empty: EmptySets = "merge") -> tuple[SizeColumns, SizeGroups]:
+        """Return the columns of level number k, and the groups of sizes."""
+        tied = self.tied(k)
+        return tied, size_groups(tied.size, tied.weight, K=self.K, bins=bins, empty=empty)
 
     def level(self, k: int) -> float:
         """Return nominal coverage number k; sets may have none."""
@@ -277,18 +277,12 @@ def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: SizeBin
         return _of_ranges(size, *_limits_of_ranges(bins, K))
     merged = bool(K) and empty == "merge"
     if K and bins is None:
-        low = np.arange(0.0 if not merged else 1.0, K + 1)
-        high = low.copy()
-        low[0] = 0.0
-        return _of_ranges(size, low, high)
-    return _of_equal_weight(size, weight, DEFAULT_INTERVAL_GROUPS if bins is None else bins, merged)
-
-
-def _of_equal_weight(size: FloatArray, weight: NDArray[Any], m: int, merged: bool) -> SizeGroups:
+        high = np.arange(1.0 if merged else 0.0, K + 1)
+        return _of_ranges(size, np.append(0.0, high[1:]), high)
     tied = np.maximum(size, 1.0) if merged else size
     last_of_tie = np.append(np.flatnonzero(np.diff(tied)), size.size - 1)
     cumulative = np.cumsum(weight)[last_of_tie]
-    ends = last_of_tie[mass_ends(cumulative, m)]
+    ends = last_of_tie[mass_ends(cumulative, DEFAULT_INTERVAL_GROUPS if bins is None else bins)]
     starts = np.concatenate([[0], ends[:-1] + 1])
     return SizeGroups(size[starts], size[ends], starts, ends + 1)
 
