@@ -25,12 +25,7 @@ from calibrant.points.diversity_section import claims_without_truth, diversity_s
 from calibrant.points.evidence import point_case
 from calibrant.points.inputs import PointSets, check_names, column_names, read_point_sets, read_points
 from calibrant.points.neighbour_section import Questions, neighbour_section
-from calibrant.points.sections import (
-    ComparedSets,
-    TestedSection,
-    classifier_section,
-    distance_section,
-)
+from calibrant.points.sections import ComparedSets, TestedSection, classifier_section, distance_section
 from calibrant.report.audit import Audit
 from calibrant.report.names import coordinate_names, displayed, report_names
 from calibrant.version import __version__

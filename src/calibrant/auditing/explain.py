@@ -35,13 +35,7 @@ from calibrant.ranking.column_claims import (
 from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
 from calibrant.ranking.density_ranks import ENERGY_RANKS
 from calibrant.ranking.draw_evidence import RankedDraws
-from calibrant.ranking.effects import (
-    MIN_ROWS_IN_WORDS,
-    SMALLEST_PVALUE,
-    band_test,
-    refuse_one_row,
-    stream_after_ties,
-)
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, SMALLEST_PVALUE, band_test, refuse_one_row, stream_after_ties
 from calibrant.ranking.failures import NARROW, NONE
 from calibrant.ranking.pair_dependence import Together, is_affordable, pair_dependence, together_claims
 from calibrant.ranking.quantities import RankedBy, ranked_by

@@ -288,53 +288,34 @@ def _of_slab(y: Any, prediction: Any, level: float, **options: Any) -> Confidenc
     return ConfidenceInterval(low, high, k / n, level, words, n)
 
 
-A_TEST = "a test has a p-value in place of an interval"
-WORST_OF_GROUPS = (
-    "it is chosen from several groups or averages their distances, so it is biased away from the level",
-    "coverage_curve with groups= has limits of the coverage of each group; simultaneous=True makes them joint",
+A_TEST = "a test has a p-value in place of an interval. Instead, take the interval of {}"
+OF_GROUPS = (
+    "it is chosen from several groups or averages their distances, so it is biased away from the level. Instead, "
+    "coverage_curve with groups= has limits of the coverage of each group; simultaneous=True makes them joint"
 )
-PREDICTIONS_ALONE = (
-    "it does not depend on outcomes, so its value for these predictions is exact",
-    "use the value itself",
-)
+ALONE = "it does not depend on outcomes, so its value for these predictions is exact. Instead, use the value itself"
 REFUSALS = {
-    "contraction": (
-        "it is a ratio whose denominator, the spread of all outcomes, is estimated too",
-        "compare predictions by crps, which has an interval",
-    ),
-    "sharpness": PREDICTIONS_ALONE,
-    "width": PREDICTIONS_ALONE,
-    "coverage_gap": WORST_OF_GROUPS,
-    "size_stratified_coverage": WORST_OF_GROUPS,
-    "coverage_hsic": (
-        "near independence it has no normal distribution, and no limits are known that cover",
-        "regions.coverage_hsic_test says whether a value is more than chance",
-    ),
-    "coverage_width_criterion": (
-        "its penalty jumps where coverage falls below the level",
-        "take the interval of coverage, and width",
-    ),
-    "decompose": (
-        "its parts are fitted to the same rows and biased, miscalibration upwards",
-        "take the interval of the mean score, and that of cutoff_error for calibration",
-    ),
-    "direction": (
-        "its parts are sums of absolute gaps of one sign, which are biased upwards",
-        "take the interval of cutoff_error or ece",
-    ),
-    "ucme": (
-        "it depends on the test locations, and a calibrated model has a value above 0 of unknown size",
-        "take the interval of skce, or test with kernel_errors.cme_test",
-    ),
-    "skce_test": (A_TEST, "take the interval of skce"),
-    "cme_test": (A_TEST, "take the interval of skce"),
+    "contraction": "it is a ratio whose denominator, the spread of all outcomes, is estimated too. Instead, compare "
+    "predictions by crps, which has an interval",
+    "sharpness": ALONE,
+    "width": ALONE,
+    "coverage_gap": OF_GROUPS,
+    "size_stratified_coverage": OF_GROUPS,
+    "coverage_hsic": "near independence it has no normal distribution, and no limits are known that cover. Instead, "
+    "regions.coverage_hsic_test says whether a value is more than chance",
+    "coverage_width_criterion": "its penalty jumps where coverage falls below the level. Instead, take the interval of "
+    "coverage, and width",
+    "decompose": "its parts are fitted to the same rows and biased, miscalibration upwards. Instead, take the interval "
+    "of the mean score, and that of cutoff_error for calibration",
+    "direction": "its parts are sums of absolute gaps of one sign, which are biased upwards. Instead, take the "
+    "interval of cutoff_error or ece",
+    "ucme": "it depends on the test locations, and a calibrated model has a value above 0 of unknown size. Instead, "
+    "take the interval of skce, or test with kernel_errors.cme_test",
+    "skce_test": A_TEST.format("skce"),
+    "cme_test": A_TEST.format("skce"),
 }
 """Why a metric has no interval, and what to do instead."""
-SIZES = {
-    "binary": "cutoff_error or ece",
-    "intervals": "coverage",
-    "samples": "crps, or test with equivalence_test",
-}
+SIZES = {"binary": "cutoff_error or ece", "intervals": "coverage", "samples": "crps, or test with equivalence_test"}
 """What measures the size of the error of a kind of prediction, and has an interval."""
 
 
@@ -342,14 +323,12 @@ def no_interval(entry: Entry[Any, Any]) -> NotApplicableError:
     """Return the error for a metric without an interval."""
     size = next((SIZES[kind] for kind in entry.predictions if kind in SIZES), "")
     served = ", ".join((*METHODS, *SERVED_POINTS, *own_limits()))
-    reason, remedy = "it brings no limits", f"give its Entry limits=, or take one of {served}"
+    why = f"it brings no limits. Instead, give its Entry limits=, or take one of {served}"
     if entry.kind == "test" and size:
-        reason, remedy = A_TEST, f"take the interval of {size}"
+        why = A_TEST.format(size)
     elif entry.kind == "curve" and size:
-        reason = "a curve has many values, with bands of its own"
-        remedy = f"read these, or take the interval of {size}"
-    reason, remedy = REFUSALS.get(entry.name, (reason, remedy))
-    return NotApplicableError(f"no valid interval is known for {entry.name}: {reason}. Instead, {remedy}")
+        why = f"a curve has many values, with bands of its own. Instead, read these, or take the interval of {size}"
+    return NotApplicableError(f"no valid interval is known for {entry.name}: {REFUSALS.get(entry.name, why)}")
 
 
 def own_limits() -> list[str]:

@@ -250,11 +250,7 @@ def audit_samples(facts: Facts, setting: Setting) -> KindFindings:
         ),
     )
     missing = (*not_joint, *not_paired, *not_conditional, *not_scored, *informative.missing)
-    caveats: tuple[Note | str, ...] = (
-        *sampled(facts, RANKS_COUNTED),
-        *_caveats(rows, distribution, ranks),
-        *missing,
-    )
+    caveats: tuple[Note | str, ...] = (*sampled(facts, RANKS_COUNTED), *_caveats(rows, distribution, ranks), *missing)
     if ranks.n < MIN_ROWS_IN_WORDS:
         case = Case(None, notes=(note("too few rows", n=ranks.n, least=MIN_ROWS_IN_WORDS),))
         return KindFindings(sections, case, caveats)

@@ -54,6 +54,18 @@ class NullOptions:
         return "asymptotic" if information >= MIN_INFORMATION else "monte-carlo"
 
 
+@dataclass(frozen=True)
+class RedrawOptions:
+    """How many redraws or permutations are made, and by which random generator."""
+
+    resamples: int
+    rng: Rng
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
+        generator(self.rng)  # refuses what is neither a generator nor a seed
+
+
 def asymptotic_words(distribution: str, information: float) -> str:
     """Return how the p-value was found, with a warning where the limit cannot be trusted."""
     if information >= MIN_INFORMATION:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.bins import GRID_ORDER
 from calibrant.core.catalogue import Entry, enter, ordered, public
-from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION, redraw_events, resampled_pvalue, upper_counts
+from calibrant.core.null import (
+    MAX_ENTRIES_REDRAWN,
+    MIN_INFORMATION,
+    RedrawOptions,
+    redraw_events,
+    resampled_pvalue,
+    upper_counts,
+)
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool, tie_ends
 from calibrant.core.pvalues import brownian_range_sf, normal_sf
 from calibrant.core.results import TestResult
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.options import generator
 from calibrant.probabilities.cumulative import KUIPER
 
 TESTS = ("kuiper", "spiegelhalter", "cox", "smooth")
@@ -86,23 +93,11 @@ def calibration_test(
     >>> result.pvalue < 1e-9, round(result.estimate, 6)
     (True, 0.3)
     """
-    options = CalibrationTestOptions(resamples, rng)
+    options = RedrawOptions(resamples, rng)
     return CALIBRATION_TEST(y, prediction, options, weights=weights, classes=classes, pos_label=pos_label)
 
 
-@dataclass(frozen=True)
-class CalibrationTestOptions:
-    """The options of `calibration_test`."""
-
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "resamples", check_count("resamples", self.resamples))
-        generator(self.rng)  # refuses what is neither a generator nor a seed
-
-
-def _finish(summary: Ordered, options: CalibrationTestOptions) -> TestResult:
+def _finish(summary: Ordered, options: RedrawOptions) -> TestResult:
     rows = summary.at_most(MAX_ENTRIES_REDRAWN, width_bins=GRID_ORDER)
     tests, B = FourStatistics(rows.pool), options.resamples
     parts = [tests.of(np.asarray(rows.events, np.float64)[None])]
@@ -130,14 +125,9 @@ def smallest_of_four(statistics: FloatArray, *, n: int, estimate: float, how: st
     smallest = smallest_ranks(ranks, B + 1)
     extreme = int(np.count_nonzero(smallest[1:] <= smallest[0]))
     each = {name: float(rank) / (B + 1) for name, rank in zip(TESTS, ranks[:, 0], strict=True)}
-    return TestResult(
-        statistic=float(ranks[:, 0].min()) / (B + 1),
-        pvalue=float(resampled_pvalue(extreme, B)),
-        estimate=estimate,
-        method=f"smallest p-value of {', '.join(TESTS)} on {how}",
-        n=n,
-        details={**each, "smallest possible": float(resampled_pvalue(0, B))},
-    )
+    statistic, pvalue = float(ranks[:, 0].min()) / (B + 1), float(resampled_pvalue(extreme, B))
+    details = {**each, "smallest possible": float(resampled_pvalue(0, B))}
+    return TestResult(statistic, pvalue, estimate, f"smallest p-value of {', '.join(TESTS)} on {how}", n, details)
 
 
 class FourStatistics:
@@ -206,13 +196,5 @@ def smallest_ranks(ranks: NDArray[np.int64], most: int) -> FloatArray:
 
 
 CALIBRATION_TEST = enter(
-    Entry(
-        calibration_test,
-        CalibrationTestOptions,
-        ordered,
-        _finish,
-        reads=(Ordered,),
-        kind="test",
-        perfect=1.0,
-    )
+    Entry(calibration_test, RedrawOptions, ordered, _finish, reads=(Ordered,), kind="test", perfect=1.0)
 )

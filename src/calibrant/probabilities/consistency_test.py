@@ -106,14 +106,9 @@ def consistency_test(
     if np.isnan(redrawn).any():
         raise InputError(f"{name} is nan for redrawn outcomes; the test needs a number for every outcome")
     extreme = int(np.count_nonzero(reaches(redrawn, T)))
-    return TestResult(
-        statistic=T,
-        pvalue=resampled_pvalue(extreme, B),
-        estimate=T,
-        method=f"consistency test of {name}; {B} redraws of the outcomes, predictions fixed",
-        n=rows.n,
-        details={"expected": float(redrawn.mean()), "resamples": B},
-    )
+    words = f"consistency test of {name}; {B} redraws of the outcomes, predictions fixed"
+    details = {"expected": float(redrawn.mean()), "resamples": B}
+    return TestResult(T, resampled_pvalue(extreme, B), T, words, rows.n, details)
 
 
 def _redraws(rows: DrawnRows, B: int, rng: np.random.Generator, name: str) -> Iterator[DrawnRows]:

@@ -146,14 +146,8 @@ def _tested(summary: Moments | Ordered | Grid, options: SpiegelhalterOptions) ->
         else:
             source = RedrawnRows.of(summary, options)
             pvalue, how = _redrawn(source, _sums(source.rows) if source.pooled else sums, options), source.words
-    return TestResult(
-        statistic=z,
-        pvalue=pvalue,
-        estimate=sums.excess / sums.weight,
-        method=f"Spiegelhalter test, {options.alternative}; {how}",
-        n=summary.n,
-        details={"information": sums.information},
-    )
+    words, details = f"Spiegelhalter test, {options.alternative}; {how}", {"information": sums.information}
+    return TestResult(z, pvalue, sums.excess / sums.weight, words, summary.n, details)
 
 
 class _Sums(NamedTuple):
@@ -179,13 +173,9 @@ def _sums(summary: Moments | Ordered | Grid) -> _Sums:
         return _of_cells(summary)
     if isinstance(summary, Moments):
         variance, heaviest = summary.sum2_of(VARIANCE), summary.weight_max
-        return _Sums(
-            excess=summary.mean_of(EXCESS) * summary.w,
-            variance=variance,
-            information=_information(variance / heaviest**2, summary.sum2_of(THIRD) / heaviest**2, summary.n),
-            certain=summary.sum2_of(OUTCOME_VARIANCE) == 0,
-            weight=summary.w,
-        )
+        information = _information(variance / heaviest**2, summary.sum2_of(THIRD) / heaviest**2, summary.n)
+        certain = summary.sum2_of(OUTCOME_VARIANCE) == 0
+        return _Sums(summary.mean_of(EXCESS) * summary.w, variance, information, certain, summary.w)
     excess = variance = third = squares = 0.0
     heaviest = summary.weight_max
     for part in chunks(summary.score.size):
@@ -197,13 +187,8 @@ def _sums(summary: Moments | Ordered | Grid) -> _Sums:
         third += float((count * terms * share * tilt * tilt).sum())
         squares += float((count * terms * terms).sum())
     rows = variance**2 / squares if squares else 0.0
-    return _Sums(
-        excess=excess,
-        variance=variance * heaviest**2,
-        information=_information(variance, third, rows),
-        certain=summary.walk.variance == 0,
-        weight=summary.total_weight,
-    )
+    information, certain = _information(variance, third, rows), summary.walk.variance == 0
+    return _Sums(excess, variance * heaviest**2, information, certain, summary.total_weight)
 
 
 def _of_cells(grid: Grid) -> _Sums:
@@ -217,13 +202,11 @@ def _of_cells(grid: Grid) -> _Sums:
     V = variance[seen] / heaviest**2
     squared_tilt, v = variance[seen] / cells.w2v[seen], cells.wv[seen] / cells.w[seen]
     total, third, squares = (float(column.sum()) for column in (V, V * squared_tilt, V * squared_tilt * v))
-    return _Sums(
-        excess=float((cells.wr2 - cells.wv)[seen | (cells.w2v == 0)].sum()),
-        variance=float(variance[seen].sum()),
-        information=_information(total, third, total**2 / squares if squares else 0.0),
-        certain=not cells.w2v.any(),
-        weight=grid.total_weight,
+    excess, information = (
+        float((cells.wr2 - cells.wv)[seen | (cells.w2v == 0)].sum()),
+        _information(total, third, total**2 / squares if squares else 0.0),
     )
+    return _Sums(excess, float(variance[seen].sum()), information, not cells.w2v.any(), grid.total_weight)
 
 
 def _redrawn(source: RedrawnRows, sums: _Sums, options: SpiegelhalterOptions) -> float:

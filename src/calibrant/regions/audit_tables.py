@@ -10,7 +10,6 @@ import numpy as np
 
 from calibrant.core.evidence import SMALL_GROUP, PartKind, SubjectKind
 from calibrant.core.findings import Figure, Grouped, Measurement, Section, Setting, Table
-from calibrant.core.null import reaches
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
 from calibrant.core.words import level_words, small_groups
@@ -20,7 +19,7 @@ from calibrant.inputs.rows import IntervalRows, SetRows
 from calibrant.regions.coverage_test import has_ties, multinomial_coverage_test
 from calibrant.regions.evidence import COVERAGE, Beside, Judged, Plan, group_family
 from calibrant.regions.hits import ALL, HitTable
-from calibrant.regions.hsic import coverage_hsic, hsic_permutations
+from calibrant.regions.hsic import coverage_hsic, hsic_permutations, permutation_pvalue
 from calibrant.regions.lines import (
     Lines,
     Rule,
@@ -108,11 +107,7 @@ def joint_measurement(joint: TestResult | None, tests: int, setting: Setting) ->
             joint.estimate,
             pvalue=min(1.0, setting.families * tests * joint.pvalue),
             method=f"{joint.method}, adjusted for all levels and families",
-            details={
-                "statistic": joint.statistic,
-                "df": joint.details["df"],
-                "pvalue_unadjusted": joint.pvalue,
-            },
+            details={"statistic": joint.statistic, "df": joint.details["df"], "pvalue_unadjusted": joint.pvalue},
             decides=True,
         ),
     )
@@ -132,13 +127,14 @@ def described(
     """
     found = []
     for line in measurements:
+        of_kernel, why = line.name.startswith(KERNEL_TEST), ""
+        if setting.calibration_size is not None and of_kernel:
+            why = "no p-value: this test cannot allow for the calibration set"
+        elif (of_kernel and not exact) or (line.name.startswith(SIZE_TEST) and ties):
+            why = "no p-value: more coverage than the level is right here, and this test would reject it"
         if line.pvalue is None or line.decides:
             found.append(line)
-        elif setting.calibration_size is not None and line.name.startswith(KERNEL_TEST):
-            why = "no p-value: this test cannot allow for the calibration set"
-            found.append(replace(line, pvalue=None, method=f"{line.method}; {why}", details={}))
-        elif (line.name.startswith(KERNEL_TEST) and not exact) or (line.name.startswith(SIZE_TEST) and ties):
-            why = "no p-value: more coverage than the level is right here, and this test would reject it"
+        elif why:
             found.append(replace(line, pvalue=None, method=f"{line.method}; {why}", details={}))
         else:
             found.append(replace(line, method=f"{line.method}; {NOT_USED}"))
@@ -270,13 +266,9 @@ def covered(rows: Any, table: HitTable, setting: Setting) -> Covered:
         sizes,
         level_lines(table, setting, rule, tests=filled(table) + (joint is not None)),
         size_lines(rows, sizes, setting, rule, tests=tests),
-        _by_place(rows, labels, setting, rule, tests),
+        None if labels is None else position_lines(rows, labels, setting, rule, tests=tests),
         joint,
     )
-
-
-def _by_place(rows: Any, labels: RowLabels | None, setting: Setting, rule: Rule, tests: int) -> Lines | None:
-    return None if labels is None else position_lines(rows, labels, setting, rule, tests=tests)
 
 
 def coverage_section(found: Covered, setting: Setting, kind: SubjectKind, further: Any, tables: Any) -> Section:
@@ -313,34 +305,25 @@ def size_section(found: Covered, setting: Setting, kind: SubjectKind, size: str)
     shown = [("sizes", size, f"of about the same {size}", found.by_size)] if filled_sizes(found.sizes) else []
     if found.by_place is not None:
         shown.append(("places", "place", "at about the same place", found.by_place))
-    tables = [_part_table(name, noun, of, lines, kind) for name, noun, of, lines in shown]
-    figures = [figure for name, noun, of, lines in shown for figure in _part_figure(name, noun, of, lines, kind)]
-    return Section(
-        "sizes",
-        f"By {size}" + ("" if found.by_place is None else " and place"),
-        f"Is coverage the same for rows with {kind} of small and of large {size}"
-        + ("?" if found.by_place is None else ", and wherever they lie?"),
-        described(measurements, setting, exact=found.lines.exact, ties=not found.lines.exact and has_ties(found.table)),
-        tuple(figures),
-        tuple(tables),
-    )
-
-
-def _part_table(name: str, noun: str, of: str, lines: Lines, kind: SubjectKind) -> Table:
-    note = f"Rows with {kind} {of}; p-values and limits allow for all lines of this section and all families."
-    return line_table(name, f"Coverage by {noun}", lines.curve, note + only_one_side(lines.rule), first=noun)
-
-
-def _part_figure(name: str, noun: str, of: str, lines: Lines, kind: SubjectKind) -> list[Figure]:
-    """Return the figure of the parts, unless it would show a single dot."""
-    curve, level = one_level(lines.curve)
-    if np.count_nonzero(curve.count) < 2:
-        return []
-    reading = (
-        f"Each line is for rows with {kind} {of}. A level outside its line is missed by more than chance: "
-        "the lines cover all parts together."
-    )
-    return [Figure(name, f"Coverage by {noun}{level}", reading, curve)]
+    tables, figures = [], []
+    for name, noun, of, lines in shown:
+        title, rows = f"Coverage by {noun}", f"for rows with {kind} {of}"
+        allowed = "p-values and limits allow for all lines of this section and all families."
+        note = f"Rows with {kind} {of}; {allowed}{only_one_side(lines.rule)}"
+        tables.append(line_table(name, title, lines.curve, note, first=noun))
+        curve, level = one_level(lines.curve)
+        if np.count_nonzero(curve.count) > 1:  # a single dot needs no picture
+            reading = (
+                f"Each line is {rows}. A level outside its line is missed by more than chance: the lines cover all "
+                "parts together."
+            )
+            figures.append(Figure(name, title + level, reading, curve))
+    title, question = f"By {size}", f"Is coverage the same for rows with {kind} of small and of large {size}"
+    if found.by_place is not None:
+        title, question = f"{title} and place", f"{question}, and wherever they lie"
+    ties = not found.lines.exact and has_ties(found.table)
+    lines = described(measurements, setting, exact=found.lines.exact, ties=ties)
+    return Section("sizes", title, f"{question}?", lines, tuple(figures), tuple(tables))
 
 
 def places_of(found: Covered) -> range:
@@ -396,5 +379,5 @@ def _size_measurements(sizes: Sizes, setting: Setting, size: str, most: int) -> 
     if min(MIN_PERMUTATIONS, setting.resamples) > B or not sizes.parts[0].has_equal_weights:
         return lowest, Measurement("coverage_hsic", label, float(coverage_hsic(sizes)))
     value, permuted = hsic_permutations(sizes, 0, resamples=B, rng=setting.rng)
-    pvalue = (1 + int(np.count_nonzero(reaches(permuted, value)))) / (B + 1)
+    pvalue = permutation_pvalue(permuted, value)
     return lowest, Measurement("coverage_hsic", label, value, pvalue=pvalue, method=f"{B} permutations of the hits")

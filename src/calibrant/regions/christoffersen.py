@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.null import RedrawOptions
 from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Label, RowLabels, label_order, read_row_labels
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import DIGITS, check_count, generator
+from calibrant.inputs.options import DIGITS, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.progress import steps
@@ -92,23 +93,17 @@ def christoffersen_test(
     >>> found.details["transitions"], round(found.pvalue, 9)
     (((0, 3), (2, 0)), 0.1)
     """
-    options = ChristoffersenOptions(method, null, series, resamples, rng)
+    options = ChristoffersenOptions(resamples, rng, method, null, series)
     return CHRISTOFFERSEN_TEST(y, prediction, options, weights=weights, classes=classes)
 
 
 @dataclass(frozen=True, eq=False)
-class ChristoffersenOptions:
+class ChristoffersenOptions(RedrawOptions):
     """The options of `christoffersen_test`."""
 
     method: Literal["conditional", "independence"]
     null: Null
     series: RowGroups | None
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        check_count("resamples", self.resamples)
-        generator(self.rng)
 
 
 def _hits_in_order(rows: CoveredRows, options: ChristoffersenOptions) -> Hits:
@@ -158,14 +153,8 @@ def _christoffersen(hits: Hits, options: ChristoffersenOptions) -> TestResult:
         pvalue = float(np.exp(logs[likely]) @ reached + np.exp(logs[~likely]).sum())
         how = "exact"
     about = "Markov chain of misses against independence" if independence else "coverage and independence of misses"
-    return TestResult(
-        statistic=T,
-        pvalue=min(1.0, pvalue),
-        estimate=int(np.count_nonzero(~miss)) / n,
-        method=f"{about} (Christoffersen); {how}",
-        n=n,
-        details={"level": level, "transitions": ((n00, n01), (n10, n11))},
-    )
+    details, estimate = {"level": level, "transitions": ((n00, n01), (n10, n11))}, int(np.count_nonzero(~miss)) / n
+    return TestResult(T, min(1.0, pvalue), estimate, f"{about} (Christoffersen); {how}", n, details)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,26 +184,21 @@ class Hits(Summary):
         return cls(covered.astype(np.int64), level, kind, code.astype(np.int64), names, weight, labels is not None)
 
     def merged(self, other: Self) -> Self:
-        if self.kind != other.kind or round(self.level, DIGITS) != round(other.level, DIGITS):
-            raise SummaryError(
-                f"hits of {self.kind} at {self.level:g} do not merge with hits of {other.kind} at {other.level:g}"
-            )
-        if self.weight != other.weight:
-            raise SummaryError(
-                f"hits of weight {self.weight:g} do not merge with hits of weight {other.weight:g}: "
-                "tests of their order need equal weights"
-            )
+        if self.weight != other.weight or self._key != other._key:
+            mine, theirs = (f"{each.kind} at {each.level:g} of weight {each.weight:g}" for each in (self, other))
+            raise SummaryError(f"hits of {mine} do not merge with hits of {theirs}")
         if self.named != other.named:
-            raise SummaryError(
-                "hits of named series do not merge with hits of rows without. "
-                "Make both summaries with series=, or both without"
-            )
+            raise SummaryError("make both summaries of hits with series=, or both without: they do not merge")
         names = list(dict.fromkeys([*self.names, *other.names]))
         names = [names[k] for k in label_order(names)]
         place = {name: k for k, name in enumerate(names)}
         moved = [np.array([place[name] for name in one.names], dtype=np.int64)[one.series] for one in (self, other)]
         hits = np.concatenate([self.hits, other.hits])
         return replace(self, hits=hits, series=np.concatenate(moved), names=tuple(names))
+
+    @property
+    def _key(self) -> tuple[str, float]:
+        return self.kind, round(self.level, DIGITS)
 
     @property
     def n(self) -> int:
@@ -254,13 +238,8 @@ def independence_ratio(t: Transitions) -> FloatArray:
     N = np.maximum(t.n00 + t.n01 + t.n10 + t.n11, 1)
     after_hit, after_miss = t.n00 + t.n01, t.n10 + t.n11
     hits, misses = t.n00 + t.n10, t.n01 + t.n11
-    terms = (
-        kl_div(t.n00, after_hit * hits / N),
-        kl_div(t.n01, after_hit * misses / N),
-        kl_div(t.n10, after_miss * hits / N),
-        kl_div(t.n11, after_miss * misses / N),
-    )
-    return np.asarray(2 * sum(terms))
+    expected = (after_hit * hits, after_hit * misses, after_miss * hits, after_miss * misses)
+    return np.asarray(2 * sum(kl_div(seen, product / N) for seen, product in zip(t, expected, strict=True)))
 
 
 def conditional_ratio(t: Transitions, level: float) -> FloatArray:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Alternative, Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
+from calibrant.core.null import RedrawOptions
 from calibrant.core.pvalues import beta_binomial_tails, binomial_tails, bonferroni, two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
@@ -358,20 +359,15 @@ def multinomial_coverage_test(
     >>> multinomial_coverage_test([0.0, 2.0, 2.0, 2.0], Quantiles([1.0] * 4, 0.5)).statistic
     1.0
     """
-    options = MultinomialOptions(null, resamples, rng)
+    options = MultinomialOptions(resamples, rng, null)
     return MULTINOMIAL_COVERAGE_TEST(y, prediction, options, weights=weights, classes=classes)
 
 
 @dataclass(frozen=True)
-class MultinomialOptions(KupiecOptions):
+class MultinomialOptions(RedrawOptions):
     """The options of `multinomial_coverage_test`."""
 
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        check_count("resamples", self.resamples)
-        generator(self.rng)
+    null: Null
 
 
 def _hits_of_nested_levels(rows: CoveredRows, options: MultinomialOptions) -> HitTable:
@@ -415,16 +411,10 @@ def _pearson(table: HitTable, options: MultinomialOptions) -> TestResult:
         pvalue, how = chi_square_sf(T, L), f"chi-square limit with {L} degree{'s' if L > 1 else ''} of freedom"
     else:
         pvalue, how = _simulated(T, expected, share, n, options), f"{options.resamples} simulated counts"
-    coverage = hits / n
-    details = {"counts": counts, "expected": expected, "coverage": coverage}
-    return TestResult(
-        statistic=T,
-        pvalue=pvalue,
-        estimate=float(np.abs(coverage - table.levels).max()),
-        method=f"rows between nested levels (Pearson); {how}",
-        n=n,
-        details={**{name: tuple(values.tolist()) for name, values in details.items()}, "df": L},
-    )
+    columns = {"counts": counts, "expected": expected, "coverage": hits / n}
+    details = {**{name: tuple(values.tolist()) for name, values in columns.items()}, "df": L}
+    estimate = float(np.abs(hits / n - table.levels).max())
+    return TestResult(T, pvalue, estimate, f"rows between nested levels (Pearson); {how}", n, details)
 
 
 def _simulated(T: float, expected: FloatArray, share: FloatArray, n: int, options: MultinomialOptions) -> float:

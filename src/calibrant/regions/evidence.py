@@ -60,7 +60,6 @@ class Judged(NamedTuple):
         return [self._of_line(rows[k], k, bool(off[k])) for k in np.flatnonzero(self.lines.tested).tolist()]
 
     def seen(self) -> tuple[Evidence, ...]:
-        """Return the coverage of each line where there is no test of it."""
         rows = lines_of(self.lines.curve)
         return tuple(Evidence(self.subject(line), self.quantity, *coverage_of(line), describes=True) for line in rows)
 

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Labels, Outcomes, Rng
 from calibrant.core.catalogue import Entry, enter, public
-from calibrant.core.null import reaches
+from calibrant.core.null import RedrawOptions, reaches
 from calibrant.core.pool import CountArray
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError, shown
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import as_number, check_count, generator
+from calibrant.inputs.options import as_number, generator
 from calibrant.inputs.sets import Sets
 from calibrant.kernels.line_sum import line_sum
 from calibrant.progress import steps
@@ -198,40 +198,24 @@ def coverage_hsic_test(
     >>> round(found.pvalue, 1), found.estimate
     (0.3, 0.5)
     """
-    return COVERAGE_HSIC_TEST(y, prediction, HsicTestOptions(resamples, rng), weights=weights, classes=classes)
+    return COVERAGE_HSIC_TEST(y, prediction, RedrawOptions(resamples, rng), weights=weights, classes=classes)
 
 
-@dataclass(frozen=True)
-class HsicTestOptions:
-    """The options of `coverage_hsic_test`."""
-
-    resamples: int
-    rng: Rng
-
-    def __post_init__(self) -> None:
-        check_count("resamples", self.resamples)
-        generator(self.rng)
-
-
-def _permutation_test(sizes: Sizes, options: HsicTestOptions) -> TestResult:
+def _permutation_test(sizes: Sizes, options: RedrawOptions) -> TestResult:
     _check_rows("coverage_hsic_test", sizes)
     check_one_level("coverage_hsic_test", sizes.L)
     B = options.resamples
     T, replicates = hsic_permutations(sizes, 0, resamples=B, rng=options.rng)
-    return TestResult(
-        statistic=T,
-        pvalue=(1 + int(np.count_nonzero(reaches(replicates, T)))) / (B + 1),
-        estimate=int(sizes.parts[0].events.sum()) / sizes.n,
-        method=f"dependence of coverage on size (HSIC); {B} permutations of the hits",
-        n=sizes.n,
-        details={"level": float(sizes.levels[0])} if sizes.levels.size else {},
-    )
+    pvalue, estimate = permutation_pvalue(replicates, T), int(sizes.parts[0].events.sum()) / sizes.n
+    words = f"dependence of coverage on size (HSIC); {B} permutations of the hits"
+    details = {"level": float(sizes.levels[0])} if sizes.levels.size else {}
+    return TestResult(T, pvalue, estimate, words, sizes.n, details)
 
 
 COVERAGE_HSIC_TEST = enter(
     Entry(
         coverage_hsic_test,
-        HsicTestOptions,
+        RedrawOptions,
         sizes_of,
         _permutation_test,
         reads=(Sizes,),
@@ -239,6 +223,10 @@ COVERAGE_HSIC_TEST = enter(
         predictions=("intervals", "sets"),
     )
 )
+
+
+def permutation_pvalue(replicates: FloatArray, T: float) -> float:
+    return (1 + int(np.count_nonzero(reaches(replicates, T)))) / (replicates.size + 1)
 
 
 def hsic_permutations(sizes: Sizes, k: int, *, resamples: int, rng: Rng) -> tuple[float, FloatArray]:
