@@ -148,7 +148,7 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: 
         numbers = np.flatnonzero(data.keep)
     remedy = "choose another score or method, or pass more rows"
     if data.kind in ("binary", "classes"):
-        remedy = f"limit probabilities with the option clip, {remedy}"
+        remedy = f"limit probabilities with the option clip of recalibrate, {remedy}"
     raise NotApplicableError(
         f"the score of {{row}} {what} is infinite, so no gain can be measured; {remedy}",
         row=int(infinite[0] if numbers is None else numbers[infinite[0]]),
