@@ -1,4 +1,3 @@
-import json
 import math
 import re
 
@@ -8,7 +7,6 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.core.evidence import ALL_ROWS, Subject, note
-from calibrant.core.findings import Findings
 from calibrant.judging.notes import as_text
 
 RNG = np.random.default_rng(7)
@@ -333,26 +331,13 @@ def test_groups_follow_rows_of_weight_zero():
     assert sorted(table.columns["group"]) == ["group = here", "group = there"]
 
 
-def test_ways_to_show_it(tmp_path):
+def test_ways_to_show_it():
     audit = cb.audit(OVERCONFIDENT, P, resamples=99, names={"outcome": "<script>alert(1)</script>"})
     assert "expected calibration error" in str(audit)
-    assert all(len(line) <= 100 for line in str(audit).splitlines())
     assert "<script>" not in audit._repr_html_()
     assert "Miscalibrated" in repr(audit)
     assert audit.table["name"][:2] == ["cutoff_error", "calibration_test"]
     assert len({len(column) for column in audit.table.values()}) == 1
-    found = json.loads(audit.to_json(tmp_path / "a.json").read_text())
-    assert found["verdict"]["status"] == "miscalibrated"
-    assert found["sections"][0]["measurements"][0]["name"] == "cutoff_error"
-    assert isinstance(audit.findings, Findings)
-
-
-def test_plot_draws_every_figure():
-    import matplotlib.pyplot as plt
-
-    canvas = cb.audit(OVERCONFIDENT, P, resamples=99).plot()
-    assert len(canvas.axes) >= 3
-    plt.close(canvas)
 
 
 def test_an_infinite_log_score_is_kept():
@@ -361,26 +346,11 @@ def test_an_infinite_log_score_is_kept():
     assert audit.findings.to_dict()["sections"][0]["measurements"][-1]["value"] == "inf"
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_rows(n):
-    assert cb.audit([1] * n, [0.7] * n, resamples=19).verdict.status == "cannot tell"
-
-
 def test_certain_predictions():
     right = cb.audit([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0], resamples=19)
     assert right.verdict.status != "miscalibrated"
     wrong = cb.audit([0, 1, 1, 1], [0.0, 1.0, 1.0, 0.0], resamples=19)
     assert wrong.verdict.status == "miscalibrated"
-
-
-def test_same_result_twice_and_in_any_order():
-    order = RNG.permutation(1000)
-    y, p = OVERCONFIDENT[:1000], P[:1000]
-    first, again, second = (cb.audit(y[k], p[k], resamples=19) for k in (slice(None), slice(None), order))
-    assert json.dumps(first.findings.to_dict()) == json.dumps(again.findings.to_dict())
-    for name, line in values(first).items():
-        assert line.value == pytest.approx(values(second)[name].value, rel=1e-10)
-        assert line.pvalue == pytest.approx(values(second)[name].pvalue, rel=1e-6) if line.pvalue is not None else True
 
 
 @pytest.mark.parametrize(
@@ -396,3 +366,10 @@ def test_same_result_twice_and_in_any_order():
 def test_refusals(options, words):
     with pytest.raises(cb.errors.InputError, match=words):
         cb.audit(CALIBRATED, P, **options)
+
+
+def test_refusals_of_predictions():
+    with pytest.raises(cb.errors.InputError, match="calibration_size= is for Intervals and Sets"):
+        cb.audit(CALIBRATED, P, calibration_size=100)
+    with pytest.raises(cb.errors.InputError, match="pit_histogram"):
+        cb.audit(None, cb.CdfValues([0.2]))

@@ -191,11 +191,6 @@ class TestInputs:
         assert found.n == N
         assert found.M == M
 
-    def test_batches_add_up(self):
-        r = RNG.binomial(9, 0.3, 100)
-        parts = Ranks.of(r[:30], 9) + Ranks.of(r[30:], 9)
-        assert explain(parts).sentence == explain(Ranks.of(r, 9)).sentence
-
     def test_columns_are_tuples_and_arrays(self):
         r = np.column_stack([RNG.integers(0, 10, 500), RNG.binomial(9, 0.3, 500)])
         found = explain(Ranks.of(r, 9, names=("wind", "rain")))
@@ -275,14 +270,32 @@ class TestInputs:
         assert [claim.quantity for claim in found.claims] == ["too narrow or biased"]
         assert "Regions of 50 % and 90 % contain" in found.sentence
 
-    def test_inputs_stay_as_they_are(self):
-        y, draws = Y[:50].copy(), NORMAL[:50].copy()
-        explain(y, Samples(draws))
-        np.testing.assert_array_equal(y, Y[:50])
-        np.testing.assert_array_equal(draws, NORMAL[:50])
-
 
 class TestRefusals:
+    @pytest.mark.parametrize(
+        ("given", "options", "words"),
+        [
+            (([0, 1, 2],), {}, "pass Ranks.of(ranks, M)"),
+            ((Ranks.zero(),), {}, "there are no rows"),
+            ((Ranks.of([0], 1), Samples([[1.0]])), {}, "cannot be given with a summary"),
+            (([0.0], Intervals([0.0], [1.0], 0.9)), {}, "explain judges"),
+            ((Ranks.of([0], 1),), {"level": 95}, "level must lie strictly between 0 and 1"),
+            ((Ranks.of([0, 1], 1),), {"level": 1e-300}, "level must be at least 0.5"),
+            ((Ranks.of([0, 1], 1),), {"level": 1 - 2.0**-53}, "level must be at most 1 - 1e-12"),
+            *(
+                ((Ranks.of([0, 1], 2),), {"joint": joint}, "joint must be a Ranks summary of one column")
+                for joint in (3, "energy", Ranks.of([[0, 1]], 2), Ranks.zero())
+            ),
+        ],
+        ids=str,
+    )
+    def test_calls(self, refusal, given, options, words):
+        assert words in refusal(explain, *given, **options)
+
+    def test_other_summaries(self, refusal):
+        message = refusal(explain, Grid.zero(), error=SummaryError)
+        assert message.startswith("explain reads a summary of kind Ranks; got Grid")
+
     def test_ties_without_rng(self, refusal):
         assert "pass rng=" in refusal(explain, [1.0, 1.0], Samples([[1.0, 2.0]] * 2))
         assert explain([1.0, 1.0], Samples([[1.0, 2.0]] * 2), rng=0).n == 2
@@ -293,32 +306,6 @@ class TestRefusals:
         assert explain(Ranks.of([0, 1, 2], 2, weights=[2, 2, 2])).n == 3
         joint = refusal(explain, Ranks.of([0, 1, 2], 2), joint=weighted)
         assert "unequal weights" in joint
-
-    def test_ranks_without_their_number_of_draws(self, refusal):
-        assert "pass Ranks.of(ranks, M)" in refusal(explain, [0, 1, 2])
-
-    def test_other_summaries(self, refusal):
-        message = refusal(explain, Grid.zero(), error=SummaryError)
-        assert message.startswith("explain reads a summary of kind Ranks; got Grid")
-
-    def test_no_rows(self, refusal):
-        assert "there are no rows" in refusal(explain, Ranks.zero())
-
-    def test_a_prediction_beside_a_summary(self, refusal):
-        assert "cannot be given with a summary" in refusal(explain, Ranks.of([0], 1), Samples([[1.0]]))
-
-    def test_intervals(self, refusal):
-        assert "explain judges" in refusal(explain, [0.0], Intervals([0.0], [1.0], 0.9))
-
-    @pytest.mark.parametrize("joint", [3, "energy", Ranks.of([[0, 1]], 2), Ranks.zero()])
-    def test_joint_ranks_that_are_none(self, refusal, joint):
-        assert "joint must be a Ranks summary of one column" in refusal(explain, Ranks.of([0, 1], 2), joint=joint)
-
-    def test_options(self, refusal):
-        assert "level must lie strictly between 0 and 1" in refusal(explain, Ranks.of([0], 1), level=95)
-        for level in (1e-300, 1e-12):
-            assert "level must be at least 0.5" in refusal(explain, Ranks.of([0, 1], 1), level=level)
-        assert "level must be at most 1 - 1e-12" in refusal(explain, Ranks.of([0, 1], 1), level=1 - 2.0**-53)
 
 
 def several(C):

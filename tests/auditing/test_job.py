@@ -1,5 +1,6 @@
 """One audit of rows at once and of rows in batches, of every kind of prediction."""
 
+import json
 import pickle
 
 import numpy as np
@@ -12,7 +13,7 @@ from calibrant.core import dispatch, row_sample
 from calibrant.core.evidence import Subject
 from calibrant.core.summary import Summary
 from calibrant.engines.merging import Merging
-from calibrant.errors import InputError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(1)
@@ -77,6 +78,41 @@ def test_few_rows_in_batches_are_audited_as_those_rows(kind, weights):
     assert ours.findings.measurements == whole.findings.measurements
     assert ours.verdict.claims == whole.verdict.claims
     assert ours.findings.caveats == whole.findings.caveats
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_shown(kind, tmp_path):
+    y, predicted = KINDS[kind]
+    groups = {} if kind in WITHOUT_GROUPS else {"groups": REGION}
+    found = audit(y, predicted(slice(None)), resamples=19, **groups)
+    assert all(len(line) <= 100 for line in str(found).splitlines())
+    assert found.findings.title in found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert json.loads(found.to_json(tmp_path / "found.json").read_text()) == found.findings.to_dict()
+    assert "coverage" in found._repr_html_() or "calibration" in found._repr_html_()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_order_of_rows_changes_nothing(kind):
+    y, predicted = KINDS[kind]
+    order = np.random.default_rng(0).permutation(N)
+    whole, again, other = (audit(y[k], predicted(k), resamples=19) for k in (slice(None), slice(None), order))
+    assert json.dumps(whole.findings.to_dict()) == json.dumps(again.findings.to_dict())
+    assert whole.verdict.headline == other.verdict.headline
+    assert whole.findings.measurements != ()
+    for mine, theirs in zip(whole.findings.measurements, other.findings.measurements, strict=True):
+        assert mine.value == pytest.approx(theirs.value, rel=1e-9, nan_ok=True), mine.name
+        assert (mine.pvalue or 0) == pytest.approx(theirs.pvalue or 0, rel=1e-6), mine.name
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_few_rows_tell_nothing(kind, n):
+    y, predicted = KINDS[kind]
+    if n == 1 and kind.startswith("samples"):
+        with pytest.raises(NotApplicableError, match="one row has one rank"):
+            audit(y[:1], predicted(slice(0, 1)), resamples=19)
+    else:
+        assert audit(y[:n], predicted(slice(0, n)), resamples=19).verdict.status == "cannot tell"
 
 
 COUNTED = {

@@ -1,7 +1,6 @@
 """Audit of draws by their ranks."""
 
 import inspect
-import json
 import re
 
 import numpy as np
@@ -165,18 +164,6 @@ class TestNumbers:
             True
         ] * 2
         assert len(regions) == 2
-
-    def test_rows_of_pictures_with_many_panels_are_higher(self, plt):
-        rng = np.random.default_rng(6)
-        many, few = (
-            cb.audit(rng.normal(size=(40, D)), cb.Samples(rng.normal(size=(40, 9, D))), resamples=19).plot()
-            for D in (20, 3)
-        )
-        assert many.get_figheight() > 1.4 * few.get_figheight()
-
-    def test_claims_are_those_of_the_verdict(self):
-        audit = cb.audit(Y, ensemble(0.8), resamples=19)
-        assert audit.claims == audit.verdict.claims != ()
 
     def test_the_picture_of_several_ranks_of_the_whole_has_a_short_title(self):
         rng = np.random.default_rng(5)
@@ -374,15 +361,6 @@ def test_one_draw():
     assert {claim.quantity for claim in right.verdict.claims} == {"coverage_error"}
     assert "visible shift" in notes(right)
     assert {claim.quantity for claim in high.verdict.claims} == {"coverage_error", "shift"}
-
-
-def test_the_report_and_the_json_are_written(tmp_path):
-    audit = cb.audit(VECTORS, cb.Samples(RIGHT), columns=["<b>a</b>", "b", "c"], resamples=19)
-    page = audit.to_html(tmp_path / "report.html").read_text()
-    assert "<b>a</b>" not in page
-    assert "&lt;b&gt;a" in page
-    found = json.loads(audit.to_json(tmp_path / "found.json").read_text())
-    assert found["sections"][0]["name"] == "ranks"
 
 
 class TestRefused:

@@ -65,6 +65,16 @@ def test_booleans_of_a_foreign_buffer():
     assert cb.brier_score(y, P) == cb.brier_score(np.array([1, 0] * 300), P)
 
 
+ONE_PROBABILITY = "direction reliability_curve cumulative_differences kuiper_test kolmogorov_smirnov_test "
+
+
+@pytest.mark.parametrize("verb", [*ONE_PROBABILITY.split(), "spiegelhalter_test", "calibration_test"])
+def test_one_probability_per_row_is_no_matrix(verb, refusal):
+    message = refusal(getattr(cb, verb), [0, 1], [[0.5, 0.5], [0.5, 0.5]])
+    assert "top_label(y, P)" in message
+    assert "one_vs_rest(y, P, k)" in message
+
+
 def test_far_too_many_bins():
     with pytest.raises(cb.errors.InputError, match="at most"):
         cb.ece(Y, P, bins=10**12)

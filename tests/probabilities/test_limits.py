@@ -110,18 +110,6 @@ class TestSummaries:
         assert rows.high <= cells.high <= rows.high + 0.01
         assert cells.estimate <= rows.estimate * (1 + 1e-12)
 
-    def test_parts_add_up(self, D1):
-        whole = cb.interval("ece", D1[0], D1[1])
-        parts = cb.summarize("ece", D1[0][:200], D1[1][:200]) + cb.summarize("ece", D1[0][200:], D1[1][200:])
-        found = cb.interval("ece", parts)
-        assert (found.low, found.high, found.n) == (pytest.approx(whole.low), pytest.approx(whole.high), 500)
-
-    def test_row_order_does_not_matter(self, D1):
-        order = np.random.default_rng(0).permutation(500)
-        for metric in ("cutoff_error", "ece", "mce", "mmce"):
-            one, other = cb.interval(metric, D1[0], D1[1]), cb.interval(metric, D1[0][order], D1[1][order])
-            assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-12)
-
     def test_limits_stay_in_the_range_of_the_error(self):
         P = np.tile([0.9, 0.1], (400, 1))
         found = cb.interval("ece", np.ones(400, int), P, notion="classwise", average="sum")

@@ -5,7 +5,6 @@ import pytest
 
 from calibrant import Quantiles, reliability_curve, summarize
 from calibrant.errors import SummaryError
-from calibrant.summaries import Summary
 
 COLUMNS = [
     *("lower", "upper", "count", "weight", "mean_predicted", "mean_observed"),
@@ -121,9 +120,6 @@ class TestOptions:
     def test_refused(self, refusal, options, words):
         assert words in refusal(reliability_curve, [0, 1], [0.25, 0.5], **options)
 
-    def test_refuses_a_matrix(self, refusal, D2):
-        assert "top_label(y, P)" in refusal(reliability_curve, *D2)
-
     @pytest.mark.parametrize("options", [{"strategy": "mass"}, {"bins": "sweep"}, {"strategy": "isotonic"}])
     def test_a_grid_has_width_bins_only(self, refusal, options):
         grid = summarize("ece", [0, 1], [0.25, 0.5])
@@ -189,13 +185,6 @@ def test_calibrated_forecasts_lie_on_the_diagonal():
     mean = rng.integers(0, 5, 20_000) * 1.0
     curve = reliability_curve(rng.normal(mean), Quantiles(mean - 1.2815515655446004, 0.1))
     np.testing.assert_allclose(curve.recalibrated_low, curve.forecast, atol=0.1)
-
-
-def test_batches_add_up():
-    q = Quantiles([1.0, 2.0, 3.0, 4.0], 0.5)
-    pieces = [summarize(reliability_curve, Y[s], q.take(s)) for s in (slice(0, 1), slice(1, 4))]
-    merged = reliability_curve(Summary.from_bytes(sum(pieces).to_bytes()))
-    np.testing.assert_array_equal(merged.recalibrated_high, reliability_curve(Y, q).recalibrated_high)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Sums per cell of the simplex."""
 
-import pickle
-from dataclasses import FrozenInstanceError, fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from calibrant.core.kept_rows import KeptRows
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import read_probabilities, two_columns
 from calibrant.probabilities.canonical import SimplexCells, bin_numbers, distinct, sums_by_cell
-from calibrant.summaries import Summary
 
 Y, P, W = [0, 2, 1], [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.25, 0.0]], [1.0, 2.0, 0.5]
 
@@ -44,49 +42,6 @@ def test_two_columns_are_the_second():
 def test_the_first_of_two_columns_is_not_looked_at():
     # It is off by rounding, which must not make another cell.
     assert of([0, 1], [[0.5 + 1e-9, 0.5], [0.5, 0.5]]).keys.tolist() == [[0]]
-
-
-rows = st.lists(
-    st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 4)] * 2), st.integers(1, 4)), min_size=1, max_size=20
-)
-
-
-def columns(drawn):
-    y, thirds, w = zip(*drawn, strict=True)
-    a, b = np.array(thirds).T / 8
-    return np.array(y), np.stack([a, b, 1 - a - b], axis=1), np.array(w)
-
-
-@given(st.lists(rows, min_size=3, max_size=3), st.integers(1, 9))
-def test_merge_equals_the_whole_in_any_order(drawn, m):
-    # Eighths and whole weights: the sums are exact, and so is the comparison.
-    a, b, c = (of(*columns(part), m) for part in drawn)
-    whole = of(*columns([row for part in drawn for row in part]), m)
-    assert (a + b) + c == a + (b + c) == (c + a) + b == sum([b, c, a]) == whole
-
-
-def test_zero():
-    zero = SimplexCells.zero()
-    assert zero.n == 0
-    assert zero + of(Y, P) == of(Y, P) + zero == of(Y, P)
-    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
-
-
-def test_bytes_and_pickle():
-    found = of(Y, P, W)
-    for back in (Summary.from_bytes(found.to_bytes()), pickle.loads(pickle.dumps(found))):
-        assert back == found
-        assert back + found == found + found
-    assert found != of(Y, P)
-
-
-def test_is_frozen():
-    found = of(Y, P, W)
-    for field in fields(found):
-        with pytest.raises(FrozenInstanceError):
-            setattr(found, field.name, None)
-    with pytest.raises(ValueError, match="read-only"):
-        found.wp[...] = 0
 
 
 def test_other_cells_do_not_merge(refusal):

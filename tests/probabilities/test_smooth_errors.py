@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq, linprog
 
-from calibrant import consistency_test, equivalence_test, interval, smce, smooth_ece, summarize, top_label
+from calibrant import consistency_test, equivalence_test, interval, smce, smooth_ece, top_label
 from calibrant.errors import NotApplicableError
 from calibrant.probabilities import smooth_errors
 from calibrant.probabilities.smooth_errors import LocalNoise, cosine_moments, reflected_gaussian
@@ -227,11 +227,6 @@ class TestBoth:
     def test_classes_are_judged_by_the_most_probable(self, verb):
         P3, y = RNG.dirichlet(np.ones(3), n), RNG.integers(0, 3, n)
         assert verb(y, P3) == pytest.approx(verb(*top_label(y, P3)), rel=1e-12)
-
-    def test_summaries_add_up(self, verb):
-        parts = [summarize(verb, Y[rows], P[rows]) for rows in (slice(0, 13), slice(13, n))]
-        assert isinstance(parts[0], Ordered)
-        assert verb(sum(parts)) == pytest.approx(verb(Y, P), rel=1e-12)
 
     def test_consistency(self, verb):
         assert consistency_test(HAPPENED, SPREAD, metric=verb, resamples=99).pvalue == 0.01

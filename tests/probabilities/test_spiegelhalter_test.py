@@ -139,20 +139,6 @@ class TestSummaries:
         assert isinstance(summarize(spiegelhalter_test, [0, 1], [0.25, 0.75], null="asymptotic"), Moments)
         assert isinstance(summarize(spiegelhalter_test, [0, 1], [0.25, 0.75], null="monte-carlo"), Ordered)
 
-    @pytest.mark.parametrize("null", ["auto", "asymptotic", "monte-carlo"])
-    def test_a_large_and_a_small_batch_add_up(self, D1, null):
-        # 490 rows have enough information for the normal limit, the last ten have not.
-        y, p = D1
-        options = {"null": null, "resamples": 99}
-        parts = [summarize(spiegelhalter_test, y[part], p[part], **options) for part in (slice(490), slice(490, None))]
-        merged, whole = spiegelhalter_test(sum(parts), **options), spiegelhalter_test(y, p, **options)
-        assert merged.statistic == pytest.approx(whole.statistic, rel=1e-12)
-        assert merged.pvalue == pytest.approx(whole.pvalue, rel=1e-9)
-
-
-def test_refuses_a_matrix(refusal, D2):
-    assert "top_label(y, P)" in refusal(spiegelhalter_test, *D2)
-
 
 class TestGrid:
     def test_by_hand(self):

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Intervals, summarize
+from calibrant import Intervals
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.groups import RowLabels
 from calibrant.regions.christoffersen import Hits, christoffersen_test, run_distribution
 from calibrant.regions.coverage_test import coverage_test, kupiec_test
-from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}
@@ -178,36 +177,6 @@ def test_exact_tests_never_exceed_their_level(test, n, level):
         assert mass[pvalues <= a].sum() <= a * (1 + 1e-9)
 
 
-class TestSummaries:
-    @pytest.mark.parametrize("method", ["independence", "conditional"])
-    def test_chunks_add_up(self, method):
-        hit = np.random.default_rng(1).random(60) < 0.8
-        y, prediction = judged(hit, 0.9)
-        parts = [
-            summarize(christoffersen_test, y[s], prediction.take(s), method=method)
-            for s in (slice(0, 7), slice(7, 31), slice(31, 60))
-        ]
-        again = Summary.from_bytes((parts[0] + parts[1] + parts[2]).to_bytes())
-        assert christoffersen_test(again, method=method) == christoffersen_test(y, prediction, method=method)
-
-    @pytest.mark.parametrize("method", ["independence", "conditional"])
-    def test_series_continue_in_the_next_batch(self, method):
-        rng = np.random.default_rng(8)
-        hit, label = rng.random(50) < 0.8, rng.integers(0, 3, 50)
-        y, prediction = judged(hit, 0.9)
-        whole = christoffersen_test(y, prediction, method=method, series=label)
-        parts = [
-            summarize(christoffersen_test, y[s], prediction.take(s), series=label[s])
-            for s in (slice(0, 20), slice(20, 50))
-        ]
-        assert christoffersen_test(parts[0] + parts[1], method=method).statistic == pytest.approx(whole.statistic)
-
-    def test_other_kinds(self, refusal):
-        table = summarize(coverage_test, *judged([True, False], 0.9))
-        message = refusal(christoffersen_test, table, error=SummaryError)
-        assert "reads a summary of kind Hits; got HitTable" in message
-
-
 class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -215,16 +184,11 @@ class TestRefusals:
             ({"resamples": 0}, "resamples must be at least 1"),
             ({"rng": None}, "rng must be a numpy Generator"),
             ({"series": [1, 2]}, "series must have one label per row"),
-            ({"weights": [1, 2, 1]}, "christoffersen_test refuses unequal weights"),
             ({"calibration_size": 10}, "christoffersen_test has no option calibration_size"),
         ],
     )
     def test_options(self, refusal, options, words):
         assert words in refusal(christoffersen_test, *judged([True, False, True], 0.9), **options)
-
-    def test_several_levels(self, refusal):
-        both = Intervals([[0.0, 0.0]] * 2, [[1.0, 2.0]] * 2, [0.5, 0.9])
-        assert "one level at a time" in refusal(christoffersen_test, [0.0, 1.0], both)
 
 
 COVERED = np.array([True, False, False])
@@ -258,19 +222,7 @@ def test_series_are_matched_by_name():
     assert total.names == ("0", "a", "b")
 
 
-def test_zero_and_bytes():
-    zero = Hits.zero()
-    assert zero.n == 0
-    assert zero + of_hits() == of_hits() + zero == of_hits()
-    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
-    named = of_hits(labels=RowLabels(np.array([0, 1, 0]), (3, "b")))
-    assert Summary.from_bytes(named.to_bytes()) == named
-
-
 def test_refusals_hits():
-    with pytest.raises(SummaryError, match="do not merge"):
-        of_hits() + replace(of_hits(), kind="Sets")
-    with pytest.raises(SummaryError, match="do not merge"):
-        of_hits() + replace(of_hits(), level=0.8)
-    with pytest.raises(SummaryError, match="weight 1 do not merge with hits of weight 5"):
-        of_hits() + replace(of_hits(), weight=5.0)
+    for other in ({"kind": "Sets"}, {"level": 0.8}, {"weight": 5.0}, {"named": True}):
+        with pytest.raises(SummaryError, match="do not merge"):
+            of_hits() + replace(of_hits(), **other)

@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
-from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.kinds import read_typed
 from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
-from calibrant.summaries import Summary as SummaryCoverageWidthCriterion
-from calibrant.summaries import Summary as SummaryIntervalMoments
 
 NUMBERS = st.integers(-8, 8).map(lambda k: k / 4)  # ties between outcomes and bounds
-ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS, st.integers(1, 4)), min_size=1, max_size=12)
-
-
-def drawn(rows):
-    y, a, b, w = np.array(rows).T
-    return y, np.minimum(a, b), np.maximum(a, b), w
+ROWS = st.lists(st.tuples(NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=12)
 
 
 class TestByHand:
@@ -75,25 +67,9 @@ class TestFloats:
 
 
 @given(ROWS)
-def test_weights_are_repeated_rows(rows):
-    y, lower, upper, w = drawn(rows)
-    times = w.astype(int)
-    weighted = coverage(y, Intervals(lower, upper, 0.9), weights=w)
-    again = Intervals(np.repeat(lower, times), np.repeat(upper, times), 0.9)
-    assert weighted == pytest.approx(coverage(np.repeat(y, times), again), rel=1e-12)
-
-
-@given(ROWS, st.integers(0, 12))
-def test_chunks_add_up(rows, cut):
-    y, lower, upper, w = drawn(rows)
-    parts = [part for part in (slice(0, cut), slice(cut, None)) if y[part].size]
-    total = sum(summarize(coverage, y[p], Intervals(lower[p], upper[p], 0.9), weights=w[p]) for p in parts)
-    assert coverage(total) == pytest.approx(coverage(y, Intervals(lower, upper, 0.9), weights=w), rel=1e-12)
-
-
-@given(ROWS)
 def test_mirrored(rows):
-    y, lower, upper, _ = drawn(rows)
+    y, a, b = np.array(rows).T
+    lower, upper = np.minimum(a, b), np.maximum(a, b)
     assert coverage(y, Intervals(lower, upper, 0.9)) == coverage(-y, Intervals(-upper, -lower, 0.9))
 
 
@@ -107,11 +83,6 @@ class TestSummaries:
         one = summarize(coverage, [0], Sets([[True, False]], 0.9))
         other = summarize(coverage, [0], Sets([[True, False, False]], 0.9))
         assert "K=2" in refusal(lambda: one + other, error=SummaryError)
-
-    def test_several_levels_stay_an_array(self):
-        intervals = Intervals([[0.0, 0.0]], [[1.0, 2.0]], [0.5, 0.9])
-        summary = summarize(coverage, [1.5], intervals)
-        assert coverage(type(summary).from_bytes(summary.to_bytes())).tolist() == [0.0, 1.0]
 
 
 class TestRefused:
@@ -202,32 +173,6 @@ def test_labels_of_any_kind(labels):
     assert coverage_gap(Y, FORECAST, groups=groups) == 0.25
 
 
-def test_batches_with_other_groups_add_up():
-    y, prediction = reg16()
-    groups = np.array(DATA["groups16"])
-    w = np.arange(1.0, 17.0)
-    for weights in (None, w):
-        expected = coverage_gap(y, prediction, groups=groups, weights=weights)
-        parts = [np.arange(2), np.arange(2, 6), np.arange(6, 16)]
-        summaries = [
-            summarize(
-                coverage_gap, y[p], prediction.take(p), groups=groups[p], weights=None if weights is None else w[p]
-            )
-            for p in parts
-        ]
-        total = sum(summaries)
-        np.testing.assert_allclose(coverage_gap(total), expected, rtol=1e-12)
-        assert Summary.from_bytes(total.to_bytes()) == total
-
-
-def test_row_order_does_not_matter():
-    y, prediction = reg16()
-    order = np.random.default_rng(0).permutation(16)
-    groups = np.array(DATA["groups16"])
-    found = coverage_gap(y[order], prediction.take(order), groups=groups[order])
-    assert found.tolist() == coverage_gap(y, prediction, groups=groups).tolist()
-
-
 def test_quantiles_are_compared_with_their_own_level():
     # Below the median in group a: 1 of 2; in group b: 2 of 2.
     assert coverage_gap([0.0, 9.0, 0.0, 0.0], Quantiles([[1.0]] * 4, [0.5]), groups=list("aabb")).tolist() == [0.25]
@@ -241,10 +186,6 @@ def test_refusals(refusal):
 
 
 inf = np.inf
-ROWS_COVERAGE_WIDTH_CRITERION = st.lists(
-    st.tuples(st.floats(-50, 50), st.floats(-50, 50), st.floats(-50, 50), st.integers(1, 4)), min_size=2, max_size=12
-)
-VARIANTS = st.sampled_from(["jensen", "khosravi"])
 
 
 class TestByHandCoverageWidthCriterion:
@@ -296,46 +237,24 @@ class TestExtremes:
         assert coverage_width_criterion([0.0, 4.0], intervals, eta=1e6, variant="khosravi") == inf
 
 
-@given(ROWS_COVERAGE_WIDTH_CRITERION, VARIANTS, st.integers(1, 11))
-def test_chunks_and_weights(rows, variant, cut):
-    y, a, b, w = np.array(rows).T
-    if y.max() - y.min() < 1e-3:
-        y = y + np.arange(y.size)
-    lower, upper = np.minimum(a, b), np.maximum(a, b)
-    options = {"variant": variant, "eta": 3}
-    whole = coverage_width_criterion(y, Intervals(lower, upper, 0.9), weights=w, **options)
-    parts = [
-        summarize(coverage_width_criterion, y[p], Intervals(lower[p], upper[p], 0.9), weights=w[p], **options)
-        for p in (slice(0, cut), slice(cut, None))
-        if y[p].size
-    ]
-    total = sum(SummaryCoverageWidthCriterion.from_bytes(part.to_bytes()) for part in parts)
-    assert isinstance(total, IntervalMoments)
-    assert coverage_width_criterion(total, **options) == pytest.approx(whole, rel=1e-9, abs=1e-12)
-    times = w.astype(int)
-    again = Intervals(np.repeat(lower, times), np.repeat(upper, times), 0.9)
-    assert coverage_width_criterion(np.repeat(y, times), again, **options) == pytest.approx(whole, rel=1e-9, abs=1e-12)
-
-
 class TestRefusedCoverageWidthCriterion:
     INTERVALS = Intervals([0.0, 0.0], [1.0, 1.0], 0.9)
 
-    @pytest.mark.parametrize("eta", [-1, np.nan, inf, True, "30"])
-    def test_eta(self, eta, refusal):
-        message = refusal(coverage_width_criterion, [0.0, 1.0], self.INTERVALS, eta=eta)
-        assert message.startswith("eta must be a finite number of at least 0; got")
+    @pytest.mark.parametrize(
+        ("name", "values", "words"),
+        [
+            ("eta", [-1, np.nan, inf, True, "30"], "eta must be a finite number of at least 0; got"),
+            ("normalizer", [0, -1, np.nan, inf, True, "y"], "normalizer must be a finite number above 0; got"),
+        ],
+    )
+    def test_options(self, name, values, words, refusal):
+        for value in values:
+            assert words in refusal(coverage_width_criterion, [0.0, 1.0], self.INTERVALS, **{name: value})
 
-    @pytest.mark.parametrize("normalizer", [0, -1, np.nan, inf, True, "y"])
-    def test_normalizer(self, normalizer, refusal):
-        message = refusal(coverage_width_criterion, [0.0, 1.0], self.INTERVALS, normalizer=normalizer)
-        assert message.startswith("normalizer must be a finite number above 0; got")
-
-    def test_a_range_of_zero(self, refusal):
+    def test_a_range_of_zero_or_beyond_float64(self, refusal):
         message = refusal(coverage_width_criterion, [2.0, 2.0], self.INTERVALS)
         assert message.startswith("the range of y, by which widths are divided, is 0.0 (from 2.0 to 2.0)")
         assert "normalizer=" in message
-
-    def test_a_range_beyond_float64(self, refusal):
         assert "is inf" in refusal(coverage_width_criterion, [-1.5e308, 1.5e308], self.INTERVALS)
 
     def test_levels_do_not_mix(self, refusal):
@@ -358,16 +277,3 @@ def test_by_hand():
     assert found.means("coverage").tolist() == [0.25, 0.5]
     assert found.means("width").tolist() == [1.0, np.inf]
     assert found.extremes.tolist() == [-3.0, 5.0]
-
-
-def test_merging():
-    merged = of(slice(0, 1)) + of(slice(1, 3)) + of(slice(3, 4))
-    assert merged.means("coverage").tolist() == [0.25, 0.5]
-    assert merged.extremes.tolist() == [-3.0, 5.0]
-    assert SummaryIntervalMoments.from_bytes(merged.to_bytes()) == merged
-    assert merged + IntervalMoments.zero() == IntervalMoments.zero() + merged == merged
-
-
-def test_nothing():
-    assert IntervalMoments.zero().n == 0
-    assert SummaryIntervalMoments.from_bytes(IntervalMoments.zero().to_bytes()) == IntervalMoments.zero()

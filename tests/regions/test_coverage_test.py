@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.auditing.interval import interval
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import NotApplicableError
 from calibrant.regions.coverage import coverage
 from calibrant.regions.coverage_curve import coverage_curve
 from calibrant.regions.coverage_test import (
@@ -21,7 +21,6 @@ from calibrant.regions.coverage_test import (
     kupiec_test,
     multinomial_coverage_test,
 )
-from calibrant.summaries import Summary
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
 CASES = {case["id"]: case for case in BOOK["cases"]}
@@ -328,64 +327,13 @@ class TestGroups:
 
 
 class TestSummaries:
-    @pytest.mark.parametrize("test", [coverage_test, kupiec_test, multinomial_coverage_test])
-    def test_chunks_add_up(self, test):
-        hit = np.random.default_rng(1).random(60) < 0.8
-        y, prediction = judged(hit, 0.9)
-        parts = [summarize(test, y[s], prediction.take(s)) for s in (slice(0, 7), slice(7, 31), slice(31, 60))]
-        again = Summary.from_bytes((parts[0] + parts[1] + parts[2]).to_bytes())
-        assert test(again) == test(y, prediction)
-
-    def test_groups_continue_in_the_next_batch(self):
-        rng = np.random.default_rng(8)
-        hit, label = rng.random(50) < 0.8, rng.integers(0, 3, 50)
-        y, prediction = judged(hit, 0.9)
-        parts = [
-            summarize(coverage_test, y[s], prediction.take(s), groups=label[s]) for s in (slice(0, 20), slice(20, 50))
-        ]
-        assert coverage_test(parts[0] + parts[1]) == coverage_test(y, prediction, groups=label)
-
     def test_counts_of_a_curve_serve(self):
         y, prediction = judged(30, 0.9, 40)
         table = summarize(coverage_curve, y, prediction)
         assert coverage_test(table) == coverage_test(y, prediction)
 
-    def test_other_kinds(self, refusal):
-        y, prediction = judged(3, 0.9, 4)
-        message = refusal(coverage_test, summarize(coverage, y, prediction), error=SummaryError)
-        assert "coverage_test reads a summary" in message
-
 
 class TestRefusals:
-    def test_weights(self, refusal):
-        y, prediction = reg16()
-        table = summarize(coverage_curve, y, prediction.at(0.8), weights=DATA["weights16"])
-        for test in (coverage_test, kupiec_test, multinomial_coverage_test):
-            assert "weights" in refusal(test, y, prediction.at(0.8), weights=DATA["weights16"])
-            assert "weights" in refusal(test, table)
-
-    def test_equal_weights_change_nothing(self):
-        y, prediction = reg16()
-        plain = coverage_test(y, prediction.at(0.8))
-        assert coverage_test(y, prediction.at(0.8), weights=np.full(16, 7.0)) == plain
-        assert (
-            coverage_test(
-                np.append(y, 99.0),
-                Intervals(np.append(prediction.lower[:, 0], 0), np.append(prediction.upper[:, 0], 1), 0.8),
-                weights=[1.0] * 16 + [0.0],
-            )
-            == plain
-        )
-
-    def test_sets_without_a_level(self, refusal):
-        mask = np.array(SETS["mask"])
-        assert "level" in refusal(coverage_test, SETS["y"], Sets(mask[:, :, 0]))
-        assert "level" in refusal(coverage_test, summarize(coverage_curve, SETS["y"], Sets(mask[:, :, 0])))
-
-    def test_several_levels(self, refusal):
-        assert "kupiec_test tests one level at a time; got 2" in refusal(kupiec_test, *reg16())
-        assert "one level at a time" in refusal(kupiec_test, summarize(coverage_curve, *reg16()))
-
     @pytest.mark.parametrize(
         ("test", "options", "words"),
         [
@@ -408,10 +356,6 @@ class TestRefusals:
         for name in ("kupiec_test", "christoffersen_test", "multinomial_coverage_test", "coverage_hsic_test"):
             assert name in message
         assert refusal(summarize, "coverage_test", *judged(3, 0.9, 4), method=method) == message
-
-    def test_missing_group(self, refusal):
-        labels = [1.0, np.nan, 2.0, 2.0]
-        assert "groups must not be missing; row 1" in refusal(coverage_test, *judged(3, 0.9, 4), groups=labels)
 
 
 def test_dual_to_the_interval():

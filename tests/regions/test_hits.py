@@ -76,23 +76,6 @@ def test_nesting_is_noted():
     assert not (of(slice(0, 2), prediction=crossed) + of(slice(2, 4))).nested
 
 
-@pytest.mark.parametrize("labels", [None, LABELS, np.array([2, 10, 2, 1])], ids=["all", "texts", "numbers"])
-@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 3.0, 4.0])], ids=["plain", "weighted"])
-def test_merging(labels, weights):
-    whole = of(labels=labels, weights=weights)
-    for cut in (1, 2, 3):
-        parts = of(slice(0, cut), labels, weights), of(slice(cut, 4), labels, weights)
-        assert parts[0] + parts[1] == whole == parts[1] + parts[0]
-    assert Summary.from_bytes(whole.to_bytes()) == whole
-
-
-def test_zero():
-    zero = HitTable.zero()
-    assert zero.n == 0
-    assert zero + of() == of() + zero == of()
-    assert zero + zero == zero == Summary.from_bytes(zero.to_bytes())
-
-
 def test_refusals():
     with pytest.raises(SummaryError, match="do not merge"):
         of() + replace(of(), kind="Sets")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import Intervals, Sets, coverage, summarize
+from calibrant import Intervals, Sets, coverage
 from calibrant.core.pool import pool_rows
-from calibrant.core.summary import Summary
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit, unit_weights
 from calibrant.inputs.kinds import read_typed
@@ -60,28 +59,6 @@ def test_a_level_does_not_see_the_bounds_of_another():
     assert found.tied(0).size.tolist() == [1.0, 1.001]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_chunks_add_up(drawn, weighted):
-    y, intervals = drawn
-    w = np.random.default_rng(1).integers(1, 4, 60) / 2 if weighted else None
-    whole = of(y, intervals, w)
-    cuts = [np.arange(0, 7), np.arange(7, 8), np.arange(8, 60)]
-    parts = [of(y[rows], intervals.take(rows), None if w is None else w[rows]) for rows in cuts]
-    assert sum(parts) == whole
-    assert parts[2] + parts[0] + parts[1] == whole
-    assert Sizes.zero() + whole == whole + Sizes.zero() == whole
-    back = Summary.from_bytes(whole.to_bytes())
-    assert back == whole
-    assert is_unit(back.parts[0].weight) is not weighted
-    assert Summary.from_bytes(Sizes.zero().to_bytes()) == Sizes.zero()
-
-
-def test_row_order_does_not_matter(drawn):
-    y, intervals = drawn
-    order = np.random.default_rng(2).permutation(60)
-    assert of(y[order], intervals.take(order)) == of(y, intervals)
-
-
 def test_a_chunk_of_float32_brings_its_rounding_along():
     bounds = np.array([0.0, 0.1]), np.array([1.0, 1.1])
     single = of([0.5, 0.5], Intervals(*(b.astype("float32") for b in bounds), 0.9))
@@ -123,13 +100,6 @@ def test_weights_are_kept_apart():
     assert found.weight.tolist() == [1.0, 3.0, 1.0]
     assert found.rows.tolist() == [1, 2, 1]
     assert found.events.tolist() == [0, 2, 0]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_inputs_stay_as_they_are(weighted):
-    size = np.array([3.0, 1.0])
-    pool_rows(np.array([True, False]), size, np.array([1.0, 2.0]) if weighted else unit_weights(2))
-    assert size.tolist() == [3.0, 1.0]
 
 
 def of_size_groups(size, rows, *, K=0, bins=None, empty="merge"):
@@ -338,13 +308,6 @@ def test_float_for_one_level_array_for_several():
     assert type(size_stratified_coverage(y, prediction.at(0.8))) is float
     assert size_stratified_coverage(y, prediction).shape == (2,)
     assert size_stratified_coverage(y, prediction)[1] == size_stratified_coverage(y, prediction.at(0.95))
-
-
-def test_batches_add_up():
-    y, prediction = intervals_of("reg16")
-    parts = [np.arange(5), np.arange(5, 16)]
-    total = sum(summarize(size_stratified_coverage, np.array(y)[p], prediction.take(p)) for p in parts)
-    assert size_stratified_coverage(total).tolist() == size_stratified_coverage(y, prediction).tolist()
 
 
 def test_options_are_checked(refusal):

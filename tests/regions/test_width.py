@@ -14,7 +14,6 @@ from calibrant.errors import SummaryError
 from calibrant.regions.hsic import coverage_hsic
 from calibrant.regions.sizes import Sizes, size_stratified_coverage
 from calibrant.regions.width import Statistic, width
-from calibrant.summaries import Summary
 
 inf = np.inf
 SIZES = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.5, inf]), st.integers(1, 4)), min_size=1, max_size=12)
@@ -47,9 +46,6 @@ class TestByHand:
         assert width(found, statistic="finite_mean", weights=w) == pytest.approx(7 / 3)
         assert width(found, statistic="finite_fraction", weights=w) == 0.75
         assert width(found, statistic="median", weights=w) == 3.0
-
-    def test_weight_zero_drops_an_infinite_row(self):
-        assert width(of_widths([1.0, inf, 3.0]), weights=[1, 0, 1]) == 2.0
 
     def test_several_levels(self):
         both = Intervals([[0, 0], [0, 0]], [[1, 2], [3, inf]], [0.5, 0.9])
@@ -89,18 +85,6 @@ def test_median_is_that_of_numpy(drawn):
     assert found == width(of_widths(np.repeat(widths, times)), statistic="median")
     if expected is not None:
         assert found == expected
-
-
-@given(SIZES, st.integers(0, 12), st.sampled_from(["mean", "median", "finite_mean", "finite_fraction"]))
-def test_chunks_add_up(drawn, cut, statistic):
-    widths, w = np.array(drawn).T
-    parts = [part for part in (slice(0, cut), slice(cut, None)) if widths[part].size]
-    summaries = [
-        summarize(width, None, of_widths(widths[p]), weights=w[p], statistic=statistic).to_bytes() for p in parts
-    ]
-    total = sum(Summary.from_bytes(data) for data in summaries)
-    whole = width(of_widths(widths), weights=w, statistic=statistic)
-    assert width(total, statistic=statistic) == pytest.approx(whole, rel=1e-12, nan_ok=True)
 
 
 def test_equal_weights_split_evenly_whatever_their_rounding():
@@ -173,24 +157,6 @@ class TestMedian:
         assert found.parts[0].unique_scores.tolist() == [1.0, 2.0, 3.0]
         assert found.parts[0].weight_by_score.tolist() == [1.0, 1.0, 2.0]
         assert (found.n, found.median(0), found.judged) == (4, 2.5, False)
-
-    def test_several_columns(self):
-        both = Intervals([[0, 0], [0, 0]], [[1, 4], [1, 2]], [0.5, 0.9])
-        assert width(both, statistic="median").tolist() == [1.0, 3.0]
-
-    @given(SIZES, SIZES)
-    def test_merging(self, first, second):
-        parts = [np.array(part).T for part in (first, second)]
-        whole = self.of(*np.concatenate(parts, axis=1))
-        merged = self.of(*parts[0]) + self.of(*parts[1])
-        assert merged == whole
-        assert Summary.from_bytes(merged.to_bytes()) == merged
-        assert merged + Sizes.zero() == Sizes.zero() + merged == merged
-
-    @given(SIZES)
-    def test_whole_weights_are_repeated_rows(self, drawn):
-        sizes, w = np.array(drawn).T
-        assert self.of(sizes, w).median(0) == self.of(np.repeat(sizes, w.astype(int))).median(0)
 
     def test_sizes_without_outcomes_tell_no_coverage(self, refusal):
         for verb in (size_stratified_coverage, coverage_hsic):
