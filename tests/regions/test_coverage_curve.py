@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from calibrant import Intervals, Quantiles, Sets, coverage, coverage_gap, summarize
+from calibrant import Intervals, Quantiles, Sets, coverage, summarize
 from calibrant.auditing.interval import interval
 from calibrant.errors import SummaryError
 from calibrant.regions.coverage_curve import coverage_curve
@@ -63,9 +63,6 @@ class TestAllRows:
         assert np.isnan(found.pvalue_holm).all()
         assert found.method.startswith("wilson")
 
-    def test_exact_refuses_weights(self, refusal):
-        assert "equal weights" in refusal(coverage_curve, *reg16(), weights=WEIGHTS, method="clopper-pearson")
-
     def test_simultaneous_shares_the_error_among_the_lines(self):
         each = coverage_curve(*reg16(), level=0.975)
         together = coverage_curve(*reg16(), level=0.95, simultaneous=True)
@@ -116,13 +113,6 @@ class TestGroups:
         found = coverage_curve([0.0, 9.0, 9.0, 9.0], prediction, groups=groups)
         assert found.group.tolist() == labels
         assert found.hits.tolist() == hits
-
-    def test_missing_and_short_labels(self, refusal):
-        for verb in (coverage_curve, coverage_gap):
-            message = refusal(verb, *reg16(), groups=[*GROUPS[:3], None, *GROUPS[4:]])
-            assert message.startswith("groups must not be missing; row 3 is None")
-        assert "expected 16 rows" in refusal(coverage_curve, *reg16(), groups=GROUPS[:5])
-        assert "row 0 is ['a']" in refusal(coverage_curve, [0.5], Intervals([0.0], [1.0], 0.9), groups=[["a"]])
 
 
 class TestSizes:
@@ -175,13 +165,6 @@ class TestSizes:
             alone = interval(coverage, y[here], prediction.at(0.8).take(here), weights=w[here], method="wilson")
             assert (found.lower[k], found.upper[k]) == pytest.approx((alone.low, alone.high), rel=1e-12)
 
-    def test_quantiles_have_none(self, refusal):
-        assert ".intervals()" in refusal(coverage_curve, [1.0], Quantiles([2.0], 0.5), groups="size")
-
-    def test_options_without_sizes(self, refusal):
-        for options in ({"bins": 3}, {"empty": "own"}):
-            assert 'groups="size"' in refusal(coverage_curve, *reg16(), **options)
-
 
 class TestSummaries:
     def test_sizes_and_labels_do_not_mix(self, refusal):
@@ -192,13 +175,18 @@ class TestSummaries:
         assert 'groups="size"' in refusal(coverage_curve, sizes, error=SummaryError)
 
 
-class TestOptions:
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"level": 1.0}, "level must lie"),
-            ({"groups": "colour"}, "groups must be an array"),
-        ],
-    )
-    def test_refusals(self, refusal, options, words):
-        assert words in refusal(coverage_curve, *reg16(), **options)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"level": 1.0}, "level must lie"),
+        ({"groups": "colour"}, "groups must be an array"),
+        ({"groups": GROUPS[:5]}, "expected 16 rows"),
+        ({"groups": [["a"]] * 16}, "row 0 is ['a']"),
+        ({"bins": 3}, 'groups="size"'),
+        ({"empty": "own"}, 'groups="size"'),
+        ({"weights": WEIGHTS, "method": "clopper-pearson"}, "equal weights"),
+    ],
+)
+def test_refusals(refusal, options, words):
+    assert words in refusal(coverage_curve, *reg16(), **options)
+    assert ".intervals()" in refusal(coverage_curve, [1.0], Quantiles([2.0], 0.5), groups="size")

@@ -214,13 +214,8 @@ class TestJoint:
         message = refusal(multinomial_coverage_test, [0, 1], crossed)
         assert "nested" in message
         assert "row 0" in message
-        with_weights = refusal(
-            multinomial_coverage_test,
-            [0, 1, 1],
-            Intervals([[0, 0], [0, -1], [0, 1]], [[1, 2], [2, 3], [1, 2]], [0.5, 0.9]),
-            weights=[0, 1, 1],
-        )
-        assert "row 2" in with_weights
+        third = Intervals([[0, 0], [0, -1], [0, 1]], [[1, 2], [2, 3], [1, 2]], [0.5, 0.9])
+        assert "row 2" in refusal(multinomial_coverage_test, [0, 1, 1], third, weights=[0, 1, 1])
         mask = np.zeros((1, 2, 2), dtype=bool)
         mask[0, 0, 0] = True
         assert "row 0" in refusal(multinomial_coverage_test, [0], Sets(mask, [0.5, 0.9]))

@@ -37,20 +37,9 @@ def test_by_hand():
     assert table.hits.tolist() == [1, 1, 1]
     assert table.weight.dtype == table.hit_weight.dtype == np.int64
     assert (found.n, found.L, found.level(0)) == (4, 1, 0.9)
-
-
-def test_weights():
-    found = of([0.5, 5.0, 0.5], Intervals([0.0, 0.0, -1.0], [1.0, 1.0, 1.0], 0.9), [2.0, 3.0, 0.5]).tied(0)
-    assert found.rows.tolist() == [2, 1]
-    assert found.weight.tolist() == [5.0, 0.5]
-    assert found.hit_weight.tolist() == [2.0, 0.5]
-
-
-def test_widths_that_differ_by_rounding_are_one():
-    centre = np.random.default_rng(0).normal(0, 10, 500)
-    found = of(centre, Intervals(centre - 0.1, centre + 0.1, 0.9))
-    assert found.parts[0].score.size > 1
-    assert found.tied(0).rows.tolist() == [500]
+    weighted = of([0.5, 5.0, 0.5], Intervals([0.0, 0.0, -1.0], [1.0, 1.0, 1.0], 0.9), [2.0, 3.0, 0.5]).tied(0)
+    assert (weighted.rows.tolist(), weighted.weight.tolist()) == ([2, 1], [5.0, 0.5])
+    assert weighted.hit_weight.tolist() == [2.0, 0.5]
 
 
 def test_a_level_does_not_see_the_bounds_of_another():
@@ -113,43 +102,28 @@ def test_equal_counts_end_at_ranks_rounded_up():
     assert [n for *_, n in of_size_groups(range(1, 7), [1] * 6, bins=4)] == [2, 1, 2, 1]
     assert [n for *_, n in of_size_groups(range(16), [1] * 16, bins=5)] == [4, 3, 3, 3, 3]
     assert [n for *_, n in of_size_groups(range(16), [1] * 16)] == [6, 5, 5]
+    assert of_size_groups([1, 2, 3, 4, 5, 6], [0.1] * 6, bins=3)[0][:2] == (1, 2)  # as without weights
 
 
-def test_tied_sizes_stay_together():
-    assert of_size_groups([2, 4, 6, 8], [4] * 4, bins=3) == [(2.0, 4.0, 8), (6.0, 6.0, 4), (8.0, 8.0, 4)]
-    assert of_size_groups([1, 2], [2, 2], bins=10) == [(1.0, 1.0, 2), (2.0, 2.0, 2)]
-    assert of_size_groups([5], [7], bins=3) == [(5.0, 5.0, 7)]
-
-
-def test_a_width_of_zero_may_be_a_group():
-    assert of_size_groups([0, 1], [5, 5], bins=2) == [(0.0, 0.0, 5), (1.0, 1.0, 5)]
-    assert of_size_groups([1, np.inf], [5, 5], bins=2) == [(1.0, 1.0, 5), (np.inf, np.inf, 5)]
-
-
-def test_weights_move_the_edges():
-    assert of_size_groups([1, 2, 3, 4], [3.0, 1.0, 1.0, 1.0], bins=2) == [(1.0, 1.0, 3.0), (2.0, 4.0, 3.0)]
-    assert of_size_groups([1, 2, 3, 4, 5, 6], [0.1] * 6, bins=3)[0][:2] == (1.0, 2.0)  # as without weights
-
-
-def test_sets_have_one_group_per_size():
-    assert of_size_groups([0, 1, 3], [1, 2, 4], K=4) == [(0.0, 1.0, 3), (2.0, 2.0, 0), (3.0, 3.0, 4), (4.0, 4.0, 0)]
-    assert of_size_groups([0, 1, 3], [1, 2, 4], K=3, empty="own") == [
-        (0.0, 0.0, 1),
-        (1.0, 1.0, 2),
-        (2.0, 2.0, 0),
-        (3.0, 3.0, 4),
-    ]
-
-
-def test_sets_in_groups_of_equal_count():
-    assert of_size_groups([0, 1, 2, 3], [1, 2, 3, 6], K=3, bins=4) == [(0.0, 1.0, 3), (2.0, 2.0, 3), (3.0, 3.0, 6)]
-    assert of_size_groups([0, 1, 2, 3], [1, 2, 3, 6], K=3, bins=12, empty="own")[0] == (0.0, 0.0, 1)
-
-
-def test_ranges_are_taken_as_given():
-    assert of_size_groups([0, 1, 3], [1, 2, 4], K=5, bins=[(0, 2), (4, 5)]) == [(0.0, 2.0, 3), (4.0, 5.0, 0)]
-    assert of_size_groups([0.5, 1, 3], [1, 2, 4], bins=[(0, 1), (1, np.inf)]) == [(0.0, 1.0, 3), (1.0, np.inf, 4)]
-    assert of_size_groups([5.0], [2], bins=[(1, 2), (7, 8)]) == [(1.0, 2.0, 0), (7.0, 8.0, 0)]
+@pytest.mark.parametrize(
+    ("size", "rows", "options", "groups"),
+    [
+        ([2, 4, 6, 8], [4] * 4, {"bins": 3}, [(2, 4, 8), (6, 6, 4), (8, 8, 4)]),  # tied sizes stay together
+        ([1, 2], [2, 2], {"bins": 10}, [(1, 1, 2), (2, 2, 2)]),
+        ([5], [7], {"bins": 3}, [(5, 5, 7)]),
+        ([0, 1], [5, 5], {"bins": 2}, [(0, 0, 5), (1, 1, 5)]),
+        ([1, np.inf], [5, 5], {"bins": 2}, [(1, 1, 5), (np.inf, np.inf, 5)]),
+        ([1, 2, 3, 4], [3.0, 1.0, 1.0, 1.0], {"bins": 2}, [(1, 1, 3), (2, 4, 3)]),
+        ([0, 1, 3], [1, 2, 4], {"K": 4}, [(0, 1, 3), (2, 2, 0), (3, 3, 4), (4, 4, 0)]),  # sets: each size is a group
+        ([0, 1, 3], [1, 2, 4], {"K": 3, "empty": "own"}, [(0, 0, 1), (1, 1, 2), (2, 2, 0), (3, 3, 4)]),
+        ([0, 1, 2, 3], [1, 2, 3, 6], {"K": 3, "bins": 4}, [(0, 1, 3), (2, 2, 3), (3, 3, 6)]),
+        ([0, 1, 3], [1, 2, 4], {"K": 5, "bins": [(0, 2), (4, 5)]}, [(0, 2, 3), (4, 5, 0)]),
+        ([0.5, 1, 3], [1, 2, 4], {"bins": [(0, 1), (1, np.inf)]}, [(0, 1, 3), (1, np.inf, 4)]),
+        ([5.0], [2], {"bins": [(1, 2), (7, 8)]}, [(1, 2, 0), (7, 8, 0)]),
+    ],
+)
+def test_groups(size, rows, options, groups):
+    assert of_size_groups(size, rows, **options) == groups
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 8))
@@ -176,9 +150,6 @@ def test_equal_counts_by_their_definition(drawn, m):
 )
 def test_refusals(refusal, bins, words):
     assert words in refusal(of_size_groups, [1, 2], [1, 1], bins=bins)
-
-
-def test_more_refusals(refusal):
     assert "share no size" in refusal(of_size_groups, [1, 2], [1, 1], K=3, bins=[(0, 1), (1, 2)])
 
 
@@ -286,7 +257,10 @@ def test_weights_by_hand():
 def test_one_width_gives_the_coverage():
     centre = np.random.default_rng(0).normal(0, 30, 400)
     y = centre + np.random.default_rng(1).normal(size=400)
-    prediction = Intervals(centre - 1.1, centre + 1.1, 0.7)
+    prediction = Intervals(centre - 1.1, centre + 1.1, 0.7)  # widths that differ by rounding
+    found = of(y, prediction)
+    assert found.parts[0].score.size > 1
+    assert found.tied(0).rows.tolist() == [400]
     assert size_stratified_coverage(y, prediction, bins=7) == coverage(y, prediction)
 
 
@@ -301,13 +275,6 @@ def test_small_groups_can_be_left_out(refusal):
     np.testing.assert_allclose(kept, [2 / 3, 10 / 11])
     message = refusal(size_stratified_coverage, y, prediction, min_count=12, error=NotApplicableError)
     assert "no group has min_count=12 rows; the largest has 9" in message
-
-
-def test_float_for_one_level_array_for_several():
-    y, prediction = intervals_of("reg16")
-    assert type(size_stratified_coverage(y, prediction.at(0.8))) is float
-    assert size_stratified_coverage(y, prediction).shape == (2,)
-    assert size_stratified_coverage(y, prediction)[1] == size_stratified_coverage(y, prediction.at(0.95))
 
 
 def test_options_are_checked(refusal):

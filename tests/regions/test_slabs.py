@@ -84,14 +84,6 @@ def test_the_same_rng_gives_the_same_value_in_any_order_of_the_rows(drawn):
     assert len(others) > 1
 
 
-def test_no_global_random_state_is_read_or_set(drawn):
-    y, prediction, x = drawn
-    np.random.seed(5)  # noqa: NPY002
-    before = np.random.get_state()[1].tolist()  # noqa: NPY002
-    worst_slab_coverage(y, prediction, features=x, directions=5, rng=0)
-    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
-
-
 def test_finds_the_slab(drawn):
     y, prediction, x = drawn
     (found,) = worst_slabs(y, prediction, **DEFAULTS | {"features": x, "directions": 3, "rng": 0, "search": 0.5})
@@ -149,15 +141,6 @@ def test_shares_are_rounded_before_the_ceiling():
     assert worst_slab_coverage(y, prediction, features=np.arange(30.0), mass=0.1, search=None) == 0.0
 
 
-def test_no_row_in_the_slab(refusal):
-    y, prediction = of_covered([0, 0, 1, 1])
-    search = np.array([True, True, False, False])
-    message = refusal(
-        worst_slab_coverage, y, prediction, features=[0.0, 1.0, 8.0, 9.0], search=search, error=NotApplicableError
-    )
-    assert "none of the 2 evaluation rows lies in the worst slab, which has 2 of 2 rows" in message
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -185,16 +168,23 @@ def test_refusals(refusal, options, words):
     y, prediction = of_covered([1, 0, 1, 1])
     given = {"features": [0.0, 1.0, 2.0, 3.0], "rng": 0} | options
     assert words in refusal(worst_slab_coverage, y, prediction, **given)
+    assert "judges Intervals or Sets" in refusal(worst_slab_coverage, y, [0.1, 0.2, 0.1, 0.2], **given)
 
 
-def test_more_refusals(refusal):
-    y, prediction = of_covered([1, 0])
-    options = {"features": [0.0, 1.0], "rng": 0}
-    message = refusal(worst_slab_coverage, y, prediction, weights=[1, 2], error=NotApplicableError, **options)
-    assert "takes no weights" in message
-    message = refusal(worst_slab_coverage, *of_covered([1]), features=[0.0], rng=0, error=NotApplicableError)
-    assert "one row cannot be split" in message
-    assert "judges Intervals or Sets" in refusal(worst_slab_coverage, y, [0.1, 0.2], **options)
+@pytest.mark.parametrize(
+    ("covered", "options", "words"),
+    [
+        ([1, 0], {"features": [0.0, 1.0], "weights": [1, 2]}, "takes no weights"),
+        ([1], {"features": [0.0]}, "one row cannot be split"),
+        (
+            [0, 0, 1, 1],
+            {"features": [0.0, 1.0, 8.0, 9.0], "search": np.array([True, True, False, False])},
+            "none of the 2 evaluation rows lies in the worst slab, which has 2 of 2 rows",
+        ),
+    ],
+)
+def test_what_does_not_apply(refusal, covered, options, words):
+    assert words in refusal(worst_slab_coverage, *of_covered(covered), rng=0, error=NotApplicableError, **options)
 
 
 def exhaustive(x, covered, directions, least):
@@ -224,17 +214,13 @@ def test_is_the_worst_of_all(seed):
     assert tuple(worst_slab(x, covered, directions, least)) == exhaustive(x, covered, directions, least)
 
 
-def test_ties_of_projections_are_never_cut():
-    covered = np.arange(10) != 3
-    assert worst_slab(np.zeros((10, 1)), covered, [np.ones(1)], 1)[1:] == (0.0, 0.0, 9, 10)
-
-
 def test_equal_coverage_is_settled_by_rows_then_direction_then_the_lower_end():
     x = np.array([[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]])
     covered = np.array([False, True, True, True, False, False])
     assert worst_slab(x, covered, [np.ones(1)], 1)[1:3] == (4.0, 5.0)  # two rows rather than one
     covered = np.array([False, True, True, True, True, False])
     assert worst_slab(x, covered, [np.ones(1), -np.ones(1)], 1)[:3] == (0, 0.0, 0.0)
+    assert worst_slab(np.zeros((10, 1)), np.arange(10) != 3, [np.ones(1)], 1)[1:] == (0.0, 0.0, 9, 10)  # all tied
 
 
 def test_equal_rows_have_equal_projections():

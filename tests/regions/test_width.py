@@ -60,20 +60,14 @@ class TestByHand:
         assert sets.sizes.ravel().tolist() == [2, 1]
         assert Sets(np.repeat(mask, 20, axis=1), 0.9).sizes.ravel().tolist() == [40, 20]
 
-    def test_zero_width(self):
+    def test_extremes(self):
         assert width(of_widths([0.0, 0.0])) == 0.0
-
-    def test_all_infinite(self):
+        assert width(Intervals([-1.5e308], [1.5e308], 0.9)) == inf
+        assert width(of_widths([1.5e308, 1.6e308]), statistic="median") == pytest.approx(1.55e308)
         found = of_widths([inf, inf])
         assert width(found) == width(found, statistic="median") == inf
         assert width(found, statistic="finite_fraction") == 0.0
         assert np.isnan(width(found, statistic="finite_mean"))
-
-    def test_a_width_beyond_float64_is_infinite(self):
-        assert width(Intervals([-1.5e308], [1.5e308], 0.9)) == inf
-
-    def test_a_median_between_large_widths(self):
-        assert width(of_widths([1.5e308, 1.6e308]), statistic="median") == pytest.approx(1.55e308)
 
 
 @given(SIZES)
@@ -105,14 +99,23 @@ class TestSummaries:
         assert isinstance(sizes, Sizes)
         assert "Moments" in refusal(width, means, statistic="median", error=SummaryError)
         assert "Sizes" in refusal(width, sizes, error=SummaryError)
-
-    def test_a_summary_without_widths(self, refusal):
         other = summarize("coverage", [0.0], of_widths([1.0]))
         assert "no widths" in refusal(width, other, error=SummaryError)
 
-    def test_intervals_have_no_empty_fraction(self, refusal):
-        summary = summarize(width, None, of_widths([1.0]))
-        assert "is for Sets" in refusal(width, summary, statistic="empty_fraction")
+
+@pytest.mark.parametrize(
+    ("prediction", "options", "words"),
+    [
+        (Quantiles([[0.0, 1.0]], [0.1, 0.9]), {}, "width takes Intervals or Sets alone"),
+        (Quantiles([[0.0, 1.0]], [0.1, 0.9]), {}, ".intervals()"),
+        (Normal([0.0], [1.0]), {}, ".interval(level)"),
+        (of_widths([1.0]), {"statistic": "singleton_fraction"}, "statistic='singleton_fraction' is for Sets; got Int"),
+        (summarize(width, None, of_widths([1.0])), {"statistic": "empty_fraction"}, "is for Sets"),
+    ],
+    ids=str,
+)
+def test_refusals(prediction, options, words, refusal):
+    assert words in refusal(width, prediction, **options)
 
 
 class TestRows:
@@ -130,20 +133,6 @@ class TestRows:
         entry = find(width)
         message = refusal(entry.row_scores, entry.read(None, of_widths([1.0])), entry.parse({"statistic": statistic}))
         assert "not a mean over the rows" in message
-
-
-class TestRefused:
-    def test_quantiles(self, refusal):
-        message = refusal(width, Quantiles([[0.0, 1.0]], [0.1, 0.9]))
-        assert message.startswith("width takes Intervals or Sets alone")
-        assert ".intervals()" in message
-
-    def test_distributions(self, refusal):
-        assert ".interval(level)" in refusal(width, Normal([0.0], [1.0]))
-
-    def test_statistics(self, refusal):
-        message = refusal(width, of_widths([1.0]), statistic="singleton_fraction")
-        assert message == "statistic='singleton_fraction' is for Sets; got Intervals"
 
 
 class TestMedian:
