@@ -98,14 +98,6 @@ class TestMeans:
 
 
 class TestSeries:
-    def test_independent_differences_have_nearly_the_plain_limits(self, models):
-        plain, series = (
-            cb.compare_predictions(*models).pairs[0],
-            cb.compare_predictions(*models, time=np.arange(500)).pairs[0],
-        )
-        assert series.difference == plain.difference
-        assert series.high - series.low == pytest.approx(plain.high - plain.low, rel=0.35)
-
     def test_the_order_of_time_counts_not_that_of_rows(self, models):
         y, p = models
         order = np.random.default_rng(0).permutation(500)
@@ -154,12 +146,6 @@ class TestManyModels:
         expected = [cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))]
         assert found.values["brier_score"] == pytest.approx(expected)
 
-    def test_limits_are_wider_than_those_of_one_pair(self, models):
-        y, p = models
-        many = cb.compare_predictions(y, {**p, "constant": np.full(500, 0.5)}).pairs[0]
-        one = cb.compare_predictions(y, p).pairs[0]
-        assert many.high - many.low > one.high - one.low
-
 
 def _holm(raw):
     order = np.argsort(raw)
@@ -207,12 +193,6 @@ class TestCutoffErrors:
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-6)
         swapped = cb.compare_predictions(y, [p["timid"], p["sharp"]], metric="cutoff_error").pairs[0]
         assert (one.low, one.high) == pytest.approx((-swapped.high, -swapped.low), rel=0.05)  # other draws
-
-    def test_classes(self, D2):
-        y, P = D2
-        found = cb.compare_predictions(y, {"sharp": P, "timid": 0.5 * P + 0.5 / P.shape[1]}, metric="cutoff_error")
-        assert found.pairs[0].low < found.pairs[0].difference < found.pairs[0].high
-        assert found.reliability is not None
 
     @pytest.mark.parametrize(("scale", "found"), [(0.05, 0.01), (0.001, -0.02)])
     def test_the_true_worst_stretch_may_be_another_one(self, scale, found):
@@ -339,6 +319,9 @@ class TestSeveralMetrics:
             message = refusal(cb.compare_predictions, *models, metric=["ece", "brier_score"], **options)
             assert "belongs to one metric" in message
         assert "one metric at least" in refusal(cb.compare_predictions, *models, metric=[])
+        found = cb.compare_predictions(*models, metric=np.array(["ece", "brier_score"]))
+        assert found.values.keys() == {"ece", "brier_score"}
+        assert "expected a verb of calibrant" in refusal(cb.compare_predictions, *models, metric=np.array(0.5))
 
 
 class TestRefusals:
@@ -557,15 +540,6 @@ def test_of_many_models_the_pairs_with_the_best_are_drawn(models, plt):
     assert f"Of 435 pairs the 29 with {best} are drawn" in figure.reading
     assert len(found.findings.sections[1].measurements) == 435
     found.plot().canvas.draw()
-
-
-def test_a_metric_that_is_an_array(models):
-    assert cb.compare_predictions(*models, metric=np.array(["ece", "brier_score"])).values.keys() == {
-        "ece",
-        "brier_score",
-    }
-    with pytest.raises(InputError, match="expected a verb of calibrant or its name"):
-        cb.compare_predictions(*models, metric=np.array(0.5))
 
 
 def test_picture_of_rare_events_shows_them(plt):

@@ -49,15 +49,6 @@ def test_each_measurement_is_the_one_of_its_verb():
     assert not found["skce_test"].decides
 
 
-def test_draws():
-    found = values(cb.audit(Y, cb.Samples(DRAWS), resamples=99))
-    assert found["crps"].value == pytest.approx(crps(Y, cb.Samples(DRAWS), fair=True), rel=1e-12)
-    assert "log_score" not in found
-    for level in (0.5, 0.8, 0.9):
-        central = cb.Samples(DRAWS).interval(level)
-        assert found[f"coverage.{level}"].value == pytest.approx(cb.coverage(Y, central), abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("M", "levels"),
     [(1, [1 / 2]), (2, [1 / 3, 2 / 3]), (3, [1 / 4, 1 / 2, 3 / 4]), (10, [1 / 11, 3 / 11, 8 / 11, 10 / 11])],

@@ -16,22 +16,14 @@ def happened(k, n=400):
 
 
 class TestProbabilities:
-    @pytest.mark.parametrize(
-        ("tolerance", "pvalue"),
-        [(0.1, 0.035353001890596966), (0.15, 0.00011876952423999759), (0.2, 1.6238180510728638e-08)],
-    )
-    def test_l2_of_the_specification(self, D1, tolerance, pvalue):
+    def test_l2_of_the_specification(self, D1, D2):
         options = {"metric": cb.ece, "norm": "l2", "debias": True, "strategy": "mass"}
-        found = cb.equivalence_test(*D1, tolerance=tolerance, **options)
-        assert found.pvalue == pytest.approx(pvalue, rel=1e-6)
-
-    @pytest.mark.parametrize(
-        ("tolerance", "pvalue"), [(0.1, 0.999058234095554), (0.15, 0.8077852492313522), (0.2, 0.0758934033248096)]
-    )
-    def test_l2_of_a_wrong_model(self, D2, tolerance, pvalue):
-        options = {"metric": "ece", "norm": "l2", "debias": True, "strategy": "mass"}
-        found = cb.equivalence_test(*cb.top_label(*D2), tolerance=tolerance, **options)
-        assert found.pvalue == pytest.approx(pvalue, rel=1e-6)
+        right, wrong = (
+            [cb.equivalence_test(y, p, tolerance=tau, **options).pvalue for tau in (0.1, 0.15, 0.2)]
+            for y, p in (D1, cb.top_label(*D2))
+        )
+        assert right == pytest.approx([0.035353001890596966, 0.00011876952423999759, 1.6238180510728638e-08], rel=1e-6)
+        assert wrong == pytest.approx([0.999058234095554, 0.8077852492313522, 0.0758934033248096], rel=1e-6)
 
     def test_by_hand(self):
         found = cb.equivalence_test(happened(204), HALF, tolerance=0.06)
@@ -162,10 +154,6 @@ class TestRefusals:
         message = refusal(cb.equivalence_test, happened(204), HALF, tolerance=tolerance)
         assert "tolerance must lie strictly between 0 and 1" in message
 
-    def test_has_no_default(self):
-        with pytest.raises(TypeError, match="tolerance"):
-            cb.equivalence_test(happened(204), HALF)
-
     @pytest.mark.parametrize(
         ("call", "error", "words"),
         [
@@ -178,20 +166,17 @@ class TestRefusals:
     def test_options(self, refusal, call, error, words):
         assert words in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, error=error, **call)
 
+    def test_data(self, D2, refusal):
+        ranks, summary = Ranks.of([0] * 60 + [1] * 40, M=1), cb.summarize("cutoff_error", happened(204), HALF)
+        for given, options, words in (
+            ((ranks, HALF), {}, "cannot be given with a summary"),
+            ((Ranks.zero(),), {}, "there are no rows"),
+            ((summary,), {"relative": True}, "pass y and prediction"),
+            (([0, 1], [0.5, 1.5]), {}, "row 1 is 1.5"),
+            (D2, {"relative": True, "error": NotApplicableError}, "one_vs_rest"),
+        ):
+            assert words in refusal(cb.equivalence_test, *given, tolerance=0.1, **options)
+
     @pytest.mark.parametrize("relative", ["no", np.nan, 1, None, np.array([1, 0])])
     def test_relative_is_true_or_false(self, refusal, relative):
         assert "relative must be" in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, relative=relative)
-
-    def test_ranks(self, refusal):
-        ranks = Ranks.of([0] * 60 + [1] * 40, M=1)
-        assert "cannot be given with a summary" in refusal(cb.equivalence_test, ranks, HALF, tolerance=0.1)
-        assert "there are no rows" in refusal(cb.equivalence_test, Ranks.zero(), tolerance=0.1)
-
-    def test_relative(self, D2, refusal):
-        message = refusal(cb.equivalence_test, *D2, tolerance=0.1, relative=True, error=NotApplicableError)
-        assert "one_vs_rest" in message
-        summary = cb.summarize("cutoff_error", happened(204), HALF)
-        assert "pass y and prediction" in refusal(cb.equivalence_test, summary, tolerance=0.1, relative=True)
-
-    def test_inputs_are_checked_like_everywhere(self, refusal):
-        assert "row 1 is 1.5" in refusal(cb.equivalence_test, [0, 1], [0.5, 1.5], tolerance=0.1)

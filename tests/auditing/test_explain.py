@@ -256,11 +256,6 @@ class TestInputs:
             assert found.claims == ()
         assert explain(Ranks.of([0] * 20, 39)).failure != "too few rows"
 
-    def test_few_draws_have_the_levels_that_they_have(self):
-        # M = 4: intervals of (5 - 2a)/5
-        assert list(explain(Ranks.of([0, 1, 2, 3, 4], 4)).coverage) == [0.6]
-        assert explain(Ranks.of([0, 1, 2, 3, 4], 4)).coverage[0.6] == 0.6
-
     def test_outward_ranks(self):
         r = RNG.binomial(99, RNG.beta(2, 1, 1000))
         found = explain(Ranks.of(r, 99), outward=True)
@@ -296,41 +291,12 @@ class TestRefusals:
         message = refusal(explain, Grid.zero(), error=SummaryError)
         assert message.startswith("explain reads a summary of kind Ranks; got Grid")
 
-    def test_ties_without_rng(self, refusal):
-        assert "pass rng=" in refusal(explain, [1.0, 1.0], Samples([[1.0, 2.0]] * 2))
-        assert explain([1.0, 1.0], Samples([[1.0, 2.0]] * 2), rng=0).n == 2
-
     def test_unequal_weights(self, refusal):
         weighted = Ranks.of([0, 1, 2], 2, weights=[1, 2, 3])
         assert "explain refuses unequal weights" in refusal(explain, weighted)
         assert explain(Ranks.of([0, 1, 2], 2, weights=[2, 2, 2])).n == 3
         joint = refusal(explain, Ranks.of([0, 1, 2], 2), joint=weighted)
         assert "unequal weights" in joint
-
-
-def several(C):
-    r = RNG.integers(0, 10, (200, C))
-    return explain(Ranks.of(r, 9, names=tuple(f"x{c}" for c in range(C))))
-
-
-class TestPrinting:
-    def test_several_columns_have_a_line_each_the_worst_first(self):
-        found = several(3)
-        first = np.argsort(found.pvalue, kind="stable")
-        assert [line.split(":")[0] for line in str(found).splitlines()] == [f"x{c}" for c in first]
-
-    def test_of_many_columns_twelve_are_shown(self):
-        lines = str(several(20)).splitlines()
-        assert len(lines) == 13
-        assert lines[12] == "8 further columns have larger p-values."
-
-    def test_one_draw_tells_no_spread(self):
-        found = str(explain(Ranks.of(RNG.integers(0, 2, 200), 1)))
-        assert "spread" not in found
-        assert "nan" not in found
-
-    def test_repr_is_short(self):
-        assert repr(explain(Ranks.of(np.arange(100) % 10, 9))) == "Explanation('none', n=100, M=9)"
 
 
 def test_an_explanation_is_frozen_and_picklable():
@@ -341,3 +307,18 @@ def test_an_explanation_is_frozen_and_picklable():
         found.coverage[0.5] = 0.5
     back = pickle.loads(pickle.dumps(found))
     assert (str(back), back.coverage) == (str(found), found.coverage)
+
+
+def test_printing():
+    def several(C):
+        return explain(Ranks.of(RNG.integers(0, 10, (200, C)), 9, names=tuple(f"x{c}" for c in range(C))))
+
+    found = several(3)
+    worst_first = np.argsort(found.pvalue, kind="stable")
+    assert [line.split(":")[0] for line in str(found).splitlines()] == [f"x{c}" for c in worst_first]
+    lines = str(several(20)).splitlines()
+    assert (len(lines), lines[12]) == (13, "8 further columns have larger p-values.")
+    one_draw = str(explain(Ranks.of(RNG.integers(0, 2, 200), 1)))
+    assert "spread" not in one_draw
+    assert "nan" not in one_draw
+    assert repr(explain(Ranks.of(np.arange(100) % 10, 9))) == "Explanation('none', n=100, M=9)"

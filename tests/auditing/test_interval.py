@@ -1,13 +1,12 @@
 """Confidence intervals: the reference values, what they cover, and what is refused."""
 
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import ndtri, stdtrit
+from tests.references.intervals import CASES, DATA, intervals_of, judged
 
 from calibrant import (
     Intervals,
@@ -26,25 +25,14 @@ from calibrant import (
 from calibrant.auditing.equivalence_test import equivalence_test
 from calibrant.auditing.interval import METHODS, interval, no_interval, per_row
 from calibrant.core.catalogue import NoOptions, entries
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.kernels.kernel import Exponential
 from calibrant.regions.slabs import worst_slab_coverage
 from calibrant.regions.width import width
 from calibrant.scores.crps import crps
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
-from calibrant.summaries import Summary
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}
-REG, WEIGHTS = BOOK["data"]["reg16"], BOOK["data"]["weights16"]
-
-
-def judged(k, n, level=0.9):
-    return np.where(np.arange(n) < k, 0.0, 9.0), Intervals(np.full(n, -1.0), np.full(n, 1.0), level)
-
-
-def reg16():
-    return REG["y"], Intervals(REG["lower"], REG["upper"], REG["level"])
+WEIGHTS = DATA["weights16"]
 
 
 class TestCoverage:
@@ -52,22 +40,15 @@ class TestCoverage:
     @pytest.mark.parametrize("key", CASES["interval-coverage"])
     def test_reference(self, key, method):
         k, n = (int(part) for part in key.split("/"))
-        found = interval(coverage, *judged(k, n), method=method)
+        found = interval(coverage, *judged(k, n=n), method=method)
         assert [found.low, found.high] == pytest.approx(
             CASES["interval-coverage"][key][method.replace("-", "_")], rel=1e-10
         )
         assert (found.estimate, found.level, found.n) == (k / n, 0.95, n)
-
-    def test_one_row(self):
-        values = CASES["edge-coverage-one-row"]
-        given = [1.0], Intervals([0.0], [2.0], 0.9)
-        for method in ("clopper-pearson", "wilson"):
-            found = interval(coverage, *given, level=0.95, method=method)
-            assert [found.low, found.high] == pytest.approx(values[method.replace("-", "_")], rel=1e-10)
-            assert found.estimate == values["coverage"]
+        assert interval("coverage", *judged(k, n=n)).method == "exact (Clopper-Pearson)"
 
     def test_weighted_reference(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         for method in ("wilson", None):
             found = interval(coverage, y, prediction, weights=WEIGHTS, method=method)
             for k, values in enumerate(CASES["interval-coverage-weighted"]):
@@ -75,45 +56,33 @@ class TestCoverage:
                 assert [found.low[k], found.high[k]] == pytest.approx(values["wilson"], rel=1e-10)
 
     def test_equal_weights_are_none(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         ours, plain = (interval(coverage, y, prediction, weights=w) for w in (np.full(16, 7.0), None))
         np.testing.assert_allclose(ours.low, plain.low, rtol=1e-12)
         assert ours.method == plain.method
         wilson = [interval(coverage, y, prediction, weights=w, method="wilson").high for w in (np.full(16, 0.1), None)]
         np.testing.assert_allclose(*wilson, rtol=1e-12)
 
-    def test_exact_refuses_unequal_weights(self, refusal):
-        message = refusal(interval, coverage, *reg16(), weights=WEIGHTS, method="clopper-pearson")
-        assert "equal weights" in message
-        assert "wilson" in message
-
     def test_one_of_several_levels_is_that_level_alone(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         several = interval(coverage, y, prediction)
-        for k, level in enumerate(REG["level"]):
+        for k, level in enumerate(DATA["reg16"]["level"]):
             alone = interval(coverage, y, prediction.at(level))
             assert (several.low[k], several.high[k], several.estimate[k]) == (alone.low, alone.high, alone.estimate)
 
-    def test_from_a_summary(self):
-        y, prediction = reg16()
-        y = np.array(y)
-        for weights in (None, np.array(WEIGHTS)):
-            parts = [
-                summarize(coverage, y[s], prediction.take(s), weights=None if weights is None else weights[s])
-                for s in (slice(0, 5), slice(5, 16))
-            ]
-            total = Summary.from_bytes((parts[0] + parts[1]).to_bytes())
-            found, whole = interval(coverage, total), interval(coverage, y, prediction, weights=weights)
-            np.testing.assert_allclose(found.low, whole.low, rtol=1e-12)
-            np.testing.assert_allclose(found.high, whole.high, rtol=1e-12)
-            assert (found.n, found.method) == (whole.n, whole.method)
+    @pytest.mark.parametrize("weights", [None, WEIGHTS])
+    def test_from_a_summary(self, weights):
+        total = summarize(coverage, *intervals_of(), weights=weights)
+        found, whole = interval(coverage, total), interval(coverage, *intervals_of(), weights=weights)
+        np.testing.assert_allclose([found.low, found.high], [whole.low, whole.high], rtol=1e-12)
+        assert (found.n, found.method) == (whole.n, whole.method)
 
     @pytest.mark.parametrize("n", [5, 30])
     @pytest.mark.parametrize("level", [0.8, 0.95])
     def test_exact_always_covers(self, n, level):
         from scipy.stats import binom
 
-        found = [interval(coverage, *judged(k, n), level=level) for k in range(n + 1)]
+        found = [interval(coverage, *judged(k, n=n), level=level) for k in range(n + 1)]
         for p in np.linspace(0.01, 0.99, 33):
             mass = binom.pmf(np.arange(n + 1), n, p)
             assert mass[[found[k].low <= p <= found[k].high for k in range(n + 1)]].sum() >= level
@@ -121,7 +90,7 @@ class TestCoverage:
     def test_small_upper_limit_keeps_its_digits(self):
         # No hit in n rows: (1 - q)^n = 0.025.
         n = 1_000_000
-        found = interval(coverage, *judged(0, n))
+        found = interval(coverage, *judged(0, n=n))
         assert found.high == pytest.approx(-math.expm1(math.log(0.025) / n), rel=1e-12)
 
     def test_sets_and_quantiles(self):
@@ -167,10 +136,6 @@ class TestMeans:
         assert found.estimate == pytest.approx(s.mean())
         assert (found.low, found.high) == pytest.approx((s.mean() - half, s.mean() + half), rel=1e-10)
         assert (found.n, found.level) == (150, 0.9)
-
-    def test_a_summary_does_not_tell_whether_few_rows_carry_the_mean(self, refusal):
-        total = summarize(crps, *normal_rows(300))
-        assert "an interval for crps needs the rows" in refusal(interval, crps, total, error=SummaryError)
 
     def test_rows_that_carry_the_mean_are_named(self, refusal):
         y, distribution = normal_rows(400)
@@ -262,15 +227,6 @@ class TestMeans:
         factor = 2 if metric is brier_score else 1
         assert (two.low, two.high) == pytest.approx((factor * found.low, factor * found.high), rel=1e-12)
 
-    def test_infinite_scores(self, refusal):
-        y, p = np.arange(400) % 2, np.where(np.arange(400) < 200, 0.0, 0.6)
-        assert "infinite" in refusal(interval, log_score, y, p, error=NotApplicableError)
-
-    def test_rare_rows_are_not_in_a_summary(self, refusal):
-        y, lower, upper = self.rows_with_misses(120)
-        total = summarize(interval_score, y, Intervals(lower, upper, 0.9))
-        assert "Pass y and prediction" in refusal(interval, interval_score, total, error=SummaryError)
-
     def test_weights(self, refusal):
         y, distribution = normal_rows(1000)
         w = np.random.default_rng(1).uniform(0.5, 2, 1000)
@@ -284,11 +240,6 @@ class TestMeans:
         heavy = np.where(np.abs(y) > 2.8, 12.0, 1.0)  # the rows with the largest scores
         message = refusal(interval, crps, y, distribution, weights=heavy, error=NotApplicableError)
         assert "effective rows, and an interval that covers needs 25" in message
-
-    def test_few_effective_rows(self, refusal):
-        y, distribution = np.linspace(-1, 1, 150), Normal(np.zeros(150), 1.0)
-        w = np.where(np.arange(150) < 75, 1.0, 0.01)
-        assert "effective" in refusal(interval, crps, y, distribution, weights=w, error=NotApplicableError)
 
 
 class TestKernelError:
@@ -328,9 +279,6 @@ class TestKernelError:
         )
         with pytest.raises(NotApplicableError, match="leave blocksize out"):
             equivalence_test(self.y, self.p, metric="skce", blocksize=2, tolerance=0.1)
-
-    def test_conditions_of_the_block_test_hold(self, refusal):
-        assert "blocks" in refusal(interval, skce, self.y[:10], self.p[:10], blocksize=2, error=NotApplicableError)
 
 
 class TestAllPairsOfRows:
@@ -385,12 +333,6 @@ class TestAllPairsOfRows:
         assert "randomness of draws" in message
         assert "Instead" in message
 
-    def test_rows_that_say_too_little(self, refusal):
-        P = np.random.default_rng(0).dirichlet(np.ones(3), 15)
-        message = refusal(interval, skce, [0, 1, 2] * 5, P, error=NotApplicableError)
-        assert "at least 25" in message
-        assert "Use more rows" in message
-
 
 class TestWorstSlab:
     def test_exact_on_the_evaluation_rows(self):
@@ -401,21 +343,12 @@ class TestWorstSlab:
         options = {"features": x, "directions": 10, "rng": 0}
         found = interval(worst_slab_coverage, y, prediction, **options)
         assert found.estimate == worst_slab_coverage(y, prediction, **options)
-        same = interval(coverage, *judged(round(found.estimate * found.n), found.n))
+        same = interval(coverage, *judged(round(found.estimate * found.n), n=found.n))
         assert (found.low, found.high) == pytest.approx((same.low, same.high), rel=1e-12)
         assert interval("worst_slab_coverage", y, prediction, **options).low == found.low
 
-    def test_in_sample_has_none(self, refusal):
-        y, prediction = judged(3, 4)
-        options = {"features": np.arange(4.0), "search": None}
-        message = refusal(interval, worst_slab_coverage, y, prediction, **options, error=NotApplicableError)
-        assert "no valid interval is known" in message
 
-    def test_options(self, refusal):
-        assert "features=" in refusal(interval, worst_slab_coverage, *judged(3, 4))
-        assert "has no option colour" in refusal(
-            interval, worst_slab_coverage, *judged(3, 4), features=[[1]] * 4, colour=1
-        )
+FEW_VECTORS = np.random.default_rng(0).dirichlet(np.ones(3), 15)
 
 
 class TestRefused:
@@ -434,6 +367,39 @@ class TestRefused:
 
         for_each(entries(), check)
 
+    @pytest.mark.parametrize(
+        ("given", "options", "error", "words"),
+        [
+            ((coverage, *judged(3, n=4)), {"method": "wald"}, InputError, "method must be one of"),
+            ((crps, *normal_rows(100)), {"method": "wilson"}, InputError, "method must be one of"),
+            ((coverage, *judged(3, n=4)), {"level": 95}, InputError, "level must lie"),
+            ((coverage, *judged(3, n=4)), {"colour": 1}, InputError, "has no option colour"),
+            (("colour", *judged(3, n=4)), {}, InputError, "expected a verb"),
+            ((coverage, *intervals_of()), {"weights": WEIGHTS, "method": "clopper-pearson"}, InputError, "use method="),
+            ((log_score, [0, 1] * 50, [0.0] * 100), {}, NotApplicableError, "infinite"),
+            ((crps, summarize(crps, *normal_rows(300))), {}, SummaryError, "an interval for crps needs the rows"),
+            ((crps, *normal_rows(150)), {"weights": [1.0, 0.01] * 75}, NotApplicableError, "effective"),
+            ((skce, [0, 1] * 5, [0.2, 0.7] * 5), {"blocksize": 2}, NotApplicableError, "blocks"),
+            ((skce, [0, 1, 2] * 5, FEW_VECTORS), {}, NotApplicableError, "at least 25"),
+            ((worst_slab_coverage, *judged(3, n=4)), {}, InputError, "features="),
+            (
+                (worst_slab_coverage, *judged(3, n=4)),
+                {"features": [[1]] * 4, "colour": 1},
+                InputError,
+                "no option colour",
+            ),
+            (
+                (worst_slab_coverage, *judged(3, n=4)),
+                {"features": np.arange(4.0), "search": None},
+                NotApplicableError,
+                "no valid interval is known",
+            ),
+        ],
+        ids=str,
+    )
+    def test_calls(self, given, options, error, words, refusal):
+        assert words in refusal(interval, *given, error=error, **options)
+
     def test_a_metric_of_a_user(self):
         def mine(y, prediction):
             return 0.0
@@ -441,15 +407,8 @@ class TestRefused:
         entry = replace(entries()["ucme"], verb=mine, options=NoOptions)
         assert "give its Entry limits=" in str(no_interval(entry))
 
-    def test_methods(self, refusal):
-        assert "method must be one of" in refusal(interval, coverage, *judged(3, 4), method="wald")
-        assert "method must be one of" in refusal(interval, crps, *normal_rows(100), method="wilson")
-        assert "level must lie" in refusal(interval, coverage, *judged(3, 4), level=95)
-        assert "has no option colour" in refusal(interval, coverage, *judged(3, 4), colour=1)
-        assert "expected a verb" in refusal(interval, "colour", *judged(3, 4))
-
     def test_beside_a_summary(self, refusal):
-        y, prediction = judged(3, 4)
+        y, prediction = judged(3, n=4)
         total = summarize(coverage, y, prediction)
         assert "cannot be given with a summary" in refusal(interval, coverage, total, prediction)
         assert "cannot be given with a summary" in refusal(interval, coverage, total, weights=[1])

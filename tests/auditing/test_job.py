@@ -88,7 +88,7 @@ def test_what_is_shown(kind, tmp_path):
     assert all(len(line) <= 100 for line in str(found).splitlines())
     assert found.findings.title in found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert json.loads(found.to_json(tmp_path / "found.json").read_text()) == found.findings.to_dict()
-    assert "coverage" in found._repr_html_() or "calibration" in found._repr_html_()
+    assert found._repr_html_().count("<tr") > 2
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -135,9 +135,12 @@ class TestMeasurements:
         assert found["interval_score"].value == np.inf
         assert "skce_test" not in found
         caveats = " ".join(audit.findings.caveats)
-        assert "25 % of the intervals are one-sided" in caveats
-        assert "say nothing" not in caveats
+        assert as_text(note("one-sided", share=0.25)) in caveats
+        assert as_text(note("no bound", share=0.25)) not in caveats
         assert "skce_test does not apply" in caveats
+        both = cb.audit(Y, cb.Intervals(lower, -lower, 0.9), resamples=19).findings.caveats
+        assert as_text(note("no bound", share=0.25)) in both
+        assert as_text(note("one-sided", share=0.25)) not in both
 
 
 class TestVerdict:
@@ -161,7 +164,7 @@ class TestVerdict:
         [
             (905, 1000, None, "within", 0.05),
             (90_200, 100_000, None, "within", 0.01),
-            (89_600, 100_000, None, "within", 0.01),  # p < 0.001 and negligible
+            (89_600, 100_000, None, "within", 0.01),
             (27, 30, None, "cannot tell", None),
             (905, 1000, 0.05, "within", 0.05),
             (905, 1000, 0.01, "cannot tell", 0.01),
@@ -184,16 +187,6 @@ class TestVerdict:
     def test_cannot_tell_says_how_many_rows_it_would_take(self):
         verdict = cb.audit(*hits(27, 30), resamples=19).verdict
         assert verdict.needed == (0.05, (480, "rows"))  # checked by simulation in tests/regions/test_evidence.py
-
-    def test_the_p_value_is_that_of_two_families(self):
-        # 880 of 1000 at level 0.9: the exact p-value, times two for the levels and the widths
-        y, predicted = hits(880, 1000)
-        p = 2 * stats.binom.cdf(880, 1000, 0.9)
-        audit = cb.audit(y, predicted, resamples=19)
-        assert audit.verdict.claims[0].pvalue == pytest.approx(2 * p)
-        assert values(audit)["coverage"].pvalue == pytest.approx(2 * p)
-        families = note("families", number=2, names=["all rows", "rows of similar width or place"])
-        assert as_text(families) in audit.findings.caveats
 
     def test_of_several_levels_the_worst_is_named(self):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
@@ -447,16 +440,6 @@ class TestAgreement:
         assert values(audit)["coverage_hsic"].pvalue is not None  # its permutations keep the number of hits
 
 
-def test_unbounded_intervals_are_told():
-    lower = np.where(np.arange(N) % 4 == 0, -np.inf, -Z[0.9] * STD)
-    caveats = cb.audit(Y, cb.Intervals(lower, -lower, 0.9), resamples=19).findings.caveats
-    assert as_text(note("no bound", share=0.25)) in caveats
-    assert not any("one-sided" in caveat for caveat in caveats)
-    one_sided = cb.audit(Y, cb.Intervals(np.full(N, -np.inf), STD, 0.9), resamples=19).findings.caveats
-    assert as_text(note("one-sided", share=1.0)) in one_sided
-    assert not any("say nothing" in caveat for caveat in one_sided)
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -520,30 +503,15 @@ def test_sets_promise_at_least_their_level():
     y, mask = exact(np.random.default_rng(3), 0.8)
     low = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
     assert (low.status, low.claims[0].kind) == ("miscalibrated", "below")
+    y, mask = exact(np.random.default_rng(4), 0.86)  # 86 % is no surprise after 50 calibration scores
+    few = [cb.audit(y, cb.Sets(mask, 0.9), calibration_size=m, resamples=19).verdict.status for m in (None, 50)]
+    assert few == ["miscalibrated", "cannot tell"]
     y, mask = exact(np.random.default_rng(3), 0.97)
     high = cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict
     assert (high.status, high.tolerance) == ("within", 0.01)
     assert (high.claims[1].kind, high.claims[1].level) == ("description", None)
     both = cb.audit(y, cb.Sets(mask, 0.9), alternative="two-sided", resamples=19).verdict
     assert (both.status, both.claims[0].kind) == ("miscalibrated", "above")
-
-
-def adaptive_sets(rng, n, level):
-    """Return labels and the smallest sets of most probable labels with at least this probability (APS, not random)."""
-    p = rng.dirichlet(np.ones(4), n)
-    y = (rng.random(n)[:, None] > np.cumsum(p, axis=1)).sum(axis=1)
-    order = np.argsort(-p, axis=1)
-    before = np.cumsum(np.take_along_axis(p, order, axis=1), axis=1) - np.take_along_axis(p, order, axis=1)
-    mask = np.zeros((n, 4), bool)
-    np.put_along_axis(mask, order, before < level, axis=1)
-    return y, cb.Sets(mask, level)
-
-
-def test_adaptive_sets_cover_more_and_that_is_no_fault():
-    y, sets = adaptive_sets(np.random.default_rng(0), 2000, 0.8)
-    assert cb.coverage(y, sets) > 0.86
-    assert cb.audit(y, sets, resamples=19).verdict.status == "within"
-    assert cb.audit(y, sets, alternative="two-sided", resamples=19).verdict.status == "miscalibrated"
 
 
 def test_only_too_low_a_coverage_counts_by_size_and_in_groups():
@@ -576,17 +544,13 @@ def test_labels_are_shown_and_not_judged():
     assert "pvalue" not in table.columns
 
 
-def test_names_of_labels():
-    names = ["a", "b", "c", "d", "e"]
-    audit = cb.audit([names[k] for k in Y_SETS], cb.Sets(MASK, 0.9), classes=names, resamples=19)
-    assert sorted(audit.findings.sections[2].tables[0].columns["label"]) == names
-
-
-def test_labels_are_sorted_within_each_level():
-    both = np.stack([MASK, np.ones_like(MASK)], axis=2)
-    table = cb.audit(Y_SETS, cb.Sets(both, [0.9, 0.99]), resamples=19).findings.sections[2].tables[0]
-    assert table.columns["nominal"] == (0.9,) * 5 + (0.99,) * 5
-    assert list(table.columns["coverage"][:5]) == sorted(table.columns["coverage"][:5])
+def test_labels_have_names_and_are_sorted_within_each_level():
+    both, names = np.stack([MASK, np.ones_like(MASK)], axis=2), ["a", "b", "c", "d", "e"]
+    audit = cb.audit([names[k] for k in Y_SETS], cb.Sets(both, [0.9, 0.99]), classes=names, resamples=19)
+    columns = audit.findings.sections[2].tables[0].columns
+    assert columns["nominal"] == (0.9,) * 5 + (0.99,) * 5
+    assert list(columns["coverage"][:5]) == sorted(columns["coverage"][:5])
+    assert sorted(columns["label"][:5]) == names
 
 
 def test_sets_without_a_level():
@@ -601,10 +565,9 @@ def test_sets_without_a_level():
     )
     assert values(audit)["coverage"].pvalue is None
     assert "skce_test" not in values(audit)
-    assert all(len(line) <= 88 for line in str(audit).splitlines())
 
 
-def test_several_levels(tmp_path):
+def test_several_levels():
     both = np.stack([MASK, np.ones_like(MASK)], axis=2)
     audit = cb.audit(Y_SETS, cb.Sets(both, [0.9, 0.99]), resamples=19)
     assert values(audit)["coverage.0.99"].value == 1
@@ -613,14 +576,6 @@ def test_several_levels(tmp_path):
     assert found["width.singleton_fraction.0.99"].value == 0
     assert found["size_stratified_coverage.0.99"].value == 1
     assert audit.findings.sections[0].tables == ()
-    assert "Prediction sets" in audit.to_html(tmp_path / "a.html").read_text()
-
-
-def test_a_conformal_predictor():
-    # sets that hold 86 % are no surprise after 50 calibration scores
-    y, mask = exact(np.random.default_rng(4), 0.86)
-    assert cb.audit(y, cb.Sets(mask, 0.9), resamples=19).verdict.status == "miscalibrated"
-    assert cb.audit(y, cb.Sets(mask, 0.9), calibration_size=50, resamples=19).verdict.status == "cannot tell"
 
 
 RNG_QUANTILES = np.random.default_rng(6)
@@ -773,15 +728,13 @@ def test_infinite_quantiles():
     assert "left out" in " ".join(audit.findings.caveats)
 
 
-def test_pictures_stay_small(of_19_levels, tmp_path):
+def test_pictures_stay_small(of_19_levels):
     audit = of_19_levels
     names = {figure.name: figure.curve for figure in audit.findings.sections[0].figures}
     assert set(names) == {"coverage", "quantile_reliability", "pit_histogram"}
     assert len(names["quantile_reliability"].forecast) <= 1000
     assert len(np.unique(names["quantile_reliability"].level)) == 5
     assert names["pit_histogram"].share.sum() == pytest.approx(1)
-    assert all(len(line) <= 88 for line in str(audit).splitlines())
-    assert "Quantile forecasts" in audit.to_html(tmp_path / "a.html").read_text()
 
 
 def test_advice_where_only_rows_of_one_size_are_off():

@@ -363,28 +363,28 @@ def test_one_draw():
     assert {claim.quantity for claim in high.verdict.claims} == {"coverage_error", "shift"}
 
 
+LOG_DENSITIES = cb.Samples(NOISE, log_density=NOISE)
+
+
 class TestRefused:
+    @pytest.mark.parametrize(
+        ("y", "prediction", "options", "words"),
+        [
+            (Y, ensemble(), {"columns": ["a"]}, "names the coordinates of vectors"),
+            (VECTORS, cb.Samples(RIGHT), {"columns": ["a", "a", "b"]}, "columns must be 3 different names"),
+            (Y, ensemble(), {"log_density_y": MEAN}, "pass Samples(draws, log_density)"),
+            (Y, LOG_DENSITIES, {"log_density_y": [0.0, 1.0, 2.0]}, "shape (400,); got shape (3,)"),
+            (Y, LOG_DENSITIES, {"log_density_y": np.where(np.arange(N) == 9, np.nan, 0.0)}, "row 9 is nan"),
+            (Y, ensemble(), {"covariates": [1, 2, 3]}, "expected 400 rows, got shape (3,)"),
+        ],
+    )
+    def test_options(self, y, prediction, options, words, refusal):
+        assert words in refusal(cb.audit, y, prediction, **options)
+
     @pytest.mark.parametrize("name", ["covariates", "log_density_y"])
     def test_other_predictions(self, name, refusal):
         message = refusal(cb.audit, Y, cb.Normal(MEAN, 1.0), **{name: MEAN})
         assert message == f"{name}= is for Samples; leave it out for a distribution such as Normal"
-
-    def test_names_of_numbers(self, refusal):
-        assert "names the coordinates of vectors" in refusal(cb.audit, Y, ensemble(), columns=["a"])
-
-    def test_wrong_names(self, refusal):
-        message = refusal(cb.audit, VECTORS, cb.Samples(RIGHT), columns=["a", "a", "b"])
-        assert message.startswith("columns must be 3 different names")
-
-    def test_densities(self, refusal):
-        assert "pass Samples(draws, log_density)" in refusal(cb.audit, Y, ensemble(), log_density_y=MEAN)
-        draws = cb.Samples(NOISE, log_density=NOISE)
-        assert "shape (400,); got shape (3,)" in refusal(cb.audit, Y, draws, log_density_y=[0.0, 1.0, 2.0])
-        bad = np.where(np.arange(N) == 9, np.nan, 0.0)
-        assert "row 9 is nan" in refusal(cb.audit, Y, draws, log_density_y=bad)
-
-    def test_covariates(self, refusal):
-        assert "expected 400 rows, got shape (3,)" in refusal(cb.audit, Y, ensemble(), covariates=[1, 2, 3])
 
 
 @pytest.mark.parametrize("rounded", [False, True])

@@ -1,5 +1,6 @@
 """The canonical notion of the expected calibration error: by hand, against reference values, laws, refusals."""
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -11,12 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from calibrant import consistency_test, ece, mce, summarize
-from calibrant.core.kept_rows import KeptRows
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import two_columns
 from calibrant.probabilities.canonical import (
     MedianVariance,
-    SimplexCells,
     bin_numbers,
     distinct,
     median_variance_bins,
@@ -55,10 +54,6 @@ class TestByHand:
         assert canonical(Y, P, bins=1) == pytest.approx(abs(gap).sum() / 2, rel=1e-15)
         assert canonical(Y, P, bins=MedianVariance(maxbins=1, minsize=1)) == canonical(Y, P, bins=1)
 
-    def test_as_many_cells_as_rows(self):
-        alone = (0.5 + 0.75 + 0.75) / 3  # 1 - P[y]
-        assert canonical(Y, P, bins=100) == canonical(Y, P, bins=MedianVariance(minsize=1)) == pytest.approx(alone)
-
     def test_median_variance(self):
         # Column 0 and 1 vary equally: column 0 decides. Sorted 0.25, 0.5, 0.75, cut 0.5: row 1 alone, rows 0 and 2.
         P = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.75, 0.0, 0.25]])
@@ -72,9 +67,6 @@ class TestByHand:
         # The bins are those of the test above; rows 0 and 2 have mean (11, 1, 4)/16 and frequencies (4, 12, 0)/16.
         expected = (1 * 3 / 4 + 4 * 11 / 16) / 5
         assert canonical([0, 2, 1], P, bins=option, weights=[1, 1, 3]) == pytest.approx(expected, rel=1e-15)
-
-    def test_one_row(self):
-        assert canonical([1], [[0.5, 0.25, 0.25]]) == 0.75
 
     def test_a_distance_gets_one_cell(self):
         seen = []
@@ -126,10 +118,6 @@ class TestTwoClasses:
         # 1 - p is 1, 0.75, 0: the cut 0.75 keeps p = 0 and p = 0.25 together, mean 1/8 and no event; p = 1 is right.
         option = MedianVariance(minsize=1, maxbins=2)
         assert canonical([0, 0, 1], [0.0, 0.25, 1.0], bins=option) == pytest.approx(2 / 24)
-
-    def test_confidence_is_another_notion(self):
-        y, p = D1[0], np.array(D1[1])
-        assert ece(y, np.stack([1 - p, p], axis=1), bins=4) != pytest.approx(canonical(y, p, bins=4))
 
 
 BOOK = json.loads((Path(__file__).parents[1] / "references" / "kernel.json").read_text())
@@ -230,45 +218,45 @@ class TestChance:
         assert consistency_test(rng.integers(0, 10, 250), P, **given).pvalue == 0.01
 
 
+OTHER_NOTIONS = [("strategy", "mass"), ("norm", "l2"), ("norm", "max"), ("debias", True), ("average", "macro")]
+SHAPED = "notion='canonical' is shaped by bins= and distance= alone; leave {} out; got {!r}"
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("option", "value"),
-        [("strategy", "mass"), ("norm", "l2"), ("norm", "max"), ("debias", True), ("average", "macro")],
+        ("options", "words"),
+        [
+            *(({name: value}, SHAPED.format(name, value)) for name, value in OTHER_NOTIONS),
+            *(({"bins": rule}, f"bins={rule!r} is for one probability per row") for rule in ("cube-root", "sweep")),
+            ({"bins": "sweep"}, "MedianVariance(minsize, maxbins)"),
+            *(({"bins": bins}, "bins must be") for bins in (0, -3, 2.5, True, None, 10**9)),
+            ({"bins": MedianVariance}, "with brackets"),
+            (
+                {"bins": MedianVariance()},
+                "bins of at least 10 rows need at least that many; got 3. Use MedianVariance(",
+            ),
+            *(({"distance": d}, f"'squared-euclidean'; got {d!r}") for d in ("TV", "l1", None, 2)),
+        ],
     )
-    def test_options_of_other_notions(self, refusal, option, value):
-        for call in (canonical, lambda y, P, **o: summarize("ece", y, P, notion="canonical", **o)):
-            assert refusal(call, Y, P, **{option: value}) == (
-                f"notion='canonical' is shaped by bins= and distance= alone; leave {option} out; got {value!r}"
-            )
-
-    @pytest.mark.parametrize("bins", ["cube-root", "sweep"])
-    def test_rules_of_one_probability(self, refusal, bins):
-        message = refusal(canonical, Y, P, bins=bins)
-        assert message.startswith(f"bins={bins!r} is for one probability per row")
-        assert "MedianVariance(minsize, maxbins)" in message
-
-    @pytest.mark.parametrize("bins", [0, -3, 2.5, True, None, 10**9])
-    def test_bins(self, refusal, bins):
-        assert "bins must be" in refusal(canonical, Y, P, bins=bins)
-
-    def test_the_class_in_place_of_the_option(self, refusal):
-        assert "with brackets" in refusal(canonical, Y, P, bins=MedianVariance)
-        assert "needs notion='canonical'" in refusal(ece, Y, P, bins=MedianVariance)
+    def test_options(self, refusal, options, words):
+        assert words in refusal(canonical, Y, P, **options)
+        if "leave" in words:
+            assert words in refusal(summarize, "ece", Y, P, notion="canonical", **options)
 
     @pytest.mark.parametrize("notion", [None, "confidence", "top-label", "classwise"])
-    def test_options_that_need_this_notion(self, refusal, notion):
-        message = refusal(ece, Y, P, notion=notion, bins=MedianVariance(2))
-        assert message == (
-            "bins=MedianVariance(minsize=2, maxbins=None) cuts whole probability vectors; it needs notion='canonical'"
-        )
-        message = refusal(ece, Y, P, notion=notion, distance="euclidean")
-        assert message == "distance='euclidean' is for notion='canonical'; for other notions choose norm="
-        assert "is for notion='canonical'" in refusal(ece, Y, P, notion=notion, distance=max)
+    @pytest.mark.parametrize(
+        "options", [{"bins": MedianVariance(2)}, {"bins": MedianVariance}, {"distance": "euclidean"}, {"distance": max}]
+    )
+    def test_options_that_need_this_notion(self, refusal, notion, options):
+        assert "notion='canonical'" in refusal(ece, Y, P, notion=notion, **options)
 
-    @pytest.mark.parametrize("distance", ["TV", "l1", None, 2])
-    def test_unknown_distances(self, refusal, distance):
-        message = refusal(canonical, Y, P, distance=distance)
-        assert message == f"distance must be one of 'tv', 'euclidean', 'squared-euclidean'; got {distance!r}"
+    def test_other_calls(self, refusal):
+        message = "notion must be one of None, 'confidence', 'top-label', 'classwise'; got 'canonical'"
+        assert message == refusal(mce, Y, P, notion="canonical")
+        assert message == refusal(mce, summarize("mce", Y, P), notion="canonical")
+        assert "bins must be a whole number" in refusal(mce, Y, P, bins=MedianVariance())
+        for name, value in itertools.product(("minsize", "maxbins"), (0, -1, 2.0, True, "10")):
+            assert f"{name} must be" in refusal(MedianVariance, **{name: value})
 
     @pytest.mark.parametrize("value", [math.nan, math.inf, -0.25, "far", None, [0.5], True, 1j], ids=repr)
     def test_distances_that_are_no_numbers(self, refusal, value):
@@ -276,30 +264,8 @@ class TestRefusals:
         assert message.startswith("distance must return one finite number of at least 0")
         assert "for [0.375, 0.375, 0.25] and [0.5, 0.0, 0.5]" in message
 
-    def test_too_few_rows(self, refusal):
-        message = refusal(canonical, Y, P, bins=MedianVariance())
-        assert message == (
-            "bins of at least 10 rows need at least that many; got 3. Use MedianVariance(minsize=3) or fewer"
-        )
-
-    @pytest.mark.parametrize("value", [0, -1, 2.0, True, "10"])
-    @pytest.mark.parametrize("name", ["minsize", "maxbins"])
-    def test_sizes_of_median_variance(self, refusal, name, value):
-        assert f"{name} must be" in refusal(MedianVariance, **{name: value})
-
-    def test_maximum(self, refusal):
-        message = refusal(mce, Y, P, notion="canonical")
-        assert message == "notion must be one of None, 'confidence', 'top-label', 'classwise'; got 'canonical'"
-        assert message == refusal(mce, summarize("mce", Y, P), notion="canonical")
-        assert "bins must be a whole number" in refusal(mce, Y, P, bins=MedianVariance())
-
 
 class TestSummaries:
-    def test_kinds(self):
-        assert type(summarize("ece", Y, P, notion="canonical")) is SimplexCells
-        assert type(summarize("ece", Y, P, notion="canonical", bins=MedianVariance())) is KeptRows
-        assert type(summarize("ece", [0], [0.5], notion="canonical")) is SimplexCells
-
     @pytest.mark.parametrize("bins", [15, MedianVariance(1)])
     def test_of_another_notion(self, refusal, bins):
         cells = summarize("ece", Y, P, notion="canonical", bins=bins)
@@ -382,16 +348,6 @@ def test_no_other_component_is_tried():
     assert as_sets(median_variance_bins(P, 1, None)) == [[0, 1, 2, 3]]
 
 
-def test_equal_rows_stay_together():
-    assert median_variance_bins(np.full((50, 3), 1 / 3), 1, None).tolist() == [0] * 50
-
-
-@pytest.mark.parametrize("n", [1, 2, 9, 19])
-def test_few_rows_are_one_bin(n):
-    P = np.random.default_rng(0).dirichlet([1, 1, 1], size=n)
-    assert median_variance_bins(P, 10, None).tolist() == [0] * n
-
-
 simplex = st.integers(2, 4).flatmap(
     lambda K: arrays(np.int64, st.tuples(st.integers(1, 40), st.just(K)), elements=st.integers(0, 6))
 )
@@ -403,6 +359,9 @@ def test_as_the_definition(counts, minsize, maxbins):
     P = counts / 32
     expected = sorted(sorted(S.tolist()) for S in by_queue(P, minsize, maxbins))
     assert as_sets(median_variance_bins(P, minsize, maxbins)) == expected
+    sizes = [len(S) for S in expected]
+    assert len(sizes) <= (maxbins or len(P))
+    assert len(sizes) == 1 or min(sizes) >= minsize
 
 
 @pytest.mark.parametrize("K", [2, 3, 10])
@@ -422,10 +381,3 @@ def test_row_order_does_not_matter(counts, minsize, maxbins, random):
     back[order] = median_variance_bins(P[order], minsize, maxbins)
     # Which number a bin has does not matter; the pooled rows do.
     assert as_sets(back) == as_sets(median_variance_bins(P, minsize, maxbins))
-
-
-@given(simplex, st.integers(1, 5), st.integers(1, 12))
-def test_sizes(counts, minsize, maxbins):
-    sizes = np.bincount(median_variance_bins(counts / 32, minsize, maxbins))
-    assert sizes.size <= maxbins
-    assert sizes.size == 1 or sizes.min() >= minsize

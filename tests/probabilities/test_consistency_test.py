@@ -139,9 +139,6 @@ class TestUserFunction:
         result = consistency_test([1, 0], [0.5, 0.5], metric=weighted, weights=[1, 3], resamples=9, power=2)
         assert result.statistic == 1.0
 
-    def test_no_weights_no_keyword(self):
-        assert consistency_test([1], [0.5], metric=lambda y, p: 1.0, resamples=9).statistic == 1.0
-
     def test_outcomes_can_be_calculated_with(self):
         # Outcomes as -1 and 1: 2y - 1 must not wrap around as an unsigned byte does.
         result = consistency_test([0, 0, 1], [0.5, 0.5, 0.5], metric=lambda y, p: (2 * y - 1).sum(), resamples=99)
@@ -168,9 +165,22 @@ class TestUserFunction:
 
 
 class TestRefused:
-    def test_nan(self, refusal):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric=lambda y, p: math.nan, resamples=9)
-        assert "is nan for these data" in message
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({"metric": lambda y, p: math.nan}, "is nan for these data"),
+            *(({"metric": lambda y, p, v=v: v}, "must return one number") for v in (None, "x", np.ones(2), (1.0, 2.0))),
+            ({"metric": "direction"}, "direction returns several numbers"),
+            ({"metric": "kuiper_test"}, "metric must be a number that grows with miscalibration"),
+            ({"metric": cb.reliability_curve}, "metric must be a number that grows with miscalibration"),
+            *(({"metric": metric}, "verb of calibrant") for metric in ("ECE", 3, None, [ece])),
+            ({"metric": ece, "width": 3}, "ece has no option width"),
+            ({"metric": ece, "resamples": 0}, "resamples must be at least 1"),
+            ({"metric": ece, "rng": None}, "rng must be"),
+        ],
+    )
+    def test_calls(self, refusal, options, words):
+        assert words in refusal(consistency_test, [0, 1], [0.2, 0.7], **{"resamples": 9, **options})
 
     def test_nan_among_the_redraws(self, refusal):
         # Counted as small they would make the p-value small.
@@ -179,36 +189,6 @@ class TestRefused:
 
         message = refusal(consistency_test, [1, 0], [0.2, 0.1], metric=undefined_without_events, resamples=99)
         assert "nan" in message
-
-    @pytest.mark.parametrize("value", [None, "x", np.ones(2), (1.0, 2.0)], ids=repr)
-    def test_no_number(self, refusal, value):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric=lambda y, p: value, resamples=9)
-        assert "must return one number" in message
-
-    def test_records_that_are_no_number(self, refusal):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric="direction", resamples=9)
-        assert message.startswith("direction ")
-        assert "number" in message
-
-    @pytest.mark.parametrize("metric", ["kuiper_test", cb.reliability_curve])
-    def test_tests_and_curves(self, refusal, metric):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric=metric)
-        assert "metric must be a number that grows with miscalibration" in message
-
-    @pytest.mark.parametrize("metric", ["ECE", 3, None, [ece]])
-    def test_unknown_metric(self, refusal, metric):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric=metric)
-        assert "verb of calibrant" in message
-
-    def test_unknown_option(self, refusal):
-        message = refusal(consistency_test, [0, 1], [0.2, 0.7], metric=ece, width=3)
-        assert "ece has no option width" in message
-
-    @pytest.mark.parametrize(
-        ("options", "words"), [({"resamples": 0}, "resamples must be at least 1"), ({"rng": None}, "rng must be")]
-    )
-    def test_options(self, refusal, options, words):
-        assert words in refusal(consistency_test, [0, 1], [0.2, 0.7], metric=ece, **options)
 
     def test_data(self, refusal):
         assert "row 1 is nan" in refusal(consistency_test, [0, 1], [0.2, math.nan], metric=ece)

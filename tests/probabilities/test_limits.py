@@ -150,11 +150,17 @@ class TestRefusals:
         y, p = (D2[0], D2[1]) if "notion" in options else cb.top_label(D2[0], D2[1])
         assert words in refusal(cb.interval, "ece", y, p, error=NotApplicableError, **options)
 
-    def test_rare_events(self, refusal):
-        y, p = np.zeros(500, int), np.full(500, 0.001)
-        for metric in ("ece", "mmce"):
-            assert "got 0.5" in refusal(cb.interval, metric, y, p, error=NotApplicableError)
-        assert cb.interval("mce", y, p).high < 0.01  # exact, whatever the number of rows
+    def test_rows_without_limits(self, refusal):
+        rare, half = (np.zeros(500, int), np.full(500, 0.001)), (happened(220), HALF)
+        for metric, rows, options, words in (
+            ("ece", rare, {}, "got 0.5"),
+            ("mmce", rare, {}, "got 0.5"),
+            ("mce", half, {"weights": np.arange(1, 401)}, "need equal weights"),
+            ("mmce", half, {"balanced": True}, ""),
+            ("cutoff_error", ([0, 1] * 5, [0.1] * 10), {"weights": np.arange(1, 11)}, "need a sum of p(1 - p)"),
+        ):
+            assert words in refusal(cb.interval, metric, *rows, error=NotApplicableError, **options)
+        assert cb.interval("mce", *rare).high < 0.01  # exact, whatever the number of rows
 
     def test_cutoff_error_of_rare_events(self):
         # no event among 500: the mean frequency is at most 1 - 0.0125^(1/500), the rate split over both of its limits
@@ -168,19 +174,6 @@ class TestRefusals:
         few = cb.interval("cutoff_error", [1] * 6 + [0] * 2, [0.1] * 8, side="lower", level=0.9)
         low = beta.ppf(0.05, 6, 3)
         assert few.low == pytest.approx(low - 0.1, rel=1e-9)
-
-    def test_cutoff_error_of_rare_events_with_weights(self, refusal):
-        message = refusal(
-            cb.interval, "cutoff_error", [0, 1] * 5, [0.1] * 10, weights=np.arange(1, 11), error=NotApplicableError
-        )
-        assert "need a sum of p(1 - p)" in message
-
-    def test_max_with_weights(self, refusal):
-        message = refusal(cb.interval, "mce", happened(220), HALF, weights=np.arange(1, 401), error=NotApplicableError)
-        assert "need equal weights" in message
-
-    def test_balanced_mmce(self, refusal):
-        refusal(cb.interval, "mmce", happened(220), HALF, balanced=True, error=NotApplicableError)
 
 
 class TestClasses:

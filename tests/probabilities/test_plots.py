@@ -51,30 +51,28 @@ def test_counts(ax):
     assert heights.max() < 0.2
 
 
-def test_axes(ax):
-    assert ax.get_xlabel() == "predicted probability"
-    assert ax.get_ylabel() == "observed frequency"
-    assert ax.get_aspect() == 1.0
-    for low, high in (ax.get_xlim(), ax.get_ylim()):
-        assert low <= 0
-        assert high >= 1
-
-
-def test_diagonal(ax):
-    (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-    np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
+@pytest.mark.parametrize(
+    ("options", "labels", "aspect"),
+    [
+        ({}, ("predicted probability", "observed frequency"), 1.0),
+        ({"strategy": "isotonic", "resamples": 99}, ("predicted probability", "recalibrated probability"), 1.0),
+        (None, ("share of rows, by score", "cumulative observed minus predicted"), "auto"),
+    ],
+)
+def test_axes(plt, options, labels, aspect):
+    y, p = [0, 1, 1], [0.125, 0.25, 1.0]
+    ax = (cumulative_differences(y, p) if options is None else reliability_curve(y, p, **options)).plot()
+    assert ((ax.get_xlabel(), ax.get_ylabel()), ax.get_aspect()) == (labels, aspect)
+    assert ax.get_xlim()[0] <= 0
+    assert ax.get_xlim()[1] >= 1
+    for diagonal in (line for line in ax.lines if line.get_label() == "calibrated"):
+        np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
 
 
 def test_level_is_written(plt):
     ax = reliability_curve([0, 1], [0.2, 0.7], level=0.9).plot()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert sum("90 %" in label for label in labels) == 2  # of the intervals and of the band
-
-
-def test_weights(plt):
-    ax = reliability_curve([0, 1], [0.2, 0.7], bins=2, weights=[1, 3], resamples=19).plot()
-    heights = bars(ax, "share of rows")[:, 3]
-    assert heights[1] == pytest.approx(3 * heights[0])
 
 
 class TestIsotonic:
@@ -97,15 +95,6 @@ class TestIsotonic:
             assert (heights.min(), heights.max()) == (low, high)
         assert "95 %" in region.get_label()
 
-    def test_axes(self, ax):
-        assert ax.get_xlabel() == "predicted probability"
-        assert ax.get_ylabel() == "recalibrated probability"
-        assert ax.get_aspect() == 1.0
-
-    def test_diagonal(self, ax):
-        (diagonal,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-        np.testing.assert_array_equal(diagonal.get_xydata(), [[0, 0], [1, 1]])
-
 
 class TestCumulative:
     curve = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
@@ -123,11 +112,6 @@ class TestCumulative:
         (band,) = ax.collections
         heights = band.get_paths()[0].vertices[:, 1]
         assert (heights.min(), heights.max()) == pytest.approx((-2 * self.curve.scale, 2 * self.curve.scale))
-
-    def test_axes(self, ax):
-        assert ax.get_xlabel() == "share of rows, by score"
-        assert ax.get_ylabel() == "cumulative observed minus predicted"
-        assert ax.get_xlim() == (0.0, 1.0)
 
     def test_scores_stand_where_they_are_reached(self, ax):
         ax.figure.canvas.draw()
@@ -160,6 +144,9 @@ class TestQuantiles:
             np.testing.assert_array_equal(line.get_xdata(), self.curve.forecast[chosen])
             middle = (self.curve.recalibrated_low + self.curve.recalibrated_high)[chosen] / 2
             np.testing.assert_array_equal(line.get_ydata(), middle)
+        (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
+        np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [5, 5]])
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("forecast quantile", "recalibrated quantile")
 
     def test_one_region_per_level(self, ax):
         assert len(ax.collections) == 2
@@ -173,14 +160,6 @@ class TestQuantiles:
         ):
             heights = corners[corners[:, 0] == x, 1]
             assert (heights.min(), heights.max()) == (low, high)
-
-    def test_diagonal(self, ax):
-        (line,) = [line for line in ax.lines if line.get_label() == "calibrated"]
-        np.testing.assert_array_equal(line.get_xydata(), [[0, 0], [5, 5]])
-
-    def test_axes(self, ax):
-        assert ax.get_xlabel() == "forecast quantile"
-        assert ax.get_ylabel() == "recalibrated quantile"
 
     def test_few_labels_for_many_levels(self, plt):
         levels = np.arange(1, 20) / 20

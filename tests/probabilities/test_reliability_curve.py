@@ -82,10 +82,6 @@ class TestIsotonic:
         curve = reliability_curve([1, 0], [0.25, 0.5], strategy="isotonic", resamples=99, weights=[3, 1])
         assert curve.fitted.tolist() == [0.75, 0.75]
 
-    @pytest.mark.parametrize("option", [{"method": "wilson"}])
-    def test_options_that_do_not_belong(self, refusal, option):
-        assert "leave it out" in refusal(reliability_curve, [0, 1], [0.25, 0.5], strategy="isotonic", **option)
-
 
 class TestOptions:
     def test_method_names_what_was_done(self, D1):
@@ -94,11 +90,6 @@ class TestOptions:
         assert reliability_curve(*D1, method="wilson").method.startswith("wilson intervals")
         weighted = reliability_curve(*D1, weights=w, resamples=99)
         assert weighted.method == "wilson intervals; consistency band from 99 redraws"
-
-    def test_clopper_pearson_needs_equal_weights(self, refusal):
-        message = refusal(reliability_curve, [0, 1], [0.25, 0.5], weights=[1, 2], method="clopper-pearson")
-        assert 'use method="wilson"' in message
-        reliability_curve([0, 1], [0.25, 0.5], weights=[2, 2], method="clopper-pearson")
 
     def test_level_makes_intervals_and_band_wider(self, D1):
         narrow, wide = reliability_curve(*D1, level=0.5), reliability_curve(*D1, level=0.99)
@@ -115,6 +106,8 @@ class TestOptions:
             ({"rng": None}, "rng must be a numpy Generator"),
             ({"bins": 0}, "bins must be at least 1"),
             ({"norm": "l1"}, "reliability_curve has no option norm"),
+            ({"strategy": "isotonic", "method": "wilson"}, "leave it out"),
+            ({"weights": [1, 2], "method": "clopper-pearson"}, 'use method="wilson"'),
         ],
     )
     def test_refused(self, refusal, options, words):
@@ -173,11 +166,6 @@ def test_several_levels_stand_one_below_the_other():
         alone = reliability_curve(Y, Quantiles(values, [0.25, 0.75]).at(level))
         for name, column in alone.columns.items():
             np.testing.assert_array_equal(curve.columns[name][curve.level == level], column)
-
-
-def test_weights_move_the_quantile():
-    curve = reliability_curve(Y, Quantiles([0.0] * 4, 0.5), weights=[1, 5, 1, 1])
-    assert (curve.recalibrated_low[0], curve.recalibrated_high[0]) == (1.0, 1.0)
 
 
 def test_calibrated_forecasts_lie_on_the_diagonal():

@@ -5,36 +5,22 @@ import json
 import math
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.references.intervals import CALLS, CASES, DATA, judged
 
-from calibrant import Intervals
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.groups import RowLabels
 from calibrant.regions.christoffersen import Hits, christoffersen_test, run_distribution
 from calibrant.regions.coverage_test import coverage_test, kupiec_test
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-CASES = {case["id"]: case for case in BOOK["cases"]}
-DATA = BOOK["data"]
 EXACT_TESTS = {
     "binomial": coverage_test,
     "kupiec": kupiec_test,
     "independence": partial(christoffersen_test, method="independence"),
     "conditional": christoffersen_test,
 }
-
-
-def expected(name):
-    return CASES[name]["expected"]
-
-
-def judged(hits, level):
-    """Return outcomes and intervals of which these rows are covered."""
-    hit = np.asarray(hits, dtype=bool)
-    return np.where(hit, 0.0, 9.0), Intervals(np.full(hit.size, -1.0), np.full(hit.size, 1.0), level)
 
 
 def orders(n):
@@ -58,7 +44,7 @@ def ratio_by_likelihoods(miss):
 
 class TestIndependence:
     def test_reference(self):
-        values, miss = expected("coverage-test-independence"), np.array(DATA["misses60"]["miss"])
+        values, miss = CASES["coverage-test-independence"], np.array(DATA["misses60"]["miss"])
         given = judged(miss == 0, 0.9)
         found = christoffersen_test(*given, method="independence")
         assert [list(row) for row in found.details["transitions"]] == values["transitions_hit_miss"]
@@ -70,7 +56,7 @@ class TestIndependence:
 
     @pytest.mark.parametrize("name", ["edge-independence-none", "edge-independence-all", "edge-independence-cluster"])
     def test_edges(self, name):
-        values, call = expected(name), CASES[name]["call"]
+        values, call = CASES[name], CALLS[name]
         miss = np.array(json.loads(call[call.index("[") :]))
         found = christoffersen_test(*judged(miss == 0, 0.9), method="independence")
         assert found.statistic == pytest.approx(values["statistic"], rel=1e-8, abs=1e-12)
@@ -98,7 +84,7 @@ class TestIndependence:
         given = judged(miss == 0, 0.9)
         found = christoffersen_test(*given, method="independence", series=list("aaabbb"))
         assert [list(row) for row in found.details["transitions"]] == (
-            expected("edge-independence-series")["transitions_hit_miss"]
+            CASES["edge-independence-series"]["transitions_hit_miss"]
         )
         # Rows of a series may stand apart.
         order = [0, 3, 1, 4, 2, 5]
@@ -137,7 +123,7 @@ class TestIndependence:
 
 class TestConditional:
     def test_reference(self):
-        values, miss = expected("coverage-test-conditional"), np.array(DATA["misses60"]["miss"])
+        values, miss = CASES["coverage-test-conditional"], np.array(DATA["misses60"]["miss"])
         given = judged(miss == 0, 0.9)
         found = christoffersen_test(*given, method="conditional")
         assert found.statistic == pytest.approx(values["statistic"], rel=1e-9)

@@ -1,13 +1,12 @@
 """Coverage: bounds closed, levels apart, sets and quantiles, and laws for drawn data."""
 
 import datetime
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.intervals import CASES, DATA, intervals_of
 
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
@@ -98,14 +97,7 @@ class TestRefused:
         assert "no option pos_label" in refusal(coverage, [0.0], intervals, pos_label=1)
 
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}
 Y, FORECAST = [0.0, 1.0, 2.0, 3.0], Intervals([0.0, 0.0, 1.0, 4.0], [1.0, 2.0, 2.0, 5.0], 0.75)
-
-
-def reg16():
-    given = DATA["reg16"]
-    return np.array(given["y"]), Intervals(given["lower"], given["upper"], given["level"])
 
 
 def test_of_the_reference():
@@ -120,7 +112,7 @@ def test_of_the_reference():
 
 @pytest.mark.parametrize("average", ["macro", "weighted", "max"])
 def test_several_levels_of_the_reference(average):
-    y, prediction = reg16()
+    y, prediction = intervals_of()
     found = coverage_gap(y, prediction, groups=DATA["groups16"], average=average)
     np.testing.assert_allclose(found, CASES["gap-reg16"][average], rtol=1e-10)
     sets = Sets(DATA["sets16"]["mask"], DATA["sets16"]["level"])

@@ -1,10 +1,8 @@
 """Coverage tables: by hand, against the reference values, and against the metrics they belong to."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.intervals import CASES, DATA, intervals_of
 
 from calibrant import Intervals, Quantiles, Sets, coverage, summarize
 from calibrant.auditing.interval import interval
@@ -12,15 +10,8 @@ from calibrant.errors import SummaryError
 from calibrant.regions.coverage_curve import coverage_curve
 from calibrant.regions.sizes import size_stratified_coverage
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}
-DATA = BOOK["data"]
 REG, SETS, GROUPS, WEIGHTS = DATA["reg16"], DATA["sets16"], DATA["groups16"], DATA["weights16"]
 COLUMNS = ["nominal", "group", "count", "hits", "coverage", "lower", "upper", "pvalue", "pvalue_holm"]
-
-
-def reg16():
-    return np.array(REG["y"]), Intervals(REG["lower"], REG["upper"], REG["level"])
 
 
 def sets16(level=True):
@@ -30,7 +21,7 @@ def sets16(level=True):
 
 class TestAllRows:
     def test_columns(self):
-        found = coverage_curve(*reg16())
+        found = coverage_curve(*intervals_of())
         assert list(found.columns) == COLUMNS
         assert found.nominal.tolist() == REG["level"]
         assert found.group.tolist() == ["all", "all"]
@@ -41,20 +32,23 @@ class TestAllRows:
 
     def test_limits_are_those_of_interval(self):
         for method in ("clopper-pearson", "wilson"):
-            found, expected = coverage_curve(*reg16(), method=method), interval(coverage, *reg16(), method=method)
+            found, expected = (
+                coverage_curve(*intervals_of(), method=method),
+                interval(coverage, *intervals_of(), method=method),
+            )
             np.testing.assert_allclose(found.lower, expected.low, rtol=1e-12)
             np.testing.assert_allclose(found.upper, expected.high, rtol=1e-12)
 
     def test_pvalues(self):
         binomial = CASES["coverage-test-binomial"]
-        found = coverage_curve(*reg16())
+        found = coverage_curve(*intervals_of())
         assert found.pvalue.tolist() == pytest.approx(
             [binomial["12/16@0.8"]["two_sided"], binomial["15/16@0.95"]["two_sided"]], rel=1e-9
         )
         assert found.pvalue_holm.tolist() == [1.0, 1.0]
 
     def test_weights(self):
-        found = coverage_curve(*reg16(), weights=WEIGHTS)
+        found = coverage_curve(*intervals_of(), weights=WEIGHTS)
         for k, values in enumerate(CASES["interval-coverage-weighted"]):
             assert found.coverage[k] == pytest.approx(values["coverage"], rel=1e-10)
             assert [found.lower[k], found.upper[k]] == pytest.approx(values["wilson"], rel=1e-10)
@@ -64,8 +58,8 @@ class TestAllRows:
         assert found.method.startswith("wilson")
 
     def test_simultaneous_shares_the_error_among_the_lines(self):
-        each = coverage_curve(*reg16(), level=0.975)
-        together = coverage_curve(*reg16(), level=0.95, simultaneous=True)
+        each = coverage_curve(*intervals_of(), level=0.975)
+        together = coverage_curve(*intervals_of(), level=0.95, simultaneous=True)
         np.testing.assert_allclose(together.lower, each.lower, rtol=1e-9)
         np.testing.assert_allclose(together.upper, each.upper, rtol=1e-9)
         assert together.level == 0.95
@@ -88,7 +82,7 @@ class TestAllRows:
 
 class TestGroups:
     def test_reference(self):
-        found = coverage_curve(*reg16(), groups=GROUPS)
+        found = coverage_curve(*intervals_of(), groups=GROUPS)
         assert found.group.tolist() == ["A", "A", "B", "B", "C", "C"]
         for name, values in CASES["coverage-curve-groups"].items():
             here = found.group == name
@@ -117,7 +111,7 @@ class TestGroups:
 
 class TestSizes:
     def test_lowest_is_the_size_stratified_coverage(self):
-        for given in (reg16(), sets16()):
+        for given in (intervals_of(), sets16()):
             for options in ({}, {"bins": 2}, {"bins": [(0, 2), (3, 9)]}, {"empty": "own"}):
                 found = coverage_curve(*given, groups="size", **options)
                 lowest = size_stratified_coverage(*given, **options)
@@ -126,7 +120,7 @@ class TestSizes:
                     assert found.coverage[here].min() == pytest.approx(lowest[k], rel=1e-12)
 
     def test_limits_and_counts(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         width = (prediction.upper - prediction.lower)[:, 0]
         found = coverage_curve(y, prediction.at(0.8), groups="size")
         assert found.count.sum() == 16
@@ -155,7 +149,7 @@ class TestSizes:
         assert coverage_curve([0, 3], Sets(mask, 0.9), groups="size", empty="own").count.tolist() == [0, 1, 0, 1, 0]
 
     def test_weights(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         found = coverage_curve(y, prediction.at(0.8), groups="size", bins=2, weights=WEIGHTS)
         width = (prediction.upper - prediction.lower)[:, 0]
         w, hit = np.array(WEIGHTS), (prediction.lower[:, 0] <= y) & (y <= prediction.upper[:, 0])
@@ -168,7 +162,7 @@ class TestSizes:
 
 class TestSummaries:
     def test_sizes_and_labels_do_not_mix(self, refusal):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         table = summarize(coverage_curve, y, prediction)
         assert 'groups="size"' in refusal(coverage_curve, table, groups="size", error=SummaryError)
         sizes = summarize(coverage_curve, y, prediction, groups="size")
@@ -188,5 +182,5 @@ class TestSummaries:
     ],
 )
 def test_refusals(refusal, options, words):
-    assert words in refusal(coverage_curve, *reg16(), **options)
+    assert words in refusal(coverage_curve, *intervals_of(), **options)
     assert ".intervals()" in refusal(coverage_curve, [1.0], Quantiles([2.0], 0.5), groups="size")

@@ -1,12 +1,10 @@
 """Tests of coverage: against enumeration, the reference values, and each other."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.intervals import CASES, DATA, intervals_of, judged
 
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.auditing.interval import interval
@@ -22,20 +20,7 @@ from calibrant.regions.coverage_test import (
     multinomial_coverage_test,
 )
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-CASES = {case["id"]: case for case in BOOK["cases"]}
-DATA = BOOK["data"]
-REG, SETS, QUANT = DATA["reg16"], DATA["sets16"], DATA["quant12"]
-
-
-def expected(name):
-    return CASES[name]["expected"]
-
-
-def judged(hits, level, n=None):
-    """Return outcomes and intervals of which these rows (or so many first rows of n) are covered."""
-    hit = np.arange(n) < hits if n is not None else np.asarray(hits, dtype=bool)
-    return np.where(hit, 0.0, 9.0), Intervals(np.full(hit.size, -1.0), np.full(hit.size, 1.0), level)
+SETS, QUANT = DATA["sets16"], DATA["quant12"]
 
 
 def keyed(key):
@@ -45,15 +30,11 @@ def keyed(key):
     return int(k), int(n), float(level or 0.9)
 
 
-def reg16():
-    return np.array(REG["y"]), Intervals(REG["lower"], REG["upper"], REG["level"])
-
-
 class TestBinomial:
-    @pytest.mark.parametrize("key", expected("coverage-test-binomial"))
+    @pytest.mark.parametrize("key", CASES["coverage-test-binomial"])
     def test_reference(self, key):
         k, n, level = keyed(key)
-        values = expected("coverage-test-binomial")[key]
+        values = CASES["coverage-test-binomial"][key]
         for alternative in ("two-sided", "less", "greater"):
             found = coverage_test(*judged(k, level, n), alternative=alternative)
             assert found.pvalue == pytest.approx(values[alternative.replace("-", "_")], rel=1e-9)
@@ -73,10 +54,10 @@ class TestBinomial:
             outside = (level < curve.lower) | (level > curve.upper)
             np.testing.assert_array_equal(outside, np.array(pvalues) < 0.05)
 
-    @pytest.mark.parametrize("key", expected("coverage-test-split-conformal"))
+    @pytest.mark.parametrize("key", CASES["coverage-test-split-conformal"])
     def test_split_conformal(self, key):
         k, n, level = keyed(key)
-        values = expected("coverage-test-split-conformal")[key]
+        values = CASES["coverage-test-split-conformal"][key]
         assert list(conformal_beta(100, level)) == values["beta"]
         given = judged(k, level, n)
         assert coverage_test(*given, calibration_size=100).pvalue == pytest.approx(values["pvalue_two_sided"], rel=1e-8)
@@ -107,7 +88,7 @@ class TestBinomial:
 class TestKupiec:
     @pytest.mark.parametrize("name", ["coverage-test-kupiec", "edge-kupiec-extremes"])
     def test_reference(self, name):
-        for key, values in expected(name).items():
+        for key, values in CASES[name].items():
             k, n, level = keyed(key)
             found = kupiec_test(*judged(k, level, n))
             assert found.statistic == pytest.approx(values["statistic"], rel=1e-9)
@@ -128,12 +109,12 @@ class TestKupiec:
             min(1.0, binom.pmf(j, n, level)[reached].sum()), rel=1e-9
         )
 
-    @pytest.mark.parametrize("key", expected("coverage-test-size"))
+    @pytest.mark.parametrize("key", CASES["coverage-test-size"])
     def test_true_size_at_five_percent(self, key):
         from scipy.stats import binom
 
         n, level = int(key.split(",")[0][2:]), float(key.rpartition("=")[2])
-        values = expected("coverage-test-size")[key]
+        values = CASES["coverage-test-size"][key]
         mass = binom.pmf(np.arange(n + 1), n, level)
         found = {
             "asymptotic": [kupiec_pvalue(k, n, level, "asymptotic")[1] for k in range(n + 1)],
@@ -153,7 +134,7 @@ class TestJoint:
 
     def test_reference(self):
         levels = [[0.5, 0.8, 0.95], [0.5, 0.8, 0.95], [0.8, 0.95]]
-        for values, level in zip(expected("coverage-test-joint"), levels, strict=True):
+        for values, level in zip(CASES["coverage-test-joint"], levels, strict=True):
             given = self.rings(values["counts"], level)
             found = multinomial_coverage_test(*given, null="asymptotic")
             assert list(found.details["counts"]) == values["counts"]
@@ -178,14 +159,14 @@ class TestJoint:
         return distribution.pmf(reached).sum()
 
     def test_reg16(self):
-        values = expected("coverage-test-joint")[2]
-        found = multinomial_coverage_test(*reg16())
+        values = CASES["coverage-test-joint"][2]
+        found = multinomial_coverage_test(*intervals_of())
         assert list(found.details["counts"]) == values["counts"]
         assert found.statistic == pytest.approx(values["statistic"], rel=1e-9)
         assert found.estimate == pytest.approx(0.05)
 
     def test_quantiles(self):
-        values = expected("coverage-test-joint-quantiles")
+        values = CASES["coverage-test-joint-quantiles"]
         found = multinomial_coverage_test(QUANT["y"], Quantiles(QUANT["values"], QUANT["levels"]), null="asymptotic")
         assert list(found.details["counts"]) == values["counts"]
         np.testing.assert_allclose(found.details["expected"], values["expected_counts"], rtol=1e-9)
@@ -284,7 +265,7 @@ class TestGroups:
     groups = DATA["groups16"]
 
     def test_smallest_pvalue_times_the_number(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         found = coverage_test(y, prediction.at(0.95), groups=self.groups)
         assert found.statistic == pytest.approx(0.5298162187500004, rel=1e-9)
         assert found.pvalue == 1.0
@@ -306,7 +287,7 @@ class TestGroups:
         assert found.statistic == pytest.approx(hit_pvalue(18, 20, 0.8, "two-sided", 30), rel=1e-12)
 
     def test_several_levels(self):
-        y, prediction = reg16()
+        y, prediction = intervals_of()
         found = coverage_test(y, prediction)
         alone = [coverage_test(y, prediction.at(level)) for level in prediction.levels]
         worst = min(alone, key=lambda test: test.pvalue)

@@ -1,12 +1,10 @@
 """HSIC between width and coverage."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.intervals import CASES, intervals_of
 
 from calibrant import Intervals, Quantiles, Sets
 from calibrant.errors import NotApplicableError
@@ -14,14 +12,6 @@ from calibrant.inputs.kinds import read_typed
 from calibrant.regions import hsic as module
 from calibrant.regions.hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
 from calibrant.regions.sizes import Sizes
-
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}
-
-
-def intervals_of(name):
-    given = DATA[name]
-    return np.array(given["y"]), Intervals(given["lower"], given["upper"], given["level"])
 
 
 def of_widths(widths, covered):

@@ -1,12 +1,10 @@
 """Sizes in order, with how many rows are covered."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.intervals import CASES, DATA, intervals_of, sets_of
 
 from calibrant import Intervals, Sets, coverage
 from calibrant.core.pool import pool_rows
@@ -151,19 +149,6 @@ def test_equal_counts_by_their_definition(drawn, m):
 def test_refusals(refusal, bins, words):
     assert words in refusal(of_size_groups, [1, 2], [1, 1], bins=bins)
     assert "share no size" in refusal(of_size_groups, [1, 2], [1, 1], K=3, bins=[(0, 1), (1, 2)])
-
-
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}
-
-
-def intervals_of(name):
-    given = DATA[name]
-    return given["y"], Intervals(given["lower"], given["upper"], given["level"])
-
-
-def sets_of(name):
-    return DATA[name]["y"], Sets(DATA[name]["mask"], DATA[name]["level"])
 
 
 def table(y, prediction, k, **options):

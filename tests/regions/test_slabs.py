@@ -1,18 +1,15 @@
 """Worst-slab coverage."""
 
-import json
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.references.intervals import CASES, DATA, judged
 
 from calibrant import Intervals, Sets
 from calibrant.errors import NotApplicableError
 from calibrant.regions.slabs import projected, worst_slab, worst_slab_coverage, worst_slabs
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "intervals.json").read_text())
-DATA, CASES = BOOK["data"], {case["id"]: case["expected"] for case in BOOK["cases"]}
 SLAB = DATA["slab20"]
 DEFAULTS = {
     "mass": 0.1,
@@ -25,17 +22,11 @@ DEFAULTS = {
 }
 
 
-def of_covered(covered):
-    """Return outcomes and intervals that cover or miss."""
-    covered = np.array(covered, dtype=bool)
-    return np.where(covered, 0.0, 9.0), Intervals(-np.ones(covered.size), np.ones(covered.size), 0.9)
-
-
 @pytest.fixture
 def drawn():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 3))
-    return *of_covered(rng.random(300) < np.where(x[:, 1] > 0.5, 0.5, 0.95)), x
+    return *judged(rng.random(300) < np.where(x[:, 1] > 0.5, 0.5, 0.95)), x
 
 
 def test_in_sample_of_the_reference():
@@ -43,17 +34,17 @@ def test_in_sample_of_the_reference():
     prediction = Intervals(given["lower"], given["upper"], given["level"])
     found = worst_slab_coverage(given["y"], prediction, features=given["x"], mass=0.5, search=None)
     assert found == CASES["wsc-doc"]
-    y, prediction = of_covered(SLAB["covered"])
+    y, prediction = judged(SLAB["covered"])
     options = {"mass": 0.25, "search": None, "standardize": False}
     assert worst_slab_coverage(y, prediction, features=SLAB["x"], **options) == CASES["wsc-in-sample"]
-    y, prediction = of_covered([1] * 9 + [0])
+    y, prediction = judged([1] * 9 + [0])
     assert worst_slab_coverage(y, prediction, features=np.zeros((10, 1)), mass=0.1, search=None) == CASES["wsc-ties"]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_split_of_the_reference(seed):
     order = np.random.default_rng(seed).permutation(20)
-    y, prediction = of_covered(np.array(SLAB["covered"])[order])
+    y, prediction = judged(np.array(SLAB["covered"])[order])
     search = np.array(SLAB["search"])[order]
     options = {"features": np.array(SLAB["x"])[order], "mass": 0.3, "search": search, "standardize": False}
     expected = CASES["wsc-split"]
@@ -65,7 +56,7 @@ def test_split_of_the_reference(seed):
 
 
 def test_chance_needs_rng(refusal):
-    y, prediction = of_covered(SLAB["covered"])
+    y, prediction = judged(SLAB["covered"])
     assert "rng" in refusal(worst_slab_coverage, y, prediction, features=SLAB["x"])
     two = np.array(SLAB["x"]) * [1.0, -2.0]
     message = refusal(worst_slab_coverage, y, prediction, features=two, search=None)
@@ -104,7 +95,7 @@ def test_units_of_features_do_not_matter(drawn):
 def test_directions_as_given():
     # Along (1, 1) the missed rows are next to each other; along both axes the others lie between them.
     x = np.array([[0.0, 3.0], [1.0, 1.0], [2.0, 2.0], [3.0, 0.0]])
-    y, prediction = of_covered([0, 1, 1, 0])
+    y, prediction = judged([0, 1, 1, 0])
     options = {"features": x, "mass": 0.5, "search": None, "standardize": False}
     assert worst_slab_coverage(y, prediction, directions=[[1.0, 1.0]], **options) == 0.0
     assert worst_slab_coverage(y, prediction, directions=2, **options) == 0.5
@@ -114,7 +105,7 @@ def test_the_split_takes_the_bias_away():
     rng = np.random.default_rng(0)
     within, split = [], []
     for _ in range(30):
-        x, (y, prediction) = rng.normal(size=(400, 4)), of_covered(rng.random(400) < 0.9)
+        x, (y, prediction) = rng.normal(size=(400, 4)), judged(rng.random(400) < 0.9)
         within.append(worst_slab_coverage(y, prediction, features=x, directions=20, search=None, rng=0))
         split.append(worst_slab_coverage(y, prediction, features=x, directions=20, rng=0))
     assert np.mean(within) < 0.8
@@ -137,7 +128,7 @@ def test_shares_are_rounded_before_the_ceiling():
     # 0.1 · 30 is 3.0000000000000004, and three rows are enough.
     covered = np.ones(30, bool)
     covered[10:13] = False
-    y, prediction = of_covered(covered)
+    y, prediction = judged(covered)
     assert worst_slab_coverage(y, prediction, features=np.arange(30.0), mass=0.1, search=None) == 0.0
 
 
@@ -165,7 +156,7 @@ def test_shares_are_rounded_before_the_ceiling():
     ],
 )
 def test_refusals(refusal, options, words):
-    y, prediction = of_covered([1, 0, 1, 1])
+    y, prediction = judged([1, 0, 1, 1])
     given = {"features": [0.0, 1.0, 2.0, 3.0], "rng": 0} | options
     assert words in refusal(worst_slab_coverage, y, prediction, **given)
     assert "judges Intervals or Sets" in refusal(worst_slab_coverage, y, [0.1, 0.2, 0.1, 0.2], **given)
@@ -184,7 +175,7 @@ def test_refusals(refusal, options, words):
     ],
 )
 def test_what_does_not_apply(refusal, covered, options, words):
-    assert words in refusal(worst_slab_coverage, *of_covered(covered), rng=0, error=NotApplicableError, **options)
+    assert words in refusal(worst_slab_coverage, *judged(covered), rng=0, error=NotApplicableError, **options)
 
 
 def exhaustive(x, covered, directions, least):
