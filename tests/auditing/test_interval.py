@@ -376,7 +376,7 @@ class TestRefused:
             ((coverage, *judged(3, n=4)), {"colour": 1}, InputError, "has no option colour"),
             (("colour", *judged(3, n=4)), {}, InputError, "expected a verb"),
             ((coverage, *intervals_of()), {"weights": WEIGHTS, "method": "clopper-pearson"}, InputError, "use method="),
-            ((log_score, [0, 1] * 50, [0.0] * 100), {}, NotApplicableError, "infinite"),
+            ((log_score, np.arange(400) % 2, [0.0] * 200 + [0.6] * 200), {}, NotApplicableError, "infinite"),
             ((crps, summarize(crps, *normal_rows(300))), {}, SummaryError, "an interval for crps needs the rows"),
             ((crps, *normal_rows(150)), {"weights": [1.0, 0.01] * 75}, NotApplicableError, "effective"),
             ((skce, [0, 1] * 5, [0.2, 0.7] * 5), {"blocksize": 2}, NotApplicableError, "blocks"),

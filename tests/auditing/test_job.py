@@ -85,7 +85,7 @@ def test_what_is_shown(kind, tmp_path):
     y, predicted = KINDS[kind]
     groups = {} if kind in WITHOUT_GROUPS else {"groups": REGION}
     found = audit(y, predicted(slice(None)), resamples=19, **groups)
-    assert all(len(line) <= 100 for line in str(found).splitlines())
+    assert max(map(len, str(found).splitlines())) <= 110  # tables are wider than text
     assert found.findings.title in found.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
     assert json.loads(found.to_json(tmp_path / "found.json").read_text()) == found.findings.to_dict()
     assert found._repr_html_().count("<tr") > 2

@@ -241,10 +241,11 @@ def _tables(summary: LabelBins | PerLabel, options: EceOptions) -> Iterable[BinT
 
 def _averaged(tables: Iterable[BinTable], options: EceOptions) -> float:
     errors, weights = np.array([(error_of(table, options.norm, options.debias), table.w.sum()) for table in tables]).T
-    if options.average == "weighted":
-        return float(np.average(errors, weights=weights))
-    total = {"max": np.max, "sum": np.sum}.get("max" if options.norm == "max" else str(options.average), np.mean)
-    return float(total(errors))
+    if options.norm == "max":
+        return float(errors.max())
+    if options.average == "sum":
+        return float(errors.sum())
+    return float(np.average(errors, weights=weights) if options.average == "weighted" else errors.mean())
 
 
 def error_of(table: BinTable, norm: str, debias: bool) -> float:

@@ -322,8 +322,8 @@ def size_section(found: Covered, setting: Setting, kind: SubjectKind, size: str)
     if found.by_place is not None:
         title, question = f"{title} and place", f"{question}, and wherever they lie"
     ties = not found.lines.exact and has_ties(found.table)
-    lines = described(measurements, setting, exact=found.lines.exact, ties=ties)
-    return Section("sizes", title, f"{question}?", lines, tuple(figures), tuple(tables))
+    marked = described(measurements, setting, exact=found.lines.exact, ties=ties)
+    return Section("sizes", title, f"{question}?", marked, tuple(figures), tuple(tables))
 
 
 def places_of(found: Covered) -> range:
