@@ -99,11 +99,9 @@ class Work:
         for name, role in self.roles.items():
             column = found[name]
             if column.null_count():
+                message = "column {name} of {file} has no value in {row}. Repair such rows, or leave them out before"
                 raise InputError(
-                    "column {name} of {file} has no value in {row}. Repair such rows, or leave them out before",
-                    name=shown(name),
-                    file=str(self.table.path),
-                    row=int(column.is_null().arg_max() or 0),
+                    message, name=shown(name), file=str(self.table.path), row=int(column.is_null().arg_max() or 0)
                 )
             values = Values(name, column.alias("cells"), self.table.path, is_csv=self.table.format == "csv")
             found[name] = values.checked(role).alias(name)

@@ -114,11 +114,8 @@ def _from_table(table: TableFile, columns: Sequence[str], where: Where | None, *
     if infinite.any():
         row, column = np.unravel_index(infinite.argmax(), points.shape)
         name = columns[0] if len(columns) == 1 else columns[column]
-        raise Values(name, None, table.path, where).refusal(
-            "must contain finite numbers; {row} ({counting}) is {value}. Repair or leave out such rows",
-            int(row),
-            value=points[row, column],
-        )
+        message = "must contain finite numbers; {row} ({counting}) is {value}. Repair or leave out such rows"
+        raise Values(name, None, table.path, where).refusal(message, int(row), value=points[row, column])
     if not named:
         _refuse_row_numbers(points, columns, table)
     return points

@@ -48,11 +48,8 @@ def read_delimiter(given: Any) -> str:
     spelled = {"tab": "\t", "\\t": "\t"}
     character = spelled.get(given, given) if isinstance(given, str) else ""
     if len(character) != 1 or not character.isascii() or character in '"\r\n':
-        raise InputError(
-            "delimiter must be one character, such as ';' or '|', or the word tab; got {value}",
-            option="delimiter",
-            value=given,
-        )
+        message = "delimiter must be one character, such as ';' or '|', or the word tab; got {value}"
+        raise InputError(message, option="delimiter", value=given)
     return character
 
 
@@ -71,15 +68,11 @@ def check(path: Path, start: bytes, dialect: Dialect) -> None:
     if others and delimiter not in header:
         likely = DELIMITERS[max(others, key=header.count)]
         used, most = (each if each == "tab" else shown(each) for each in (DELIMITERS.get(delimiter, delimiter), likely))
-        raise InputError(
+        message = (
             "{file} has one column only, {header}, when it is split at {used}; it seems to be split at {most}. "
-            "Add {delimiter=typed}",
-            file=str(path),
-            header=shown(header),
-            used=used,
-            most=most,
-            typed=likely,
+            "Add {delimiter=typed}"
         )
+        raise InputError(message, file=str(path), header=shown(header), used=used, most=most, typed=likely)
 
 
 def long_line(path: Path, dialect: Dialect) -> str:
@@ -140,12 +133,8 @@ def _check_encoding(path: Path, start: bytes) -> None:
     if found is None and start.count(0) > len(start) // 4:  # of Latin letters in UTF-16 every other byte is zero
         found = "utf-16-le" if start[1:2] == b"\x00" else "utf-16-be"
     if found:
-        raise InputError(
-            "{file} is not in UTF-8 but seems to be in {name}. Add {encoding=found}",
-            file=str(path),
-            name=found.upper(),
-            found=found,
-        )
+        message = "{file} is not in UTF-8 but seems to be in {name}. Add {encoding=found}"
+        raise InputError(message, file=str(path), name=found.upper(), found=found)
     try:
         getincrementaldecoder("utf-8")().decode(start)  # the last character may be cut
     except UnicodeDecodeError:

@@ -200,12 +200,11 @@ class Reading:
         for name in self.roles:
             then, now = first[name].dtype, piece.frame[name].dtype
             if getattr(then, "shape", None) != getattr(now, "shape", None):
-                raise self._values(piece, name).refusal(
+                message = (
                     "contains lists of lengths {now}, and of lengths {then} in the files before; save lists of one "
-                    "length",
-                    now=now.shape,
-                    then=then.shape,
+                    "length"
                 )
+                raise self._values(piece, name).refusal(message, now=now.shape, then=then.shape)
 
 
 def _joined(frames: list[Any]) -> Any:

@@ -211,12 +211,8 @@ class TableFile:
             first_line = csv_file.long_line(self.path, self.csv) or first_line
         if "precision must be between" in first_line:
             remedy = "Save decimal numbers with at most 38 digits, or as floating point numbers"
-        return InputError(
-            "{file} cannot be read as {format}: {problem}. " + remedy,
-            file=str(self.path),
-            format=spelled_format(self.format),
-            problem=first_line,
-        )
+        message = "{file} cannot be read as {format}: {problem}. " + remedy
+        return InputError(message, file=str(self.path), format=spelled_format(self.format), problem=first_line)
 
 
 def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Dialect | None = None) -> TableFile:
@@ -228,23 +224,16 @@ def open_table(path: Path, *, format: str | None = None, dialect: csv_file.Diale
     check_file(path)
     chosen = format or format_of(path)
     if chosen is None:
-        raise InputError(
+        message = (
             "{file} has no ending that calibrant knows; it reads {endings}. "
-            "If it is one of these, say which ({format=}): {formats}",
-            file=str(path),
-            endings=", ".join(SUFFIXES),
-            formats=listing(FORMATS),
+            "If it is one of these, say which ({format=}): {formats}"
         )
+        raise InputError(message, file=str(path), endings=", ".join(SUFFIXES), formats=listing(FORMATS))
     start = _start(path, 4096)
     found = next((format for magic, format in MAGIC.items() if start.startswith(magic)), None)
     if found and found != chosen:
-        raise InputError(
-            "{file} is not {told}: it begins like {true}. Add {format=found}",
-            file=str(path),
-            told=spelled_format(chosen),
-            true=spelled_format(found),
-            found=found,
-        )
+        message = "{file} is not {told}: it begins like {true}. Add {format=found}"
+        raise InputError(message, file=str(path), told=spelled_format(chosen), true=spelled_format(found), found=found)
     dialect = dialect or csv_file.USUAL
     if chosen == "csv":
         if dialect.delimiter is None and ".tsv" in path.suffixes[-2:]:

@@ -127,15 +127,10 @@ class Values:
             remedy = "Write percentages as numbers between 0 and 1, without the percent sign"
         else:
             remedy = "Leave such cells empty" if len(strange) < len(given) else ""
-        raise self.refusal(
-            "must contain numbers; {row} ({counting}) is the text {value}. "
-            + (remedy + ", or {instead}" if remedy else "{otherwise}"),
-            row,
-            value=text,
-            yes=True,
-            instead=instead,
-            otherwise=otherwise,
+        message = "must contain numbers; {row} ({counting}) is the text {value}. " + (
+            remedy + ", or {instead}" if remedy else "{otherwise}"
         )
+        raise self.refusal(message, row, value=text, yes=True, instead=instead, otherwise=otherwise)
 
     def check_numbers_or_categories(self) -> None:
         """Refuse a column that contains neither numbers, texts nor truth values, or numbers with a few texts."""
@@ -157,12 +152,8 @@ class Values:
         """Return an error about the column; the template `problem` follows its name."""
         if row is not None:
             fields |= {"row": self.start + row, "place": f"row {self.start + row:,}"}
-        return InputError(
-            "column {name} of {file} " + problem.replace("{counting}", counting(self.where)),
-            name=shown(self.name),
-            file=str(self.file),
-            **fields,
-        )
+        message = "column {name} of {file} " + problem.replace("{counting}", counting(self.where))
+        return InputError(message, name=shown(self.name), file=str(self.file), **fields)
 
     def _missing(self) -> NDArray[np.bool_]:
         nan = self.column.is_nan() if self.column.dtype.is_float() else False
@@ -186,12 +177,10 @@ class Values:
             return column.cast(pl.Boolean)
         row = int(0 if strange is None else strange.arg_max() or 0)
         probability = column.dtype.is_float() and column.min() >= 0 and column.max() <= 1
-        raise self.refusal(
-            "must say whether a class is in the set, true or false or 1 or 0; {row} ({counting}) is {value}. "
-            + ("These are probabilities: compare them with a threshold" if probability else "Name another column"),
-            row,
-            value=column[row],
+        message = "must say whether a class is in the set, true or false or 1 or 0; {row} ({counting}) is {value}. " + (
+            "These are probabilities: compare them with a threshold" if probability else "Name another column"
         )
+        raise self.refusal(message, row, value=column[row])
 
     def _as_array(self, axes: tuple[str, ...]) -> Any:
         """Return lists of one length as arrays; refuse lists of different lengths, or with a number missing."""

@@ -144,12 +144,8 @@ def _refusal(text: str, rest: str) -> InputError:
     is_or = rest.lower().startswith(("or", "|"))
     one_of = "For one of several values write: column in (a, b)"
     advice = one_of if is_or else "Write it like: age >= 65 and region in (north, west)"
-    return InputError(
-        "{where=text} is not a filter: it cannot be read from {rest} on. " + advice,
-        text=text,
-        rest=shown(rest.strip()),
-        option="where",
-    )
+    message = "{where=text} is not a filter: it cannot be read from {rest} on. " + advice
+    return InputError(message, text=text, rest=shown(rest.strip()), option="where")
 
 
 def quoted(column: str) -> str:

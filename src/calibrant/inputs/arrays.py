@@ -98,11 +98,8 @@ def read_objects(
         return numbers
     for i, value in enumerate(array.reshape(-1).tolist()):
         if not (is_number(value) or is_missing(value)):
-            raise InputError(
-                f"{name} must be {expected}; {{row}} is {{value}} ({type(value).__name__})",
-                row=i // (array.size // len(array)),
-                value=value,
-            )
+            message = f"{name} must be {expected}; {{row}} is {{value}} ({type(value).__name__})"
+            raise InputError(message, row=i // (array.size // len(array)), value=value)
     raise InputError(f"{name} must be numbers that float64 can represent; one of them is too large")
 
 

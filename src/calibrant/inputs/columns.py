@@ -158,13 +158,8 @@ class NamedColumns:
         for name in self.needed:
             if name not in names:
                 hint = f"{did_you_mean(name, names)} Its columns are {listing(names, most=20)}".lstrip()
-                raise InputError(
-                    "{where}" + (" ({option})" if option else "") + " has no column {value}. {hint}",
-                    where=where,
-                    option=option,
-                    value=name,
-                    hint=hint,
-                )
+                message = "{where}" + (" ({option})" if option else "") + " has no column {value}. {hint}"
+                raise InputError(message, where=where, option=option, value=name, hint=hint)
 
     def batch(self, frame: Any, number: int = 0) -> Batch:
         """Return the rows of a frame of polars, pandas or pyarrow as batch `number`."""

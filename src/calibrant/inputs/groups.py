@@ -49,15 +49,12 @@ def check_group_sizes(name: str, sizes: NDArray[Any]) -> None:
     """Refuse a column with many groups that are all tiny: most likely numbers or identifiers that are all different."""
     if len(sizes) <= MAX_TINY_GROUPS or sizes.max() >= TINY_GROUP_ROWS:
         return
-    raise InputError(
+    message = (
         "the groups of {name} are too small to say anything about any of them: there are {number:,}, with {median:g} "
         "row(s) each (median). Put numbers into ranges first, for example with pandas.qcut(column, 5); for rows that "
-        "depend on each other, such as those of one customer, use {clusters=}",
-        option="groups",
-        name=name,
-        number=len(sizes),
-        median=float(np.median(sizes)),
+        "depend on each other, such as those of one customer, use {clusters=}"
     )
+    raise InputError(message, option="groups", name=name, number=len(sizes), median=float(np.median(sizes)))
 
 
 def _columns(groups: Any) -> dict[str, Any]:

@@ -225,9 +225,8 @@ def _uncrossed(lower: FloatArray, upper: FloatArray, crossed: str) -> tuple[Floa
         return np.asfortranarray(np.minimum(lower, upper)), np.asfortranarray(np.maximum(lower, upper))
     row, column = (int(i) for i in np.argwhere(bad)[0])
     where = f"{{row}}, column {column}" if lower.shape[1] > 1 else "{row}"
-    raise InputError(
+    message = (
         f"lower must not exceed upper; {where} has lower {shown(lower[row, column])} and upper "
-        f"{shown(upper[row, column])}. Pass {{crossed='swap'}} to exchange such bounds",
-        row=row,
-        option="crossed",
+        f"{shown(upper[row, column])}. Pass {{crossed='swap'}} to exchange such bounds"
     )
+    raise InputError(message, row=row, option="crossed")

@@ -122,11 +122,8 @@ def _uncrossed(values: FloatArray, crossed: str) -> FloatArray:
     if crossed == "sort":
         return np.asfortranarray(np.sort(values, axis=1))
     row, column = (int(i) for i in np.argwhere(bad)[0])
-    raise InputError(
+    message = (
         "quantiles must not decrease with their level; {row} has {value} and then {next}. "
-        "Pass {crossed='sort'} to sort such rows",
-        row=row,
-        value=values[row, column],
-        next=shown(values[row, column + 1]),
-        option="crossed",
+        "Pass {crossed='sort'} to sort such rows"
     )
+    raise InputError(message, row=row, value=values[row, column], next=shown(values[row, column + 1]), option="crossed")

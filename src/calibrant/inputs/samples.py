@@ -230,12 +230,8 @@ class Samples(Checked, Distribution):
         M = least if draws is None else check_count("draws", draws)
         if least < M:
             row = 0 if self.counts is None else int(self.counts.argmin())
-            raise InputError(
-                "draws must be at most the number of draws of every row; {row} has {least}, got {value}",
-                row=row,
-                least=least,
-                value=M,
-            )
+            message = "draws must be at most the number of draws of every row; {row} has {least}, got {value}"
+            raise InputError(message, row=row, least=least, value=M)
         if self.counts is None and least == M:
             return self
         counts = np.full(self.n, least) if self.counts is None else self.counts

@@ -127,10 +127,8 @@ def _refuse_illegal(dist: Any, args: tuple[NDArray[Any], ...], kwds: dict[str, N
     if bad.any():
         row = int(np.argmax(bad))
         values = [*(shown(a[row]) for a in args), *(f"{name}={shown(v[row])}" for name, v in kwds.items())]
-        raise InputError(
+        message = (
             "the distribution must have parameters in their range; {row} is {name}({values}). "
-            "Scales must be positive, locations finite, and no parameter may be missing",
-            row=row,
-            name=dist.name,
-            values=", ".join(values),
+            "Scales must be positive, locations finite, and no parameter may be missing"
         )
+        raise InputError(message, row=row, name=dist.name, values=", ".join(values))
