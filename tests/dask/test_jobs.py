@@ -59,13 +59,7 @@ KINDS = {
     "binary": (BINARY, "event", "p", lambda c: c["p"], {}),
     "text": (BINARY, "answer", "p", lambda c: c["p"], {"pos_label": "yes"}),
     "classes": (CLASSES, "label", ["P0", "P1", "P2"], lambda c: c["P"], {}),
-    "named classes": (
-        CLASSES,
-        "animal",
-        ["P0", "P1", "P2"],
-        lambda c: c["P"],
-        {"classes": ["cat", "dog", "owl"]},
-    ),
+    "named classes": (CLASSES, "animal", ["P0", "P1", "P2"], lambda c: c["P"], {"classes": ["cat", "dog", "owl"]}),
     "intervals": (
         ["coverage", "interval_score", "coverage_test", "width"],
         "y",
@@ -87,13 +81,7 @@ KINDS = {
         lambda c: Quantiles(np.column_stack([c["q10"], c["q90"]]), [0.1, 0.9]),
         {},
     ),
-    "samples": (
-        ["crps"],
-        "y",
-        from_columns(Samples, [f"d{k}" for k in range(9)]),
-        lambda c: Samples(c["draws"]),
-        {},
-    ),
+    "samples": (["crps"], "y", from_columns(Samples, [f"d{k}" for k in range(9)]), lambda c: Samples(c["draws"]), {}),
     "law": (
         ["crps", "pit_histogram"],
         "y",

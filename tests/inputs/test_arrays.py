@@ -199,8 +199,7 @@ def exact_pair_weight(w):
 
 class TestPairs:
     @pytest.mark.parametrize(
-        "w",
-        [[2.0, 3.0], [1.0, 2.0, 0.5, 7.0], [1e16, 1.0, 1.0], [1.0, 1e16, 1.0], [1.0, 1.0, 1e16], [1e-8, 1e8, 1e8]],
+        "w", [[2.0, 3.0], [1.0, 2.0, 0.5, 7.0], [1e16, 1.0, 1.0], [1.0, 1e16, 1.0], [1.0, 1.0, 1e16], [1e-8, 1e8, 1e8]]
     )
     def test_against_all_pairs(self, w):
         assert pair_weight(np.array(w)) == pytest.approx(exact_pair_weight(w), rel=1e-15)

@@ -30,9 +30,7 @@ from calibrant.spark.jobs import quoted
 from calibrant.spark.partitions import SentPart, merged, tables
 from calibrant.testing.data import numbers
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
+pytestmark = [pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")]
 N = 700
 PORT = "spark.connect.grpc.binding.port"
 

@@ -81,13 +81,7 @@ class Measuring:
 
     @classmethod
     def of(
-        cls,
-        verbs: Any,
-        groups: Sequence[str] = (),
-        *,
-        exact: bool = False,
-        classes: Any = None,
-        pos_label: Any = None,
+        cls, verbs: Any, groups: Sequence[str] = (), *, exact: bool = False, classes: Any = None, pos_label: Any = None
     ) -> Measuring:
         """Read what a user asks for: a verb or several, as functions, names, or functools.partial of a function.
 

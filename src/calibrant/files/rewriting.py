@@ -23,11 +23,7 @@ WRITTEN = tuple(suffix for suffix, format in SUFFIXES.items() if format != "npz"
 """The endings of files that can be written."""
 
 BATCH = 1 << 17  # rows, which are also those of a row group
-FULL = {
-    ENOSPC: "no space is left on the disk",
-    EDQUOT: "your quota of the disk is used up",
-    EFBIG: "file too large",
-}
+FULL = {ENOSPC: "no space is left on the disk", EDQUOT: "your quota of the disk is used up", EFBIG: "file too large"}
 """Errors of the system that concern the file that is written, never the one that is read."""
 
 

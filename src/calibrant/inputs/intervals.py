@@ -152,11 +152,7 @@ class Intervals(Checked):
         {"alpha": level_of_alpha, "lower": call_for_bounds},
     )
     def __init__(
-        self,
-        lower: ArrayLike,
-        upper: ArrayLike,
-        level: float | ArrayLike,
-        crossed: Literal["raise", "swap"] = "raise",
+        self, lower: ArrayLike, upper: ArrayLike, level: float | ArrayLike, crossed: Literal["raise", "swap"] = "raise"
     ) -> None:
         check_choice("crossed", crossed, "raise", "swap")
         levels, one = read_levels(level)
