@@ -97,7 +97,7 @@ LISTS = {
     "--y yz --draws hole": (OF, "hole", "has no value in row 4, draw 1, coordinate 1 (counted from 0)"),
     f"{DENSITIES} p --log-density-y z": (OF, "p", f"{NO_LISTS}Float64. Name another column"),
     f"{DENSITIES} gap --log-density-y z": (OF, "gap", "has no value in row 2, draw 1"),
-    f"{DENSITIES} short --log-density-y z": ("", "", "log_density must have one value per draw: shape (n, M) = (6, 3)"),
+    f"{DENSITIES} short --log-density-y z": ("", "", "log_density, the joint density, must have one value per"),
     f"{DENSITIES} good --log-density-y word": (OF, "word", "must contain numbers"),
     f"{DENSITIES} nothing --log-density-y z": ("", "", "a.parquet has no column 'nothing' (--log-density)"),
     f"{Y} --draws ragged --where 'y >= 2'": (OF, "ragged", LENGTHS),

@@ -42,8 +42,8 @@ def prices(folder, require):
     [
         (("--p", "p", *BOUNDS), "--p and --lower name predictions of different kinds; give one kind at a time"),
         (("--set-cols", "s*", "--quantile-cols", "q*"), "--set-cols and --quantile-cols name predictions of different"),
-        (("--lower", "lo", "--level", "0.9"), "--lower names bounds of intervals, and --upper is missing; give both."),
-        (("--upper", "hi", "--level", "0.9"), "--upper names bounds of intervals, and --lower is missing; give both."),
+        (("--lower", "lo", "--level", "0.9"), "--lower names bounds of intervals, and --upper is missing; give both"),
+        (("--upper", "hi", "--level", "0.9"), "--upper names bounds of intervals, and --lower is missing; give both"),
         (BOUNDS, "--lower and --upper need --level, the nominal coverage of the intervals, such as --level 0.9, never"),
         ((*BOUNDS, "--lower", "low", "--level", "0.9"), "must name columns in pairs; got 2 ('lo', 'low') and 1 ('hi')"),
         ((*BOUNDS, "--level", "0.8", "--level", "0.9"), "one --level for each --lower and --upper, in their order;"),

@@ -200,7 +200,7 @@ LACKING = "two.csv has no column 'x_2', which a.csv has. Name the coordinates: -
         ("gap.parquet gap.parquet", {"columns": "e"}, "row 1, coordinate 1 (counted from 0)"),
         ("far.parquet far.parquet", {"columns": "e"}, "column 'e' of far.parquet must contain finite numbers; row 1 "),
         # arrays
-        ("a.npz a.npy", {}, "'y' (12, 3), 'points' (10, 3). Say which one, such as --array y"),
+        ("a.npz a.npy", {}, "'y' (12, 3), 'points' (10, 3). Say which: --array y"),
         ("a.npz a.npy", {"array": ("Points",)}, "a.npz has no array 'Points' (--array). Did you mean 'points'?"),
         ("a.npy w.npz", {}, "w.npz contains no array (n, d) of numbers; it has 'w' (3,). Save"),
         ("a.npz a.npy", {"array": ("w",)}, "array 'w' of a.npz must contain points (n, d)"),

@@ -317,7 +317,7 @@ class TestApply:
         found = recalibrate(table["label"].to_numpy(), table["score"].to_numpy(), method="logistic")
         found.to_json("map.json")
         sentence = refused("apply", "map.json", "calib.parquet", "-o out.parquet")
-        assert "fitted in Python and does not say; add --p" in sentence
+        assert "fitted in Python and does not say which columns it is for; add --p" in sentence
         done = run("apply", "map.json", "calib.parquet", "--p P_1 -o out.parquet --suffix _2")
         assert done.out == "600 rows recalibrated by logistic; new in out.parquet: 'P_1_2'\n"
         np.testing.assert_array_equal(column("out.parquet", "P_1_2"), found.apply(table["P_1"].to_numpy()))

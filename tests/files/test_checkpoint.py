@@ -341,7 +341,7 @@ def test_what_was_changed_is_refused(parts, broken_off, refusal, change):
     assert broken_off.read_bytes() != content
     message = refusal(run, parts, broken_off)
     assert message.startswith(f"{broken_off} cannot be read as a checkpoint: ")
-    assert message.endswith("If it is one, delete it to start again; else name another file")
+    assert message.endswith("Delete it if it is one, else name another file")
 
 
 def test_no_file_is_named(parts, broken_off):

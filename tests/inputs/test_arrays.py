@@ -325,7 +325,7 @@ REFUSED_PARAMETERS = {
     "a word": (("mean", 1), ["mean must be an array", "'mean'"]),
     "array of text": ((np.array(["1", "2"]), 1), ["mean must be real numbers", "<U1", "'1'", "astype(float)"]),
     "complex": (([0, 1j], 1), ["mean must be real numbers", "complex128", "0j"]),
-    "one complex": ((1j, 1), ["mean must be an array", "1j"]),
+    "one complex": ((1j, 1), ["mean must have one value per row", "1j"]),
     "bool": (([True, False], 1), ["mean must be real numbers", "bool", "True"]),
     "one bool": ((0, True), ["std must be numbers", "True (bool)"]),
     "a bool among objects": ((np.array([0.5, True], object), 1), ["mean must be real numbers", "row 1 is True (bool)"]),

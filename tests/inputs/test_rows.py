@@ -182,7 +182,7 @@ def test_a_slice_shares_memory():
 REFUSED_BY_EACH = [
     (np.zeros((3, 1), int), "y must be 1-D, one outcome per row; got shape (3, 1). Pass its one column as y[:, 0]"),
     (np.zeros((3, 2), int), "Pass one outcome per row"),
-    ([0, 1], " must have the same number of rows; got 2 outcomes and 3 predictions. Take both from the same table"),
+    ([0, 1], " must have the same number of rows; got 2 outcomes and 3 predictions"),
 ]
 NOT_FINITE = [
     ([0.0, np.nan, np.nan], "y must be finite; row 1 is nan (missing). Drop or repair such rows"),

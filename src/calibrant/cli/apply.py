@@ -67,8 +67,7 @@ class Work:
         existing = [name for name in self.added if name in self.names]
         if existing and not request.overwrite_column:
             raise InputError(
-                f"{table.path} has a column {shown(existing[0])} already; choose another --suffix, or replace it with "
-                "--overwrite-column"
+                f"{table.path} has a column {shown(existing[0])} already; choose another --suffix or --overwrite-column"
             )
 
     def change(self) -> Change:
@@ -140,8 +139,7 @@ def _chosen(found: Recalibration, request: Request, table: TableFile, names: lis
             chosen[key] = each_once(tuple(typed_names), option)
     if not any(chosen.values()):
         raise InputError(
-            f"which columns of {table.path} are the prediction? The map was fitted in Python and does not say; add "
-            f"{_or(found.kind)}"
+            f"the map was fitted in Python and does not say which columns it is for; add {_or(found.kind)}"
         )
     _check_number(found, chosen)
     return chosen

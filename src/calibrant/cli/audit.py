@@ -55,8 +55,7 @@ def audit_files(files: Sequence[Path], request: Request) -> Audit:
     if columns.kind == "binary" and depth(rows[columns.p[0]].dtype):
         raise InputError(
             f"column {shown(columns.p[0])} of {reading.files[0].path} (--p) contains lists, and --p names the "
-            "probability of one event; save class probabilities with a column for each class, and name these with "
-            "--p-cols"
+            "probability of one event; save a column for each class, and name these with --p-cols"
         )
     from calibrant.auditing.audit import audit
     from calibrant.report.audit import Audit

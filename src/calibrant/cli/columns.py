@@ -34,15 +34,11 @@ WILDCARDS = "*?["
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is what.
+    """Which column is what."""
 
-    `y` is the column of the outcome, or the columns of its coordinates. `p` are the columns of the prediction, of
-    intervals all lower bounds and then all upper bounds. `pattern` is what named them, if several were named at once.
-    """
-
-    y: tuple[str, ...]
-    p: tuple[str, ...]
-    pattern: str | None = None
+    y: tuple[str, ...]  # one for each coordinate of the outcome
+    p: tuple[str, ...]  # of intervals all lower bounds and then all upper bounds
+    pattern: str | None = None  # what named them, if several were named at once
     by: tuple[str, ...] = ()
     weights: str | None = None
     clusters: str | None = None
@@ -88,10 +84,7 @@ class Columns:
 def choose(
     names: Sequence[str], path: Path, request: Request, kind: str, lists: Mapping[str, pl.DataType] | None = None
 ) -> Columns:
-    """Return the columns that the options name, all of which exist and none of which is two things at once.
-
-    `lists` are the columns of lists, which draws may be among.
-    """
+    """Return the columns that the options name, all of which exist and none of which is two things at once."""
     if kind == "samples":
         y, named = named_draws(names, path, request, lists or {})
     else:
@@ -158,11 +151,7 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
 
 
 def class_labels(y: pl.Series, columns: Columns, given: str | None) -> list[Any] | None:
-    """Return the label of each column of class probabilities or sets; None where labels are column numbers.
-
-    Labels are taken from `given`, or else from the names of the columns, or else they are column numbers; in the last
-    two cases a remark says so.
-    """
+    """Return the label of each column of class probabilities or sets; None where labels are column numbers."""
     if given is not None:
         return [literal(text, y.dtype, column=columns.outcome, option="classes") for text in split_labels(given)]
     parts = wild_parts(columns.p, str(columns.pattern))
@@ -258,10 +247,7 @@ def find_column(name: str, columns: Sequence[str], path: Path, *, option: str) -
 def matching(
     text: str, names: Sequence[str], path: Path, *, option: str, among: Container[str] | None = None
 ) -> tuple[str, ...]:
-    """Return the columns that a name, a pattern, or several of them with commas between stand for.
-
-    A pattern stands for columns `among` these, if they are given.
-    """
+    """Return the columns that a name, a pattern (of columns `among` these), or several with commas stand for."""
     if text in names:
         return (find_column(text, names, path, option=option),)
     found = tuple(name for name in names if fnmatchcase(name, text) and (among is None or name in among))

@@ -89,8 +89,7 @@ def _check_bounds(given: list[str]) -> None:
     for one, other in (("--lower", "--upper"), ("--upper", "--lower")):
         if one not in given:
             raise InputError(
-                f"{other} names bounds of intervals, and {one} is missing; give both. "
-                "For one-sided intervals add a column of -inf or inf"
+                f"{other} names bounds of intervals, and {one} is missing; give both (a column of inf if one-sided)"
             )
 
 
@@ -124,10 +123,7 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
 
 
 def _of_bounds(columns: Columns) -> list[float]:
-    """Return the levels that the names of lower and upper bounds agree on, none for other kinds.
-
-    Numbers below a half are not taken as levels: they may be horizons or steps.
-    """
+    """Return the levels that names of bounds agree on; numbers below a half may be horizons or steps instead."""
     if columns.kind != "intervals":
         return []
     half = len(columns.p) // 2

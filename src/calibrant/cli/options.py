@@ -260,10 +260,7 @@ FLAGS = {name: row["flag"] or "--" + name.replace("_", "-") for name, row in ROW
 
 
 def options(command: str, **changes: dict[str, Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a function the options of a command as one request.
-
-    `changes` are settings of options that differ for this command.
-    """
+    """Return a decorator that gives a function the options of a command as one request, some of them with changes."""
     rows = {name: row for name, row in ROWS_OF_TABLE.items() if command in row["commands"]}
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:

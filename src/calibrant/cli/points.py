@@ -248,13 +248,11 @@ def _only(arrays: Mapping[str, NDArray[Any]], path: Path) -> str:
     found = {name: array for name, array in arrays.items() if array.ndim == 2 and array.dtype.kind in NUMERIC_KINDS}
     if not found:
         raise InputError(
-            f"{path} contains no array (n, d) of numbers; it has {_listed(arrays)}. "
-            "Save the points with numpy.savez(path, points=points)"
+            f"{path} contains no array (n, d) of numbers; it has {_listed(arrays)}. Save one with numpy.savez"
         )
     if len(found) > 1:
         raise InputError(
-            f"{path} contains {len(found)} arrays that could be the points, {_listed(found)}. "
-            f"Say which one, such as --array {next(iter(found))}"
+            f"{path} has {len(found)} sets of points, {_listed(found)}. Say which: --array {next(iter(found))}"
         )
     return next(iter(found))
 

@@ -94,8 +94,7 @@ def _read(scan: Scan) -> tuple[Reading, Any, Batch]:
         reading = scan.reading()
         if reading.likely_rows() > MAX_ROWS_AT_ONCE:
             raise InputError(
-                f"{scan.files[0].path} has more than {MAX_ROWS_AT_ONCE:,} rows, and all are read at once. A map needs "
-                "far fewer: take a part of them with --where"
+                f"{scan.files[0].path} has more than {MAX_ROWS_AT_ONCE:,} rows; a map needs far fewer: add --where"
             )
         rows = reading.whole()
         return reading, rows, scan.columns.batch(rows)

@@ -27,8 +27,7 @@ def run(files: Sequence[Path], request: Request) -> bool:
     check_places(request, files)
     if len(files) == 1 and not request.no_real:
         raise InputError(
-            f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real if "
-            "it contains some"
+            f"there is nothing to compare {files[0]} with; name a file of generated points too, or add --no-real"
         )
     found = signed(compare_files(files, request), request.title)
     outcomes = judge(conditions, found.findings.to_dict())

@@ -130,7 +130,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
+        As of `calibrant.audit`.
 
     Notes
     -----
@@ -177,8 +177,7 @@ def summarize(
     Returns
     -------
     Summary
-        In the memory of this process. Its size depends on the verb: a `Moments` or a `Grid` has a constant one, an
-        `Ordered` grows with the number of different scores. Random numbers (ties of ranks) are drawn as in `measure`.
+        In the memory of this process. Random numbers (ties of ranks) are drawn as in `measure`.
 
     Examples
     --------
@@ -204,8 +203,7 @@ def run(job: Job, partitions: Partitions) -> Any:
     (total,) = dask_library().compute(merged(parts))
     if total is None:
         raise InputError(
-            f"there are no rows: each of the {len(parts)} partitions is empty, or has no row of a weight above 0; "
-            "at least one row is needed"
+            f"there are no rows: each of the {len(parts)} partitions is empty, or has no row of a weight above 0"
         )
     return job.finish(total)
 

@@ -174,10 +174,7 @@ def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:
                     "from one frame"
                 )
         elif sum(own) != sum(chunks):
-            raise InputError(
-                f"{name} and {lead} must have the same number of rows; got {sum(own)} and {sum(chunks)}. "
-                "Take both from the same table"
-            )
+            raise InputError(f"{name} and {lead} must have the same number of rows; got {sum(own)} and {sum(chunks)}")
         elif own != chunks:
             whole[name] = array.rechunk({0: chunks})
     return list(whole.values())
@@ -193,8 +190,7 @@ def _whole_rows(name: str, values: Any) -> Any:
         named = isinstance(values, list) and name in ARRAY_NAMES and isinstance((*values, 0)[0], str)
         if isinstance(values, (str, FromColumns)) or named:
             raise InputError(
-                f"{name} is given by the names of columns, {shown(values)}; pass their frame first, and the names as "
-                "y=, prediction=, weights= and groups="
+                f"{name} is given by the names of columns, {shown(values)}; pass their frame first, and the names as y="
             )
         if kind_of(values) is not None:
             raise InputError(

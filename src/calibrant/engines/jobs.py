@@ -101,14 +101,12 @@ class Measuring:
         own = [name for name, each in self.wanted.items() if each.options.get(GROUPS) is not None]
         if names and own:
             raise InputError(
-                f"groups are given twice: as {shown(names[0])}, and as an option of {own[0]}. Leave out the groups= of "
-                "the verb: its labels would have to fit every batch"
+                f"groups are given twice: as {shown(names[0])}, and as an option of {own[0]}. Leave out the latter"
             )
         if names and not any(takes_groups(each.options) for each in self.wanted.values()):
             raise InputError(
                 f"groups were given, {shown(names[0])}, but none of the verbs compares groups: "
-                f"{listing(list(self.wanted))}. An audit tests groups of probabilities; to measure one group, select "
-                "its rows (where= of a scan)"
+                f"{listing(list(self.wanted))}. Select the rows of one group, or audit them"
             )
         check_one_group_column(names)
 
@@ -180,8 +178,7 @@ class Measuring:
     def _kept(self, summary: Summary, name: str) -> Summary:
         if summary.grows and not self.exact:
             raise NotApplicableError(
-                f"{name} needs all rows, or all different scores; pass exact=True to keep them. "
-                "Without it memory does not grow with the rows"
+                f"{name} needs all rows, or all different scores; pass exact=True to keep them in memory"
             )
         return summary
 

@@ -28,15 +28,12 @@ RunDescription = Mapping[str, str]
 
 
 class Total(NamedTuple):
-    """The total of all rows up to a position: the summaries that wait to be merged, and of how many parts each is.
-
-    `known` says what the columns were seen to contain up to there.
-    """
+    """The total of all rows up to a position."""
 
     position: Position = START
     done: int = 0  # rows in all
-    stack: tuple[tuple[int, Summary], ...] = ()
-    known: Mapping[str, ColumnType] = {}
+    stack: tuple[tuple[int, Summary], ...] = ()  # summaries that wait to be merged, and of how many parts each is
+    known: Mapping[str, ColumnType] = {}  # what the columns were seen to contain up to there
 
 
 @dataclass(frozen=True)
@@ -97,8 +94,7 @@ class Checkpoint:
         except (OSError, KeyError, TypeError, ValueError, AttributeError) as problem:
             why = problem.strerror if isinstance(problem, OSError) else problem
             raise InputError(
-                f"{path} cannot be read as a checkpoint: {why}. If it is one, delete it to start again; else name "
-                "another file"
+                f"{path} cannot be read as a checkpoint: {why}. Delete it if it is one, else name another file"
             ) from problem
 
     def fitting(self, path: Path, asked: RunDescription, files: Sequence[FoundFile]) -> Checkpoint:

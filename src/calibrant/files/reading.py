@@ -25,15 +25,12 @@ READERS: dict[str, int] = {}  # the number of the process that read files first,
 
 
 class Piece(NamedTuple):
-    """Consecutive rows of a file: those from `start` on, counted among those that the filter keeps.
-
-    `known` says what the columns were seen to contain up to here, and in which file.
-    """
+    """Consecutive rows of a file."""
 
     file: int
-    start: int
+    start: int  # of the first row, counted among those that the filter keeps
     frame: Any
-    known: Mapping[str, ColumnType]
+    known: Mapping[str, ColumnType]  # what the columns were seen to contain up to here, and in which file
 
     @property
     def rows(self) -> int:
@@ -52,19 +49,15 @@ START = Position()
 
 @dataclass
 class Reading:
-    """One pass over files, from a position to the end.
-
-    `known` says what the columns were seen to contain so far, and in which file; `stamps` how each file was when it was
-    opened, by its number.
-    """
+    """One pass over files, from a position to the end."""
 
     files: Sequence[FoundFile]
     columns: NamedColumns
     where: Where | None = None
     format: str | None = None
     dialect: Dialect = USUAL
-    known: dict[str, ColumnType] = field(default_factory=dict)
-    stamps: dict[int, str | None] = field(default_factory=dict)
+    known: dict[str, ColumnType] = field(default_factory=dict)  # what the columns were seen to contain so far
+    stamps: dict[int, str | None] = field(default_factory=dict)  # how each file was when it was opened, by its number
     lengths: list[int] = field(default_factory=list)  # rows of each file, once they are read as a whole
 
     def __post_init__(self) -> None:
@@ -155,10 +148,7 @@ class Reading:
             NamedColumns(None, self.where.columns).check(names, str(table.path), option="where")
 
     def check_types_first(self, position: Position) -> None:
-        """Refuse files whose columns differ in type before any row is read, where a file tells its types.
-
-        What else is wrong with a file is said when it is its turn.
-        """
+        """Refuse files whose columns differ in type before any row is read, where a file tells its types."""
         known: Mapping[str, ColumnType] = self.known
         for found in self.files[position.file :]:
             if (self.format or format_of(found.path)) not in ("parquet", "arrow"):
@@ -170,10 +160,8 @@ class Reading:
             known = merged_types(known, held, self.columns.predicted, self.labels)
 
     def check_kinds(self, table: TableFile, found: FoundFile, frame: Any) -> None:
-        """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows.
-
-        This goes for the columns of the filter too: as texts, 9 is more than 10.
-        """
+        """Refuse a file whose columns differ in type from those of the files before; `frame` has some of its rows."""
+        # This goes for the columns of the filter too: as texts, 9 is more than 10.
         names = [] if self.where is None else [name for name in self.where.columns if name not in found.constants]
         filtered = column_types(table.head(0), names, found.path) if names else {}
         held = column_types(frame, self.columns.needed, found.path)

@@ -79,8 +79,7 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
         kept.path.unlink(missing_ok=True)
     if changed is not None:
         raise InputError(
-            f"{changed} was changed while the files were measured, so the result may mix two versions of it. Measure "
-            "again when nothing writes to it"
+            f"{changed} was changed while the files were measured. Measure again when nothing writes to it"
         )
     return found
 
@@ -123,10 +122,7 @@ def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary
 
 
 class _Checkpointing:
-    """The checkpoint of a run: when it is written, and what is in it.
-
-    A checkpoint that cannot be written does not end the run; a warning says so once.
-    """
+    """The checkpoint of a run; if it cannot be written, a warning says so once and the run goes on."""
 
     def __init__(self, path: Path, asked: RunDescription, reading: Reading) -> None:
         self.path, self.asked, self.reading = path, asked, reading

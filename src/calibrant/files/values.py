@@ -26,10 +26,7 @@ AXES = {"draws": ("draw", "coordinate"), "coordinates": ("coordinate",), "column
 
 
 def roles_of(columns: NamedColumns) -> dict[str, str]:
-    """Return what each column must contain, but for groups: labels, numbers, members of sets, or numbers or lists.
-
-    Covariates are numbers or categories.
-    """
+    """Return the role of each column but groups, which says what it must contain."""
     p, y = columns.prediction, columns.y
     kind = p.kind if isinstance(p, FromColumns) else None
     outcome = "coordinates" if kind is Samples else "labels" if kind in (None, Sets) else "numbers"

@@ -40,8 +40,8 @@ def as_array(values: Any, *, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is missing: expected an array, a list or a column, got None")
     if isinstance(values, (str, bytes, dict, set, frozenset)):
         raise InputError(
-            f"{name} must be an array, a list or a column of values; got the {type(values).__name__} {shown(values)}. "
-            "Pass the column itself, such as frame['name']"
+            f"{name} must be an array, a list or a column, such as frame['name']; got the {type(values).__name__} "
+            f"{shown(values)}"
         )
     package = type(values).__module__.partition(".")[0]
     if package == "torch":
@@ -73,10 +73,7 @@ def is_number(value: object) -> bool:
 
 
 def numbers_of_objects(array: NDArray[Any]) -> NDArray[Any] | None:
-    """Return an array of Python objects as numbers, missing ones as NaN; None if one of them is not a number.
-
-    Objects that are all True or False are returned as booleans. Among numbers True and False are not numbers.
-    """
+    """Return objects as numbers, missing ones as NaN, or as booleans if all are; None if one is no number."""
     flat = array.reshape(-1).tolist()
     if flat and all(isinstance(value, (bool, np.bool_)) for value in flat):
         return np.array(flat, dtype=bool).reshape(array.shape)
@@ -159,8 +156,7 @@ def _from_sequence(values: Any, name: str) -> NDArray[Any]:
         raise InputError(f"{name} is not a regular array: {problem}") from None
     if array.ndim == 0:
         raise InputError(
-            f"{name} must be an array, a list or a column with one value per row; "
-            f"got the single value {shown(values)} ({type(values).__name__})"
+            f"{name} must have one value per row; got the single value {shown(values)} ({type(values).__name__})"
         )
     return array
 
@@ -224,7 +220,7 @@ def read_weights(weights: Any, n: int) -> FloatArray:
     if not LIGHTEST <= heaviest <= HEAVIEST:
         raise InputError(
             f"the largest weight must lie between {LIGHTEST:g} and {HEAVIEST:g}; got {heaviest:g}. "
-            "A common factor changes no result: divide the weights by their mean"
+            "As a common factor changes no result, divide the weights by their mean"
         )
     w[w < NEGLIGIBLE * heaviest] = 0.0  # such rows are dropped with those of weight 0
     return unit_weights(n) if (w == 1).all() else w
@@ -266,8 +262,7 @@ def read_numbers(values: Any, name: str) -> NDArray[Any]:
     if array.dtype.kind not in "iuf":
         such_as = f", such as {shown(array.reshape(-1)[0])}" if array.size else ""
         raise InputError(
-            f"{name} must be real numbers; got values of type {array.dtype}{such_as}. "
-            "If they are meant as numbers, convert them with .astype(float)"
+            f"{name} must be real numbers; got values of type {array.dtype}{such_as}. Convert them with .astype(float)"
         )
     return array
 
@@ -319,11 +314,7 @@ def refuse_where(
     axes: tuple[str, ...] = ("row", "column"),
     rows: NDArray[np.intp] | None = None,
 ) -> None:
-    """Raise an error that shows the first bad value and its place.
-
-    `axes` are the names of the first dimensions; others are not named. `rows` are the caller's row numbers, if rows
-    were dropped.
-    """
+    """Raise an error that shows the first bad value and its place; `rows` are the caller's, if rows were dropped."""
     if not bad.any():
         return
     place = np.unravel_index(int(np.argmax(bad)), bad.shape)

@@ -175,10 +175,7 @@ class NamedColumns:
         )
 
     def pieces(self, frame: Any) -> tuple[Batch, ...]:
-        """Return the chunks of a polars frame as batches without copying, or none if that is not possible.
-
-        It is possible for one numeric outcome and one prediction, without weights and groups.
-        """
+        """Return the chunks of a polars frame as batches without copying: of one outcome and one score, else none."""
         plain = isinstance(self.y, str) and isinstance(self.prediction, str) and self.weights is None
         if not plain or self.groups or type(frame).__module__.partition(".")[0] != "polars":
             return ()

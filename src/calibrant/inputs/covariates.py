@@ -96,8 +96,7 @@ def read_covariate_table(covariates: Any, n: int, keep: NDArray[np.bool_] | None
         raise InputError("covariates have no columns; expected numbers (n,) or (n, q), or a data frame")
     if len(named) > MAX_COVARIATES:
         raise InputError(
-            f"covariates have {len(named)} columns, and at most {MAX_COVARIATES} are searched; pass summaries of them, "
-            "such as principal components or the few that matter most"
+            f"covariates have {len(named)} columns, and at most {MAX_COVARIATES} are searched; pass summaries of them"
         )
     rows = n if keep is None else keep.size
     read = {name: _column(column, name, rows, keep) for name, column in named}
@@ -124,8 +123,8 @@ def _column(column: Any, name: str, n: int, keep: NDArray[np.bool_] | None) -> t
     array = as_array(column, name=f"covariates ({name})")
     if array.ndim != 1 or len(array) != n:
         raise InputError(
-            f"covariates must have one value or vector per row: expected {n} rows, got shape {array.shape} of {name}. "
-            "Take outcomes, predictions and covariates from the same table"
+            f"covariates must have one value per row: expected {n} rows, got shape {array.shape} of {name}. Take all "
+            "from the same table"
         )
     used = np.ones(n, bool) if keep is None else keep
     if array.dtype.kind == "O":

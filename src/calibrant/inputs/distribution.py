@@ -27,8 +27,7 @@ class Stored:
     def columns(self) -> tuple[list[Any], FloatArray]:
         """Return the kind, as plain values, and what it says of each row (n, c); `of_columns` builds it again."""
         raise SummaryError(
-            f"{type(self).__name__} has no table of parameters, so batches of it cannot be merged or stored; "
-            "pass all rows in one call"
+            f"{type(self).__name__} has no table of parameters to be merged or stored; pass all rows in one call"
         )
 
 

@@ -34,8 +34,7 @@ def read_groups(
 ) -> list[Grouping]:
     """Return one grouping per column of labels, and one per pair of columns if `intersections` is 2.
 
-    `groups` is an array of labels, a mapping from names to such arrays, or a data frame. `keep` is the mask of the rows
-    that are used, those with positive weight. Columns with many tiny groups are refused, except in one batch of many.
+    `keep` is the mask of the rows that are used. Columns of many tiny groups are refused, except in one batch of many.
     """
     columns = _columns(groups)
     found = [_coded(name, column, n, keep) for name, column in columns.items()]
@@ -126,12 +125,10 @@ def _in_order(texts: NDArray[Any], categories: Sequence[Any] | None) -> tuple[ND
 
 
 def _different(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the labels that differ in value or type, and the index of each row's label among them.
-
-    A dictionary finds texts in a fraction of the time that sorting takes.
-    """
+    """Return the labels that differ in value or type, and the index of each row's label among them."""
     if labels.dtype.kind != "O":
         return np.unique(labels, return_inverse=True)
+    # A dictionary finds texts in a fraction of the time that sorting takes.
     places: dict[Any, int] = {}
     keys = (label if type(label) is str else (type(label), label) for label in labels.tolist())
     try:
@@ -194,10 +191,9 @@ class RowLabels(NamedTuple):
 
 
 def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[np.bool_] | None = None) -> RowLabels:
-    """Return hashable labels as numbers 0, 1, ... in ascending order of the labels, whatever the order of the rows.
+    """Return labels of `n` rows, those of the caller that `keep` marks, as numbers 0, 1, ... in order of the labels.
 
-    `n` is the number of rows that are left and `keep` their mask among the caller's. Texts, numbers and booleans are
-    kept, other labels become texts. A missing label is refused.
+    Texts, numbers and booleans are kept, other labels become texts. A missing label is refused.
 
     >>> read_row_labels(["b", "a", "b"], 3)
     RowLabels(code=array([1, 0, 1]), values=('a', 'b'))
@@ -217,9 +213,7 @@ def read_row_labels(labels: Any, n: int, *, name: str = "groups", keep: NDArray[
 
 
 def read_times(time: Any, n: int, *, keep: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
-    """Return the number of each row's time 0, 1, ... in ascending order; equal times have equal numbers.
-
-    `n` is the number of rows that are left and `keep` their mask among the caller's. Times are numbers or dates.
+    """Return the number of each row's time, which is a number or a date, 0, 1, ... in ascending order.
 
     >>> read_times([2.5, 1.0, 2.5], 3).tolist()
     [1, 0, 1]

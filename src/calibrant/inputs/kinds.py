@@ -126,10 +126,7 @@ def read(
     unequal: bool = False,
     weighted: bool = False,
 ) -> AnyRows:
-    """Return checked rows of a prediction that the verb takes; refuse others by name and say what to do instead.
-
-    `unequal` says that the verb takes rows with different numbers of draws, `weighted` that it takes weighted draws.
-    """
+    """Return checked rows; refuse predictions, unequal numbers and weights of draws that the verb does not take."""
     kind = kind_of(prediction)
     if kind is None:
         refuse_labelled(prediction, "prediction")

@@ -20,10 +20,7 @@ MAX_LABELS_NAMED = 3  # in a message
 
 
 def read_events(y: NDArray[Any], rows: Rows | None, *, classes: Any, pos_label: Any) -> NDArray[np.uint8]:
-    """Return 1 where the event happened and 0 elsewhere.
-
-    `rows` gives the caller's row number of each value (None: they were all kept), for messages.
-    """
+    """Return 1 where the event happened and 0 elsewhere; `rows` are the caller's, if some were dropped."""
     if classes is not None and pos_label is not None:
         raise InputError("pass either {classes=} or {pos_label=}, not both", option="pos_label")
     if pos_label is not None:
@@ -52,13 +49,11 @@ def read_columns(y: NDArray[Any], rows: Rows | None, *, K: int, classes: Any) ->
     else:
         bad = ~((y >= 0) & (y < K) & (y == np.floor(y))) if y.dtype.kind == "f" else (y < 0) | (y >= K)
     if bad.any():
-        raise _refused(
+        message = (
             f"y must contain column numbers 0..{K - 1} ({K} columns); {{row}} is {{value}}. "
-            "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns",
-            y,
-            int(np.argmax(bad)),
-            rows,
+            "For labels that start at 1, or are not numbers, pass {classes=}, the labels in the order of the columns"
         )
+        raise _refused(message, y, int(np.argmax(bad)), rows)
     return y.astype(np.intp)
 
 

@@ -214,20 +214,16 @@ def _read_components(components: Any) -> tuple[Distribution, ...]:
         raise InputError("components is empty; at least one distribution is needed")
     for c, distribution in enumerate(distributions):
         if not isinstance(distribution, Distribution):
-            raise InputError(
-                f"components must be distributions, such as Normal(mean, std); component {c} is {shown(distribution)} "
-                f"({type(distribution).__name__})"
-            )
+            which = f"component {c} is {shown(distribution)} ({type(distribution).__name__})"
+            raise InputError(f"components must be distributions, such as Normal(mean, std); {which}")
         first = distributions[0]
         for what, expected, found in (
-            ("rows, one value each", first.n, distribution.n),
+            ("rows", first.n, distribution.n),
             ("coordinates", first.shape, distribution.shape),
         ):
             if found != expected:
-                raise InputError(
-                    f"components must have the same number of {what}; component 0 has {expected} and component {c} has "
-                    f"{found}"
-                )
+                both = f"component 0 has {expected} and component {c} has {found}"
+                raise InputError(f"components must have the same number of {what}; {both}")
     return distributions
 
 
@@ -235,8 +231,7 @@ def _read_weights(weights: Any, n: int, C: int) -> FloatArray:
     array = read_array(weights, "weights")
     if array.shape not in ((C,), (n, C)):
         raise InputError(
-            f"weights must have shape (C,) = ({C},) for all rows or (n, C) = ({n}, {C}); got shape {array.shape}. "
-            "Give one weight for each component"
+            f"weights must have shape (C,) = ({C},) for all rows or (n, C) = ({n}, {C}); got shape {array.shape}"
         )
     axes = ("row", "component")[-array.ndim :]
     refuse_not_finite(array, "weights", axes=axes)

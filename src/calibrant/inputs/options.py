@@ -107,8 +107,7 @@ def generator(rng: Any) -> np.random.Generator:
     if isinstance(rng, Integral) and not isinstance(rng, (bool, np.bool_)) and int(rng) >= 0:
         return np.random.default_rng(int(rng))
     raise InputError(
-        "rng must be a numpy Generator or a whole number of at least 0, which makes the call repeatable; "
-        f"got {shown(rng)} ({type(rng).__name__})"
+        f"rng must be a numpy Generator or a whole number of at least 0; got {shown(rng)} ({type(rng).__name__})"
     )
 
 

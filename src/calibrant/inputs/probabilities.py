@@ -184,9 +184,8 @@ def read_binary(
     p = _read_floats(prediction)
     if p.ndim == 2:
         raise InputError(
-            f"{verb} judges one probability per row; got an array of shape {p.shape}. "
-            "Reduce it first: y, p = top_label(y, P) for the most probable class, "
-            "or y, p = one_vs_rest(y, P, k) for class k"
+            f"{verb} judges one probability per row; got an array of shape {p.shape}. Reduce it first: "
+            "y, p = top_label(y, P) for the most probable class, or y, p = one_vs_rest(y, P, k) for class k"
         )
     return _binary(y, p, weights=weights, classes=classes, pos_label=pos_label)
 
@@ -208,8 +207,7 @@ def _binary(y: Any, p: NDArray[Any], *, weights: Any, classes: Any, pos_label: A
 def _read_floats(prediction: Any) -> NDArray[np.floating[Any]]:
     if isinstance(prediction, Distribution):
         raise InputError(
-            f"prediction must be probabilities here; got a predictive distribution, {type(prediction).__name__}. "
-            "skce and skce_test take distributions"
+            f"prediction must be probabilities here; got {type(prediction).__name__}. skce takes distributions"
         )
     array = as_array(prediction, name="prediction")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] < 2):
@@ -256,8 +254,8 @@ def _read_rows(y: Any, P: NDArray[Any], weights: Any) -> tuple[NDArray[Any], NDA
         bounds = P.shape == (2, len(outcomes))
         remedy = "Pass bounds as Intervals(lower, upper, level)" if bounds else "Take both from the same table"
         raise InputError(
-            f"y and prediction must have the same number of rows; got {len(outcomes)} outcomes "
-            f"and {len(P)} predictions. {remedy}"
+            f"y and prediction must have the same number of rows; got {len(outcomes)} outcomes and "
+            f"{len(P)} predictions. {remedy}"
         )
     w = read_weights(weights, len(P))
     rows = kept_rows(w)
@@ -394,10 +392,7 @@ def _column(k: Any, K: int, classes: Any) -> int:
 def _classes(y: Any, prediction: Any, classes: Any, verb: str) -> Classes:
     rows = read_probabilities(y, prediction, classes=classes)
     if isinstance(rows, Binary):
-        raise InputError(
-            f"{verb} reduces class probabilities of shape (n, K) to one probability per row; got a 1-D prediction, "
-            "which needs no reduction"
-        )
+        raise InputError(f"{verb} reduces class probabilities (n, K); got a 1-D prediction, which needs no reduction")
     return rows
 
 

@@ -168,16 +168,12 @@ DrawnRows = Binary | Classes | DistributionRows
 
 @dataclass(frozen=True, eq=False)
 class RegionRows:
-    """Outcomes y, predictions of regions or of distribution functions, and weights w: one per row, all checked.
-
-    `keep` is the mask of the rows that are left of the caller's, None if all are: further columns of the caller, such
-    as groups, must be cut by it. It is None in rows returned by `take`.
-    """
+    """Outcomes y, predictions of regions or of distribution functions, and weights w: one per row, all checked."""
 
     y: NDArray[Any]
     prediction: Any
     w: FloatArray
-    keep: NDArray[np.bool_] | None = None
+    keep: NDArray[np.bool_] | None = None  # mask of the rows that are left of the caller's; None: all
 
     samples: ClassVar[None] = None  # predictions of regions are not known by draws
     names: ClassVar[None] = None  # outcomes are single values
@@ -349,6 +345,5 @@ def _check_length(y: NDArray[Any], prediction: Prediction) -> None:
         raise InputError(f"y must be 1-D, one outcome per row; got shape {y.shape}. {remedy}")
     if y.shape[0] != prediction.n:
         raise InputError(
-            f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} "
-            "predictions. Take both from the same table"
+            f"y and {name} must have the same number of rows; got {y.shape[0]} outcomes and {prediction.n} predictions"
         )

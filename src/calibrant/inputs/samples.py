@@ -270,8 +270,7 @@ class Samples(Checked, Distribution):
     def _refuse_unequal(self) -> None:
         if self.counts is not None:
             raise NotApplicableError(
-                f"the rows have unequal numbers of draws, {_range(self.counts)}; keep as many of each with "
-                "samples.thin(rng=0)"
+                f"the rows have unequal numbers of draws, {_range(self.counts)}; call samples.thin(rng=0)"
             )
 
     def _refuse_draw_weights(self, method: str) -> None:
@@ -380,8 +379,7 @@ class Samples(Checked, Distribution):
     def log_density(self, x: ArrayLike) -> FloatArray:
         """Raise an error: draws do not determine a density."""
         raise NotApplicableError(
-            "Samples has no log_density(...): draws do not determine a density. Use a distribution that has one, such "
-            "as Normal; log densities at the draws are in log_densities"
+            "Samples has no log_density(...): draws do not determine a density. That at the draws is in log_densities"
         )
 
     def sample(self, size: int, rng: Rng) -> FloatArray:
@@ -426,10 +424,7 @@ class Samples(Checked, Distribution):
 
 
 def refuse_labelled(values: Any, what: str, *orders: tuple[str, ...]) -> None:
-    """Refuse groups of arviz, and arrays whose axes of chains and draws are not those after the first, in such order.
-
-    >>> refuse_labelled([1.0], "draws")
-    """
+    """Refuse groups of arviz, and arrays whose axes of chains and draws are not those after the first in such order."""
     if type(values).__module__.partition(".")[0] not in ARVIZ:
         return
     axes = tuple(map(str, getattr(values, "dims", ())))
@@ -552,8 +547,7 @@ def _read_log_densities(log_density: Any, shape: tuple[int, ...]) -> NDArray[Any
         array = locked(numbers.astype(float_type(numbers.dtype), order="C", copy=True))
     if array.shape != shape:
         raise InputError(
-            f"log_density must have one value per draw: shape (n, M) = {shape}; got shape {array.shape}. "
-            "It is the joint density of all coordinates of a draw"
+            f"log_density, the joint density, must have one value per draw: (n, M) = {shape}; got shape {array.shape}"
         )
     bad = ~(array < np.inf)  # minus infinity stands for a density of 0
     remedy = "Drop or repair such rows"

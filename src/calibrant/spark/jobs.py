@@ -38,8 +38,7 @@ def measure(
     data
         A `pyspark.sql.DataFrame`, of Spark itself or of Spark Connect.
     exact
-        Whether verbs may keep the rows or scores that they need, in the end on the driver. Without it such a verb reads
-        the cells of a `Grid` and states its rounding, or is refused.
+        As in `calibrant.measure`; what verbs keep ends on the driver.
 
     Returns
     -------
@@ -55,11 +54,6 @@ def measure(
     Examples
     --------
     ::
-
-        from functools import partial
-
-        import calibrant.spark
-        from calibrant import Intervals, brier_score, ece, from_columns
 
         frame = spark.table("predictions")
         found = calibrant.spark.measure([brier_score, partial(ece, bins=20)], frame, y="clicked", prediction="score")
@@ -111,14 +105,7 @@ def audit(
     Returns
     -------
     Audit
-        Print it, look at `table`, `verdict` and `plot()`, or write `to_html(path)` and `to_json(path)`.
-
-    Raises
-    ------
-    InputError
-        If columns are missing or rows are not valid; it names the partition and the row in it.
-    MissingExtraError
-        If PySpark or PyArrow is not installed.
+        As of `calibrant.audit`. An error names the partition and the row in it.
 
     Notes
     -----
@@ -133,11 +120,8 @@ def audit(
     --------
     ::
 
-        import calibrant.spark
-
         frame = spark.read.parquet("s3://bucket/predictions")
         result = calibrant.spark.audit(frame, y="clicked", prediction="score", groups="country")
-        print(result)
         result.to_html("report.html")
     """
     job = AuditJob(
@@ -172,15 +156,11 @@ def summarize(
     Returns
     -------
     Summary
-        What the verb takes in place of outcomes and predictions, on the driver. Its size depends on the verb: a
-        `Moments` or a `Grid` has a constant size, an `Ordered` grows with the number of different scores.
+        What the verb takes in place of outcomes and predictions, on the driver.
 
     Examples
     --------
     ::
-
-        import calibrant.spark
-        from calibrant import ece
 
         days = [spark.table("predictions").where(f"day = {day}") for day in (1, 2)]
         parts = [calibrant.spark.summarize(ece, day, y="clicked", prediction="score", bins=20) for day in days]
