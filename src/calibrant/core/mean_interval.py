@@ -25,9 +25,7 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.inputs.rows import IntervalRows, QuantileRows
 
 SMALLEST_SCORE, LARGEST_SCORE = 1e-140, 1e140
-MIN_ROWS = 100
-"""Effective number of rows that a mean needs; also the number of rows of the rarer kind, if rare rows score high."""
-
+MIN_ROWS = 100  # effective ones that a mean needs; also of the rarer kind, if rare rows score high
 MIN_DECIDING_ROWS = 25
 """Smallest effective number of rows behind a variance, (Σd²)²/Σd⁴ with d = w(s - mean). If rare rows score high, or if
 weights grow with the scores, a few rows decide: without this an interval of level 0.95 may cover half of the time."""
@@ -229,31 +227,24 @@ def _outside(rows: IntervalRows | QuantileRows, options: Any) -> NDArray[np.bool
     return np.asarray(below if part == "below" else above if part == "above" else below | above)
 
 
-def _above(rows: QuantileRows, options: Any) -> NDArray[np.bool_]:
-    return ~rows.covered
-
-
 def _surprised(rows: Any, options: Any) -> NDArray[np.bool_] | None:
     """Mark rows in which something else was likelier than what happened; a density has no such rows."""
     if rows.kind == "distributions":
         return None
-    return np.concatenate([_less_likely(rows.part(part)) for part in chunks(rows.n)])
-
-
-def _less_likely(rows: Any) -> NDArray[np.bool_]:
-    P = rows.simplex
-    return np.asarray(np.take_along_axis(P, rows.y[:, None], axis=1) < P.max(axis=1, keepdims=True))
+    pieces = ((piece, piece.simplex) for piece in map(rows.part, chunks(rows.n)))
+    return np.concatenate(
+        [np.take_along_axis(P, piece.y[:, None], axis=1) < P.max(axis=1, keepdims=True) for piece, P in pieces]
+    )
 
 
 GUARDS = {
     "interval_score": Guard("outside the interval", _outside, both=False),
     "weighted_interval_score": Guard("outside the widest interval", _outside, both=False),
-    "quantile_score": Guard("above the quantile", _above, both=True),
+    "quantile_score": Guard("above the quantile", lambda rows, options: ~rows.covered, both=True),
     "brier_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
     "log_score": Guard("in which something else was likelier than what happened", _surprised, both=True),
 }
 MEANS_WITH_INTERVAL = ("crps", "energy_score", *GUARDS)
-"""The means that have an interval."""
 
 
 def clopper_pearson(table: BinTable, level: float) -> tuple[FloatArray, FloatArray]:

@@ -28,8 +28,7 @@ S = TypeVar("S", bound=Summary)
 Scores = NDArray[np.float64] | NDArray[np.bool_]
 RowScores = Mapping[str, Scores]
 SERIAL_CHUNKS = 4  # up to so many chunks are done before threads have started
-SEVERAL = "several "
-"""Marks the columns of a metric that is an array, with one column per level."""
+SEVERAL = "several "  # marks the columns of a metric that is an array, with one column per level
 
 
 def enter_mean(

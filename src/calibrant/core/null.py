@@ -24,15 +24,9 @@ from calibrant.progress import steps
 
 Null: TypeAlias = Literal["auto", "asymptotic", "monte-carlo"]
 
-MIN_INFORMATION = 25.0
-"""Least information, in rows' worth of it, for which null="auto" uses the limit of a distribution."""
-
-MAX_ENTRIES_REDRAWN = 1_000
-"""With null="auto" outcomes of more different scores are redrawn from the mean scores of about as many bins."""
-
-NOISE = 4e-3
-"""Scale per row of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie."""
-
+MIN_INFORMATION = 25.0  # least, in rows' worth of it, for which null="auto" uses the limit of a distribution
+MAX_ENTRIES_REDRAWN = 1_000  # with "auto" outcomes of more scores are redrawn from the mean scores of as many bins
+NOISE = 4e-3  # per row, of n · SKCE: what differs by less than TIE · NOISE · n, some 20 roundings of each row, is a tie
 TIE = 1e-12  # a replicate this close to the statistic counts as equal to it
 
 

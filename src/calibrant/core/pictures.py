@@ -198,8 +198,10 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
 
     Several columns (T, C) keep the same points, chosen by the lowest and the highest column at each point.
     """
-    x, *heights = picture(kind).thinned
-    groups = _lines(columns, picture(kind).lines)
+    drawn = picture(kind)
+    x, *heights = drawn.thinned
+    label = np.asarray(columns[drawn.lines]) if drawn.lines else np.zeros(len(next(iter(columns.values()))))
+    groups = [np.flatnonzero(label == value) for value in np.unique(label)]  # the points of each line
     line = {**_extents(columns, [x]), **_extents(columns, heights)}
     C = max(np.shape(columns[name])[1] if np.ndim(columns[name]) == 2 else 1 for name in heights)
     each = most // len(groups) if C == 1 else min(most, max(MIN_POINTS_PER_LINE, 4 * most // C))
@@ -207,7 +209,7 @@ def thin(kind: str, columns: Mapping[str, Any], most: int) -> dict[str, Any]:
         each = min(each, POINTS_PER_PANEL)
     found = []
     for rows in groups:
-        if picture(kind).scattered:
+        if drawn.scattered:
             found.append(_some(rows, line, each))
             continue
         part = {name: column[rows] for name, column in line.items()}
@@ -231,14 +233,6 @@ def _extents(columns: Mapping[str, Any], heights: list[str]) -> dict[str, Any]:
         values = np.asarray(columns[name])
         found |= {name: values} if values.ndim == 1 else {f"{name} least": values.min(1), f"{name} most": values.max(1)}
     return found
-
-
-def _lines(columns: Mapping[str, Any], name: str | None) -> list[Any]:
-    """Return the indices of the points of each line; the column `name` gives the line of each point."""
-    if name is None:
-        return [np.arange(len(next(iter(columns.values()))))]
-    label = np.asarray(columns[name])
-    return [np.flatnonzero(label == value) for value in np.unique(label)]
 
 
 def picture(kind: str) -> Picture:

@@ -21,8 +21,7 @@ def normal_quantile(share: float) -> float:
     return NormalDist().inv_cdf(share)
 
 
-CERTAIN_EXTENT = 0.1
-"""A Brownian motion on [0, 1] stays within so little with a probability below 1e-50: P(extent > x) rounds to 1."""
+CERTAIN_EXTENT = 0.1  # a Brownian motion on [0, 1] stays within so little with a probability below 1e-50
 
 
 def brownian_max_sf(x: float) -> float:

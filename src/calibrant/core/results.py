@@ -25,8 +25,20 @@ Numbers = Any
 MAX_NUMBERS_SHOWN = 6  # of an array, in a repr
 
 
+class _Value:
+    """A frozen value: its arrays and mappings are read-only copies."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
+            object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TestResult:
+class TestResult(_Value):
     """The result of a test.
 
     A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
@@ -56,16 +68,6 @@ class TestResult:
     n: int
     details: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        for name in ("statistic", "pvalue", "estimate"):
-            object.__setattr__(self, name, _frozen(getattr(self, name)))
-        details = {name: _frozen(value) for name, value in self.details.items()}
-        object.__setattr__(self, "details", MappingProxyType(details))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
-        values = (self.statistic, self.pvalue, self.estimate, self.method, self.n, dict(self.details))
-        return type(self), values
-
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -86,9 +88,11 @@ class TestResult:
 
 
 def _frozen(value: Any) -> Any:
-    """Return a read-only copy of an array, or of the arrays in a tuple; other values as they are."""
+    """Return a read-only copy of an array, or of those in a tuple or a mapping; other values as they are."""
     if isinstance(value, tuple):
         return tuple(_frozen(part) for part in value)
+    if isinstance(value, Mapping):
+        return MappingProxyType({name: _frozen(part) for name, part in value.items()})
     if not isinstance(value, np.ndarray):
         return value
     copy = value.copy()
@@ -120,7 +124,7 @@ def _shown(value: Any, digits: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Curve(_Value):
     """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`.
 
     Attributes
@@ -147,10 +151,8 @@ class Curve:
     details: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        columns = {name: _frozen(np.asarray(column)) for name, column in self.columns.items()}
-        details = {name: _frozen(value) for name, value in self.details.items()}
-        object.__setattr__(self, "columns", MappingProxyType(columns))
-        object.__setattr__(self, "details", MappingProxyType(details))
+        object.__setattr__(self, "columns", {name: np.asarray(column) for name, column in self.columns.items()})
+        super().__post_init__()
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -158,9 +160,6 @@ class Curve:
                 if name in source:
                     return source[name]
         raise AttributeError(f"a {self.kind} curve has {', '.join([*self.columns, *self.details])}; not {name}")
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
-        return type(self), (self.kind, dict(self.columns), self.method, self.n, dict(self.details))
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.columns, *self.details]
@@ -205,7 +204,7 @@ MAX_ROWS_SHOWN = 20  # of a curve in a notebook
 
 
 @dataclass(frozen=True, eq=False)
-class ConfidenceInterval:
+class ConfidenceInterval(_Value):
     """Where the true value of a metric lies, with a given confidence.
 
     Attributes
@@ -229,10 +228,6 @@ class ConfidenceInterval:
     level: float
     method: str
     n: int | NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        for name in ("low", "high", "estimate", "n"):
-            object.__setattr__(self, name, _frozen(getattr(self, name)))
 
     def __repr__(self) -> str:
         n = self.n.tolist() if isinstance(self.n, np.ndarray) else self.n

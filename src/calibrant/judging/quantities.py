@@ -147,8 +147,8 @@ QUANTITIES = {
 
 
 DIFFERENCE = "difference of "  # before the metric, in claims on two models
+# What metrics are called in comparisons of models; others are called by their names.
 COMPARED = {"ece": "squared calibration error", "cutoff_error": "cutoff error", "brier_score": "Brier score"}
-"""What metrics are called in comparisons of models; others are called by their names."""
 
 
 def metric_words(metric: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -144,7 +143,9 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
     except ImportError:
         raise MissingExtraError("a report", extra="cli") from None
 
-    columns, details = plots.thin(curve.kind, curve.columns, points), _readable_names(curve.details)
+    columns, details = plots.thin(curve.kind, curve.columns, points), dict(curve.details)
+    if "names" in details:  # written as in the tables and sentences of the page
+        details["names"] = tuple(map(readable, details["names"]))
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
@@ -167,11 +168,6 @@ def picture(curve: Curve, prefix: str, label: str, *, points: int, places: int) 
         of_panel = sorted(mark for mark in marks if mark.panel == k)  # several lines come one after another
         root.append(_hover(ax if k < 0 else ax.child_axes[k], [of_panel[i] for i in _spread(of_panel, most)]))
     return without_direction(tostring(root, encoding="unicode"))  # names of groups are the user's
-
-
-def _readable_names(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return details in which the names of columns are written as in the tables and sentences of the page."""
-    return {**details, "names": tuple(map(readable, details["names"]))} if "names" in details else dict(details)
 
 
 def _spread(marks: list[Mark], most: int) -> list[int]:
