@@ -15,56 +15,55 @@ Y, DRAWS = RNG.normal(size=40), RNG.normal(size=(40, 9))
 MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False])
 
 
-@pytest.mark.parametrize("rows", [[MASKED, [1.0, 2.0]], [[1.0, 2.0, 3.0], MASKED]])
-def test_masks_of_the_rows_of_a_list_are_not_dropped(rows):
-    with pytest.raises(InputError, match="masked"):
-        cal.Samples(rows)
+SAMPLES = cal.Samples(DRAWS)
+RANKED = {"covariates": Y, "resamples": 19}
+NOT_NAMES = (0, {"a", "b"}, {"a": 1, "b": 2}, [None, "a"], [float("nan"), "a"], [b"a", b"b"])
 
 
-def test_a_masked_element_of_a_list_is_refused():
-    with pytest.raises(InputError, match="row 1 has masked"):
-        cal.brier_score([0, 1, 1], [0.1, np.ma.masked, 0.2])
-
-
-def test_rows_of_different_types_are_not_rounded():
-    with pytest.raises(InputError, match=r"of one type; row 0 has .* float16 and row 1 .* float64"):
-        cal.Samples([np.array([1.0], np.float16), np.array([1e5, 0.1])])
-
-
-@pytest.mark.parametrize("names", [0, {"a", "b"}, {"a": 1, "b": 2}, [None, "a"], [float("nan"), "a"], [b"a", b"b"]])
-def test_names_that_are_not_names(names):
-    with pytest.raises(InputError, match="2 different names"):
-        cal.Samples(np.ones((3, 4, 2)), names=names)
-
-
-@pytest.mark.parametrize("value", [Decimal(1), date(2026, 1, 1)])
-def test_decimals_and_dates_are_not_taken_as_categories(value):
-    with pytest.raises(InputError, match=r"row 0 is .*Convert"):
-        cal.conditional_test(Y, cal.Samples(DRAWS), covariates=[value] + ["a"] * 39, resamples=19)
-
-
-def test_options_of_conditional_verbs():
-    with pytest.raises(InputError, match="pairs must be a list"):
-        cal.conditional_test(Y, cal.Samples(DRAWS), covariates=Y, pairs=3, resamples=19)
-    with pytest.raises(InputError, match="conditional_map needs covariates="):
-        cal.conditional_map(Y, cal.Samples(DRAWS))
-
-
-def test_draws_as_an_array():
-    with pytest.raises(InputError, match="draws must be a whole number"):
-        cal.audit(Y, cal.Samples(DRAWS), draws=np.array([3, 4]), resamples=19)
-
-
-@pytest.mark.parametrize("checkpoint", [0, b"run", "", "\0", ["run"]])
-def test_checkpoints_that_are_not_folders(checkpoint):
-    with pytest.raises(InputError, match="checkpoint must be the path"):
-        cal.simulate_calibration(print, print, print, n=20, draws=9, checkpoint=checkpoint)
-
-
-def test_numbers_that_cannot_be_compared_are_different_labels():
-    y = [Decimal(0), Decimal(1)]
-    with pytest.raises(InputError):
-        cal.brier_score(y, [0.2, 0.8], pos_label=np.int64(1))
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        *(
+            (lambda rows=rows: cal.Samples(rows), "masked")
+            for rows in ([MASKED, [1.0, 2.0]], [[1.0, 2.0, 3.0], MASKED])
+        ),
+        (lambda: cal.brier_score([0, 1, 1], [0.1, np.ma.masked, 0.2]), "row 1 has masked"),
+        (
+            lambda: cal.Samples([np.array([1.0], np.float16), np.array([1e5, 0.1])]),
+            r"of one type; row 0 has .* float16 and row 1 .* float64",
+        ),
+        *((lambda n=n: cal.Samples(np.ones((3, 4, 2)), names=n), "2 different names") for n in NOT_NAMES),
+        *(
+            (lambda v=v: cal.conditional_test(Y, SAMPLES, covariates=[v] + ["a"] * 39), r"row 0 is .*Convert")
+            for v in (Decimal(1), date(2026, 1, 1))
+        ),
+        (lambda: cal.conditional_test(Y, SAMPLES, pairs=3, **RANKED), "pairs must be a list"),
+        (lambda: cal.conditional_map(Y, SAMPLES), "conditional_map needs covariates="),
+        (lambda: cal.audit(Y, SAMPLES, draws=np.array([3, 4]), resamples=19), "draws must be a whole number"),
+        *(
+            (
+                lambda folder=folder: cal.simulate_calibration(print, print, print, n=20, draws=9, checkpoint=folder),
+                "checkpoint must be the path",
+            )
+            for folder in (0, b"run", "", "\0", ["run"])
+        ),
+        (
+            lambda: cal.brier_score([Decimal(0), Decimal(1)], [0.2, 0.8], pos_label=np.int64(1)),
+            "pos_label 1 is not among the labels",
+        ),
+        (lambda: cal.ece([0, 1, 1], [0.2, True, 0.3]), r"row 1 is True \(bool\)"),
+        (lambda: cal.ece([0, 1], [[0.2, 0.8], [True, 0.0]]), r"row 1 is True \(bool\)"),
+        (lambda: cal.crps([1.0, np.False_], cal.Normal([0.0, 0.0], 1.0)), r"row 1 is .*False"),
+        (lambda: cal.ece([0, 1], [0.2, 0.7], pos_label=pd.NA), "pos_label must be one label"),
+        (lambda: cal.ece([0, 1], [0.2, 0.7], classes=[pd.NA, 1]), "classes must be a list of single labels"),
+        (lambda: cal.points.compare(DRAWS, DRAWS, columns=np.array(0.5)), "must be a list of 9 different names"),
+        (lambda: cal.measure(cal.ece, [(np.array(1), [0.5])]), "batch 0: y must be 1-D"),
+        (lambda: cal.measure("ece", [{"a": np.array(1), "b": [0.5]}], y="a", prediction="b"), "one value per row"),
+    ],
+)
+def test_what_is_refused(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
 
 
 @pytest.mark.parametrize(("p", "weights"), [(1e-310, None), (0.5, np.r_[1e90, np.full(39, 1e-90)])])
@@ -77,27 +76,6 @@ def test_clusters_of_extreme_rows(p, weights):
 def test_an_event_that_was_all_but_impossible():
     p = np.r_[np.full(20, 1e-310), np.full(20, 0.5)]
     assert cal.calibration_test(np.arange(40) % 2, p, resamples=19).pvalue <= 0.05
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: cal.ece([0, 1, 1], [0.2, True, 0.3]), r"row 1 is True \(bool\)"),
-        (lambda: cal.ece([0, 1], [[0.2, 0.8], [True, 0.0]]), r"row 1 is True \(bool\)"),
-        (lambda: cal.crps([1.0, np.False_], cal.Normal([0.0, 0.0], 1.0)), r"row 1 is .*False"),
-        (lambda: cal.ece([0, 1], [0.2, 0.7], pos_label=pd.NA), "pos_label must be one label"),
-        (lambda: cal.ece([0, 1], [0.2, 0.7], classes=[pd.NA, 1]), "classes must be a list of single labels"),
-        (
-            lambda: cal.points.compare(DRAWS, DRAWS, columns=np.array(0.5)),
-            "columns must be a list of 9 different names",
-        ),
-        (lambda: cal.measure(cal.ece, [(np.array(1), [0.5])]), "batch 0: y must be 1-D"),
-        (lambda: cal.measure("ece", [{"a": np.array(1), "b": [0.5]}], y="a", prediction="b"), "one value per row"),
-    ],
-)
-def test_values_that_are_no_columns_and_no_labels(call, words):
-    with pytest.raises(InputError, match=words):
-        call()
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,8 @@ def test_counts_stay_whole_numbers_without_weights():
     assert found.weight_by_score.tolist() == [1, 2]
     assert found.weight_by_score.dtype == found.event_weight_by_score.dtype == np.int64
     assert is_unit(found.weight)
-
-
-@pytest.mark.parametrize(
-    ("weights", "equal"), [(None, True), ([1, 1], True), ([7, 7], True), ([1, 2], False), ([0, 2], True)]
-)
-def test_equal_weights(weights, equal):
-    assert of([0, 1], [0.2, 0.7], weights).has_equal_weights == equal
+    for weights, equal in ((None, True), ([1, 1], True), ([7, 7], True), ([1, 2], False), ([0, 2], True)):
+        assert of([0, 1], [0.2, 0.7], weights).has_equal_weights == equal
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 5)), min_size=2, max_size=30), st.integers(1, 29))
@@ -70,19 +65,14 @@ class TestBins:
         assert np.flatnonzero(count).tolist() == [124, 125, 126]
 
     def test_mass(self):
-        found = of([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
+        y, p = [0, 0, 1, 1], np.array([0.1, 0.2, 0.3, 0.4])
+        found = of(y, p)
         assert found.edges(2, "mass").tolist() == [0.0, 0.2, 1.0]
         assert found.bins(found.edges(2, "mass")).count.tolist() == [2, 2]
-
-    def test_mass_bins_follow_the_weights(self):
-        # Half of the weight lies on 0.1.
-        assert of([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4], [3, 1, 1, 1]).edges(2, "mass").tolist() == [0.0, 0.1, 1.0]
-
-    @pytest.mark.parametrize("dtype", ["float16", "float32"])
-    def test_mass_bins_of_low_precision(self, dtype):
-        p = np.array([0.1, 0.2, 0.3, 0.4], dtype)
-        found = of([0, 0, 1, 1], p)
-        assert found.bins(found.edges(4, "mass")).count.tolist() == [1, 1, 1, 1]
+        assert of(y, p, [3, 1, 1, 1]).edges(2, "mass").tolist() == [0.0, 0.1, 1.0]  # half of the weight lies on 0.1
+        for dtype in ("float16", "float32"):
+            found = of(y, p.astype(dtype))
+            assert found.bins(found.edges(4, "mass")).count.tolist() == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

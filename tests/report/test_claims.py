@@ -3,6 +3,8 @@
 import re
 from dataclasses import replace
 
+import pytest
+
 import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
@@ -30,34 +32,34 @@ class TestMarks:
         {"group": ("A", "B", "B", "C"), "n": (1, 2, 3, 4), "pvalue_adjusted": (0.001, 0.002, 0.5, 1.0)},
     )
 
-    def test_lines_that_claims_name(self):
-        claims = (
-            replace(ERROR, subject=group("A"), pvalue=0.001),
-            replace(ERROR, subject=group("C"), kind="within"),
-            replace(ERROR, subject=group("D")),
-        )
-        assert marked(self.TABLE, claims) == ["bad", "", "", "good"]
+    PART = replace(ERROR, subject=Subject("intervals", "B", 0.9, "width"), pvalue=0.002)
 
-    def test_of_several_lines_those_with_the_pvalue(self):
-        assert marked(self.TABLE, (replace(ERROR, subject=group("B"), pvalue=0.002),)) == ["", "bad", "", ""]
-        assert marked(self.TABLE, (replace(ERROR, subject=group("B")),)) == ["", "bad", "bad", ""]
-
-    def test_of_lines_with_one_name_the_one_with_the_claims_pvalue_is_meant(self):
-        table = replace(self.TABLE, columns={"group": ("B", "B"), "pvalue_adjusted": (0.01, 0.02)})
-        assert marked(table, (replace(ERROR, subject=group("B"), pvalue=0.02),)) == ["", "bad"]
+    @pytest.mark.parametrize(
+        ("claims", "tones"),
+        [
+            (
+                (
+                    replace(ERROR, subject=group("A"), pvalue=0.001),
+                    replace(ERROR, subject=group("C"), kind="within"),
+                    replace(ERROR, subject=group("D")),
+                ),
+                ["bad", "", "", "good"],
+            ),
+            # of several lines of one name, those with the p-value
+            ((replace(ERROR, subject=group("B"), pvalue=0.002),), ["", "bad", "", ""]),
+            ((replace(ERROR, subject=group("B")),), ["", "bad", "bad", ""]),
+            # a class with the name of a group, and a description
+            ((replace(ERROR, subject=Subject("class", name="A"), pvalue=0.001),), [""] * 4),
+            ((replace(ERROR, subject=group("A"), level=None),), [""] * 4),
+        ],
+    )
+    def test_lines_that_claims_name(self, claims, tones):
+        assert marked(self.TABLE, claims) == tones
 
     def test_parts_of_one_level_are_marked_by_their_pvalue(self):
         table = replace(self.TABLE, columns={"width": self.TABLE.columns["group"], **self.TABLE.columns})
-        part = replace(ERROR, subject=Subject("intervals", "B", 0.9, "width"), pvalue=0.002)
-        assert marked(table, (part,)) == ["", "bad", "", ""]
-        assert marked(table, (replace(part, pvalue=0.3),)) == [""] * 4
-
-    def test_a_class_with_the_name_of_a_group_is_not_marked(self):
-        claim = replace(ERROR, subject=Subject("class", name="A"), pvalue=0.001)
-        assert marked(self.TABLE, (claim,)) == [""] * 4
-
-    def test_descriptions_mark_nothing(self):
-        assert marked(self.TABLE, (replace(ERROR, subject=group("A"), level=None),)) == [""] * 4
+        assert marked(table, (self.PART,)) == ["", "bad", "", ""]
+        assert marked(table, (replace(self.PART, pvalue=0.3),)) == [""] * 4
 
     def test_in_page_and_terminal(self):
         found = findings(replace(ERROR, subject=group("A")), groups=self.TABLE)

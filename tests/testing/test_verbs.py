@@ -64,26 +64,17 @@ class TestCheckVerb:
             rows.y[:] = 0.0
             return np.zeros(rows.n)
 
-        verb = mean_of(scores)
+        subject = VerbUnderTest(find(mean_of(scores)), "one interval")
         with pytest.raises(AssertionError, match="an input was modified"):
-            PROPERTIES["inputs are not modified"].check(
-                VerbUnderTest(find(verb), "one interval"), np.random.default_rng(0)
-            )
+            PROPERTIES["inputs are not modified"].check(subject, np.random.default_rng(0))
 
     @pytest.mark.usefixtures("entered")
     def test_a_kind_without_data(self):
         def nothing(y, prediction=None, *, weights=None):
             return 0.0
 
-        entry = Entry(
-            nothing,
-            NoOptions,
-            lambda rows, options: Moments.zero(),
-            lambda summary, options: 0.0,
-            reads=(Moments,),
-            predictions=("words",),
-        )
-        enter(entry)
+        empty = (lambda rows, options: Moments.zero(), lambda summary, options: 0.0)
+        enter(Entry(nothing, NoOptions, *empty, reads=(Moments,), predictions=("words",)))
         with pytest.raises(KeyError, match="no data of the kind 'words'"):
             check_verb(nothing)
 
