@@ -54,17 +54,13 @@ def lag_one(draws: NDArray[Any]) -> LagOne:
     ordered, repeated = True, len(columns) > 1
     for part in chunks(len(columns), max(1, MAX_DRAWS_AT_ONCE // (M * D))):
         x = columns[part].astype(np.float64)
-        ordered = ordered and is_ordered(x)
+        ordered = ordered and bool((x[:, 1:] >= x[:, :-1]).all())
         repeated = repeated and bool((x == columns[:1]).all())
         sums = lag_sums(x)
         total, variance, rows = total + sums.total, variance + sums.variance, rows + sums.rows
     z, rho = standardised(total, variance, rows, M)
     pvalue = np.array([1.0 if math.isnan(value) else normal_sf(value) for value in z])
     return LagOne(rho, z, pvalue, rows, ordered, repeated)
-
-
-def is_ordered(x: FloatArray) -> bool:
-    return bool((x[:, 1:] >= x[:, :-1]).all())
 
 
 class LagSums(NamedTuple):

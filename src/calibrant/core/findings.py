@@ -117,9 +117,6 @@ class Verdict:
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
 
 
-OTHER_TITLES = {"points": "Sets of points", "comparison": "Predictions of the same rows"}
-
-
 @dataclass(frozen=True)
 class Findings:
     """Everything an audit found: the answer, its evidence, the table of groups, and what to keep in mind."""
@@ -138,7 +135,8 @@ class Findings:
     @property
     def title(self) -> str:
         """What the heading of a page calls the kind."""
-        return KINDS[self.kind].title if self.kind in KINDS else OTHER_TITLES.get(self.kind, self.kind)
+        others = {"points": "Sets of points", "comparison": "Predictions of the same rows"}
+        return KINDS[self.kind].title if self.kind in KINDS else others.get(self.kind, self.kind)
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:

@@ -100,16 +100,15 @@ class Noise:
     def check(self, name: str) -> None:
         """Refuse rows that do not carry enough information for limits by the normal distribution."""
         if self.information < MIN_INFORMATION:
+            needed = "All scores are 0 or 1, so no number of such rows is enough"
+            if self.information > 0:
+                times = math.ceil(10 * MIN_INFORMATION / self.information) / 10
+                needed = f"About {times:g} times as many rows are needed"
             raise NotApplicableError(
                 f"limits of {name} need a sum of p(1 - p) over the rows of at least {MIN_INFORMATION:g} (unequal "
                 f"weights count less); got {self.information:.3g}. With so few rows, or events this rare, they would "
-                f"not cover. {self._needed()}"
+                f"not cover. {needed}"
             )
-
-    def _needed(self) -> str:
-        if self.information == 0:
-            return "All scores are 0 or 1, so no number of such rows is enough"
-        return f"About {math.ceil(10 * MIN_INFORMATION / self.information) / 10:g} times as many rows are needed"
 
     def limits(
         self,

@@ -90,7 +90,10 @@ def draw_panels(
     for k, c in enumerate(shown):
         panel = new_panel(ax, k, len(shown))
         draw(panel, *one_column(columns, details, c), **options)
-        _title(panel, details, c, size)
+        title = drawn_name(details, c, most=17)
+        if "pvalue" in details:
+            title += f"\n{pvalue_words(float(np.atleast_1d(details['pvalue'])[c]))}"
+        panel.set_title(title, fontsize=size, color=palette.INK, pad=3.5, linespacing=1.05)
         panels.append(panel)
     first = panels[0]
     texts, labels = first.get_legend_handles_labels()
@@ -119,13 +122,6 @@ def one_column(columns: Mapping[str, Any], details: Mapping[str, Any], c: int) -
     part = {name: np.asarray(v)[:, c] if np.ndim(v) == 2 else v for name, v in columns.items()}
     of_each = {name: v[c] for name, v in details.items() if isinstance(v, np.ndarray) and v.shape[:1] == (C,)}
     return part, {**details, **of_each, "names": (details["names"][c],)}
-
-
-def _title(panel: Any, details: Mapping[str, Any], c: int, size: float) -> None:
-    title = drawn_name(details, c, most=17)
-    if "pvalue" in details:
-        title += f"\n{pvalue_words(float(np.atleast_1d(details['pvalue'])[c]))}"
-    panel.set_title(title, fontsize=size, color=palette.INK, pad=3.5, linespacing=1.05)
 
 
 def _quiet(panel: Any, size: float) -> None:

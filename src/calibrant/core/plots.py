@@ -108,7 +108,9 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     )
     known = ~np.isnan(detectable)
     reach = [0.0, np.nanmin(detectable)] if known.any() else [0.0]  # the bars of small groups may be much longer
-    limits = _ends(np.concatenate([estimate, low, high, reference[0] + np.array(reach)]))
+    values = np.concatenate([estimate, low, high, reference[0] + np.array(reach)])
+    least, most = (float(end(values[np.isfinite(values)])) for end in (np.min, np.max))
+    room = ROOM * (most - least) or 1.0
     if known.any():
         ax.barh(
             place[known],
@@ -138,7 +140,7 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
     names = [plain(shortened(str(name).removeprefix(before), MAX_NAME_LETTERS)) for name in columns["name"]]
     ax.set_yticks(place, names)
     ax.tick_params(axis="y", labelsize=text_size(ax, place.size))
-    ax.set(xlim=limits, ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
+    ax.set(xlim=(least - room, most + room), ylim=(place.max() + 0.7, place.min() - 0.7), xlabel=details["axis"])
     ax.set_ylabel(plain(shortened(details["column"] or "group", MAX_NAME_LETTERS)))
     legend_inside(ax, "best")
 
@@ -146,13 +148,6 @@ def draw_groups(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any])
 def text_size(ax: Any, groups: int) -> float:
     usual = float(ax.xaxis.label.get_size())
     return max(SMALLEST_TEXT, min(0.95 * usual, 210 / groups))
-
-
-def _ends(values: FloatArray) -> tuple[float, float]:
-    """Return the limits of an axis on which these values are seen, with room on both sides."""
-    seen = values[np.isfinite(values)]
-    room = ROOM * float(seen.max() - seen.min()) or 1.0
-    return float(seen.min()) - room, float(seen.max()) + room
 
 
 def marks_groups(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:

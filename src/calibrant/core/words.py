@@ -328,7 +328,8 @@ def cell(name: str, value: Any) -> str:
     if isinstance(value, numbers.Integral):
         return minus(f"{value:,}")
     if isinstance(value, numbers.Real):
-        return _written(name)(float(value))
+        write = level if name == "nominal" else pvalue if "pvalue" in name.lower().replace("-", "") else number
+        return write(float(value))
     if isinstance(value, (tuple, list)):
         return " to ".join(cell(name, item) for item in value) or MISSING
     return text(value)
@@ -391,12 +392,6 @@ def is_numeric(column: Sequence[Any]) -> bool:
         else value is None or (isinstance(value, numbers.Real) and not isinstance(value, bool))
         for value in column
     )
-
-
-def _written(name: str) -> Callable[[float], str]:
-    if "pvalue" in name.lower().replace("-", ""):
-        return pvalue
-    return level if name == "nominal" else number
 
 
 def small_groups(number: int) -> str:

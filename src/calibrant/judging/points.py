@@ -26,7 +26,9 @@ OPENINGS = {
 def verdict_on_points(case: PointCase) -> Verdict:
     """Return the verdict; sets of which only copies or near copies of real points were found are not different."""
     claims = [claim for each in case.sets for claim in each.claims]
-    copied = [claim for each in case.sets for claim in _copies(each.claims)]
+    # Of each set the claim on copies of real points, or else the one on near copies.
+    first = (next((c for q in COPIES for c in each.claims if c.quantity == q), None) for each in case.sets)
+    copied = [claim for claim in first if claim is not None]
     different = [each.name for each in case.sets if each.differs]
     if different:
         notes = []
@@ -42,11 +44,6 @@ def verdict_on_points(case: PointCase) -> Verdict:
     unseen = Claim("description", ALL_ROWS, "unseen_shift", case.unseen_shift, rows=case.whole.rows)
     status = "cannot tell" if case.unseen_shift > DETECTABLE_SHIFT else "no evidence"
     return _in_words(Verdict(status, claims=(case.whole, unseen)), [note("no proof", only="no evidence")])
-
-
-def _copies(claims: Sequence[Claim]) -> list[Claim]:
-    """Return the claim on copies of real points among those on one set, or else the one on near copies."""
-    return next(([claim] for quantity in COPIES for claim in claims if claim.quantity == quantity), [])
 
 
 def verdict_without_truth(curve: Curve, claims: Sequence[Claim]) -> Verdict:

@@ -308,14 +308,10 @@ def where(subject: Subject) -> str:
             return f"the {words.level_words(subject.level or 0.0)} quantile"
         case "sets" if subject.level is None:
             return "sets"
-        case _:
-            return _regions(subject)
-
-
-def _regions(subject: Subject) -> str:
-    central, _, things = subject.kind.rpartition(" ")
-    of = {None: "", "coordinate": " of {}", "place": " around {}"}.get(subject.part, f" of {subject.part} {{}}")
-    return f"{central} {words.level_words(subject.level or 0.0)} {things}{of.format(subject.name)}".lstrip()
+        case _:  # intervals or sets
+            central, _, things = subject.kind.rpartition(" ")
+            of = {None: "", "coordinate": " of {}", "place": " around {}"}.get(subject.part, f" of {subject.part} {{}}")
+            return f"{central} {words.level_words(subject.level or 0.0)} {things}{of.format(subject.name)}".lstrip()
 
 
 PREDICTIONS = {"cutoff_error": "probabilities", "bias": "probabilities"}

@@ -132,18 +132,16 @@ def _overview(found: Comparison) -> Section:
             columns["its root"] = tuple(math.sqrt(max(0.0, value)) for value in values)
     note = "The squared error allows for chance and may be negative; its root is the size of a typical gap."
     table = Table("values", "Values of each model", columns, note if "ece" in found.values else "")
-    figures = (*_reliability(found), *(_differences(found, metric) for metric in found.values))
-    return Section("models", "Models side by side", "How do the models differ on the same rows?", (), figures, (table,))
-
-
-def _reliability(found: Comparison) -> tuple[Figure, ...]:
-    if found.reliability is None:
-        return ()
-    reading = (
-        "Each dot is a tenth of the rows by one model: its mean prediction, and how often the event happened, with a "
-        f"{100 * found.level:g} % interval of this dot alone. Dots of calibrated predictions lie near the dashed line."
+    figures = [_differences(found, metric) for metric in found.values]
+    if found.reliability is not None:
+        reading = (
+            "Each dot is a tenth of the rows by one model: its mean prediction, and how often the event happened, with a "
+            f"{100 * found.level:g} % interval of this dot alone. Dots of calibrated predictions lie near the dashed line."
+        )
+        figures.insert(0, Figure("reliability", "Reliability of all models", reading, found.reliability))
+    return Section(
+        "models", "Models side by side", "How do the models differ on the same rows?", (), tuple(figures), (table,)
     )
-    return (Figure("reliability", "Reliability of all models", reading, found.reliability),)
 
 
 def _differences(found: Comparison, metric: str) -> Figure:

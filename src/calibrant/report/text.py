@@ -39,7 +39,8 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
     blocks = [verdict_lines(findings, width)]
     for section in findings.sections:
         title = _wrapped(f"{section.title}: {section.intro}".rstrip(": "), "", "", width)
-        blocks.append([*title, *_measurements(section.measurements, findings, width), *_code(section.code)])
+        code = [f"    {line}".rstrip() for line in section.code.splitlines()]  # as it is, to copy
+        blocks.append([*title, *_measurements(section.measurements, findings, width), *code])
         blocks += [[plain(table.title), *_table(table, verdict.claims, width)] for table in section.tables]
     if findings.groups:
         blocks.append([plain(findings.groups.title), *_table(findings.groups, verdict.claims, width)])
@@ -47,10 +48,6 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
         caveats = (line for caveat in findings.caveats for line in _wrapped(caveat, "- ", "  ", width))
         blocks.append(["Keep in mind", *caveats])
     return "\n\n".join("\n".join(block) for block in blocks).replace("\xa0", " ")  # which some terminals cannot show
-
-
-def _code(code: str) -> list[str]:
-    return [f"    {line}".rstrip() for line in code.splitlines()]
 
 
 MAX_CLAIMS = 8  # rows of the table of claims in a terminal

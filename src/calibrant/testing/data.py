@@ -131,19 +131,19 @@ def _intervals(rng: np.random.Generator, n: int) -> Case:
     return case(y, intervals, lower=middle - reach, upper=middle + reach)
 
 
-def _one_interval(rng: np.random.Generator, n: int) -> Case:
-    both = _intervals(rng, n)
-    return case(both.y, one_interval, **{name: bounds[:, 1] for name, bounds in both.columns.items()})
-
-
 def _sets(rng: np.random.Generator, n: int) -> Case:
     P = rng.dirichlet(np.full(K, 0.7), size=n)
     return case(_labels(rng, P**0.7), sets, mask=np.stack([P > 0.5, P > 0.15], axis=2))
 
 
-def _one_set(rng: np.random.Generator, n: int, build: Callable[..., Sets] = one_set) -> Case:
-    both = _sets(rng, n)
-    return case(both.y, build, mask=both.columns["mask"][:, :, 1])
+def _last_level(of: Callable[[np.random.Generator, int], Case], build: Callable[..., Any]) -> Callable[..., Case]:
+    """Return how rows with the last of two levels are made."""
+
+    def make(rng: np.random.Generator, n: int) -> Case:
+        both = of(rng, n)
+        return case(both.y, build, **{name: column[..., 1] for name, column in both.columns.items()})
+
+    return make
 
 
 def _quantiles(rng: np.random.Generator, n: int) -> Case:
@@ -202,10 +202,12 @@ DATA = {
     "binary": Data("binary", _binary, case(LABELS, plain, p=LABELS.astype(float))),
     "classes": Data("classes", _classes, case(LABELS, plain, p=np.eye(K)[LABELS])),
     "intervals": Data("intervals", _intervals, case(NUMBERS, intervals, lower=_twice(NUMBERS), upper=_twice(NUMBERS))),
-    "one interval": Data("intervals", _one_interval, case(NUMBERS, one_interval, lower=NUMBERS, upper=NUMBERS)),
+    "one interval": Data(
+        "intervals", _last_level(_intervals, one_interval), case(NUMBERS, one_interval, lower=NUMBERS, upper=NUMBERS)
+    ),
     "sets": Data("sets", _sets, case(LABELS, sets, mask=_twice(_MASK))),
-    "one set": Data("sets", _one_set, case(LABELS, one_set, mask=_MASK)),
-    "sets without level": Data("sets", partial(_one_set, build=Sets), case(LABELS, Sets, mask=_MASK)),
+    "one set": Data("sets", _last_level(_sets, one_set), case(LABELS, one_set, mask=_MASK)),
+    "sets without level": Data("sets", _last_level(_sets, Sets), case(LABELS, Sets, mask=_MASK)),
     "quantiles": Data("quantiles", _quantiles, case(NUMBERS, quantiles, values=_twice(NUMBERS, 3))),
     "one quantile": Data("quantiles", _one_quantile, case(NUMBERS, one_quantile, values=NUMBERS)),
     "distributions": Data("distributions", _normal),  # a distribution with a spread is never certain
