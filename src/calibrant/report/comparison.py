@@ -135,8 +135,9 @@ def _overview(found: Comparison) -> Section:
     figures = [_differences(found, metric) for metric in found.values]
     if found.reliability is not None:
         reading = (
-            "Each dot is a tenth of the rows by one model: its mean prediction, and how often the event happened, with a "
-            f"{100 * found.level:g} % interval of this dot alone. Dots of calibrated predictions lie near the dashed line."
+            "Each dot is a tenth of the rows by one model: its mean prediction, and how often the event happened, with "
+            f"a {100 * found.level:g} % interval of this dot alone. Dots of calibrated predictions lie near the dashed "
+            "line."
         )
         figures.insert(0, Figure("reliability", "Reliability of all models", reading, found.reliability))
     return Section(
