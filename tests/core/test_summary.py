@@ -263,29 +263,40 @@ class TestRoundTrip:
         assert back["k"].tolist() == [1, 2]
         assert (back["t"], back["f"]) == (("a", "b"), 0.1)
 
-    def test_any_byte_order(self):
+    def test_any_byte_order_and_kind_of_bytes(self):
         back = codec.decode(codec.encode("X", {"a": np.array([1.0, 2.0], ">f8")}))[1]["a"]
         assert back.dtype.isnative
         assert back.tolist() == [1.0, 2.0]
-
-    @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-    def test_any_kind_of_bytes(self, kind):
-        assert Summary.from_bytes(kind(DATA)) == Summary.from_bytes(DATA)
-
-    def test_numpy_opens_them(self):
+        for kind in (bytes, bytearray, memoryview):
+            assert Summary.from_bytes(kind(DATA)) == Summary.from_bytes(DATA)
         with np.load(io.BytesIO(DATA), allow_pickle=False) as stored:
             assert all(stored[name].dtype.kind in "uf" for name in stored.files)
 
 
 class TestRefused:
-    @pytest.mark.parametrize("data", [b"", b"P", b"CALIBRANT", b"\x80\x04\x95"])
-    def test_foreign(self, refusal, data):
-        assert "not a calibrant summary" in refusal(Summary.from_bytes, data, error=SummaryError)
-
-    @pytest.mark.parametrize("data", [None, "CALIBRANT", 3, [1, 2]])
-    def test_no_bytes(self, refusal, data):
-        message = refusal(Summary.from_bytes, data, error=SummaryError)
-        assert message == f"expected the bytes of a summary; got {type(data).__name__}"
+    @pytest.mark.parametrize(
+        ("data", "words"),
+        [
+            *((data, "not a calibrant summary") for data in (b"", b"P", b"CALIBRANT", b"\x80\x04\x95")),
+            *(
+                (data, f"expected the bytes of a summary; got {type(data).__name__}")
+                for data in (None, "CALIBRANT", 3, [1, 2])
+            ),
+            (DATA + b"\x00", "checksum"),
+            (
+                packed(described(), version=1),
+                "format version 1; this calibrant reads version 2. Read them with the calibrant that wrote them",
+            ),
+            (packed(described("Sketch")), "Sketch; expected"),
+            (packed(described("Ordered", {"dtype": "float64"})), "do not contain a whole Ordered"),
+            (
+                packed(described(arrays=["sums"]), sums=np.array([None])),
+                "cannot be loaded when allow_pickle=False",
+            ),
+        ],
+    )
+    def test_foreign_bytes(self, refusal, data, words):
+        assert words in refusal(Summary.from_bytes, data, error=SummaryError)
 
     @pytest.mark.parametrize("data", [DATA, NESTED], ids=["flat", "nested"])
     def test_truncated_anywhere(self, data):
@@ -299,22 +310,6 @@ class TestRefused:
             damaged[place // 8] ^= 1 << place % 8
             with pytest.raises(SummaryError):
                 Summary.from_bytes(bytes(damaged))
-
-    def test_trailing_bytes(self, refusal):
-        assert "checksum" in refusal(Summary.from_bytes, DATA + b"\x00", error=SummaryError)
-
-    def test_other_version(self, refusal):
-        message = refusal(Summary.from_bytes, packed(described(), version=1), error=SummaryError)
-        assert "format version 1; this calibrant reads version 2" in message
-        assert "Read them with the calibrant that wrote them" in message
-
-    def test_unknown_kind(self, refusal):
-        data = packed(described("Sketch"))
-        assert "Sketch; expected" in refusal(Summary.from_bytes, data, error=SummaryError)
-
-    def test_fields_missing(self, refusal):
-        data = packed(described("Ordered", {"dtype": "float64"}))
-        assert "do not contain a whole Ordered" in refusal(Summary.from_bytes, data, error=SummaryError)
 
     @pytest.mark.parametrize(
         "data",
@@ -339,7 +334,3 @@ class TestRefused:
     def test_right_checksum_around_nonsense(self, data):
         with pytest.raises(SummaryError):
             Summary.from_bytes(data)
-
-    def test_no_object_is_loaded(self, refusal):
-        data = packed(described(arrays=["sums"]), sums=np.array([None]))
-        assert "cannot be loaded when allow_pickle=False" in refusal(Summary.from_bytes, data, error=SummaryError)

@@ -211,22 +211,22 @@ class TestSize:
     def test_long_curves(self, samples):
         rng = np.random.default_rng(0)
         p = rng.uniform(size=200_000)
-        y = rng.uniform(size=p.size) < p
-        figures = samples["figures"](y, p)
+        figures = samples["figures"](rng.uniform(size=p.size) < p, p)
         page = render(findings(sections=(Section("s", "S", "", (), figures),)))
         assert len(page.encode()) < LIMIT
         assert re.search(r"\((\d+) of 200,001 points; the highest and lowest are among them\)", page)
 
-    def test_many_figures(self, sample):
-        (section,) = sample("churn").sections
-        page = render(findings(sections=(replace(section, figures=section.figures * 6),)))
-        assert len(page.encode()) < LIMIT
-        assert page.count('class="plot"') == 18
-
-    def test_long_labels_in_every_table(self):
+    def test_many_figures_and_long_labels_in_every_table(self, sample):
         table = Table("t", "T", {"name": tuple(f"<{'&' * 100_000}{k}" for k in range(300)), "value": (1.0,) * 300})
-        page = render(findings(groups=table, sections=(Section("s", "S", "", (), (), (table,) * 3),)))
-        assert len(page.encode()) < LIMIT
+        (section,) = sample("churn").sections
+        many = replace(section, figures=section.figures * 6)
+        for found in (
+            findings(sections=(many,)),
+            findings(groups=table, sections=(Section("s", "S", "", (), (), (table,) * 3),)),
+        ):
+            page = render(found)
+            assert len(page.encode()) < LIMIT
+            assert page.count('class="plot"') == (18 if found.groups is None else 0)
 
 
 @pytest.mark.parametrize("p", [[0.5], [0.0, 0.0], [0.0, 1.0], [0.25] * 50])
@@ -390,29 +390,24 @@ class TestDetail:
 
     def sizes(self, sample, monkeypatch, limit):
         """Return the detail and the size of each page that is made, and the size of the one that is returned."""
-        made = []
+        made, one_page = [], page_module._page
 
         def counted(given, detail):
             made.append((detail, len(one_page(given, detail).encode())))
             return "x" * made[-1][1]
 
-        one_page = page_module._page
         monkeypatch.setattr(page_module, "MAX_PAGE_BYTES", limit)
         monkeypatch.setattr(page_module, "_page", counted)
         return made, len(render(sample("churn")))
 
-    def test_a_small_page_is_made_once(self, sample, monkeypatch):
-        made, size = self.sizes(sample, monkeypatch, LIMIT)
-        assert [s for _, s in made] == [size]
-
-    def test_a_large_one_gets_the_detail_for_which_there_is_room(self, sample, monkeypatch):
-        ((_, whole),) = self.sizes(sample, monkeypatch, LIMIT)[0]
+    def test_what_has_no_room_is_made_with_less(self, sample, monkeypatch):
+        made, whole = self.sizes(sample, monkeypatch, LIMIT)
+        assert [s for _, s in made] == [whole]
+        monkeypatch.undo()
         made, size = self.sizes(sample, monkeypatch, int(0.9 * whole))
         assert len(made) == 3
         assert made[1][1] < size < 0.9 * whole
         assert made[1][0] == page_module.LEAST_DETAIL
-
-    def test_without_room_it_has_the_least_detail(self, sample, monkeypatch):
+        monkeypatch.undo()
         made, size = self.sizes(sample, monkeypatch, 1000)
-        assert len(made) == 2
-        assert size == made[1][1]
+        assert (len(made), size) == (2, made[1][1])
