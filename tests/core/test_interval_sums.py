@@ -67,25 +67,17 @@ def test_it_equals_the_row_scores(require, infinite):
             assert slow.extremes.tolist() == fast.extremes.tolist()
 
 
-def test_the_spread_of_large_scores_keeps_its_digits(require):
+def test_by_hand(require):
     require("numba")
-    lower = np.zeros(3000)
+    lower, none, one = np.zeros(3000), np.zeros(1), np.ones(1)
     upper = 1e9 + np.tile([0.0, 1.0], 1500)
-    found = interval_sums(lower, Terms(lower[:, None], upper[:, None], np.ones(1), np.zeros(1), np.zeros(1)))
+    found = interval_sums(lower, Terms(lower[:, None], upper[:, None], one, none, none))
     assert found.mean == 1e9 + 0.5
-    assert found.spread == pytest.approx(750.0, rel=1e-12)
-
-
-def test_arrays_that_are_not_contiguous(require):
-    require("numba")
-    y, table = np.arange(20.0)[::2], np.arange(40.0).reshape(10, 4)
+    assert found.spread == pytest.approx(750.0, rel=1e-12)  # of large scores keeps its digits
+    y, table = np.arange(20.0)[::2], np.arange(40.0).reshape(10, 4)  # not contiguous
     found = interval_sums(y, Terms(table[:, ::2], table[:, 1::2], np.ones(2), np.zeros(2), np.zeros(2)))
     assert (found.mean, found.spread) == (2.0, 0.0)
-
-
-def test_a_factor_of_zero_leaves_infinity_out(require):
-    require("numba")
-    terms = Terms(np.array([[-inf]]), np.array([[1.0]]), np.zeros(1), np.ones(1), np.ones(1))
+    terms = Terms(np.array([[-inf]]), np.array([[1.0]]), none, one, one)  # a factor of 0 leaves infinity out
     assert interval_sums(np.array([3.0]), terms)[:5] == (1, 0, 2.0, 0.0, 0)
 
 

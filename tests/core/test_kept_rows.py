@@ -128,11 +128,8 @@ def test_merging_is_one_after_the_other(name, weights):
         first, second = of(name, slice(0, cut), weights), of(name, slice(cut, n), weights)
         assert first + second == whole != second + first
         assert is_unit((first + second).rows.w) == (weights is None)
-
-
-def test_rows_with_and_without_weights():
-    both = of("sets", slice(0, 2)) + of("sets", slice(2, 4), W)
-    assert both.rows.w.tolist() == [1.0, 1.0, *W[2:4]]
+        mixed = of(name, slice(0, cut)) + of(name, slice(cut, n), W)
+        assert mixed.rows.w.tolist() == [1.0] * cut + W[cut:].tolist()
 
 
 def test_batches_give_the_value_of_all_rows():

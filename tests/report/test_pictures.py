@@ -27,6 +27,7 @@ CHURN = cb.examples.churn()
 ERRORS = np.random.default_rng(0).normal(size=200)
 RANKS = cb.summaries.Ranks.of(np.random.default_rng(1).integers(0, 20, (100, 20)), M=19)
 FORECAST = cb.Normal(np.arange(200) / 20, 1.0)
+OUTCOMES = FORECAST.mean + ERRORS
 REAL = np.random.default_rng(2).normal(size=(300, 3))
 GENERATED = np.random.default_rng(3).normal([0.0, 0.8, 0.0], [1.0, 1.0, 2.0], size=(250, 3))
 POINTS = {
@@ -54,21 +55,19 @@ CURVES = {
     "reliability": cb.reliability_curve(CHURN.y, CHURN.p, bins=15),
     "isotonic": cb.reliability_curve(CHURN.y, CHURN.p, strategy="isotonic", resamples=99),
     "cumulative": cb.cumulative_differences(CHURN.y, CHURN.p),
-    "pit_histogram": cb.pit_histogram(FORECAST.mean + ERRORS, FORECAST),
-    "quantile_reliability": cb.reliability_curve(FORECAST.mean + ERRORS, FORECAST.quantiles([0.1, 0.5, 0.9])),
-    "coverage": cb.coverage_curve(FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8, 0.95])),
-    "coverage in groups": cb.coverage_curve(
-        FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8]), groups=np.arange(200) % 3
-    ),
+    "pit_histogram": cb.pit_histogram(OUTCOMES, FORECAST),
+    "quantile_reliability": cb.reliability_curve(OUTCOMES, FORECAST.quantiles([0.1, 0.5, 0.9])),
+    "coverage": cb.coverage_curve(OUTCOMES, FORECAST.interval([0.5, 0.8, 0.95])),
+    "coverage in groups": cb.coverage_curve(OUTCOMES, FORECAST.interval([0.5, 0.8]), groups=np.arange(200) % 3),
     "rank_histogram": rank_histogram(RANKS.take([0])),
     "rank_histogram of columns": rank_histogram(RANKS),
     "ecdf_difference": ecdf_difference(RANKS),
     "expected_coverage": expected_coverage(RANKS),
     "conditional_map": cb.conditional_map(
-        FORECAST.mean + ERRORS, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
+        OUTCOMES, FORECAST, covariates={"$a": FORECAST.mean, "b": ERRORS}, resamples=99
     ),
-    "recovery": cb.ranking.recovery(FORECAST.mean + ERRORS, FORECAST),
-    "z_score_contraction": cb.ranking.z_score_contraction(FORECAST.mean + ERRORS, FORECAST),
+    "recovery": cb.ranking.recovery(OUTCOMES, FORECAST),
+    "z_score_contraction": cb.ranking.z_score_contraction(OUTCOMES, FORECAST),
     "cloud": POINTS["cloud"],
     "coordinates": POINTS["location"],
     "coordinates, ratios": POINTS["spread"],
@@ -77,7 +76,7 @@ CURVES = {
     "precision_recall": cb.points.precision_recall_curve(REAL, GENERATED),
     "recalibration_map": map_curve(cb.recalibrate(CHURN.y, CHURN.p, method="venn-abers")),
     "recalibration_levels": map_curve(
-        cb.recalibrate(FORECAST.mean + ERRORS, FORECAST.interval([0.5, 0.8, 0.95]), method="shift-each-end")
+        cb.recalibrate(OUTCOMES, FORECAST.interval([0.5, 0.8, 0.95]), method="shift-each-end")
     ),
     "reliability_curves": COMPARED["reliability"],
     "differences": COMPARED["brier_score_differences"],
@@ -172,7 +171,7 @@ def test_text_is_text(root, kind):
     assert set(ax_labels[kind]) <= set(texts)
 
 
-def test_all_colours_are_named(root):
+def test_colours_are_named_and_ids_begin_with_the_prefix(root):
     names = {f"{what}-{name}" for what in ("fill", "stroke") for name in palette.NAMES.values()}
     for element in root.iter():
         assert "style" not in element.attrib
@@ -181,9 +180,6 @@ def test_all_colours_are_named(root):
         if element.tag not in {"svg", "g"}:
             assert set(element.get("class", "").split()) <= names
     assert "#" not in re.sub(r"#f1-\d+", "", ElementTree.tostring(root, encoding="unicode"))
-
-
-def test_ids_begin_with_the_prefix(root):
     ids = [element.get("id") for element in root.iter() if element.get("id")]
     assert ids
     assert all(identity.startswith("f1-") for identity in ids)
@@ -193,15 +189,12 @@ def test_words_for_those_who_do_not_see_it(root, kind):
     words = root.get("aria-label")
     assert words.startswith("A title. ")
     assert plots.describe(CURVES[kind].kind, CURVES[kind].columns, CURVES[kind].details) in words
+    assert picture(CURVES[kind], "f1", "A title", points=1600, places=60) == drawn(kind)  # it repeats itself
 
 
 def test_title_is_escaped():
     text = picture(CURVES["cumulative"], "f1", '"><script>alert(1)</script>', points=100, places=5)
     assert "<script" not in text
-
-
-def test_repeats_itself(kind):
-    assert picture(CURVES[kind], "f1", "A title", points=1600, places=60) == drawn(kind)
 
 
 class TestHover:

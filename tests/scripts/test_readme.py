@@ -89,9 +89,6 @@ def test_failing_example_is_reported_with_its_line(tmp_path):
     assert 'File "README.md", line 5' in done.stdout
     assert "Expected:\n    2.6\nGot:\n    2.5\n" in done.stdout
     assert done.stdout.endswith("README.md: 2 passed, 1 failed\n")
-
-
-def test_raising_example_fails(tmp_path):
     done = readme(tmp_path, "```python\n>>> 1 / 0\n```\n", "doctest", "README.md")
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stdout

@@ -161,9 +161,7 @@ def test_false_claims_of_a_page_are_counted_by_kind() -> None:
     assert (counts["claims limits"], counts["false pages"], counts["false alarms"]) == (2, 1, 0)
     assert "claims description" not in counts
 
-
-def test_predictions_that_keep_their_promise_are_not_miscalibrated() -> None:
-    data = Data(P, P, {}, BINARY)
+    # Predictions that keep their promise are not miscalibrated.
     counts = page("miscalibrated", [], data, Design(lambda rng, n: data, kept=True, repeats={}))
     assert counts["false pages"] == counts["false alarms"] == counts["pages without claims"] == 1
 

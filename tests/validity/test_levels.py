@@ -4,7 +4,7 @@ Every cell also shows that its bound has teeth: with p-values that are half of w
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,14 +39,6 @@ class Cell(NamedTuple):
 # Scores
 
 
-def uniform(rng: Rng) -> np.ndarray:
-    return rng.random(150)
-
-
-def few(rng: Rng) -> np.ndarray:
-    return rng.random(40)
-
-
 def fence(rng: Rng) -> np.ndarray:
     """Return scores of 0.5, where Spiegelhalter's statistic has no variance, and a few rare ones that carry it all."""
     return np.where(np.arange(450) < 50, 0.0035, 0.5)
@@ -60,8 +52,8 @@ def rare(rng: Rng) -> np.ndarray:
     return np.exp(rng.uniform(np.log(0.001), np.log(0.02), 400))
 
 
-def three(rng: Rng) -> np.ndarray:
-    return rng.choice([0.1, 0.35, 0.8], 200)
+uniform, few = partial(np.random.Generator.random, size=150), partial(np.random.Generator.random, size=40)
+three = partial(np.random.Generator.choice, a=[0.1, 0.35, 0.8], size=200)
 
 
 def binary(test: Callable[..., Any], scores: Callable[[Rng], np.ndarray], **options: Any) -> Callable[[Rng], float]:
