@@ -26,7 +26,7 @@ from calibrant.ranking.bands import count_limits
 from calibrant.ranking.counting import rank_counts
 from calibrant.ranking.kept_ranks import KeptRanks
 from calibrant.ranking.poisson_walk import PoissonWalk
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import ranks
 
 LEVEL = 0.95
 BAND_SECONDS = {(1_000, 1_000): 0.3, (10_000, 1_000): 0.5, (1_000_000, 100): 0.5}  # (N, K), search included

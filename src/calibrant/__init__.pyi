@@ -57,8 +57,8 @@ from calibrant.ranking.curves import rank_histogram as rank_histogram
 from calibrant.ranking.expected_coverage import expected_coverage as expected_coverage
 from calibrant.ranking.pit import pit as pit
 from calibrant.ranking.pit import pit_histogram as pit_histogram
-from calibrant.ranking.ranks import ranks as ranks
-from calibrant.ranking.sharpness import sharpness as sharpness
+from calibrant.ranking.quantities import ranks as ranks
+from calibrant.ranking.spread import sharpness as sharpness
 from calibrant.ranking.uniformity_test import uniformity_test as uniformity_test
 from calibrant.recalibrating.gain import recalibration_gain as recalibration_gain
 from calibrant.recalibrating.recalibrate import recalibrate as recalibrate

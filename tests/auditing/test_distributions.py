@@ -10,7 +10,7 @@ from calibrant.core.evidence import note
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
-from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import sharpness
 from calibrant.regions.coverage_test import coverage_test, multinomial_coverage_test
 from calibrant.scores.crps import crps
 from calibrant.scores.energy_score import energy_score

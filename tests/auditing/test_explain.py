@@ -17,7 +17,7 @@ from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking.bands import gamma_pvalue, observed_gamma
 from calibrant.ranking.failures import normal_errors, smallest_effects
 from calibrant.ranking.pair_dependence import is_affordable
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import ranks
 from calibrant.ranking.vector_ranks import joint_ranks
 from calibrant.summaries import Grid, Ranks
 

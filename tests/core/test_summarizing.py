@@ -3,7 +3,7 @@
 import pytest
 
 from calibrant import Samples, ece, summarize
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import ranks
 from calibrant.ranking.summary import Ranks
 from calibrant.summaries import Grid, Moments, Ordered
 

@@ -7,10 +7,10 @@ from calibrant.core.evidence import ALL_ROWS
 from calibrant.judging.notes import text_of
 from calibrant.judging.voice import paragraph
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.column_claims import RankedColumn, Rates, column_claims, column_notes, visible_notes
 from calibrant.ranking.draw_evidence import DrawEvidence, Outside
 from calibrant.ranking.failures import NormalErrors
 from calibrant.ranking.pair_dependence import Together
+from calibrant.ranking.rank_claims import RankedColumn, Rates, column_claims, column_notes, visible_notes
 
 ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48)
 COUNTS = np.full(100, 5)

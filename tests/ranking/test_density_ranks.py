@@ -9,7 +9,7 @@ from scipy import stats
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.density_ranks import energy_ranks
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 COV = ARRAYS["chol"] @ ARRAYS["chol"].T

@@ -12,10 +12,16 @@ from calibrant.core.evidence import ALL_ROWS, Case
 from calibrant.core.findings import Setting
 from calibrant.judging.judge import claim_of, judge, side
 from calibrant.judging.voice import verdict_of
-from calibrant.ranking.column_claims import column_claims, found_columns
 from calibrant.ranking.effects import band_test
 from calibrant.ranking.rank_checks import FITTED, RankCheck, marginal_check
-from calibrant.ranking.rank_claims import Checks, coverage_evidence, draw_error, draws_whole
+from calibrant.ranking.rank_claims import (
+    Checks,
+    column_claims,
+    coverage_evidence,
+    draw_error,
+    draws_whole,
+    found_columns,
+)
 from calibrant.summaries import Ranks
 
 EVEN = np.full(20, 500)  # 10,000 rows

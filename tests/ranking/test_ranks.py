@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
-from calibrant.ranking.quantities import quantities_by_name, takes_covariates, values_of
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import quantities_by_name, ranks, takes_covariates, values_of
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 Y = np.array([[0.0, 3.0], [1.0, -1.0], [0.5, 0.5]])

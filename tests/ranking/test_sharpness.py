@@ -6,7 +6,7 @@ from scipy import stats
 
 from calibrant import Distribution, Intervals, Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribution
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import sharpness
 
 RNG = np.random.default_rng(0)
 DRAWS = RNG.normal(size=(6, 9, 2)) * [1.0, 3.0]

@@ -12,10 +12,10 @@ from calibrant.core.catalogue import RANKINGS, find, public
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.density_ranks import energy_ranks
 from calibrant.ranking.distance_ranks import tarp_ranks
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.effects import enter_ranks
+from calibrant.ranking.quantities import ranks
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import joint_ranks
-from calibrant.ranking.verbs import enter_ranks
 
 Y, SAMPLES = [0.5, 2.5, 9.0], Samples([[1.0, 2.0, 3.0]] * 3)
 VERBS = {"ranks": ranks, "energy_ranks": energy_ranks, "joint_ranks": joint_ranks, "tarp_ranks": tarp_ranks}

@@ -21,7 +21,7 @@ from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram
-from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import sharpness
 from calibrant.scores.crps import crps, distribution_crps
 from calibrant.scores.energy_score import energy_score
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from calibrant import Normal, Samples, crps, energy_score, log_score, sharpness, skill_test
 from calibrant.auditing.explain import explain
-from calibrant.ranking.ranks import ranks
+from calibrant.ranking.quantities import ranks
 from calibrant.ranking.spread import contraction, z_scores
 
 HERE = Path(__file__).parent

@@ -17,7 +17,7 @@ from calibrant.core import summary as codec
 from calibrant.errors import CalibrantError, InputError
 from calibrant.results import Calibration, Interrupted
 from calibrant.simulating import simulate_calibration as module
-from calibrant.simulating.failed_fits import verdict_range
+from calibrant.simulating.calibration import verdict_range
 from calibrant.simulating.fits import Task
 from calibrant.simulating.parts import read_part
 from calibrant.summaries import Ranks

@@ -35,7 +35,7 @@ from calibrant.inputs.rows import DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Bounds, pit_bounds
 from calibrant.ranking.rank_checks import group_ranks, judged_by_ranks, sample_groups
-from calibrant.ranking.sharpness import sharpness
+from calibrant.ranking.spread import sharpness
 from calibrant.ranking.summary import Ranks
 from calibrant.regions import audit_tables as tables
 from calibrant.regions.evidence import Beside, Judged, Plan, kernel_whole, weights_caveat

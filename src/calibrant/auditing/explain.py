@@ -23,7 +23,14 @@ from calibrant.inputs.parametric import MvNormal
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.judging.voice import paragraph
 from calibrant.ranking.bands import BandTest, check_band_level
-from calibrant.ranking.column_claims import (
+from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
+from calibrant.ranking.density_ranks import ENERGY_RANKS
+from calibrant.ranking.draw_evidence import RankedDraws, content_order
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, SMALLEST_PVALUE, band_test, refuse_one_row, stream_after_ties
+from calibrant.ranking.failures import NARROW, NONE
+from calibrant.ranking.pair_dependence import Together, is_affordable, pair_dependence, together_claims
+from calibrant.ranking.quantities import RankedBy, ranked_by
+from calibrant.ranking.rank_claims import (
     RankedColumn,
     Rates,
     column_claims,
@@ -32,14 +39,6 @@ from calibrant.ranking.column_claims import (
     subject_of,
     visible_notes,
 )
-from calibrant.ranking.counting import JUDGED, Forecast, equal_rows
-from calibrant.ranking.density_ranks import ENERGY_RANKS
-from calibrant.ranking.draw_evidence import RankedDraws
-from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, SMALLEST_PVALUE, band_test, refuse_one_row, stream_after_ties
-from calibrant.ranking.failures import NARROW, NONE
-from calibrant.ranking.pair_dependence import Together, is_affordable, pair_dependence, together_claims
-from calibrant.ranking.quantities import RankedBy, ranked_by
-from calibrant.ranking.row_order import content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import JOINT_RANKS, JointOptions
 

@@ -21,11 +21,10 @@ from calibrant.inputs.covariates import read_covariate_table
 from calibrant.inputs.named import read_coordinate_names
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.column_claims import RankedColumn, column_claims, found_columns, subject_of
 from calibrant.ranking.counting import equal_rows
 from calibrant.ranking.curves import ecdf_difference, rank_histogram
 from calibrant.ranking.density_ranks import read_log_density_y
-from calibrant.ranking.draw_evidence import RankedDraws, row_numbers
+from calibrant.ranking.draw_evidence import RankedDraws, in_content_order, row_numbers
 from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, refuse_one_row
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.ranking.pair_dependence import PairDependence, is_affordable
@@ -44,15 +43,17 @@ from calibrant.ranking.rank_checks import (
 from calibrant.ranking.rank_claims import (
     Checks,
     DrawError,
+    RankedColumn,
     WrongPairs,
     check_claims,
+    column_claims,
     draw_error,
     draw_notes,
     draws_whole,
+    found_columns,
+    subject_of,
 )
-from calibrant.ranking.row_order import in_content_order
-from calibrant.ranking.sharpness import sharpness
-from calibrant.ranking.spread import contraction
+from calibrant.ranking.spread import contraction, sharpness
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.truth_recovery import recovery_of, z_score_contraction_of
 from calibrant.ranking.uniformity_test import uniformity_test

@@ -18,9 +18,8 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
 from calibrant.ranking.counting import Ranked, as_compared, cells, rank_counts
-from calibrant.ranking.effects import check_rng
+from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
 from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
-from calibrant.ranking.verbs import RankArray, enter_ranks
 
 DEFAULT_DRAWS = 999
 WHAT = "the density"

@@ -18,10 +18,9 @@ from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked
 from calibrant.ranking.covariates import read_covariates
-from calibrant.ranking.effects import check_rng
+from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
 from calibrant.ranking.summary import covariate_columns
-from calibrant.ranking.verbs import RankArray, enter_ranks
 
 FOLDS = 3
 SMALLEST_SQUARE = 1e-290  # that is still exact in float64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import pi, sqrt
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core.annotations import Rng
+from calibrant.core.calls import POINTERS
 from calibrant.core.catalogue import Entry, enter
 from calibrant.core.dispatch import chunks
 from calibrant.core.mean_interval import exact_limits
@@ -19,10 +20,11 @@ from calibrant.core.results import TestResult
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.ranking.bands import BandTest, counts_test
-from calibrant.ranking.counting import JUDGED, legendre, marginal_ranks
+from calibrant.ranking.counting import JUDGED, Ranked, equal_rows, legendre, marginal_ranks
 from calibrant.ranking.summary import Ranks
 
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
@@ -308,3 +310,63 @@ def pearson(counts: NDArray[np.int64], expected: FloatArray) -> FloatArray:
 def _starts(M: int, bins: int) -> NDArray[np.int64]:
     """Return the first rank of each bin: the least r with (r + 1) bins > k (M + 1)."""
     return np.arange(bins) * (M + 1) // bins
+
+
+OptionsT = TypeVar("OptionsT")
+RankArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class RankEntry(Entry[OptionsT, RankArray]):
+    """The entry of a verb that returns the rank of each row, and whose summary counts them."""
+
+    rank: Callable[[Any, OptionsT], Ranked] = field(kw_only=True)
+
+    def of_rows(self, rows: AnyRows, options: OptionsT) -> RankArray:
+        return self.rank(rows, options).rank
+
+    def of_summary(self, summary: Summary, options: OptionsT) -> RankArray:
+        raise InputError(f"{self.name} needs outcomes and predictions; a summary no longer contains the single rows")
+
+
+def enter_ranks(
+    verb: Callable[..., RankArray],
+    options: type[OptionsT],
+    rank: Callable[[Any, OptionsT], Ranked],
+    *,
+    predictions: tuple[str, ...],
+    instead: Mapping[str, str] | None = None,
+) -> RankEntry[OptionsT]:
+    """Enter a verb that returns ranks; `summarize` finds it by its name.
+
+    An option with a value for each row must be cut by `rows.keep` in `rank`, which sees as many draws in every row.
+    """
+
+    def of_equal_rows(rows: Any, options: OptionsT) -> Ranked:
+        rows, stream = equal_rows(rows, options.rng)  # type: ignore[attr-defined]  # they all have it
+        changed = stream is not options.rng  # type: ignore[attr-defined]
+        return rank(rows, replace(options, rng=stream) if changed else options)  # type: ignore[type-var]
+
+    def summarise(rows: AnyRows, options: OptionsT) -> Ranks:
+        return Ranks.of_ranked(of_equal_rows(rows, options), rows.w)
+
+    def finish(summary: Ranks, options: OptionsT) -> RankArray:
+        return entry.of_summary(summary, options)
+
+    POINTERS[verb.__name__, "weights"] = (
+        f"A rank belongs to one row; weights go to summarize({verb.__name__}, y, prediction, weights=...)"
+    )
+    entry = RankEntry(
+        verb,
+        options,
+        summarise,
+        finish,
+        reads=(Ranks,),
+        kind="ranks",
+        predictions=predictions,
+        instead=instead or {},
+        rank=of_equal_rows,
+        unequal=True,
+    )
+    enter(entry)
+    return entry

@@ -20,17 +20,15 @@ from calibrant.ranking.counting import Ranked, marginal_ranks
 from calibrant.ranking.coverage_error import coverage_errors
 from calibrant.ranking.density_ranks import ENERGY_RANKS
 from calibrant.ranking.distance_ranks import TARP_RANKS
-from calibrant.ranking.draw_evidence import RankedDraws
-from calibrant.ranking.effects import band_test, stream_after_ties
+from calibrant.ranking.draw_evidence import RankedDraws, in_content_order
+from calibrant.ranking.effects import RankEntry, band_test, stream_after_ties
 from calibrant.ranking.failures import normal_errors
 from calibrant.ranking.pair_dependence import RESAMPLES, PairDependence, is_affordable, pair_dependence
 from calibrant.ranking.quantities import ranked_by
 from calibrant.ranking.relation import Relation, relation
-from calibrant.ranking.row_order import in_content_order
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.uniformity_test import MIN_GROUP_ROWS, uniformity_test
 from calibrant.ranking.vector_ranks import JOINT_RANKS
-from calibrant.ranking.verbs import RankEntry
 
 FITTED = "distance to a fit on the covariates"
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out

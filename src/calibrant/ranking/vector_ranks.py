@@ -18,9 +18,8 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 from calibrant.ranking.counting import Ranked, counts_among
-from calibrant.ranking.effects import check_rng
+from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
-from calibrant.ranking.verbs import RankArray, enter_ranks
 
 Method: TypeAlias = Literal["mean_distance", "band_depth", "average", "multivariate", "spanning_tree"]
 METHODS = {
