@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from calibrant import Samples
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking import members as module
-from calibrant.ranking.members import Members, check_scale, coordinate_scale, member_ranks, outcome_counts, tie_broken
+from calibrant.ranking.members import Members, check_scale, coordinate_scale, member_ranks, outcome_counts
 
 
 def of(y, draws):
@@ -65,7 +65,7 @@ def test_any_number_of_rows_at_a_time(size):
 
 
 def test_ties_are_counted_in_the_message(refusal):
-    message = refusal(tie_broken, *outcome_counts(SCORES), None, M=3, what="the depth")
+    message = refusal(member_ranks, lambda part: SCORES[part], 3, None, M=3, size=3, what="the depth")
     assert message.startswith("the depth of the outcome equals that of draws in 2 of 3 ranks")
 
 

@@ -97,16 +97,27 @@ class Ranked(NamedTuple):
     outward: bool = False
 
 
-def ranked(less: Counts, equal: Counts, rng: Any, *, names: tuple[str, ...] | None = None, M: int) -> Ranked:
-    """Return less + U with U uniform on the whole numbers 0 to equal: uniform on 0 to M if all members are alike."""
+def ranked(
+    less: Counts,
+    equal: Counts,
+    rng: Any,
+    *,
+    M: int,
+    names: tuple[str, ...] | None = None,
+    what: str = "the outcome equals draws",
+) -> Ranked:
+    """Return less + U with U uniform on the whole numbers 0 to equal: uniform on 0 to M if all members are alike.
+
+    Without `rng` ties are an error, which says `what` is tied, and how often.
+    """
     ties = equal > 0
     tied = np.atleast_1d(np.count_nonzero(ties, axis=0)).astype(np.int64)
     rank = less.astype(np.int64, copy=True)
     if ties.any():
         if rng is None:
             raise InputError(
-                f"the outcome equals draws in {int(tied.sum()):,} of {less.size:,} ranks, and its place among them is "
-                "drawn at random; pass rng=, a numpy Generator or a whole number"
+                f"{what} in {int(tied.sum()):,} of {less.size:,} ranks, and its place among them is drawn at random; "
+                "pass rng=, a numpy Generator or a whole number"
             )
         rank[ties] += generator(rng).integers(0, equal[ties], endpoint=True)
     return Ranked(rank, M, names or column_names(rank), tied)

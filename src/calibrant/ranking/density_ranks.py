@@ -17,12 +17,12 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
-from calibrant.ranking.counting import Ranked, as_compared, cells, rank_counts
+from calibrant.ranking.counting import Ranked, as_compared, cells, rank_counts, ranked
 from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
-from calibrant.ranking.members import BLOCK, Members, outcome_counts, tie_broken
+from calibrant.ranking.members import BLOCK, Members, outcome_counts
 
 DEFAULT_DRAWS = 999
-WHAT = "the density"
+TIED = "the density of the outcome equals that of draws"
 
 
 @public
@@ -141,7 +141,7 @@ def _of_samples(rows: DistributionRows, distribution: Samples, options: EnergyOp
     if options.draws is not None:
         raise InputError(f"draws= is for distributions; these are {distribution.M} draws already. Leave it out")
     less, equal = rank_counts(energy[:, 0], energy[:, 1:], energy.dtype)
-    return tie_broken(less, equal, options.rng, M=distribution.M, what=WHAT)
+    return ranked(less, equal, options.rng, M=distribution.M, what=TIED)
 
 
 def energies(rows: DistributionRows, distribution: Samples, log_density_y: Any, what: str) -> NDArray[Any]:
@@ -180,7 +180,7 @@ def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ra
                 row=row,
             )
         less[part], equal[part] = outcome_counts(-q)
-    return tie_broken(less, equal, stream, M=M, what=WHAT)
+    return ranked(less, equal, stream, M=M, what=TIED)
 
 
 def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[Any]:

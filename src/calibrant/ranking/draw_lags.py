@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,37 +131,8 @@ class DrawLags(Summary):
                 f"draws of shape {self.lags.shape} do not merge with draws of shape {other.lags.shape}; all batches "
                 "need the same number of draws and coordinates"
             )
-        return type(self)(
-            self.total + other.total,
-            self.ordered + other.ordered,
-            self.rows + other.rows,
-            self.lags + other.lags,
-            self.variance + other.variance,
-            self.weight + other.weight,
-            self.single,
-        )
-
-
-class OrderOfDraws(NamedTuple):
-    """What the order of draws says, one entry per coordinate."""
-
-    rho: FloatArray
-    z: FloatArray
-    pvalue: FloatArray  # NaN if it is not known
-    tau: FloatArray
-
-
-def dependence_of(lags: DrawLags) -> OrderOfDraws:
-    M, D = lags.lags.shape
-    if M < 3 or lags.ordered == lags.total:
-        nan = np.full(D, np.nan)
-        return OrderOfDraws(nan, nan, nan, np.ones(D))
-    z, rho = standardised(lags.lags[1], lags.variance, lags.weight, M)
-    known = (lags.rows >= MIN_ROWS) & ~np.isnan(z)
-    pvalue = np.array(
-        [max(normal_sf(value), SMALLEST_PVALUE) if ok else np.nan for value, ok in zip(z, known, strict=True)]
-    )
-    return OrderOfDraws(rho, z, pvalue, time_of_sums(lags.lags))
+        names = ("total", "ordered", "rows", "lags", "variance", "weight")
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:
@@ -169,29 +140,29 @@ def _summarise(rows: RegionRows, options: NoOptions) -> DrawLags:
 
 
 def _finish(lags: DrawLags, options: NoOptions) -> TestResult:
-    found = dependence_of(lags)
     words = "lag-1 coefficients of the draws of each row, exact moments under exchangeable draws, normal tail"
-    if lags.M < 3:
-        raise NotApplicableError(f"draw_dependence needs at least 3 draws per row; got {lags.M}")
+    M, D, single = lags.M, lags.rows.size, lags.single
+    if M < 3:
+        raise NotApplicableError(f"draw_dependence needs at least 3 draws per row; got {M}")
+    z, rho, pvalue, tau = np.full(D, np.nan), np.full(D, np.nan), np.full(D, np.nan), np.ones(D)
     if lags.ordered == lags.total:
         words = "not tested: the draws of every row are sorted, so their order tells nothing"
     elif (lags.rows < MIN_ROWS).all():
         raise NotApplicableError(
             f"draw_dependence needs at least {MIN_ROWS} rows whose draws differ; got {int(lags.rows.max(initial=0))}"
         )
-    several = f"; {found.z.size:,} coordinates, Holm" if found.z.size > 1 else ""
-    details = {"rho": found.rho, "pvalue_each": found.pvalue, "rows": lags.rows}
+    else:
+        z, rho = standardised(lags.lags[1], lags.variance, lags.weight, M)
+        tails = np.array([max(normal_sf(value), SMALLEST_PVALUE) for value in z])
+        pvalue, tau = np.where((lags.rows >= MIN_ROWS) & ~np.isnan(z), tails, np.nan), time_of_sums(lags.lags)
+    details = {"rho": rho, "pvalue_each": pvalue, "rows": lags.rows}
     return TestResult(
-        statistic=shaped(found.z, lags.single),
-        pvalue=shaped(holm(found.pvalue), lags.single),
-        estimate=shaped(found.tau, lags.single),
-        method=f"{words}; {lags.M:,} draws{several}",
+        statistic=shaped(z, single),
+        pvalue=shaped(holm(pvalue), single),
+        estimate=shaped(tau, single),
+        method=f"{words}; {M:,} draws" + (f"; {D:,} coordinates, Holm" if D > 1 else ""),
         n=lags.total,
-        details={
-            **{name: shaped(values, lags.single) for name, values in details.items()},
-            "ordered": lags.ordered,
-            "M": lags.M,
-        },
+        details={**{name: shaped(each, single) for name, each in details.items()}, "ordered": lags.ordered, "M": M},
     )
 
 

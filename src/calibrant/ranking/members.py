@@ -87,26 +87,13 @@ def member_ranks(score: Score, n: int, rng: Any, *, M: int, size: int, what: str
 
     for _ in on_threads(work, n, size=size):
         pass
-    return tie_broken(less, equal, rng, M=M, what=what)
+    return ranked(less, equal, rng, M=M, what=f"{what} of the outcome equals that of draws")
 
 
 def outcome_counts(scores: NDArray[Any]) -> tuple[Counts, Counts]:
     """Return how many draws of each row score less than the outcome, and how many the same."""
     own, others = scores[:, :1], scores[:, 1:]
     return np.count_nonzero(others < own, axis=1), np.count_nonzero(others == own, axis=1)
-
-
-def tie_broken(
-    less: Counts, equal: Counts, rng: Any, *, M: int, what: str, names: tuple[str, ...] | None = None
-) -> Ranked:
-    """Return the ranks; without `rng` ties of what is compared, `what`, are an error that counts them."""
-    ties = int(np.count_nonzero(equal))
-    if ties and rng is None:
-        raise InputError(
-            f"{what} of the outcome equals that of draws in {ties:,} of {less.size:,} ranks, and its place among them "
-            "is drawn at random; pass rng=, a numpy Generator or a whole number"
-        )
-    return ranked(less, equal, rng, M=M, names=names)
 
 
 BITS = 20  # of a scale: enough, and few enough that the order in which its sum is taken does not show

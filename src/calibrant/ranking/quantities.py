@@ -18,11 +18,20 @@ from calibrant.errors import InputError, NotApplicableError, did_you_mean, shown
 from calibrant.inputs.options import check_count
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import JUDGED, Forecast, Ranked, as_compared, equal_rows, marginal_ranks, rank_counts
+from calibrant.ranking.counting import (
+    JUDGED,
+    Forecast,
+    Ranked,
+    as_compared,
+    equal_rows,
+    marginal_ranks,
+    rank_counts,
+    ranked,
+)
 from calibrant.ranking.covariates import read_covariates
 from calibrant.ranking.density_ranks import energies
 from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
-from calibrant.ranking.members import Members, coordinate_scale, tie_broken
+from calibrant.ranking.members import Members, coordinate_scale
 from calibrant.ranking.summary import Ranks
 from calibrant.ranking.vector_ranks import pre_rank
 
@@ -89,7 +98,8 @@ def ranked_by(rows: DistributionRows | QuantileRows | CdfRows, options: RankedBy
         raise InputError(f"quantities must have different names; got {', '.join(map(shown, names))}")
     if callable(options.quantity) or (isinstance(options.quantity, str) and options.quantity != PRODUCT):
         less, equal = less[:, 0], equal[:, 0]
-    found = tie_broken(less, equal, stream, M=rows.samples.M, what="the quantity", names=names)
+    tied = "the quantity of the outcome equals that of draws"
+    found = ranked(less, equal, stream, M=rows.samples.M, names=names, what=tied)
     return found._replace(outward=all(isinstance(f, str) and f in OUTWARD for f in functions.values()))
 
 

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -202,12 +203,8 @@ class Run:
 
     def jobs(self, missing: Iterable[int]) -> list[tuple[int, ...]]:
         """Return which fits are made together: batches begin at multiples of their size."""
-        if self.batch is None:
-            return [(index,) for index in missing]
-        found: dict[int, list[int]] = {}
-        for index in missing:
-            found.setdefault(index // self.batch, []).append(index)
-        return [tuple(job) for job in found.values()]
+        size = self.batch or 1
+        return [tuple(job) for _, job in groupby(missing, lambda index: index // size)]
 
     def about(self, task: Task) -> dict[str, Any]:
         callables = {name: _qualified(getattr(task, name)) for name in ("prior", "simulator", "sampler")}
@@ -268,10 +265,12 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
     try:
         for made in counted:
             kept.add(made)
-            _stop_if_all_failed(kept)
+            if all(index in kept.failed for index in range(FAILURES_AT_THE_START)):
+                raise _all_failed(kept, f"the first {FAILURES_AT_THE_START} fits failed")
     except KeyboardInterrupt as problem:
         kept.flush()
-        stopped = Interrupted(_how_to_resume(kept, run))
+        where = f", which are kept in {run.checkpoint}; repeat the call to resume" if run.checkpoint is not None else ""
+        stopped = Interrupted(f"interrupted after {kept.done:,} of {run.n:,} fits{where}")
         if kept.done - len(failed) >= MIN_FITS:
             stopped.calibration = result()
         raise stopped from problem
@@ -284,17 +283,6 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
     if len(failed) == run.n:
         raise _all_failed(kept, f"all {run.n:,} fits failed")
     return result()
-
-
-def _how_to_resume(kept: _Kept, run: Run) -> str:
-    where = f", which are kept in {run.checkpoint}; repeat the call to resume" if run.checkpoint is not None else ""
-    return f"interrupted after {kept.done:,} of {run.n:,} fits{where}"
-
-
-def _stop_if_all_failed(kept: _Kept) -> None:
-    if all(index in kept.failed for index in range(FAILURES_AT_THE_START)):
-        kept.flush()
-        raise _all_failed(kept, f"the first {FAILURES_AT_THE_START} fits failed")
 
 
 def _all_failed(kept: _Kept, words: str) -> CalibrantError:
