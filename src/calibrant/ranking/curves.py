@@ -62,9 +62,8 @@ def ecdf_difference(
 
     .. math:: v_j = \frac{c_j}{n} - t_j, \qquad c_j = \#\{i : r_i < j\} .
 
-    If outcome and draws are exchangeable, :math:`c_j` is Binomial(n, :math:`t_j`) exactly, and all of them together are
-    a Poisson process given its n jumps. So the probability that a whole curve stays between limits is known without
-    simulation.
+    If outcome and draws are exchangeable, all :math:`c_j` together are a Poisson process given its n jumps. So the
+    probability that a whole curve stays between limits is known without simulation.
 
     Parameters
     ----------
@@ -105,13 +104,12 @@ def ecdf_difference(
     Notes
     -----
     A curve leaves the band exactly when its p-value is at most 1 minus the level of the band. `sd` is for one point
-    chosen beforehand: a calibrated curve stays within 1.96 sd everywhere with probability 0.44 (n = m = 100) or 0.24
-    (n = m = 1000).
+    chosen beforehand: a calibrated curve stays within 1.96 sd everywhere with probability 0.44 for n = m = 100.
 
     Above 0 at the left and below 0 at the right: too narrow. The other way round: too wide. All above 0: predictions
-    too high, all below: too low. Inside the band: no departure beyond chance, which is not proof of calibration and
-    says nothing about sharpness. Rows must be independent. With energy ranks high ranks are improbable outcomes, and a
-    curve below 0 means too narrow or biased. After Säilynoja, Bürkner and Vehtari (2022), with exact probabilities.
+    too high, all below: too low. Inside the band: no departure beyond chance, which is no proof of calibration. Rows
+    must be independent. With energy ranks a curve below 0 means too narrow or biased. After Säilynoja, Bürkner and
+    Vehtari (2022), with exact probabilities.
 
     Examples
     --------
@@ -245,12 +243,10 @@ def rank_histogram(
     -----
     The limits are those of Binomial(n, :math:`b_k/m`) at one tail for all bins; the probability that every bar stays
     between them is found by convolution, and is at least `level`. The p-value is chi-square with K - 1 degrees of
-    freedom, or by 999 simulated histograms if an expected count is below 5; it looks at all bars together, so it
-    and the band may disagree.
+    freedom, or by 999 simulated histograms if an expected count is below 5; it and the band may disagree.
 
     A U: predictions too narrow. A dome: too wide. Falling to the right: too high; rising: too low. Only the ends high:
-    outcomes beyond all draws, or draws that depend on each other. A flat histogram does not show that predictions are
-    sharp, nor that they are right for every kind of row; `ecdf_difference` needs no bins.
+    outcomes beyond all draws, or draws that depend on each other. `ecdf_difference` needs no bins.
 
     Examples
     --------

@@ -72,13 +72,8 @@ def energy_ranks(
     rank is the cell of the level among 1000. Other distributions, also mixtures, are drawn from.
 
     Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone. Regions of highest
-    density are not the same after a change of variables, so say in which space the density was taken. Draws of the
-    right marginal distribution that tell nothing about the row pass.
-
-    References
-    ----------
-    Hermans, Delaunoy, Rozet, Wehenkel, Begy and Louppe (2022), A trust crisis in simulation-based inference? Your
-    posterior approximations can be unfaithful.
+    density are not the same after a change of variables. Draws of the right marginal distribution that tell nothing
+    about the row pass. After Hermans et al. (2022), A trust crisis in simulation-based inference?
 
     Examples
     --------

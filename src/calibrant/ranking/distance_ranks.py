@@ -77,20 +77,13 @@ def tarp_ranks(
 
     Notes
     -----
-    These ranks over M are the credibility levels of TARP, tests of accuracy with random points (Lemos et al. 2023), and
-    the curve of expected coverage is their distribution function. ``summarize("tarp_ranks", y, samples, rng=0)`` makes
-    the counts that `ecdf_difference` and `uniformity_test` take, with exact bands and p-values. Do not test the values
-    of a curve, and do not bootstrap it.
+    These ranks over M are the credibility levels of TARP, tests of accuracy with random points (Lemos, Coogan, Hezaveh
+    and Perreault-Levasseur 2023), and the curve of expected coverage is their distribution function.
+    ``summarize("tarp_ranks", y, samples, rng=0)`` makes the counts that `ecdf_difference` and `uniformity_test` take.
 
     Only references that depend on what the predictions were made from tell whether the whole predictive distribution is
-    right. Without them (``"other"``, points drawn at random) the ranks cannot see an uninformative forecaster: draws of
-    the marginal distribution of the outcomes, the same for every row, pass. Points drawn evenly over the range of the
-    outcomes are not offered: they use y and see little.
-
-    References
-    ----------
-    Lemos, Coogan, Hezaveh and Perreault-Levasseur (2023), Sampling-based accuracy testing of posterior estimators for
-    general inference.
+    right. Without them (``"other"``) the ranks cannot see an uninformative forecaster: draws of the marginal
+    distribution of the outcomes, the same for every row, pass.
 
     Examples
     --------

@@ -58,12 +58,10 @@ def draw_dependence(prediction: Samples | Summary, *, weights: ArrayLike | None 
     -----
     A rank is uniform only if the outcome and its draws are exchangeable. Dependent draws lie too close together: outer
     ranks are then too frequent, as with predictions that are too narrow. Keep every τ-th draw, or draw independently.
-    Thinning does not remove all of the dependence, and τ is too small where dependence reaches over much of a row: for
-    rows of 99 draws with coefficients :math:`0.9^k` it is about 10, and 19 in the limit of long rows.
+    τ is too small where dependence reaches over much of a row.
 
-    Draws that were shuffled cannot be told from independent ones, nor can antithetic or quasi-random draws in random
-    order. If the draws of every row are sorted, their order tells nothing: the p-value is NaN. Rows of equal draws are
-    left out. At least 5 rows with draws that differ are needed.
+    Draws that were shuffled cannot be told from independent ones. If the draws of every row are sorted, their order
+    tells nothing: the p-value is NaN. Rows of equal draws are left out; at least 5 others are needed.
 
     Examples
     --------

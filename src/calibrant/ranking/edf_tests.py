@@ -139,8 +139,7 @@ def rank_cauchy_test(
     Notes
     -----
     It sees the ends of the range alone. The same rule for order statistics (POT) and for the empirical distribution
-    function (PRIT) is not offered: of independent calibrated sets they reject 6 to 7 % and, with 1,000 rows, 5.8 % at
-    5 %.
+    function (PRIT) is not offered: they reject 6 to 7 % of independent calibrated sets at 5 %.
 
     Examples
     --------

@@ -85,19 +85,15 @@ def expected_coverage(
         (T,) or (T, C) for C columns; `low` and `high`, the pointwise Clopper-Pearson interval of the coverage; `lower`
         and `upper`, the simultaneous band in which the coverages of calibrated predictions lie.
 
-        Details: `gamma`, the smallest doubled binomial tail of a coverage, and `where`, its level; `pvalue_each`,
-        exact, and `pvalue`, adjusted for the columns; `gamma_band` and `attained`, the tail at which a band was cut
-        and the probability it attains; `region`, `confidence`; `n`, `M`, `names`, `tied` and `cells` as in
-        `ecdf_difference`.
+        Details are those of `ecdf_difference`, with `attained` in place of `coverage`, the probability that the band
+        attains; `where` is a level. Also `region` and `confidence`.
 
     Notes
     -----
     Below the diagonal: over-confident, the regions contain fewer outcomes than they should; above: under-confident.
-    `low` and `high` are for one level chosen beforehand. Whether a whole curve is off is shown by the band: it leaves
-    the band exactly when its p-value is at most 1 minus the confidence of the band. M draws attain the central levels
-    (m - 2a)/m only, with M = 19 these are 0.9, 0.8 and so on. Central coverage hides errors that cancel, such as too
-    many outcomes below and too few above; `ecdf_difference` shows them. If calibrated, the mean of abs(coverage -
-    level) is about 0.313/sqrt(n), not 0.
+    `low` and `high` are for one level chosen beforehand; a whole curve leaves the band exactly when its p-value is at
+    most 1 minus the confidence of the band. Central coverage hides errors that cancel, such as too many outcomes below
+    and too few above; `ecdf_difference` shows them.
 
     Examples
     --------

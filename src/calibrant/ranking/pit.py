@@ -160,9 +160,8 @@ def pit_histogram(
 
     Notes
     -----
-    Flat if the predictions are calibrated, up to chance. A U: too narrow; a dome: too wide; a slope: biased, upwards if
-    it falls to the right. A flat histogram does not show that predictions are sharp, nor that they are right for every
-    kind of row. Heights are judged by a test, not by eye.
+    Flat if the predictions are calibrated, up to chance, which `rank_histogram` shows. A U: too narrow; a dome: too
+    wide; a slope: biased, upwards if it falls to the right.
 
     Examples
     --------

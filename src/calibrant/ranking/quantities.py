@@ -331,8 +331,7 @@ def ranks(
     -----
     The rank is exactly uniform on 0 to M, whatever the distribution, if outcome and draws are exchangeable
     given what is known of the row. Draws of a Markov chain are not (thin them), and one set of draws used for all rows
-    makes the rows dependent. A shift of the draws shows as ranks that are mostly high or low, too little spread as too
-    many ranks near 0 and M. Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
+    makes the rows dependent. Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
 
     Outcomes and draws are compared in the coarser of their types, so a number equals its float32 rounding. Infinite
     draws are legal. A prediction other than `Samples` has no draws; its ranks have M = 999: the cell of F(y) among
@@ -343,11 +342,7 @@ def ranks(
     2023).
 
     ``summarize(ranks, y, samples)`` counts the ranks; tests and curves take these counts, or y and samples themselves.
-
-    References
-    ----------
-    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
-    simulation-based calibration; Modrák et al. (2023), Simulation-based calibration checking for Bayesian computation.
+    After Talts et al. (2018), Validating Bayesian inference algorithms with simulation-based calibration.
 
     Examples
     --------

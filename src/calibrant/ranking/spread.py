@@ -64,8 +64,7 @@ def contraction(
     Calibrated predictions that are no sharper than the distribution of all outcomes together, the climatology, pass
     every test of marginal ranks. Contraction distinguishes them from informative ones, and so do scores such as `crps`.
     It is a virtue only of calibrated predictions: a distribution that is too narrow contracts most. For Gaussian
-    outcomes its standard error is about (1 - value) √(2/n). Elsewhere the median over rows of :math:`1 - s_i^2/s_y^2`,
-    each clipped to [0, 1], goes by the same name.
+    outcomes its standard error is about (1 - value) √(2/n).
 
     Examples
     --------
@@ -177,10 +176,9 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
 
     .. math:: \operatorname{Var} z = \Bigl(1 + \frac1M\Bigr) \frac{M - 1}{M - 3}, \qquad M > 3,
 
-    1.03 for M = 99 and 1.75 for M = 7; draws of heavy tails give more. A mean above 0 says that predictions are too
-    high, a variance above this one that they are too narrow, and both errors may cancel between rows. Only Gaussian
-    predictions have Gaussian scores, so no test is made of them: `ranks` and `uniformity_test` are exact for every
-    distribution.
+    1.75 for M = 7; draws of heavy tails give more. A mean above 0 says that predictions are too high, a variance above
+    this one that they are too narrow. Only Gaussian predictions have Gaussian scores, so no test is made of them:
+    `uniformity_test` is exact for every distribution.
 
     Examples
     --------

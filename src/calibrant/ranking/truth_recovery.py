@@ -50,9 +50,9 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
 
     Notes
     -----
-    Estimates near the diagonal are informative. A cloud that is flatter than the diagonal is no error: calibrated
-    estimates shrink towards the mean of all outcomes where data say little. So this picture shows how much is
-    learnt, and it cannot show calibration: `ecdf_difference` does. ``.plot()`` draws at most 1,000 rows.
+    A cloud that is flatter than the diagonal is no error: calibrated estimates shrink towards the mean of all outcomes
+    where data say little. This picture shows how much is learnt; `ecdf_difference` shows calibration. ``.plot()`` draws
+    at most 1,000 rows.
 
     Examples
     --------

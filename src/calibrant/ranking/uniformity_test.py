@@ -102,7 +102,7 @@ def uniformity_test(
 
     Rows must be independent, and draws of a Markov chain must be thinned first. Uniform ranks do not make a good
     forecast: climatology passes unless `groups` split it. Not rejecting is no proof: `explain` has intervals of shift
-    and spread for any size and any number of draws, and the smallest errors that this many rows could have seen.
+    and spread, and the smallest errors that this many rows could have seen.
 
     Examples
     --------
@@ -214,10 +214,6 @@ def rank_smooth_test(
     More power than `uniformity_test` for a wrong spread; departures that these polynomials do not have stay unseen.
     Signs: Z_1 < 0 predictions too high; Z_2 < 0 too wide, > 0 too narrow; Z_3 < 0 lower tail too short and upper too
     long; Z_4, after Z_2, < 0 tails too heavy or two modes averaged.
-
-    References
-    ----------
-    Neyman (1937), "Smooth test" for goodness of fit.
 
     Examples
     --------

@@ -88,13 +88,8 @@ def joint_ranks(
     Draws of the right marginal distribution that tell nothing about the row pass all of them.
 
     ``mean_distance`` costs M²D operations per row and ``spanning_tree`` M³, the others M log M and ``multivariate``
-    M²D. In batches the pooled scale would be that of each batch: give `scale` as an array.
-
-    References
-    ----------
-    Gneiting, Stanberry, Grimit, Held and Johnson (2008), Assessing probabilistic forecasts of multivariate quantities;
-    Thorarinsdottir, Scheuerer and Heinz (2016), Assessing the calibration of high-dimensional ensemble forecasts using
-    rank histograms.
+    M²D. In batches the pooled scale would be that of each batch: give `scale` as an array. After Gneiting et al. (2008)
+    and Thorarinsdottir, Scheuerer and Heinz (2016).
 
     Examples
     --------

@@ -114,11 +114,6 @@ def simulate_calibration(
     average over the prior. To check it where the actual data lie, draw parameters from their posterior and fit actual
     and simulated data together (posterior SBC, Säilynoja et al. 2025).
 
-    References
-    ----------
-    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
-    simulation-based calibration; Säilynoja, Schmitt, Bürkner and Vehtari (2025), Posterior SBC.
-
     Examples
     --------
     A normal mean with a normal prior, whose posterior is N(x/2, 1/2):
