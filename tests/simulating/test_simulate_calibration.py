@@ -322,22 +322,6 @@ class TestCheckpoint:
             assert "another run is using the checkpoint" in refusal(run, checkpoint=tmp_path)
         run(checkpoint=tmp_path)
 
-    def test_draws_beyond_memory_are_mapped(self, tmp_path, monkeypatch):
-        from calibrant.simulating import calibration
-
-        monkeypatch.setattr(calibration, "MAPPED_BYTES", 1000)
-        monkeypatch.setattr(module, "MAPPED_BYTES", 1000)
-        kept = run(checkpoint=tmp_path)
-        temporary = run()
-        monkeypatch.undo()
-        for found in (kept, temporary):
-            same(found, run())
-            base = found.prediction.held
-            while base.base is not None and not isinstance(base, np.memmap):
-                base = base.base
-            assert isinstance(base, np.memmap)
-        same(run(checkpoint=tmp_path), kept)
-
 
 def start(folder, sampler="slow_sampler", workers=1, n=60):
     script = Path(__file__).with_name("run.py")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +32,6 @@ MAX_COVARIATES = 20  # numbers of x with which ranks are compared without being 
 ROWS_PER_COVARIATE = 10
 MIN_FITS = 20
 NO_FIT = 1 << 31  # above the number of every fit
-MAPPED_BYTES = 1 << 30  # of draws, beyond which they stay on disk
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +43,7 @@ class Calibration:
     y : ndarray of shape (n_ok, D)
         The parameters of the fits that succeeded.
     prediction : Samples
-        Their draws, with the names of the parameters; mapped from disk beyond 1 GB.
+        Their draws, with the names of the parameters.
     x : ndarray of shape (n_ok, ...), or None
         The simulated data, if they are numbers of one shape, at most 10,000 a fit.
     index : ndarray of shape (n_ok,)
@@ -71,7 +68,6 @@ class Calibration:
     log_density_y: FloatArray | None = None
     quantity: Quantities | None = None
     entropy: int = 0
-    kept: Any = field(default=None)  # what must live as long as the draws
 
     @property
     def names(self) -> Names:
@@ -137,89 +133,39 @@ class Calibration:
         return np.random.default_rng(np.random.SeedSequence(self.entropy, spawn_key=(NO_FIT,)))
 
 
-def calibration_of(
-    fits: Iterable[Fit], names: Names, *, size: Mapping[str, int], folder: Path | None = None, **known: Any
-) -> Calibration:
-    """Return the calibration of these fits, in order; `size` has the numbers of fits, draws and parameters.
+def calibration_of(fits: Iterable[Fit], names: Names, *, quantity: Quantities | None, entropy: int) -> Calibration:
+    """Return the calibration of these fits, in order."""
+    every = list(fits)
+    done, failures = [fit for fit in every if fit.failure is None], tuple(fit.failure for fit in every if fit.failure)
+    if len(done) < MIN_FITS:
+        first = f"The first failure: {failures[0].exception}: {failures[0].message}" if failures else ""
+        words = f"{len(done)} fits are finished, {len(failures)} failed: at least {MIN_FITS} are needed. {first}"
+        raise InputError(words.rstrip())
 
-    Draws of more than a gigabyte are collected in a file of `folder`, which is mapped.
-    """
-    failures, seconds, table = [], [], _Table(size, folder)
-    for fit in fits:
-        seconds.append(fit.seconds)
-        if fit.failure is not None:
-            failures.append(fit.failure)
-        else:
-            table.add(fit)
-    if len(table.theta) < MIN_FITS:
-        raise InputError(
-            f"{len(table.theta)} fits are finished, {len(failures)} failed: at least {MIN_FITS} are needed. "
-            f"{f'The first failure: {failures[0].exception}: {failures[0].message}' if failures else ''}".rstrip()
-        )
-    return Calibration(
-        np.stack(table.theta),
-        table.samples(names),
-        table.numbers("x"),
-        np.array(table.index, np.int64),
-        tuple(failures),
-        np.array(seconds),
-        table.numbers("divergences"),
-        table.numbers("log_density_y"),
-        **known,
-    )
-
-
-class _Table:
-    """Finished fits side by side."""
-
-    def __init__(self, size: Mapping[str, int], folder: Path | None) -> None:
-        self.theta: list[FloatArray] = []
-        self.index: list[int] = []
-        self.draws: list[FloatArray] = []
-        self.counts: list[int] = []
-        self.chains: set[int] = set()
-        self.others: dict[str, list[Any]] = {name: [] for name in ("x", "divergences", "log_density_y", "log_density")}
-        large = size["n"] * size["draws"] * size["D"] * 8 > MAPPED_BYTES
-        self.file = None if folder is None or not large else folder / f"draws-{secrets.token_hex(4)}.tmp"
-        self.stream = None if self.file is None else self.file.open("wb")
-
-    def add(self, fit: Fit) -> None:
-        assert fit.theta is not None and fit.draws is not None  # it succeeded
-        self.theta.append(fit.theta)
-        self.index.append(fit.index)
-        self.counts.append(len(fit.draws))
-        self.chains.add(fit.chains)
-        if self.stream is None:
-            self.draws.append(fit.draws)
-        else:
-            self.stream.write(np.ascontiguousarray(fit.draws).tobytes())
-        for name, values in self.others.items():
-            values.append(getattr(fit, name))
-
-    def numbers(self, name: str) -> Any:
+    def numbers(name: str) -> Any:
         """Return values that every fit has, in one shape, else None."""
-        values = self.others[name]
-        if any(value is None for value in values) or len({np.shape(value) for value in values}) != 1:
-            return None
-        return np.array(values)
+        values = [getattr(fit, name) for fit in done]
+        same = len({np.shape(value) for value in values}) == 1
+        return np.array(values) if same and not any(value is None for value in values) else None
 
-    def samples(self, names: Names) -> Samples:
-        D, equal = self.theta[0].size, len(set(self.counts)) == 1
-        density = self.numbers("log_density") if equal else None
-        draws: Any = self.draws
-        if self.stream is not None:
-            assert self.file is not None
-            self.stream.close()
-            file = self.file.replace(self.file.with_name("draws.bin"))  # an older one stays as long as it is mapped
-            mapped = np.memmap(file, np.float64, "r")
-            ends = np.cumsum(self.counts) * D
-            draws = mapped.reshape(-1, self.counts[0], D) if equal else np.split(mapped, ends[:-1])
-            if not equal:
-                draws = [row.reshape(-1, D) for row in draws]
-        elif equal:
-            draws = np.stack(draws)
-        found = Samples(draws, density, names=names)
-        return found._with(chains=self.chains.pop()) if equal and len(self.chains) == 1 else found
+    draws, chains = numbers("draws"), {fit.chains for fit in done}
+    density = None if draws is None else numbers("log_density")
+    unequal: Any = [fit.draws for fit in done]
+    samples = Samples(unequal if draws is None else draws, density, names=names)
+    if draws is not None and len(chains) == 1:
+        samples = samples._with(chains=chains.pop())
+    return Calibration(
+        numbers("theta"),
+        samples,
+        numbers("x"),
+        numbers("index"),
+        failures,
+        np.array([fit.seconds for fit in every]),
+        numbers("divergences"),
+        numbers("log_density_y"),
+        quantity,
+        entropy,
+    )
 
 
 MAX_NAMED = 3  # failures whose messages are printed

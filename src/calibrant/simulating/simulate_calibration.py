@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import tempfile
 import time
-import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -25,7 +22,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.progress import rows_counted
 from calibrant.ranking.quantities import quantities_by_name
 from calibrant.report.files import sole_writer
-from calibrant.simulating.calibration import MAPPED_BYTES, MIN_FITS, Calibration, calibration_of
+from calibrant.simulating.calibration import MIN_FITS, Calibration, calibration_of
 from calibrant.simulating.fits import Fit, Task
 from calibrant.simulating.parts import RUN, Parts
 from calibrant.simulating.workers import made_by
@@ -143,10 +140,8 @@ def simulate_calibration(
             hint = " Make one with calibrant.integrations.samplers.as_sampler(...)" if name == "sampler" else ""
             raise InputError(f"{name} must be a function; got {shown(given)} ({type(given).__name__}).{hint}")
     task = _with_names(Task(prior, simulator, sampler, run.entropy, draws, batch is not None))
-    with (
-        run.folder(task.D) as folder,
-        sole_writer(folder / RUN, what="the checkpoint") if folder is not None else nullcontext(),
-    ):
+    folder = None if checkpoint is None else _made_folder(checkpoint)
+    with nullcontext() if folder is None else sole_writer(folder / RUN, what="the checkpoint"):
         return _simulated(task, run, folder, workers)
 
 
@@ -162,7 +157,6 @@ class Run:
     progress: bool | None
     quantity: Quantities | None
     entropy: int = 0
-    temporary: Any = None  # the temporary folder, which lives as long as the result
 
     def __post_init__(self) -> None:
         check_count("n", self.n, least=MIN_FITS)
@@ -180,22 +174,6 @@ class Run:
         source = generator(self.rng)
         self.entropy = int(source.integers(1 << 62)) if source is self.rng else int(self.rng)  # type: ignore[arg-type]
 
-    @contextmanager
-    def folder(self, D: int) -> Iterator[Path | None]:
-        """Give the folder of the checkpoint; draws of more than a gigabyte without one get a temporary folder."""
-        if self.checkpoint is not None:
-            folder = Path(self.checkpoint)
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as problem:
-                raise InputError(f"cannot make the folder {folder} of the checkpoint: {problem.strerror}") from None
-            yield folder
-        elif self.n * self.draws * D * 8 > MAPPED_BYTES:
-            self.temporary = _TemporaryFolder()
-            yield self.temporary.path
-        else:
-            yield None
-
     def jobs(self, missing: Iterable[int]) -> list[tuple[int, ...]]:
         """Return which fits are made together: batches begin at multiples of their size."""
         size = self.batch or 1
@@ -209,30 +187,29 @@ class Run:
         return {"n": self.n, **options, "callables": callables, "versions": versions}
 
 
-class _TemporaryFolder:
-    """A folder that is removed when nobody needs it any more; on most systems mapped files stay readable."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="calibrant-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
 def _qualified(f: Any) -> str:
     name = getattr(f, "__qualname__", type(f).__qualname__)
     return f"{getattr(f, '__module__', type(f).__module__)}.{name}"
 
 
+def _made_folder(checkpoint: str | Path) -> Path:
+    folder = Path(checkpoint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise InputError(f"cannot make the folder {folder} of the checkpoint: {problem.strerror}") from None
+    return folder
+
+
 def _with_names(task: Task) -> Task:
     """Return the task with the names of the parameters, which the prior of the first fit gives."""
-    problems: list[Exception] = []
+    first: Exception | None = None
     for index in range(FAILURES_AT_THE_START):
         try:
             _, theta, names = task.parameter(task.seeds(index)[0])
-        except Exception as problem:
-            problems.append(problem)
-        else:
             return replace(task, names=names, D=theta.size)
-    first = problems[0]
+        except Exception as problem:
+            first = first or problem
     words = f"the prior failed in the first {FAILURES_AT_THE_START} fits: {type(first).__name__}: {first}"
     raise CalibrantError(words) from first
 
@@ -241,12 +218,6 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
     names = task.names or tuple(element_names("theta", [range(task.D)] if task.D > 1 else []))
     kept = _Kept(None if folder is None else Parts(folder, run.about(task)), run.n)
     fits, failed = made_by(workers, task, run.jobs(kept.missing())), kept.failed
-
-    def result() -> Calibration:
-        size = {"n": run.n, "draws": run.draws, "D": task.D}
-        known = {"quantity": run.quantity, "entropy": run.entropy, "kept": run.temporary}
-        return calibration_of(kept.all(), names, size=size, folder=folder, **known)
-
     counted = rows_counted(
         fits,
         label="fitting",
@@ -267,17 +238,14 @@ def _simulated(task: Task, run: Run, folder: Path | None, workers: Any) -> Calib
         where = f", which are kept in {run.checkpoint}; repeat the call to resume" if run.checkpoint is not None else ""
         stopped = Interrupted(f"interrupted after {kept.done:,} of {run.n:,} fits{where}")
         if kept.done - len(failed) >= MIN_FITS:
-            stopped.calibration = result()
+            stopped.calibration = calibration_of(kept.all(), names, quantity=run.quantity, entropy=run.entropy)
         raise stopped from problem
-    except BaseException:
-        kept.flush()
-        raise
     finally:
+        kept.flush()
         fits.close()
-    kept.flush()
     if len(failed) == run.n:
         raise _all_failed(kept, f"all {run.n:,} fits failed")
-    return result()
+    return calibration_of(kept.all(), names, quantity=run.quantity, entropy=run.entropy)
 
 
 def _all_failed(kept: _Kept, words: str) -> CalibrantError:
