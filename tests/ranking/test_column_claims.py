@@ -15,7 +15,7 @@ from calibrant.ranking.rank_claims import RankedColumn, Rates, column_claims, co
 ERRORS = NormalErrors(0.4, 0.3, 0.5, 1.43, 1.38, 1.48)
 COUNTS = np.full(100, 5)
 RATES = Rates(0.95, 0.05, 0.025)
-FOUND = RankedColumn(("none",), COUNTS, False, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES, 30)
+FOUND = RankedColumn(("none",), COUNTS, False, ERRORS, {0.5: 0.36, 0.9: 0.76}, (0.13, 1.11), 0.002, RATES)
 OUTSIDE = Outside((3, 17), 1, 1, 8.5, 1.0)
 DEPENDENT = DrawEvidence(tau=9.3, dependence=1e-9)
 EVERY = {value for name, value in vars(kinds).items() if name.isupper() and isinstance(value, str)}

@@ -236,9 +236,7 @@ def explain(
     adjusted = holm(np.append(pvalues, np.nan if pairs is None else pairs.pvalue.min()))
     rate = (1 - level) / int(np.sum(~np.isnan(adjusted)))
     out = ranks.outward if outward is None else bool(outward)
-    columns = found_columns(
-        ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind, band=band
-    )
+    columns = found_columns(ranks, adjusted[: ranks.C], Rates(level, rate, rate / 2), outward=out, draws=behind)
     joint_p, pair_p = (None if np.isnan(p) else float(p) for p in adjusted[ranks.C :])
     return explanation_of(ranks, columns, Together(joint_p, pair_p, pairs))
 

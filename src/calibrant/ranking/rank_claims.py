@@ -21,11 +21,10 @@ from calibrant.core.findings import Setting
 from calibrant.core.pvalues import normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking import failures as kinds
-from calibrant.ranking.bands import BandTest
 from calibrant.ranking.coverage_error import coverage_errors, kuiper_quantile
 from calibrant.ranking.curves import nearest
 from calibrant.ranking.draw_evidence import DrawEvidence, Outside, RankedDraws, evidence_of, outside_of
-from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, band_test, share_limits
+from calibrant.ranking.effects import MIN_ROWS_IN_WORDS, share_limits
 from calibrant.ranking.failures import (
     NONE,
     OUTSIDE,
@@ -58,14 +57,12 @@ class RankedColumn(NamedTuple):
 
     failures: tuple[str, ...]  # ("none",) if the ranks do not depart from uniform ones
     counts: NDArray[np.int64]  # (M + 1,)
-    cells: bool  # of values in [0, 1], not ranks among draws
     outward: bool  # high ranks are outlying outcomes
     errors: NormalErrors
     coverage: Mapping[float, float]
     smallest: tuple[float, float]
     pvalue: float
     rates: Rates
-    point: int  # the j at which #{rank < j} is farthest from its null distribution
     evidence: DrawEvidence = DrawEvidence()
     outside: Outside | None = None  # of rows whose outcomes lie outside all draws, if that is an error
 
@@ -93,11 +90,6 @@ class RankedColumn(NamedTuple):
     def passes(self) -> bool:
         return self.failures[0] == NONE
 
-    @property
-    def is_only_related(self) -> bool:
-        """Whether the ranks are uniform over all rows, and wrong only where covariates have some values."""
-        return self.failures[0] == kinds.RELATED and not self.departs
-
 
 def found_columns(
     ranks: Ranks,
@@ -106,16 +98,14 @@ def found_columns(
     *,
     outward: bool = False,
     draws: RankedDraws | None = None,
-    band: BandTest | None = None,
     related: Sequence[str] = (),
 ) -> list[RankedColumn]:
     """Return what is known of each column, given its p-value, adjusted for everything that is tested beside it.
 
-    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `band` is the test
-    of these ranks, if it was made before. `related` says what of each column changes with covariates.
+    `draws` are the rows behind the ranks, where there are some: they show more than counts of ranks. `related` says
+    what of each column changes with covariates.
     """
     related = related or [""] * ranks.C
-    where = np.rint((band or band_test(ranks)).where * (ranks.M + 1)).astype(np.int64)
     smallest = (np.nan, np.nan) if outward else smallest_effects(ranks.n, ranks.M, cells=ranks.cells, tail=rates.test)
     evidence = [DrawEvidence()] * ranks.C if draws is None or outward else evidence_of(draws)
     found = []
@@ -136,7 +126,7 @@ def found_columns(
             )
         outside = None if draws is None or OUTSIDE not in known.failures else _outside(draws, c, known, evidence[c])
         errors, coverage, p = known.errors, _coverage(counts, outward), float(adjusted[c])
-        of_counts = (known.failures, counts, ranks.cells, outward, errors, coverage, smallest, p, rates, int(where[c]))
+        of_counts = (known.failures, counts, outward, errors, coverage, smallest, p, rates)
         found.append(RankedColumn(*of_counts, evidence[c], outside))
     return found
 
