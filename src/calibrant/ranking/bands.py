@@ -19,6 +19,14 @@ from calibrant.inputs.options import check_level
 from calibrant.ranking.poisson_walk import NEGLIGIBLE, Counts, PoissonWalk, deviance, poisson_pmf
 
 SLACK = 1e-10  # tails that are equal in exact arithmetic differ by less when rounded
+ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
+LARGEST_STEP = 30.0  # factor by which g changes at a time
+OVERSHOOT = 1.1  # factor that lets a step end on the other side
+MAX_TRIES = 1000  # of g; some 20 are usual
+LARGEST_LEVEL = 1 - 1e-12  # for which bands are found
+RARE = 1e-9  # probabilities of leaving a band below which 1 - P(inside) has too few digits
+MAX_PRODUCTS = 10**10  # of a p-value; more would take over a second
+SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be 0
 
 
 class CountLimits(NamedTuple):
@@ -77,13 +85,6 @@ def doubled_tail(c: Counts, N: int, t: FloatArray, end: int) -> FloatArray:
     return np.asarray(2 * np.where(c < N, value, 1.0))
 
 
-ROUNDING = 1e-12  # of probabilities that equal the level in exact arithmetic
-LARGEST_STEP = 30.0  # factor by which g changes at a time
-OVERSHOOT = 1.1  # factor that lets a step end on the other side
-MAX_TRIES = 1000  # of g; some 20 are usual
-LARGEST_LEVEL = 1 - 1e-12  # for which bands are found
-
-
 def check_band_level(name: str, value: object) -> float:
     level = check_level(value, name)
     if level > LARGEST_LEVEL:
@@ -126,11 +127,6 @@ def largest_gamma(
     if wide is None:
         raise NotApplicableError(f"no band of level {1 - tail:.10g} was found for these counts; use a lower level")
     return wide, found
-
-
-RARE = 1e-9  # probabilities of leaving a band below which 1 - P(inside) has too few digits
-MAX_PRODUCTS = 10**10  # of a p-value; more would take over a second
-SMALLEST_TAIL = 1e-200  # binomial tails below may have lost their digits, or be 0
 
 
 class Band(NamedTuple):

@@ -25,6 +25,7 @@ Forecast: TypeAlias = Distribution | Quantiles | CdfValues
 
 BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
 POLYNOMIALS = 4
+CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
 
 
 def rank_counts(y: FloatArray, draws: NDArray[Any], dtype: np.dtype[Any]) -> tuple[Counts, Counts]:
@@ -158,9 +159,6 @@ def _of_quantiles(rows: QuantileRows) -> Bounds:
         at_most += column <= rows.y
     # An outcome equal to a quantile belongs to the cells below it, of all tied quantiles.
     return levels[less], levels[np.where(at_most > less, at_most, at_most + 1)]
-
-
-CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
 
 
 def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) -> Ranked:

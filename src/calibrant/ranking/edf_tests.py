@@ -21,6 +21,12 @@ from calibrant.ranking.summary import Ranks
 
 ContinuousTest = Callable[[FloatArray], tuple[float, float]]
 """From values in [0, 1] to a statistic and its p-value."""
+PIET = "single values (PIET); Cauchy combination"
+MIN_ROWS_FOR_LIMIT = 5  # from which the limits of W² and A² keep the level
+FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
+ROOT_PAIRS = 40
+NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300
+SMALLEST_PRODUCT = 0.04  # of x u_1: below it the tail is 1 in float64, and forty pairs of roots are too few
 
 
 @public
@@ -150,7 +156,6 @@ def rank_cauchy_test(
     return CAUCHY_TEST(y, prediction, RankTestOptions(multiplicity, rng), weights=weights)
 
 
-PIET = "single values (PIET); Cauchy combination"
 CAUCHY_TEST = enter_rank_test(
     rank_cauchy_test,
     RankTestOptions,
@@ -168,13 +173,6 @@ def cauchy(p: FloatArray) -> tuple[float, float]:
     terms = 1 / np.tan(np.pi * np.maximum(p, np.finfo(np.float64).tiny))
     T = float((terms / p.size).sum())  # the sum itself may overflow
     return T, float(np.arctan2(1.0, T) / np.pi)
-
-
-MIN_ROWS_FOR_LIMIT = 5  # from which the limits of W² and A² keep the level
-FAR_TAIL = 1e-6  # tail of W² beyond which its correction for n is larger than what it corrects
-ROOT_PAIRS = 40
-NODES_PER_PAIR = 256  # the relative error is below 1e-11 as long as the tail is above 1e-300
-SMALLEST_PRODUCT = 0.04  # of x u_1: below it the tail is 1 in float64, and forty pairs of roots are too few
 
 
 def kolmogorov(u: FloatArray) -> tuple[float, float]:

@@ -29,6 +29,15 @@ from calibrant.ranking.summary import Ranks
 
 SHIFT = sqrt(pi / 3)  # predictive standard deviations per mean of φ_1, Gaussian and to first order
 SPREAD = pi / sqrt(15)  # log spread per mean of φ_2
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
+SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # stands for p-values that are too small for float64
+MIN_ROWS_IN_WORDS = 20  # below which ranks have a band and no words
+MAX_DEFAULT_BINS, MIN_DEFAULT_BINS = 20, 5
+ROWS_PER_BIN = 20
+EXPECTED_FOR_LIMIT = 5.0  # least expected count for which the chi-square limit is used
+RESAMPLES = 999
+BLOCK = 1 << 22  # simulated counts, or ranks, that are held at a time
+TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
 
 
 class Effect(NamedTuple):
@@ -65,8 +74,6 @@ def rank_effect(ranks: Ranks) -> Effect:
 
 
 Multiplicity: TypeAlias = Literal["holm", "bonferroni", "none"]
-CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "not adjusted"}
-SMALLEST_PVALUE = float(np.finfo(np.float64).tiny)  # stands for p-values that are too small for float64
 
 
 @dataclass(frozen=True)
@@ -110,9 +117,6 @@ def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
             f"{verb} refuses unequal weights: weighted counts of ranks have no known null distribution; leave weights "
             "out, or use ranking.rank_smooth_test"
         )
-
-
-MIN_ROWS_IN_WORDS = 20  # below which ranks have a band and no words
 
 
 def refuse_one_row(verb: str, ranks: Ranks) -> None:
@@ -233,14 +237,6 @@ def stream_after_ties(rng: Any) -> np.random.Generator:
     """
     source = generator(0 if rng is None else rng)
     return source if source is rng else source.spawn(1)[0]
-
-
-MAX_DEFAULT_BINS, MIN_DEFAULT_BINS = 20, 5
-ROWS_PER_BIN = 20
-EXPECTED_FOR_LIMIT = 5.0  # least expected count for which the chi-square limit is used
-RESAMPLES = 999
-BLOCK = 1 << 22  # simulated counts, or ranks, that are held at a time
-TIE = 1e-10  # counts in another order may sum to a statistic that differs by its rounding
 
 
 def check_bins(bins: int | None) -> None:

@@ -34,6 +34,13 @@ LEAST_OUTSIDE = 0.01  # share of outcomes in atoms
 SHAPE_BINS = 10
 CENTRE_AVOIDED = -5.0  # fourth component, in standard errors
 EMPTY_MIDDLE = 0.5  # density of ranks in the middle fifth, below which the outcome avoids it
+SHAPES = (SKEWED, HEAVY, LIGHT, MODES)
+MADE_BY_COVARIATES = {"": (), "spread": SHAPES, "shift": (NARROW, *SHAPES)}  # what changes with them makes this too
+OUTWARD_LEVELS = (0.5, 0.9)
+POWER = 0.8  # "four times in five"
+MANY_ROWS = 10_000  # beyond which an effect shrinks with the root of their number
+MAX_POINTS_FOLLOWED = 60  # of the band
+POWER_STEPS = 4  # of the search; the quantile of the power is almost linear in the effect
 
 
 class NormalErrors(NamedTuple):
@@ -140,10 +147,6 @@ def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
     return bool(counts_test(below(counts[:, None], points), n, points / m).pvalue[0] <= rate)
 
 
-SHAPES = (SKEWED, HEAVY, LIGHT, MODES)
-MADE_BY_COVARIATES = {"": (), "spread": SHAPES, "shift": (NARROW, *SHAPES)}  # what changes with them makes this too
-
-
 def _made_by_draws(evidence: DrawEvidence) -> tuple[str, ...]:
     """Return what dependent or repeated draws make too, and is not said of them."""
     if evidence.repeated:
@@ -200,9 +203,6 @@ def _middle(counts: NDArray[np.int64]) -> float:
     return float(counts[inside].sum() / counts.sum() / inside.mean())
 
 
-OUTWARD_LEVELS = (0.5, 0.9)
-
-
 def outward_failure(counts: NDArray[np.int64], rate: float) -> str:
     """Return what is wrong where high ranks mean outlying outcomes, by the coverage of regions of 50 and 90 %.
 
@@ -219,12 +219,6 @@ def outward_failure(counts: NDArray[np.int64], rate: float) -> str:
     if min(sides) < 0 <= -max(sides):
         return OUTWARD_HIGH
     return WIDE if max(sides) > 0 and min(sides) >= 0 else OTHER
-
-
-POWER = 0.8  # "four times in five"
-MANY_ROWS = 10_000  # beyond which an effect shrinks with the root of their number
-MAX_POINTS_FOLLOWED = 60  # of the band
-POWER_STEPS = 4  # of the search; the quantile of the power is almost linear in the effect
 
 
 @lru_cache(maxsize=256)

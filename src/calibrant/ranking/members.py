@@ -17,6 +17,7 @@ from calibrant.ranking.counting import Counts, Ranked, ranked
 
 DRAWN = {"distributions": "Pass draws of it, Samples(distribution.sample(999, rng))"}
 BLOCK = 1 << 18  # numbers in the rows that are processed together
+BITS = 20  # of a scale: enough, and few enough that the order in which its sum is taken does not show
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,6 @@ def outcome_counts(scores: NDArray[Any]) -> tuple[Counts, Counts]:
     return np.count_nonzero(others < own, axis=1), np.count_nonzero(others == own, axis=1)
 
 
-BITS = 20  # of a scale: enough, and few enough that the order in which its sum is taken does not show
 Scale: TypeAlias = Literal["pooled"] | ArrayLike | None
 
 

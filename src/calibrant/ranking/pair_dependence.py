@@ -29,6 +29,8 @@ MAX_COORDINATES = 60  # whose products of all exchanged sets are kept
 BLOCK = 1 << 21
 ROUNDING = 1e-12  # variance of ranks of one value
 PERFECT = 1 - 1e-9  # correlation from which two coordinates are the same
+DEPENDENCE = "dependence"
+WRONG_DEPENDENCE = "dependence wrong"
 
 
 class PairDependence(NamedTuple):
@@ -67,10 +69,6 @@ class PairDependence(NamedTuple):
         kind: ClaimKind = "above" if size > 0 else "below"
         known = Claim(kind, subject, DEPENDENCE, size, level=level, rows=rows, pvalue=pvalue, at_floor=at_floor)
         return replace(known, test="exchanged members")
-
-
-DEPENDENCE = "dependence"
-WRONG_DEPENDENCE = "dependence wrong"
 
 
 class Together(NamedTuple):

@@ -28,6 +28,9 @@ from calibrant.ranking import map_plots, recovery_plots
 PIT = "probability integral transform"
 MAX_DOTS = 25  # points or levels that are drawn as dots
 REGIONS = {"central": "central intervals", "hpd": "regions of highest density"}
+CONDITIONAL_MAP = map_plots.CONDITIONAL_MAP
+RECOVERY = recovery_plots.RECOVERY
+Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION
 
 
 def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -274,7 +277,3 @@ def describe_pit_histogram(columns: Mapping[str, Any], details: Mapping[str, Any
 
 
 PIT_HISTOGRAM = Picture(draw_pit_histogram, marks_pit_histogram, describe_pit_histogram, thinned=("lower", "density"))
-
-CONDITIONAL_MAP = map_plots.CONDITIONAL_MAP
-RECOVERY = recovery_plots.RECOVERY
-Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION

@@ -20,6 +20,9 @@ from calibrant.inputs.arrays import FloatArray
 STIRLING_COUNTS = 16  # counts below have their norm from a product, those from here on from Stirling's series
 SERIES_RANGE = 0.3  # up to this |n - λ|/(n + λ) the deviance comes from a series of so many terms
 SERIES_TERMS = 15
+SAME_POINT = 1e-15  # rounded points that are meant to be equal differ by less
+NEGLIGIBLE = 1e-20  # probabilities of a number of jumps that are left out
+SMALLEST_MASS = 1e-300  # those that no sum can show
 
 
 def poisson_pmf(n: ArrayLike, mean: ArrayLike) -> FloatArray:
@@ -61,10 +64,6 @@ def deviance(n: NDArray[Any], mean: FloatArray) -> FloatArray:
 
 
 Counts = NDArray[np.int64]
-
-SAME_POINT = 1e-15  # rounded points that are meant to be equal differ by less
-NEGLIGIBLE = 1e-20  # probabilities of a number of jumps that are left out
-SMALLEST_MASS = 1e-300  # those that no sum can show
 
 
 class Masses(NamedTuple):

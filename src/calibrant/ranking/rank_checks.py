@@ -32,6 +32,8 @@ from calibrant.ranking.vector_ranks import JOINT_RANKS
 
 FITTED = "distance to a fit on the covariates"
 MAX_PAIRS = 2_000_000_000  # pairs of draws times coordinates; mean distances beyond that are left out
+PAIRS = "pair_dependence"
+CONDITIONAL = "conditional_test"
 
 
 class RankCheck(NamedTuple):
@@ -126,9 +128,6 @@ def pair_checks(draws: RankedDraws | None, setting: Setting) -> tuple[list[RankC
     return [RankCheck(PAIRS, label, None, value, p, method, pairs=found)], []
 
 
-PAIRS = "pair_dependence"
-
-
 def quantity_checks(rows: DistributionRows, setting: Setting) -> list[RankCheck]:
     if setting.quantity is None:
         return []
@@ -175,9 +174,6 @@ def conditional_checks(rows: DistributionRows, setting: Setting, *, beside: int)
         except NotApplicableError as reason:
             missing.append(f"tarp_ranks does not apply: {reason}.")
     return checks, missing
-
-
-CONDITIONAL = "conditional_test"
 
 
 def ranks_of_checks(checks: list[RankCheck]) -> Ranks | None:

@@ -42,6 +42,10 @@ LEVELS = (0.5, 0.9)
 TOO_FEW = "too few rows"
 UNKNOWN_ERRORS = NormalErrors(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
 SIDES: dict[str, ClaimKind] = {kinds.HIGH: "above", kinds.LOW: "below", kinds.NARROW: "above", kinds.WIDE: "below"}
+MAX_ROWS_NAMED = 10
+WHOLE, COVARIATES = Subject("whole"), Subject("covariates")
+CLAIMS_OF_COLUMN = 5  # lower limit of the error, coverage, shift, spread, outcomes outside
+FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
 
 
 class Rates(NamedTuple):
@@ -204,9 +208,6 @@ def _outside_claim(column: RankedColumn, subject: Subject) -> Claim:
     return Claim(kind, subject, "outside", *sizes, test=test, pvalue=p, row_numbers=rows)
 
 
-MAX_ROWS_NAMED = 10
-
-
 def column_notes(column: RankedColumn, name: str = "") -> list[Note]:
     found, evidence, outside = [], column.evidence, column.outside
     if evidence.dependent:
@@ -232,10 +233,6 @@ def visible_notes(column: RankedColumn) -> list[Note]:
 
 def round_up(value: float) -> float:
     return math.ceil(round(100 * value, 6)) / 100
-
-
-WHOLE, COVARIATES = Subject("whole"), Subject("covariates")
-CLAIMS_OF_COLUMN = 5  # lower limit of the error, coverage, shift, spread, outcomes outside
 
 
 class Checks(NamedTuple):
@@ -372,9 +369,6 @@ def _instead(checks: Checks, wrong: WrongPairs | None) -> Evidence:
         subject = wrong.claims()[0].subject
     rows, p = checks.ranks.n if first is checks.marginal else checks.rows, first.adjusted(checks.tests)
     return Evidence(subject, quantity, first.statistic, rows=rows, test=first.name, pvalue=p)
-
-
-FEW_DRAWS = 1.1  # what the range of ranks is smaller by, times √(M + 1): simulated, for M = 1 to 999
 
 
 def _rows_to_pass(checks: Checks, tau: float) -> float:

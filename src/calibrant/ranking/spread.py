@@ -29,6 +29,7 @@ NAME = "contraction"
 WEIGHT = f"{NAME} weight"
 LARGEST_OUTCOME_VARIANCE = 1e100  # against which a predictive variance beyond float64 is as good as infinite
 SMALLEST_VARIANCE = 1e-290  # that is still exact in float64
+ORDINARY = (1e-140, 1e140)  # standard deviations whose squares, and the squares of these, stay in float64
 
 
 @public
@@ -237,7 +238,6 @@ def _refuse_no_spread(bad: NDArray[np.bool_], variance: FloatArray) -> None:
 
 
 Statistic: TypeAlias = Literal["mean", "rms", "width", "log_det"]
-ORDINARY = (1e-140, 1e140)  # standard deviations whose squares, and the squares of these, stay in float64
 
 
 @public

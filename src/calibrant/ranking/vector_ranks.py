@@ -31,6 +31,8 @@ METHODS = {
 }
 OF_DISTANCES = ("mean_distance", "spanning_tree")
 OUTWARD = ("mean_distance", "band_depth", "spanning_tree")
+DIGITS = 53
+NEVER = -(1 << 20)  # an exponent below that of every number
 
 
 @public
@@ -149,9 +151,6 @@ def pre_rank(method: str, members: Members, scale: FloatArray) -> Score:
 
 Whole = NDArray[np.float64]
 """Whole numbers below 2^53, whose sums are exact."""
-
-DIGITS = 53
-NEVER = -(1 << 20)  # an exponent below that of every number
 
 
 def distance_sums(z: FloatArray, scale: FloatArray, *, fast: bool = False) -> Whole:

@@ -32,6 +32,8 @@ MAX_COVARIATES = 20  # numbers of x with which ranks are compared without being 
 ROWS_PER_COVARIATE = 10
 MIN_FITS = 20
 NO_FIT = 1 << 31  # above the number of every fit
+MAX_NAMED = 3  # failures whose messages are printed
+SIGNIFICANT = 0.01  # p-value of a relation between failures and parameters; it is tested beside the verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,10 +168,6 @@ def calibration_of(fits: Iterable[Fit], names: Names, *, quantity: Quantities | 
         quantity,
         entropy,
     )
-
-
-MAX_NAMED = 3  # failures whose messages are printed
-SIGNIFICANT = 0.01  # p-value of a relation between failures and parameters; it is tested beside the verdict
 
 
 class Range(NamedTuple):
