@@ -81,16 +81,11 @@ class ScoreOptions(RankTestOptions):
 
 
 def _count_with_covariates(rows: DistributionRows | QuantileRows | CdfRows, options: ScoreOptions) -> Ranks:
-    x = _needed_covariates("rank_score_test", options.covariates, rows)
+    if options.covariates is None:
+        words = "rank_score_test needs {covariates=}, what the predictions were made from"
+        raise InputError(words, option="covariates")
+    x = covariate_columns(options.covariates, rows.n, rows.keep)
     return Ranks.of_ranked(marginal_ranks(rows, options.rng), rows.w, x=x)
-
-
-def _needed_covariates(verb: str, covariates: Any, rows: DistributionRows | QuantileRows | CdfRows) -> FloatArray:
-    if covariates is None:
-        raise InputError(
-            "{verb} needs {covariates=}, what the predictions were made from", verb=verb, option="covariates"
-        )
-    return covariate_columns(covariates, rows.n, rows.keep)
 
 
 def _score_found(ranks: Ranks, options: ScoreOptions) -> ColumnTests:

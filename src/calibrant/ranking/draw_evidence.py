@@ -189,10 +189,11 @@ def in_content_order(rows: DistributionRows, setting: Setting) -> tuple[Distribu
 
     Where nothing random is drawn by row they are returned as they came.
     """
-    x, density = setting.covariates, setting.log_density_y
-    if not _draws_by_row(rows, x):
+    x, density, distribution = setting.covariates, setting.log_density_y, cast(Samples, rows.distribution)
+    several = bool(distribution.shape) and distribution.shape[0] > 1  # joint ranks have ties
+    if not (several or x is not None or rank_counts(rows.y, distribution.held, rows.dtype)[1].any()):
         return rows, setting, np.arange(rows.n)
-    order = content_order(rows.y, cast(Samples, rows.distribution).held, *(() if x is None else (x.x,)))
+    order = content_order(rows.y, distribution.held, *(() if x is None else (x.x,)))
     if (order[1:] > order[:-1]).all():
         return rows, setting, order
     moved = replace(
@@ -201,14 +202,6 @@ def in_content_order(rows: DistributionRows, setting: Setting) -> tuple[Distribu
         log_density_y=None if density is None else density[order],
     )
     return rows.take(order), moved, order
-
-
-def _draws_by_row(rows: DistributionRows, covariates: Any) -> bool:
-    distribution = cast(Samples, rows.distribution)
-    several = bool(distribution.shape) and distribution.shape[0] > 1  # joint ranks have ties
-    if several or covariates is not None:
-        return True
-    return bool(rank_counts(rows.y, distribution.held, rows.dtype)[1].any())
 
 
 def content_order(y: NDArray[Any], *others: NDArray[Any]) -> NDArray[np.intp]:

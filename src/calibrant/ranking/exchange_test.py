@@ -21,7 +21,6 @@ from calibrant.inputs.samples import Samples
 from calibrant.ranking.bands import count_limits
 from calibrant.ranking.counting import Counts, as_compared, counts_among, legendre
 from calibrant.ranking.effects import (
-    ColumnTests,
     below,
     bin_counts,
     check_rng,
@@ -129,19 +128,16 @@ def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
             "summarize(rank_exchange_test, y, samples, ...)"
         )
     refuse_unequal_weights("rank_exchange_test", ranks)
-    found = _found(ranks, options)
+    if options.method == "band":
+        found = band_found(ranks)
+    elif options.method == "smooth":
+        found = smooth_found(ranks, options.resamples, options.rng)
+    else:
+        found = chi2_found(ranks, None, options.resamples, options.rng)
     pvalue = exchange_pvalues(ranks, options.method, found.statistic)
     columns = f"; {ranks.C:,} columns" if ranks.C > 1 else ""
     sets = len(ranks.exchanged[0].tables)
     return rank_result(ranks, found, pvalue, f"{columns}, largest of all in {sets:,} exchanged sets")
-
-
-def _found(ranks: Ranks, options: ExchangeOptions) -> ColumnTests:
-    if options.method == "band":
-        return band_found(ranks)
-    if options.method == "smooth":
-        return smooth_found(ranks, options.resamples, options.rng)
-    return chi2_found(ranks, None, options.resamples, options.rng)
 
 
 def exchange_pvalues(ranks: Ranks, method: str, statistic: FloatArray) -> FloatArray:

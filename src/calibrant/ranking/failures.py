@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.evidence import POWER
 from calibrant.core.pvalues import binomial_tails, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.ranking.bands import counts_test, ecdf_band
@@ -37,7 +38,6 @@ EMPTY_MIDDLE = 0.5  # density of ranks in the middle fifth, below which the outc
 SHAPES = (SKEWED, HEAVY, LIGHT, MODES)
 MADE_BY_COVARIATES = {"": (), "spread": SHAPES, "shift": (NARROW, *SHAPES)}  # what changes with them makes this too
 OUTWARD_LEVELS = (0.5, 0.9)
-POWER = 0.8  # "four times in five"
 MANY_ROWS = 10_000  # beyond which an effect shrinks with the root of their number
 MAX_POINTS_FOLLOWED = 60  # of the band
 POWER_STEPS = 4  # of the search; the quantile of the power is almost linear in the effect

@@ -21,7 +21,7 @@ from calibrant.inputs.arrays import FloatArray, is_unit, refuse_where
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.kinds import read
 from calibrant.inputs.options import read_levels
-from calibrant.inputs.rows import DistributionRows, RegionRows
+from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
 
 BLOCK = 1 << 20  # draws that are processed together
@@ -314,10 +314,6 @@ class SharpnessOptions:
         return f"sharpness(width, {words if single else f'[{words}]'})"
 
 
-def _sharpness_moments(rows: RegionRows, options: SharpnessOptions) -> Moments:
-    return moments_of(rows, lambda piece: named_columns(options.name, _row_values(piece.prediction, options)))
-
-
 def _sharpness(summary: Moments, options: SharpnessOptions) -> float | FloatArray:
     values = np.array([summary.mean_of(name) for name in column_names(summary, options.name)])
     values = np.sqrt(values) if options.statistic == "rms" else values
@@ -328,7 +324,9 @@ SHARPNESS = enter(
     Entry(
         sharpness,
         SharpnessOptions,
-        _sharpness_moments,
+        lambda rows, options: moments_of(
+            rows, lambda piece: named_columns(options.name, _row_values(piece.prediction, options))
+        ),
         _sharpness,
         reads=(Moments,),
         predictions=("samples", "distributions"),

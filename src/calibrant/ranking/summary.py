@@ -122,7 +122,12 @@ class Ranks(Summary):
         """
         M = check_count("M", M)
         rank = _read_ranks(ranks, M)
-        known = column_names(rank) if names is None else _read_names(names, rank)
+        known = column_names(rank)
+        if names is not None:
+            C = len(known)
+            known = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+            if len(known) != C or len(set(known)) != C or not all(isinstance(name, str) for name in known):
+                raise InputError(f"names must be {C} different texts, one per column; got {shown(names)}")
         check_choice("outward", outward, False, True)
         w = read_weights(weights, len(rank))
         keep = None if (w > 0).all() else w > 0
@@ -284,14 +289,6 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
             value=array[place],
         )
     return array.astype(np.int64)
-
-
-def _read_names(names: Any, rank: NDArray[np.int64]) -> tuple[str, ...]:
-    C = 1 if rank.ndim == 1 else rank.shape[1]
-    found = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str) else (names,)
-    if len(found) != C or len(set(found)) != C or not all(isinstance(name, str) for name in found):
-        raise InputError(f"names must be {C} different texts, one per column; got {shown(names)}")
-    return found
 
 
 def _kind(ranks: Ranks) -> str:

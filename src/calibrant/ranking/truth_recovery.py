@@ -72,7 +72,7 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
 
 def recovery_of(rows: DistributionRows, statistic: Centre, level: float) -> Curve:
     parts = [_estimates(part, statistic, level) for part in rows.distribution.marginals()]
-    estimate, low, high = (_stacked([part[k] for part in parts], rows) for k in range(3))
+    estimate, low, high = (np.stack(columns, axis=1).reshape(rows.y.shape) for columns in zip(*parts, strict=True))
     covered = ((low <= rows.y) & (rows.y <= high)).mean(axis=0)
     return Curve(
         kind="recovery",
@@ -99,10 +99,6 @@ def _estimates(distribution: Distribution, statistic: str, level: float) -> tupl
     else:
         centre = distribution.ppf(np.full((distribution.n, 1), 0.5))[:, 0]
     return np.asarray(centre, dtype=np.float64), ends.lower.reshape(-1), ends.upper.reshape(-1)
-
-
-def _stacked(columns: list[FloatArray], rows: DistributionRows) -> FloatArray:
-    return np.stack(columns, axis=1).reshape(rows.y.shape)
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> FloatArray:

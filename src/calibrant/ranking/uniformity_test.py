@@ -140,23 +140,21 @@ def _count_by_group(rows: DistributionRows | QuantileRows | CdfRows, options: Un
     return Ranks.of_ranked(found, rows.w, labels=labels)
 
 
-def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> ColumnTests:
-    if options.groups is not None and not ranks.groups:
-        raise InputError(
-            "groups cannot be given with Ranks that were counted without them; pass Ranks.of(ranks, M, groups=...)"
-        )
-    return _groups_found(ranks) if ranks.groups else band_found(ranks)
-
-
 def band_found(ranks: Ranks) -> ColumnTests:
     found = band_test(ranks)
     words = "curve of the ranks against its simultaneous band; exact"
     return ColumnTests(found.gamma, found.pvalue, words, {"where": found.where}, {})
 
 
-def _groups_found(ranks: Ranks) -> ColumnTests:
+def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> ColumnTests:
     """Return γ and its exact p-value for each group and column; small groups are listed and not tested."""
     groups = ranks.groups
+    if not groups and options.groups is not None:
+        raise InputError(
+            "groups cannot be given with Ranks that were counted without them; pass Ranks.of(ranks, M, groups=...)"
+        )
+    if not groups:
+        return band_found(ranks)
     gamma, raw, where = np.full((3, len(groups), ranks.C), np.nan)
     for g, part in enumerate(groups):
         if part.n >= MIN_GROUP_ROWS:

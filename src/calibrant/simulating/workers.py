@@ -76,7 +76,8 @@ def _in_processes(number: int, content: bytes, task: Task, jobs: Jobs) -> Made:
                     worker.process.join(GRACE)
                     if pipe not in ready:
                         raise _no_start(worker.process.exitcode) from None
-                    yield [_died(task, index, worker.process.exitcode) for index in job]
+                    words = f"the process ended with exit code {worker.process.exitcode} during this fit"
+                    yield [_lost(task, index, "ProcessEnded", words) for index in job]
                     if waiting:
                         with _one_thread():
                             _send(_start(context, content), waiting.pop(), busy)
@@ -148,10 +149,6 @@ def _end_with_parent() -> None:  # pragma: no cover  # in a process of its own
     if parent is not None:
         wait([parent.sentinel])
         os._exit(1)
-
-
-def _died(task: Task, index: int, code: int | None) -> Fit:
-    return _lost(task, index, "ProcessEnded", f"the process ended with exit code {code} during this fit")
 
 
 def _lost(task: Task, index: int, exception: str, words: str) -> Fit:
