@@ -57,18 +57,10 @@ class _Recalibrating(BaseEstimator):  # type: ignore[misc]
 
     def _fit_map(self, y: NDArray[Any], P: FloatArray, sample_weight: Any) -> Recalibration:
         """Return the map of probabilities (n, K) of `classes_`; with two classes that of the second one."""
-        options: dict[str, Any] = {
-            "method": self.method,
-            "smoothing": self.smoothing,
-            "ridge": self.ridge,
-            "clip": self.clip,
-            "inner": self.inner,
-            "weights": sample_weight,
-        }
+        options = {name: getattr(self, name) for name in ("method", "smoothing", "ridge", "clip", "inner")}
         labels = self.classes_.tolist()
-        if len(labels) == 2:
-            return recalibrate(y, P[:, 1], classes=labels, **options)
-        return recalibrate(y, P, classes=labels, **options)
+        given = P[:, 1] if len(labels) == 2 else P
+        return recalibrate(y, given, classes=labels, weights=sample_weight, **options)
 
     def _mapped(self, P: FloatArray) -> FloatArray:
         if P.shape[1] == 2:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -301,12 +302,8 @@ def _by_gradients(score: Square, start: FloatArray) -> Optimum:
     value, gradient = score.value_and_gradient(point)
     largest = float(np.abs(gradient).max())
     for _ in range(POLISHING_STEPS):
-        size = point.size
-
-        def product(direction: FloatArray, at: FloatArray = point) -> FloatArray:
-            return score.curvature(at, direction)
-
-        step, _ = cg(LinearOperator((size, size), product, dtype=np.float64), -gradient, rtol=1e-3, maxiter=200)
+        hessian = LinearOperator((point.size, point.size), partial(score.curvature, point), dtype=np.float64)
+        step, _ = cg(hessian, -gradient, rtol=1e-3, maxiter=200)
         relative = float((np.abs(step) / np.maximum(1.0, np.abs(point))).max())
         if largest <= MAX_GRADIENT and relative <= 1e-8:
             return Optimum(point, value, largest, evaluations)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,7 +93,7 @@ def skill(
 
 def _finish(summary: SkillRows, options: SkillOptions) -> float | FloatArray:
     found = compared(summary, options)
-    return float(found.S[0]) if found.single else found.S
+    return _first(found.S) if found.single else found.S
 
 
 SKILL = enter(
@@ -115,15 +116,8 @@ def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> C
     few = float(found.guard.min())
     warning = f"; only {few:.3g} effective rows decide, and limits may not cover" if few < MIN_DECIDING_ROWS else ""
     words = f"{found.words}; Student's t with the influence of each row{warning}"
-    if found.single:
-        return ConfidenceInterval(float(low[0]), float(high[0]), float(found.S[0]), level, words, summary.n)
-    return ConfidenceInterval(low, high, found.S, level, words, summary.n)
-
-
-def _carrying(found: Compared, d: int) -> list[int]:
-    size = np.abs(found.w * found.influence[:, d])
-    few = np.argsort(-size, kind="stable")[:MAX_ROWS_NAMED]
-    return [int(row) for row in few]
+    values = [_first(column) if found.single else column for column in (low, high, found.S)]
+    return ConfidenceInterval(*values, level, words, summary.n)
 
 
 @public
@@ -219,31 +213,28 @@ def _tested(summary: SkillRows, options: SkillTestOptions) -> TestResult:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, (found.S - found.bias) / error, np.where(found.bias < found.S, np.inf, -np.inf))
     p = holm(np.where(few, 1.0, stdtr(summary.n - 1, -t)))
-    claims = tuple(_claim(*limits, options.tolerance) for limits in zip(low, high, few, strict=True))
-    carrying = [np.array(_carrying(found, d)) for d in range(D)]
-    heavy = [_heavy(found, d) for d in range(D)]
-    family = f", simultaneous over {D} coordinates" if D > 1 else ""
-    method = f"{found.words}; Student's t with the influence of each row{family}"
-    details = {
+    size = np.abs(found.w[:, None] * found.influence)
+    details: dict[str, Any] = {
+        "claim": tuple(_claim(*limits, options.tolerance) for limits in zip(low, high, few, strict=True)),
         "low": low,
         "high": high,
         "standard_error": error,
         "score": found.c_mean,
         "climatology": found.k_mean,
         "guard": guard,
+        "rows": tuple(np.argsort(-column, kind="stable")[:MAX_ROWS_NAMED] for column in size.T),
+        "heavy": tuple(_heavy(found, d) for d in range(D)),
     }
-    if not found.single:
-        every = {"claim": claims, **details, "rows": tuple(carrying), "heavy": tuple(heavy)}
-        return TestResult(t, p, found.S, method, summary.n, {**every, "level": options.level})
-    each = {name: float(values[0]) for name, values in details.items()}
-    return TestResult(
-        float(t[0]),
-        float(p[0]),
-        float(found.S[0]),
-        method,
-        summary.n,
-        {"claim": claims[0], **each, "rows": carrying[0], "heavy": heavy[0], "level": options.level},
-    )
+    values = {"statistic": t, "pvalue": p, "estimate": found.S}
+    if found.single:
+        values, details = ({name: _first(column) for name, column in table.items()} for table in (values, details))
+    family = f", simultaneous over {D} coordinates" if D > 1 else ""
+    method = f"{found.words}; Student's t with the influence of each row{family}"
+    return TestResult(**values, method=method, n=summary.n, details={**details, "level": options.level})
+
+
+def _first(column: Any) -> Any:
+    return column[0].item() if isinstance(column, np.ndarray) else column[0]
 
 
 def _claim(low: float, high: float, few: bool, tolerance: float) -> str:
