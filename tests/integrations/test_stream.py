@@ -204,40 +204,25 @@ def test_two_processes_merged_by_bytes(tmp_path, monkeypatch):
     assert total.compute() > 0.1
 
 
-class TestRefused:
-    def test_what_is_not_there(self, refusal):
-        assert "expected a verb" in refusal(StreamingMetric, "accuracy")
-        assert "ece has no option bin" in refusal(StreamingMetric, "ece", bin=10)
+def test_what_is_not_there(refusal):
+    assert "expected a verb" in refusal(StreamingMetric, "accuracy")
+    assert "ece has no option bin" in refusal(StreamingMetric, "ece", bin=10)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_in_a_training_loop(require, classes):
     torch = require("torch")
     torch.manual_seed(0)
-    X = torch.randn(512, 4)
+    X, model = torch.randn(512, 4), torch.nn.Linear(4, 1 if classes == 2 else classes)
     y = (X[:, 0] + 0.5 * torch.randn(512) > 0).long() + (classes - 2) * (X[:, 1] > 1).long()
-    model = torch.nn.Linear(4, 1 if classes == 2 else classes)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    loss_of = torch.nn.BCEWithLogitsLoss() if classes == 2 else torch.nn.CrossEntropyLoss()
-    stream, seen, epochs = StreamingMetric("ece"), [], []
-    for _ in range(3):
-        stream.reset()
-        seen.clear()
-        for rows in torch.randperm(512).split(100):
-            logits = model(X[rows])
-            if classes == 2:
-                logits = logits[:, 0]
-                loss, P = loss_of(logits, y[rows].float()), logits.sigmoid()
-            else:
-                loss, P = loss_of(logits, y[rows]), logits.softmax(1)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            assert P.requires_grad  # as in a loop: nobody detaches
-            stream.update(y[rows], P)
-            seen.append((y[rows], P.detach()))
-        epochs.append(stream.compute())
-        whole = [torch.cat(column).numpy() for column in zip(*seen, strict=True)]
-        assert stream.n == 512
-        assert epochs[-1] == pytest.approx(ece(*whole), rel=1e-9)
-    assert len(set(epochs)) == 3
+    stream, seen = StreamingMetric("ece"), []
+    for rows in torch.randperm(512).split(100):
+        logits = model(X[rows])
+        P = logits[:, 0].sigmoid() if classes == 2 else logits.softmax(1)
+        assert P.requires_grad  # as in a loop: nobody detaches
+        stream.update(y[rows], P)
+        seen.append((y[rows], P.detach()))
+    assert stream.n == 512
+    assert stream.compute() == pytest.approx(
+        ece(*(torch.cat(part).numpy() for part in zip(*seen, strict=True))), rel=1e-9
+    )

@@ -1,7 +1,5 @@
 """What all maps of one probability per row have in common: order, weights, precision, and what they do to scores."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -32,10 +30,7 @@ def data(draw):
 few = settings(max_examples=20)
 
 
-def fitted(y, p, method, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # inverted rankings
-        return recalibrate(y, p, method=method, **options)
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of inverted rankings
 
 
 def same(one, other, rtol=1e-9):
@@ -47,7 +42,7 @@ def same(one, other, rtol=1e-9):
 @given(data())
 def test_monotone(method, found):
     y, p, w = found
-    q = fitted(y, p, method, weights=w).apply(np.concatenate([[0.0], GRID, [1.0]]))
+    q = recalibrate(y, p, method=method, weights=w).apply(np.concatenate([[0.0], GRID, [1.0]]))
     assert ((q >= 0) & (q <= 1)).all()
     step = np.diff(q)
     assert (step >= 0).all() or (method == "logistic" and (step <= 0).all())
@@ -56,9 +51,10 @@ def test_monotone(method, found):
 def test_smoothing_counts_rows():
     """The targets of Platt depend on the sums of the weights: a factor changes the map, repeated rows do not."""
     y, p, w = [0, 1, 0, 1, 1], [0.2, 0.3, 0.6, 0.7, 0.9], np.array([1, 2, 1, 3, 1])
-    one = fitted(y, p, "logistic", smoothing="platt", weights=w)
-    same(one, fitted(np.repeat(y, w), np.repeat(p, w), "logistic", smoothing="platt"))
-    assert one.parameters["slope"] < fitted(y, p, "logistic", smoothing="platt", weights=10 * w).parameters["slope"]
+    platt = {"method": "logistic", "smoothing": "platt"}
+    one, ten = (recalibrate(y, p, **platt, weights=factor * w) for factor in (1, 10))
+    same(one, recalibrate(np.repeat(y, w), np.repeat(p, w), **platt))
+    assert one.parameters["slope"] < ten.parameters["slope"]
 
 
 @pytest.mark.parametrize("method", METHODS_OF_BINARY[:4])
@@ -66,7 +62,7 @@ def test_smoothing_counts_rows():
 @given(data())
 def test_the_optimum_has_its_certificate_and_never_raises_the_score(method, found):
     y, p, w = found
-    fit = fitted(y, p, method, weights=w)
+    fit = recalibrate(y, p, method=method, weights=w)
     assert fit.gradient <= 1e-10
     assert fit.objective <= cb.log_score(y, p, weights=w) + 1e-12
     assert fit.objective == pytest.approx(cb.log_score(y, fit.apply(p), weights=w), rel=1e-9)
@@ -76,7 +72,7 @@ def test_the_optimum_has_its_certificate_and_never_raises_the_score(method, foun
 @given(data())
 def test_isotonic_never_raises_the_brier_score(found):
     y, p, w = found
-    fit = fitted(y, p, "isotonic", weights=w)
+    fit = recalibrate(y, p, method="isotonic", weights=w)
     assert cb.brier_score(y, fit.apply(p), weights=w) <= cb.brier_score(y, p, weights=w) + 1e-12
 
 
@@ -84,17 +80,17 @@ def test_isotonic_never_raises_the_brier_score(found):
 @given(data())
 def test_refitting_the_own_output_is_the_identity(found):
     y, p, w = found
-    first = fitted(y, p, "temperature", weights=w)
+    first = recalibrate(y, p, method="temperature", weights=w)
     if not first.boundary:
-        again = fitted(y, first.apply(p), "temperature", weights=w)
+        again = recalibrate(y, first.apply(p), method="temperature", weights=w)
         assert again.parameters["slope"] == pytest.approx(1, abs=1e-7)
-    first = fitted(y, p, "logistic", weights=w)
+    first = recalibrate(y, p, method="logistic", weights=w)
     if abs(first.parameters["slope"]) > 0.05:
-        again = fitted(y, first.apply(p), "logistic", weights=w)
+        again = recalibrate(y, first.apply(p), method="logistic", weights=w)
         assert again.parameters["intercept"] == pytest.approx(0, abs=1e-6)
         assert again.parameters["slope"] == pytest.approx(1, abs=1e-6)
-    first = fitted(y, p, "isotonic", weights=w).apply(p)
-    np.testing.assert_allclose(fitted(y, first, "isotonic", weights=w).apply(first), first, rtol=1e-12)
+    first = recalibrate(y, p, method="isotonic", weights=w).apply(p)
+    np.testing.assert_allclose(recalibrate(y, first, method="isotonic", weights=w).apply(first), first, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", METHODS_OF_BINARY)

@@ -16,11 +16,7 @@ from calibrant.recalibrating.region_maps import conformal_quantile, rows_needed
 INTERVAL_METHODS = ("shift", "shift-each-end", "scale")
 
 
-def fitted(y, prediction, **options):
-    """Fit without a word about too few rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return recalibrate(y, prediction, **options)
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of too few rows
 
 
 class TestConformalQuantile:
@@ -196,7 +192,7 @@ class TestIntervalProperties:
     @settings(max_examples=80)
     def test_the_calibration_rows_are_covered_as_often_as_the_rule_says(self, rows, method):
         y, ivs, _ = rows
-        after = fitted(y, ivs, method=method).apply(ivs)
+        after = recalibrate(y, ivs, method=method).apply(ivs)
         slack = 1e-9 * (1 + np.abs(y))
         covered = np.count_nonzero((after.lower[:, 0] - slack <= y) & (y <= after.upper[:, 0] + slack))
         assert covered >= math.ceil(round((y.size + 1) * 0.8, 10)) - 1
@@ -205,12 +201,12 @@ class TestIntervalProperties:
     @settings(max_examples=60)
     def test_refitting_gives_the_identity(self, rows, method):
         y, ivs, _ = rows
-        first = fitted(y, ivs, method=method)
+        first = recalibrate(y, ivs, method=method)
         if method == "shift-each-end" or not all(
             0 < abs(v) < math.inf for v in map(float, np.ravel(list(first.parameters.values())))
         ):
             return  # the ends may cross, and a scale of 0 leaves nothing to stretch
-        again = fitted(y, first.apply(ivs), method=method)
+        again = recalibrate(y, first.apply(ivs), method=method)
         expected = 1.0 if method == "scale" else 0.0
         np.testing.assert_allclose(np.ravel(list(again.parameters.values())), expected, atol=1e-9)
 
@@ -218,7 +214,7 @@ class TestIntervalProperties:
     @settings(max_examples=60)
     def test_results_are_nested_and_ordered(self, rows, method):
         y, ivs, _ = rows
-        after = fitted(y, ivs, method=method).apply(ivs)
+        after = recalibrate(y, ivs, method=method).apply(ivs)
         assert (after.lower[:, 1:] <= after.lower[:, :-1]).all()
         assert (after.upper[:, 1:] >= after.upper[:, :-1]).all()
         assert (after.lower <= after.upper).all()  # and none is nan
@@ -283,12 +279,12 @@ class TestSets:
         scores = rng.uniform(size=(n, 4))
         mask = scores[:, :, None] <= np.array([0.2, 0.5, 0.8])
         levels, y = np.array([0.4, 0.6, 0.9]), rng.integers(0, 4, n)
-        found = fitted(y, Sets(mask, levels), method="relevel")
+        found = recalibrate(y, Sets(mask, levels), method="relevel")
         after = found.apply(Sets(mask, levels)).mask
         assert (after[:, :, :-1] <= after[:, :, 1:]).all()
         covered = after[np.arange(n), y].sum(axis=0)
         assert (covered >= np.ceil(((n + 1) * levels).round(10)) - 1).all()
-        twice = fitted(np.repeat(y, 3), Sets(np.repeat(mask, 3, axis=0), levels), method="relevel")
+        twice = recalibrate(np.repeat(y, 3), Sets(np.repeat(mask, 3, axis=0), levels), method="relevel")
         assert (np.asarray(twice.parameters["column"]) <= np.asarray(found.parameters["column"])).all()
 
 
@@ -328,7 +324,7 @@ class TestQuantiles:
         y, values = rng.normal(size=n), np.sort(rng.normal(2, 1, size=(n, 4)), axis=1)
         w = rng.uniform(0.5, 1.0, n) if weighted else np.ones(n)
         prediction = Quantiles(values, levels)
-        found = fitted(y, prediction, method="shift", weights=w)
+        found = recalibrate(y, prediction, method="shift", weights=w)
         after = found.apply(prediction)
         assert (np.diff(after.values, axis=1) >= 0).all()
         shares = np.average(y[:, None] <= values + found.parameters["shift"] + 1e-12, axis=0, weights=w)
