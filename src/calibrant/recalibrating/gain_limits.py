@@ -138,20 +138,10 @@ def power_of_two(size: float) -> float:
 
 
 def gain_limits(d: FloatArray, in_sample: float, units: Units, level: float, *, chosen: bool) -> GainLimits:
-    """Return the limits of the gain on new rows.
+    """Return the limits of the gain on new rows, from gains d (R, n) of each repeat and row.
 
-    Parameters
-    ----------
-    d
-        Gains (R, n) of each repeat and row.
-    in_sample
-        The gain in the sample of the map that was fitted on all rows.
-    units
-        Weights of the rows, and which of them belong together.
-    level
-        Confidence level.
-    chosen
-        Whether the method was chosen by the same rows.
+    `in_sample` is the gain in the sample of the map that was fitted on all rows; `chosen` tells whether its method was
+    chosen by the same rows.
     """
     from scipy.special import stdtrit
 
@@ -177,18 +167,9 @@ def unseen_misses(x: FloatArray, missed: NDArray[np.bool_], if_missed: FloatArra
     """Return how much misses that the rows cannot exclude would change the mean gain, in the worst range of scores.
 
     Rows are grouped by ⌊|x|⌋. Of n_s rows of a group k missed, outcomes on the less likely side; U is the upper limit
-    of Clopper and Pearson. The misses that are not excluded would change the mean by (U n_s - k) ℓ / n.
-
-    Parameters
-    ----------
-    x
-        Logits of the predictions.
-    missed
-        Which outcomes are on the less likely side.
-    if_missed
-        The gain that each row would have had as a miss; ℓ is the mean of its size over hits.
-    count
-        How many rows each entry stands for.
+    of Clopper and Pearson. The misses that are not excluded would change the mean by (U n_s - k) ℓ / n, where ℓ is the
+    mean size over hits of the gain that each row would have had as a miss, `if_missed`. x are the logits of the
+    predictions, and `count` tells how many rows each entry stands for.
     """
     stratum = np.floor(np.abs(x)).astype(np.intp)
     rows, misses = np.bincount(stratum, count), np.bincount(stratum, count * missed)
@@ -208,8 +189,6 @@ def refusal(found: GainLimits, units: Units) -> str | None:
     if found.deciding == 0:
         return "all gains are equal, so their spread is not known"
     if found.deciding < MIN_DECIDING_ROWS:
-        return (
-            f"the mean gain depends on {found.deciding:.3g} effective {noun}, and limits that cover need "
-            f"{MIN_DECIDING_ROWS}"
-        )
+        deciding = f"{found.deciding:.3g} effective {noun}"
+        return f"the mean gain depends on {deciding}, and limits that cover need {MIN_DECIDING_ROWS}"
     return None

@@ -59,22 +59,9 @@ class SkillRows(Summary):
     density: FloatArray  # (n, 0) or (n, 1)
     climatology_density: FloatArray
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for parts in (self.kept, self.climatology):
-            if len(parts) > 1 or not all(isinstance(part, KeptRows) and part.n == self.n for part in parts):
-                raise SummaryError("the parts of SkillRows must be KeptRows of the same rows")
-        for column in (self.density, self.climatology_density):
-            if column.ndim != 2 or len(column) != self.n or column.shape[1] > 1:
-                raise SummaryError("the densities of SkillRows must belong to the same rows")
-
     @property
     def n(self) -> int:
         return self.kept[0].n if self.kept else 0
-
-    @classmethod
-    def zero(cls) -> Self:
-        return cls((), (), np.zeros((0, 0)), np.zeros((0, 0)))
 
     def merged(self, other: Self) -> Self:
         shapes = [
@@ -82,15 +69,12 @@ class SkillRows(Summary):
         ]
         if shapes[0] != shapes[1]:
             raise SummaryError("rows with and without their own climatology or density do not merge")
-        columns = [
-            np.concatenate(both)
-            for both in ((self.density, other.density), (self.climatology_density, other.climatology_density))
-        ]
-        kept, climatology = (
-            tuple(a + b for a, b in zip(ours, theirs, strict=True))
-            for ours, theirs in ((self.kept, other.kept), (self.climatology, other.climatology))
+        return type(self)(
+            tuple(a + b for a, b in zip(self.kept, other.kept, strict=True)),
+            tuple(a + b for a, b in zip(self.climatology, other.climatology, strict=True)),
+            np.concatenate([self.density, other.density]),
+            np.concatenate([self.climatology_density, other.climatology_density]),
         )
-        return type(self)(kept, climatology, *columns)
 
 
 def kept_for_skill(rows: DistributionRows, options: SkillOptions) -> SkillRows:
