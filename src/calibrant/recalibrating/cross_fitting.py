@@ -136,22 +136,17 @@ def _applied(found: Recalibration, data: CalibrationRows) -> Any:
     return found.rule.apply(found.of_rows(data.group), data.prediction, found.options)
 
 
-def check_finite(scores: FloatArray, what: str, data: CalibrationRows, numbers: Numbers | None = None) -> None:
-    """Refuse infinite scores: their mean is infinite, whatever the other rows are.
-
-    `numbers` are those of the scored rows among the caller's; by default as far as the rows themselves know them.
-    """
+def check_finite(scores: FloatArray, what: str, data: CalibrationRows, rows: Numbers | slice = slice(None)) -> None:
+    """Refuse infinite scores of these rows: their mean is infinite, whatever the others are."""
     infinite = np.flatnonzero(~np.isfinite(scores))
     if not infinite.size:
         return
-    if numbers is None and data.keep is not None:
-        numbers = np.flatnonzero(data.keep)
     remedy = "choose another score or method, or pass more rows"
     if data.kind in ("binary", "classes"):
         remedy = f"limit probabilities with the option clip of recalibrate, {remedy}"
     raise NotApplicableError(
         f"the score of {{row}} {what} is infinite, so no gain can be measured; {remedy}",
-        row=int(infinite[0] if numbers is None else numbers[infinite[0]]),
+        row=int(data.caller_rows[rows][infinite[0]]),
     )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.core.grid import Grid
 from calibrant.errors import InputError, NotApplicableError
+from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.groups import Label, read_row_labels
 from calibrant.inputs.kinds import KINDS, read
 from calibrant.inputs.labels import read_classes
@@ -34,6 +35,7 @@ class CalibrationRows:
     groups: tuple[Label, ...] | None = None
     group: Any = None  # the number of each row's group
     count: Any = None  # how many rows each entry stands for, if the rows come from a summary
+    keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
 
     @property
     def n(self) -> int:
@@ -50,9 +52,9 @@ class CalibrationRows:
         return int(np.size(self.levels)) if self.classes is None else len(self.classes)
 
     @property
-    def keep(self) -> Any:
-        """Which of the caller's rows these are, as far as the rows themselves know it."""
-        return getattr(self.rows, "keep", None)
+    def caller_rows(self) -> NDArray[np.intp]:
+        """The numbers of these rows among the caller's."""
+        return np.arange(self.rows.n) if self.keep is None else np.flatnonzero(self.keep)
 
     @property
     def prediction(self) -> Any:
@@ -61,7 +63,7 @@ class CalibrationRows:
 
     def take(self, chosen: Any) -> CalibrationRows:
         group, count = (None if column is None else column[chosen] for column in (self.group, self.count))
-        return replace(self, rows=self.rows.take(chosen), group=group, count=count)
+        return replace(self, rows=self.rows.take(chosen), group=group, count=count, keep=None)
 
     def predicting(self, prediction: Any) -> CalibrationRows:
         field = {"binary": "p", "classes": "P", "samples": "distribution", "distributions": "distribution"}
@@ -73,31 +75,22 @@ def fit(data: CalibrationRows, method: str, options: FitOptions) -> Recalibratio
     try:
         found = rule.fit(data.rows, options) if data.groups is None else _fit_groups(data, rule, options)
     except InputError as problem:
-        raise _among(problem, data.keep) from None
+        raise _among(problem, data.caller_rows) from None
     described = {"classes": data.classes, "levels": data.levels, "groups": data.groups}
     return Recalibration(data.kind, method, n=data.n, options=options, **described, **vars(found))
 
 
-def _among(problem: InputError, kept: NDArray[np.bool_] | None) -> InputError:
-    """Return an error on one of the rows that were kept with the number of that row among all of them."""
-    row = problem.row
-    return problem if row is None or kept is None else problem.within(row=int(np.flatnonzero(kept)[row]))
-
-
-def of_caller(problem: InputError, data: CalibrationRows, keep: NDArray[np.bool_] | None) -> InputError:
-    """Return an error on a row of probabilities with its number among the caller's, of which some had weight 0.
-
-    Rows of regions and distributions know which of them were kept, and `fit` has named the caller's row already.
-    """
-    return _among(problem, keep) if data.keep is None else problem
+def _among(problem: InputError, rows: NDArray[np.intp]) -> InputError:
+    """Return an error on one of these rows with the number of that row among all of them."""
+    return problem if problem.row is None else problem.within(row=int(rows[problem.row]))
 
 
 def _fit_groups(data: CalibrationRows, rule: Method, options: FitOptions) -> Fit:
     parameters, said = [], []
     for g, label in enumerate(data.groups or ()):
-        rows = data.group == g
+        rows = np.flatnonzero(data.group == g)
         try:
-            found = rule.fit(data.rows.take(np.flatnonzero(rows)), options)
+            found = rule.fit(data.rows.take(rows), options)
         except InputError as problem:
             raise _among(problem, rows) from None
         parameters.append(found.parameters)
@@ -116,7 +109,7 @@ def read_calibration(
     verb: str = "recalibrate",
 ) -> CalibrationRows:
     rows = read(verb, tuple(KINDS), y, prediction, weights=weights, classes=classes, pos_label=pos_label)
-    data = CalibrationRows(rows, rows.kind)
+    data = CalibrationRows(rows, rows.kind, keep=kept_mask(weights))
     if isinstance(rows, Classes):
         names = range(rows.K) if classes is None else read_classes(classes, expected=rows.K, given_by="columns")
         data = replace(data, classes=tuple(names))

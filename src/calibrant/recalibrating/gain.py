@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
@@ -16,7 +16,7 @@ from calibrant.core.grid import Grid
 from calibrant.core.summary import Summary
 from calibrant.core.words import number as written
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray, kept_mask, locked
+from calibrant.inputs.arrays import FloatArray, locked
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
@@ -38,7 +38,6 @@ from calibrant.recalibrating.fitting import (
     CalibrationRows,
     check_method,
     fit,
-    of_caller,
     read_calibration,
     read_parts,
     refuse_fair,
@@ -202,20 +201,18 @@ def recalibration_gain(
     (-inf, 'No limits: the mean gain depends on 17.1 effective rows')
     """
     options = FitOptions(score, smoothing, ridge, clip, inner)  # type: ignore[arg-type]
-    keep: NDArray[np.bool_] | None = None
     dealing: Dealing | None = None
     if _is_summary(y):
         data, dealing = _read_summaries(y, prediction, folds, weights, clusters, time)
     else:
         given = {"weights": weights, "classes": classes, "pos_label": pos_label, "groups": groups}
         data = read_calibration(y, prediction, **given, verb="recalibration_gain")
-        keep = kept_mask(weights)
     options = check_method(data, method, options)
     _check_scored(data, method, options)
     if dealing is None:
-        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
+        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=data.keep)
     plan = Plan(method, dealing, _repeats(repeats, dealing, data.n), check_level(level), generator(rng))
-    return measured_gain(data, options, plan, keep).gain
+    return measured_gain(data, options, plan).gain
 
 
 class Plan(NamedTuple):
@@ -257,25 +254,14 @@ class PlannedFits:
         return chosen
 
 
-def measured_gain(
-    data: CalibrationRows,
-    options: FitOptions,
-    plan: Plan,
-    keep: NDArray[np.bool_] | None = None,
-    *,
-    recalibrated: bool = False,
-) -> GainAndMap:
+def measured_gain(data: CalibrationRows, options: FitOptions, plan: Plan, *, recalibrated: bool = False) -> GainAndMap:
     """Fit a map on all rows, judge maps of the same method by rows they were not fitted on, and find limits.
 
-    `keep` marks the caller's rows of positive weight; `recalibrated` asks for the cross-fitted probabilities.
+    `recalibrated` asks for the cross-fitted probabilities.
     """
-    caller_rows = np.arange(data.rows.n) if keep is None else np.flatnonzero(keep)
     before, fits = scores_before(data, options), PlannedFits(plan, options)
-    check_finite(before, "as predicted", data, caller_rows)
-    try:
-        fitted_map = fits(data)
-    except InputError as problem:
-        raise of_caller(problem, data, keep) from None
+    check_finite(before, "as predicted", data)
+    fitted_map = fits(data)
     misses = data.kind == "binary" and options.score == "log"
     partitions = [plan.dealing.partition(plan.rng) for _ in range(plan.repeats)]
     passes: list[CrossFitted] = []
@@ -285,7 +271,7 @@ def measured_gain(
         _check_refused(passes[-1], len(partitions[r]))
     gains = np.stack([one.gain for one in passes])
     rows = np.flatnonzero(~np.isnan(gains[0]))
-    check_finite(gains[:, rows].min(axis=0), "after the map", data, caller_rows[rows])
+    check_finite(gains[:, rows].min(axis=0), "after the map", data, rows)
     found = CrossFittedGains(
         data,
         options,
@@ -296,9 +282,9 @@ def measured_gain(
         units_of(data, plan.dealing).mean(before - scores_after(fitted_map, data, options)),
         sum(len(one.refusals) for one in passes) + fits.uncompared,
     )
-    low, high, notes = found.limits(plan, caller_rows)
-    row_gain = np.full(data.rows.n if keep is None else keep.size, np.nan)
-    row_gain[caller_rows] = gains.mean(axis=0)
+    low, high, notes = found.limits(plan)
+    row_gain = np.full(data.rows.n if data.keep is None else data.keep.size, np.nan)
+    row_gain[data.caller_rows] = gains.mean(axis=0)
     mean_before, estimate = (found.units.mean(row) for row in (before[rows], found.d.mean(axis=0)))
     gain = RecalibrationGain(
         before=mean_before,
@@ -331,7 +317,7 @@ class CrossFittedGains(NamedTuple):
     in_sample: float  # the gain on all rows of the map that was fitted on them
     without_map: int  # the number of folds in which nothing could be fitted
 
-    def limits(self, plan: Plan, caller_rows: Numbers) -> tuple[float, float, list[str]]:
+    def limits(self, plan: Plan) -> tuple[float, float, list[str]]:
         """Return the limits, or infinite ones and why."""
         if not self.d.any() and self.in_sample == 0:  # the identity everywhere
             return 0.0, 0.0, []
@@ -341,7 +327,7 @@ class CrossFittedGains(NamedTuple):
             return limits.low, limits.high, []
         said = [f"No limits: {why}"]
         if self.data.count is None:
-            rows = caller_rows[self.rows][self.units.heaviest(self.d.mean(axis=0))[:MAX_ROWS_NAMED]]
+            rows = self.data.caller_rows[self.rows][self.units.heaviest(self.d.mean(axis=0))[:MAX_ROWS_NAMED]]
             said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
         of_probabilities = self.options.score == "log" and self.data.kind in ("binary", "classes")
         limited = ", limit probabilities with the option clip of recalibrate, or use the Brier score"

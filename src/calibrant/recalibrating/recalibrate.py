@@ -12,7 +12,6 @@ from calibrant.core.annotations import Labels
 from calibrant.core.catalogue import public
 from calibrant.core.grid import Grid
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.arrays import kept_mask
 from calibrant.inputs.cdf_values import CdfValues
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
@@ -20,7 +19,7 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
-from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, of_caller, read_calibration, read_parts
+from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
 from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
@@ -204,22 +203,17 @@ def recalibrate(
     else:
         data = read_calibration(y, prediction, **given)
     options = check_method(data, method, options)
-    keep, chance = kept_mask(weights), generator(rng)
-    try:
-        if method == "auto":
-            dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=keep)
-            found = fit_chosen(data, options, dealing, chance)
-        else:
-            check_count("folds", folds, least=2)
-            for name, value in {"clusters": clusters, "time": time}.items():
-                if value is not None:
-                    words = (
-                        f"{{{name}=}} deals rows to the folds of {{method='auto'}}; leave it out with {{method=given}}"
-                    )
-                    raise InputError(words, option=name, given=method)
-            found = fit(data, method, options)
-    except InputError as problem:
-        raise of_caller(problem, data, keep) from None
+    chance = generator(rng)
+    if method == "auto":
+        dealing = read_dealing(data.n, folds, clusters=clusters, time=time, keep=data.keep)
+        found = fit_chosen(data, options, dealing, chance)
+    else:
+        check_count("folds", folds, least=2)
+        for name, value in {"clusters": clusters, "time": time}.items():
+            if value is not None:
+                words = f"{{{name}=}} deals rows to the folds of {{method='auto'}}; leave it out with {{method=given}}"
+                raise InputError(words, option=name, given=method)
+        found = fit(data, method, options)
     for sentence in found.warnings:
         python_warnings.warn(sentence, stacklevel=3)
     return found

@@ -116,8 +116,8 @@ def skill_interval(summary: SkillRows, options: SkillOptions, level: float) -> C
     few = float(found.guard.min())
     warning = f"; only {few:.3g} effective rows decide, and limits may not cover" if few < MIN_DECIDING_ROWS else ""
     words = f"{found.words}; Student's t with the influence of each row{warning}"
-    values = [_first(column) if found.single else column for column in (low, high, found.S)]
-    return ConfidenceInterval(*values, level, words, summary.n)
+    low, high, S = (_first(column) if found.single else column for column in (low, high, found.S))
+    return ConfidenceInterval(low, high, S, level, words, summary.n)
 
 
 @public
