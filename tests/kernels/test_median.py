@@ -52,6 +52,7 @@ def test_rows_that_are_all_alike(refusal):
     message = refusal(scale, [0.3] * 5, error=cb.errors.NotApplicableError)
     assert "the predictions are the same in all 5 rows" in message
     assert "pass a kernel that has one, such as kernel=Exponential(1.0)" in message
+    assert "needs two rows of the predictions; got 1" in refusal(scale, [0.3], error=cb.errors.NotApplicableError)
 
 
 def test_all_rows_up_to_4096():

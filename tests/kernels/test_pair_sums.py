@@ -21,7 +21,7 @@ from calibrant.kernels.pair_sums import (
     pair_sum,
     prediction_tile,
     products,
-    term_tile,
+    tile_of,
 )
 
 SIZES = [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3]
@@ -193,7 +193,7 @@ class TestClassProbabilities:
         form = form_of(140, 3, shape(length, "euclidean"))
         form.P[7] = form.P[90]
         w = unit_weights(140)
-        assert agrees(pair_sum(form, w), np.triu(term_tile(form)(slice(0, 140), slice(0, 140)), 1), w)
+        assert agrees(pair_sum(form, w), np.triu(tile_of(form)(slice(0, 140), slice(0, 140)), 1), w)
 
 
 class TestTiles:

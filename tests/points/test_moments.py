@@ -135,6 +135,7 @@ class TestBytes:
 
 class TestRefused:
     def test_sums_of_squares_beyond_float64(self, refusal):
+        assert "needs at least 2 points" in refusal(lambda: PointMoments.of([[1.0]]).covariance, error=SummaryError)
         points = np.full((4096, 2), 1e150)
         points[::2] = -1e150
         assert np.isfinite(PointMoments.of(points).scatter).all()

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.parametric import LocationScale, MvNormal
@@ -59,7 +59,7 @@ def completed(rows: KernelRows, kernel: AnyKernel) -> Product | JointKernel:
 def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product | JointKernel:
     """Return the kernels on predictions and targets with defaults filled in and numbers for length scales."""
     product = completed(rows, kernel)
-    if isinstance(product, JointKernel) or not _has_median(product):
+    if isinstance(product, JointKernel) or "median" not in (product.prediction.lengthscale, product.target.lengthscale):
         return product
     few = rows.take(median_rows(rows.n, random.rng))
     if isinstance(few, DistributionRows):
@@ -73,10 +73,6 @@ def resolved(rows: KernelRows, kernel: AnyKernel, random: Randomness) -> Product
     labels = few.y.astype(np.float64)
     target = _with_median(product.target, distance_of_points(labels, product.target.distance or "labels"), few.n, True)
     return Product(prediction, target)
-
-
-def _has_median(product: Product) -> bool:
-    return "median" in (product.prediction.lengthscale, product.target.lengthscale)
 
 
 def has_median_target(rows: DrawnRows, kernel: AnyKernel) -> bool:
@@ -131,13 +127,7 @@ def _resolved_for_coverage(few: CoverageRows, product: Product) -> Product:
     chosen = varied if varied.size else range(few.levels.size)
     distances = [VectorDistance(few.points[:, k], "euclidean") for k in chosen]
     scales = [median_lengthscale(distance, np.arange(few.n)) for distance in distances]
-    scale = sum(scales) / len(scales)
-    if not np.isfinite(scale):
-        raise NotApplicableError(
-            'lengthscale="median" finds no scale: distances of the predictions are too large for floating point. '
-            "Give numbers in other units, or a length scale"
-        )
-    return Product(product.prediction.with_lengthscale(scale), product.target)
+    return Product(product.prediction.with_lengthscale(sum(scales) / len(scales)), product.target)
 
 
 def _form_of_coverage(rows: CoverageRows, kernel: Kernel) -> Form:

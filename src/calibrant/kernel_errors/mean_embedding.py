@@ -81,11 +81,6 @@ def ucme(
     The value is a square and depends on kernel and locations; it is above 0 for calibrated predictions too. `cme_test`
     says whether it is more than chance.
 
-    Locations given as a number depend on `rng` and on the predictions and weights of the rows in the call, but not on
-    their order and not on the outcomes. A part of the rows has other locations than the whole, and so has a batch.
-    Batches therefore need locations given as a pair, and a kernel with numbers for length scales; their value is then
-    that of all rows.
-
     Examples
     --------
     One location at p = 0.5, y = 1, the kernel there exp(-0.5) for both rows; residuals 1 - 0 and 1 - 1:

@@ -116,14 +116,6 @@ def skce_test(
         with a confidence of 95 %. Except for distributions and bounds it also has `variance`, the outcome variance
         expected under calibration: Σp(1-p) for one probability per row, in units of the largest squared weight.
 
-    Notes
-    -----
-    The bootstrap and the blocks need outcomes that vary, not only many rows: with scores of 0.01 and 100 rows they
-    reject calibrated predictions 4 times in 10. They are refused if the variance is below 20 (bootstrap) or 8 (block),
-    with fewer than 64 rows of distributions, or with fewer than 10 blocks; ``"resample"`` always answers. Rows must be
-    independent given the predictions. CalibrationTests.jl 0.6.3 reports a bootstrap p-value of #/B, which can be 0, and
-    lowers the p-value of its bound for negative estimates.
-
     Examples
     --------
     >>> y, p = [0] * 10, [0.9] * 5 + [0.8] * 5

@@ -61,23 +61,18 @@ def block_sums(form: Form, w: FloatArray, m: int) -> FloatArray:
     """Return Σ_{i<j} w_i w_j h_ij of each block of m rows; form.n is a multiple of m."""
     if isinstance(form, LineForm) and has_line(form.kernel) and m > OFFSET_BLOCK_ROWS:
         return _on_line(form, w, m)
+    found = np.zeros(form.n // m)
     if m <= OFFSET_BLOCK_ROWS:
-        return _by_offset(form, w, m)
+        blocks = np.arange(form.n).reshape(-1, m)
+        for offset in range(1, m):
+            i, j = blocks[:, :-offset].reshape(-1), blocks[:, offset:].reshape(-1)
+            found += (w[i] * w[j] * form.h(i, j)).reshape(found.size, -1).sum(axis=1)
+        return found
     upper = np.triu_indices(m, 1)
-    found = np.empty(form.n // m)
     for block in range(found.size):
         rows = np.arange(block * m, (block + 1) * m)
         h = form.h(rows[:, None], rows[None, :]) * w[rows, None] * w[None, rows]
         found[block] = h[upper].sum()
-    return found
-
-
-def _by_offset(form: Form, w: FloatArray, m: int) -> FloatArray:
-    rows = np.arange(form.n).reshape(-1, m)
-    found = np.zeros(rows.shape[0])
-    for offset in range(1, m):
-        i, j = rows[:, :-offset].reshape(-1), rows[:, offset:].reshape(-1)
-        found += (w[i] * w[j] * form.h(i, j)).reshape(rows.shape[0], -1).sum(axis=1)
     return found
 
 

@@ -36,7 +36,7 @@ class MvNormalMeans(TargetMeans):
         return self.distribution.n
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        W, log_factor = self._factors
+        W, log_factor = self.factors
         rows = np.zeros_like(i) if self.distribution.is_shared else i
         return self._whitened(self.distribution.mean[i], t, W[rows], log_factor[rows])
 
@@ -65,7 +65,7 @@ class MvNormalMeans(TargetMeans):
         return np.broadcast_to(each, self.distribution.mean.shape)
 
     @cached_property
-    def _factors(self) -> tuple[FloatArray, FloatArray]:
+    def factors(self) -> tuple[FloatArray, FloatArray]:
         return _whitening(self.covariances)
 
     def _covariance(self, i: RowIndex) -> FloatArray:

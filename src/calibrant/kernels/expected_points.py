@@ -8,7 +8,6 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
@@ -55,9 +54,6 @@ class Spectrum:
         q = 2 * self.step * np.exp(-0.5 * omega * omega) / math.sqrt(2 * math.pi)
         q[0] /= 2
         return np.sqrt(q)
-
-    def covers(self, t: FloatArray) -> NDArray[np.bool_]:
-        return (t >= self.low) & (t <= self.high)
 
     def features(self, t: FloatArray) -> FloatArray:
         roots = self.roots
@@ -115,7 +111,8 @@ class PointMeans(TargetMeans):
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
         spectrum = self._spectrum
-        if spectrum is not None and _cross(i.shape, t.shape) and spectrum.covers(t).all():
+        is_cross = i.ndim == t.ndim == 2 and 1 in (max(i.shape[0], t.shape[1]), max(i.shape[1], t.shape[0]))
+        if spectrum is not None and is_cross and ((t >= spectrum.low) & (t <= spectrum.high)).all():
             return products(self._features[i], spectrum.features(t))
         return self._summed(i, t)
 
@@ -165,11 +162,6 @@ class PointMeans(TargetMeans):
                 return self.kernel.of_distance(np.abs(x - y))
             square = sum(np.square(x[..., k] - y[..., k]) for k in range(self.points.shape[2]))
         return self.kernel.of_distance(np.sqrt(square))
-
-
-def _cross(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-    """Tell whether these are the shapes of a column and a row, in either order."""
-    return len(first) == len(second) == 2 and 1 in (max(first[0], second[1]), max(first[1], second[0]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,9 @@ class Kernel:
     """Whether the kernel is positive definite with an L1 distance in any number of dimensions."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lengthscale", _checked_lengthscale(self.lengthscale))
+        if self.lengthscale != "median" or not isinstance(self.lengthscale, str):
+            number = check_positive("lengthscale", self.lengthscale, 'such as 1.0, or "median"')
+            object.__setattr__(self, "lengthscale", number)
         named = isinstance(self.distance, str) and self.distance in DISTANCES
         if not (self.distance is None or callable(self.distance) or named):
             raise InputError(
@@ -153,12 +155,6 @@ class JointKernel:
     def __call__(self, p: FloatArray, a: NDArray[np.intp], q: FloatArray, b: NDArray[np.intp]) -> FloatArray:
         """Return the kernel of m pairs."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(p, a, q, b)")
-
-
-def _checked_lengthscale(lengthscale: Any) -> float | str:
-    if isinstance(lengthscale, str) and lengthscale == "median":
-        return lengthscale
-    return check_positive("lengthscale", lengthscale, 'such as 1.0, or "median"')
 
 
 ZERO_BEYOND = 1e6  # in length scales; farther away an exponential factor is 0, and what it multiplies must stay finite

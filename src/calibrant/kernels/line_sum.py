@@ -25,28 +25,12 @@ WEIGHTS = (1.0, 1.0, 1 / 3)  # of the moments in the kernel: 1, 1 + t or 1 + t +
 
 
 def line_sum(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: float) -> float | FloatArray:
-    """Return Q = Σ_ij e_i e_j k(x_i, x_j), the diagonal included.
+    """Return Q = Σ_ij e_i e_j k(x_i, x_j), the diagonal included: a float for one line, else a number per row of e.
 
-    Parameters
-    ----------
-    x
-        Points in ascending order along the last axis: (n,), or (b, m) for b lines that have nothing to do with
-        each other.
-    e
-        Factors: (n,), (B, n) for B replicates over the same points, or (b, m).
-    shape
-        Profile of the kernel in u = |x_i - x_j| / lengthscale: e^-u, (1 + √3u) e^(-√3u),
-        (1 + √5u + 5u²/3) e^(-√5u), or e^(-u²/2).
-    lengthscale
-        A length in units of x, above 0.
+    x holds points in ascending order along the last axis: (n,), or (b, m) for b lines that have nothing to do with each
+    other; e the factors: (n,), (B, n) for B replicates over the same points, or (b, m). With u = |x_i - x_j| /
+    lengthscale the shapes are e^-u, (1 + √3u) e^(-√3u), (1 + √5u + 5u²/3) e^(-√5u) and e^(-u²/2).
 
-    Returns
-    -------
-    float or array
-        A float for one line, else one number per row of e.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> line_sum(np.array([0.0, 1.0]), np.array([1.0, 2.0]), "exponential", 0.5)  # 1 + 4 + 2·2·e^-2
     5.54134...
@@ -66,12 +50,8 @@ def line_sum(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: float)
 
 
 def line_product(x: NDArray[Any], e: NDArray[Any], shape: Shape, lengthscale: float) -> FloatArray:
-    """Return K e, the sums Σ_j k(x_i, x_j) e_j for every i, in the shape of e.
+    """Return K e, the sums Σ_j k(x_i, x_j) e_j for every i, in the shape of e; see `line_sum`.
 
-    The arguments are those of `line_sum`.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> line_product(np.array([0.0, 1.0]), np.array([1.0, 2.0]), "exponential", 0.5).round(4)
     array([1.2707, 2.1353])

@@ -48,17 +48,6 @@ def custom_distance_tile(points: FloatArray, kernel: Kernel) -> Tile:
     return tile
 
 
-def term_tile(form: VectorForm) -> Tile:
-    kernel = prediction_tile(form)
-
-    def tile(rows: slice, columns: slice) -> FloatArray:
-        h = products(form.S[rows], form.R[columns])
-        h *= kernel(rows, columns)
-        return h
-
-    return tile
-
-
 def products(A: FloatArray, B: FloatArray) -> FloatArray:
     """Return A Bᵀ by products so small that BLAS starts no threads, which would fight with those of `on_tiles`."""
     most = max(1, ONE_THREAD // (len(A) * MIN_WIDTH))  # columns of the product, more of which are made one by one
@@ -97,7 +86,8 @@ def pair_sum(form: Form, w: FloatArray) -> float:
 def tile_of(form: Form) -> Tile:
     """Return h as a function of two ranges of rows, of which only what stands above the diagonal is meant."""
     if isinstance(form, VectorForm):
-        return term_tile(form)
+        kernel = prediction_tile(form)
+        return lambda rows, columns: products(form.S[rows], form.R[columns]) * kernel(rows, columns)
 
     def tile(rows: slice, columns: slice) -> FloatArray:
         i, j = np.arange(rows.start, rows.stop), np.arange(columns.start, columns.stop)
@@ -151,17 +141,14 @@ def _block(tile: Tile, rows: slice, columns: slice, threads: bool) -> FloatArray
 
     def fill(part: slice) -> None:
         for i, j in wanted[part]:
-            H[i, j] = tile(_moved(i, rows.start), _moved(j, columns.start))
+            here = slice(i.start + rows.start, i.stop + rows.start)
+            H[i, j] = tile(here, slice(j.start + columns.start, j.stop + columns.start))
 
     if threads:
         list(on_threads(fill, len(wanted), size=2))
     else:
         fill(slice(None))
     return np.triu(H, 1) if rows == columns else H
-
-
-def _moved(part: slice, start: int) -> slice:
-    return slice(part.start + start, part.stop + start)
 
 
 def multinomial_counts(n: int, resamples: int, rng: np.random.Generator) -> CountArray:
@@ -227,17 +214,9 @@ def kernel_tile(Z: FloatArray, kernel: PointKernel) -> Tile:
 def distance_tile(Z: FloatArray, distance: str) -> Tile:
     """Return the Euclidean or L1 distances of points Z (N, d) as a function of two ranges of rows."""
     if multiplies(distance, Z.shape[1]):
-        return _product_tile(centred(Z))
+        Z = centred(Z)
+        lengths = np.einsum("ij,ij->i", Z, Z)
+        return lambda rows, columns: np.sqrt(by_products(Z[rows], Z[columns], lengths[rows], lengths[columns]))
     from scipy.spatial.distance import cdist
 
     return lambda rows, columns: np.asarray(cdist(Z[rows], Z[columns], SCIPY_NAMES[distance]))
-
-
-def _product_tile(Z: FloatArray) -> Tile:
-    lengths = np.einsum("ij,ij->i", Z, Z)
-
-    def tile(rows: slice, columns: slice) -> FloatArray:
-        D = by_products(Z[rows], Z[columns], lengths[rows], lengths[columns])
-        return np.sqrt(D, out=D)
-
-    return tile

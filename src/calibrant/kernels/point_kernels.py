@@ -71,7 +71,9 @@ def point_kernel(
         if kernel not in names:
             raise refuse_choice("kernel", kernel, names)
         found = NAMED[kernel]
-        given = _read_bandwidth(bandwidth)
+        given: LengthScale = "median"
+        if not (isinstance(bandwidth, str) and bandwidth == "median"):
+            given = check_positive("bandwidth", bandwidth, 'such as 1.0, or "median"')
         if isinstance(found, Polynomial):
             if given != "median":
                 raise InputError(f"kernel={kernel!r} has no length scale; leave bandwidth out; got {shown(bandwidth)}")
@@ -91,12 +93,6 @@ def check_kernel_values(*values: Any) -> None:
         raise InputError(
             "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"
         )
-
-
-def _read_bandwidth(bandwidth: Any) -> LengthScale:
-    if isinstance(bandwidth, str) and bandwidth == "median":
-        return "median"
-    return check_positive("bandwidth", bandwidth, 'such as 1.0, or "median"')
 
 
 def _checked(kernel: Any, names: tuple[str, ...]) -> Kernel:

@@ -47,10 +47,8 @@ def density_coverage(
 
     Parameters
     ----------
-    y
-        Real points (n, d).
-    points
-        Generated points (m, d).
+    y, points
+        Real points (n, d), and generated points (m, d).
     k
         Number of neighbours, less than n and m.
     resamples
@@ -87,7 +85,13 @@ def density_coverage(
     expected_density=1.0, k=1, n=3, m=2, relabelled=None)
     """
     sets = read_point_sets(y, points)
-    k, B, chance = _check_k(k, sets), check_count("resamples", resamples, least=0), generator(rng)
+    k, B, chance = check_count("k", k), check_count("resamples", resamples, least=0), generator(rng)
+    for name, many in (("y", sets.n), ("points", sets.m)):
+        if many <= k:
+            raise InputError(
+                f"{name} must have more than k = {k} points, so that each has k neighbours; got {many}. "
+                "Pass more points, or a smaller k"
+            )
     X, Z = _measurable(sets)
     counts = np.array([ball_counts(_search(X), _search(Z), k)])
     precision, recall, density, coverage = _shares(counts, sets, k)[0].tolist()
@@ -140,17 +144,6 @@ def _measurable(sets: PointSets) -> tuple[FloatArray, FloatArray]:
     return np.ldexp(sets.y, -exponent), np.ldexp(sets.points, -exponent)
 
 
-def _check_k(k: int, sets: PointSets) -> int:
-    found = check_count("k", k)
-    for name, many in (("y", sets.n), ("points", sets.m)):
-        if many <= found:
-            raise InputError(
-                f"{name} must have more than k = {found} points, so that each has k neighbours; got {many}. "
-                "Pass more points, or a smaller k"
-            )
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Relabelled:
     """One of the four numbers over random divisions of the pooled points into two sets.
@@ -196,20 +189,12 @@ class DensityCoverage:
 
     Attributes
     ----------
-    precision
-        Share of generated points that lie in the ball of some real point.
-    recall
-        Share of real points that lie in the ball of some generated point.
-    density
-        Mean number of real balls that contain a generated point, divided by k.
-    coverage
-        Share of real balls that contain a generated point.
+    precision, recall, density, coverage
+        As in `density_coverage`.
     expected_coverage, expected_density
         Expected values for two sets of these sizes from one distribution without ties.
-    k
-        A ball reaches from a point to the k-th nearest of the other points of its set.
-    n, m
-        Number of real and of generated points.
+    k, n, m
+        Number of neighbours, of real and of generated points.
     relabelled
         For each of ``"precision"``, ``"recall"``, ``"density"`` and ``"coverage"`` a `Relabelled`: its values over
         random divisions of the pooled points into sets of these sizes. None without `resamples`.

@@ -133,7 +133,12 @@ def c2st(
     sets = read_point_sets(y, points)
     models = read_classifiers(classifier)
     B = check_count("resamples", (LABEL_PERMUTATIONS if folds is None else REFITS) if resamples is None else resamples)
-    F = None if folds is None else _read_folds(folds, sets)
+    F, most = None if folds is None else check_count("folds", folds, least=2), min(sets.n, sets.m)
+    if F is not None and most < F:
+        raise InputError(
+            f"folds must be at most {most}, so that each contains a row of both sets; got {F} with {sets.n} rows of y "
+            f"and {sets.m} of points"
+        )
     if rng is None:
         raise InputError(
             "c2st splits the rows at random, which decides its value; pass rng=0, or any other whole number or "
@@ -196,16 +201,6 @@ def read_classifiers(classifier: object) -> dict[str, Any]:
         many = sum(known.partition(" ")[0] == name for known in found)
         found[f"{name} {many + 1}" if many else name] = model
     return found
-
-
-def _read_folds(folds: int, sets: PointSets) -> int:
-    F, most = check_count("folds", folds, least=2), min(sets.n, sets.m)
-    if most < F:
-        raise InputError(
-            f"folds must be at most {most}, so that each contains a row of both sets; got {shown(folds)} with {sets.n} "
-            f"rows of y and {sets.m} of points"
-        )
-    return F
 
 
 def _ordered(sets: PointSets) -> tuple[FloatArray, Labels]:

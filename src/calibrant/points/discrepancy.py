@@ -87,11 +87,6 @@ def mmd(
 
     Notes
     -----
-    Blocks and pairs are taken in the order of the rows, which must carry no information: shuffle sorted rows. Both
-    leave out the points of the larger set beyond the smaller one, and those after the last whole block. They have a
-    standard error (`interval`), but a larger one than all pairs would have; `mmd_test` tells whether the difference is
-    more than chance.
-
     A mean of 0 implies equal distributions only for a characteristic kernel, such as the Gaussian one; the polynomial
     kernel sees three moments. Values are comparable only for the same kernel and bandwidth. Scale coordinates that have
     different units first; otherwise the largest unit dominates.
@@ -132,10 +127,8 @@ def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
 
     Parameters
     ----------
-    y
-        Features of real points, (n, d).
-    points
-        Features of generated points, (m, d).
+    y, points
+        Features of real points (n, d), and of generated points (m, d).
 
     Returns
     -------

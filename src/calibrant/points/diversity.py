@@ -15,14 +15,14 @@ from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import FloatArray, read_numbers, unit_weights
-from calibrant.inputs.options import as_number, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.kernels.kernel import Gaussian
 from calibrant.kernels.median import MAX_MEDIAN_ROWS, point_order
 from calibrant.kernels.pair_sums import centred, distance_tile, each_block, multiplies
 from calibrant.points.inputs import PointSets, check_names, random_part, read_point_sets, read_points
 from calibrant.points.repeats import Repeats
 from calibrant.points.sums import Divisions, observed_division, permuted_sums, relabellings
-from calibrant.points.vendi import diversity, similarity
+from calibrant.points.vendi import diversity, read_order, similarity
 from calibrant.progress import steps
 
 FACTORS = tuple(2.0**-k for k in range(8))
@@ -87,9 +87,7 @@ def vendi_profile(
     >>> curve.score[-1].round(6).tolist()
     [4.0, 2.0]
     """
-    q, chance = as_number(order), generator(rng)
-    if not q >= 0:
-        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
+    q, chance = read_order(order), generator(rng)
     given = _read_bandwidths(bandwidths)
     return profile(_read_sets(sets), q, given, chance)
 
@@ -137,7 +135,9 @@ def profile(
     """Return the profile of sets that have been read; `bandwidths` are in decreasing order."""
     n = min(map(len, sets.values()))
     if bandwidths is None:
-        bandwidths = pooled_median(sets, rng) * np.array(FACTORS)
+        share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), *map(len, sets.values()))  # of the pool, the same of each set
+        pool = np.concatenate([random_part(X, share, rng) for X in sets.values()])
+        bandwidths = own_median(pool, rng) * np.array(FACTORS)
         method = "median distance of the pooled points, divided by powers of 2"
     else:
         method = "given length scales"
@@ -148,12 +148,6 @@ def profile(
     return Curve(
         "vendi_profile", {"bandwidth": bandwidths, "score": mean}, method, sum(map(len, sets.values())), details
     )
-
-
-def pooled_median(sets: Mapping[str, FloatArray], rng: np.random.Generator) -> float:
-    """Return the median distance of two points of a pool with the same number of points of each set; 1 if all agree."""
-    share = min(max(1, MAX_MEDIAN_ROWS // len(sets)), *map(len, sets.values()))
-    return own_median(np.concatenate([random_part(X, share, rng) for X in sets.values()]), rng)
 
 
 def own_median(points: FloatArray, rng: np.random.Generator) -> float:
@@ -201,7 +195,6 @@ def mean_squares(points: FloatArray, bandwidths: FloatArray) -> FloatArray:
 
 
 def squared_gaussian(sigma: float) -> Gaussian:
-    """Return the square of a Gaussian kernel, which is another one."""
     return Gaussian(sigma / math.sqrt(2), "euclidean")
 
 
@@ -222,10 +215,8 @@ def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng
 
     Parameters
     ----------
-    y
-        Real points (n, d), or the points of another generator.
-    points
-        Generated points (m, d).
+    y, points
+        Real points (n, d), and generated points (m, d).
     resamples
         Number of random divisions, B.
     rng

@@ -162,12 +162,10 @@ def diversity_section(
     figure = Figure("profile", "Diversity at many scales", reading, curve)
     table = Table("profile", "Effective numbers of different points", columns, below)
     section = Section("diversity", "Diversity", intro, measurements, (figure,), (table,))
-    return section, curve, (note("effective"), *_repetitions(sets))
-
-
-def _repetitions(sets: Mapping[str, FloatArray]) -> Iterator[Note]:
-    """Yield a note for each set of which more than 1 % of the rows equal an earlier one."""
-    for name, points in sets.items():
-        found = Repeats.of(points)
-        if found.extra > MIN_SHARE * found.rows:
-            yield note("repetitions", name=name, distinct=found.distinct, rows=found.rows, most=found.most)
+    of_sets = {name: Repeats.of(points) for name, points in sets.items()}
+    notes = [
+        note("repetitions", name=name, distinct=found.distinct, rows=found.rows, most=found.most)
+        for name, found in of_sets.items()
+        if found.extra > MIN_SHARE * found.rows
+    ]
+    return section, curve, (note("effective"), *notes)

@@ -183,9 +183,7 @@ def expected_frechet(first: PointMoments, second: PointMoments) -> float:
 
     The first sum belongs to the means, the second to the covariances: a sample covariance S + E has
     E[E_ij²] = (1 + δ_ij) λ_i λ_j / n in the eigenvectors of S, and the distance of S from S + E is
-    Σ E_ij² / 2(λ_i + λ_j) to second order. The remainder is of order (1/n + 1/m)². For covariance 1 in 50 dimensions
-    and n = m = 1600 it gives 0.859, simulated 0.861 ± 0.001; with n = m = 500 it gives 2.75, simulated 2.76 ± 0.01. It
-    needs more points than dimensions, and nearly normal distributions: heavy tails make the second sum larger.
+    Σ E_ij² / 2(λ_i + λ_j) to second order. It needs more points than dimensions, and nearly normal distributions.
 
     Two sets of two numbers, each with variance 2: (1/2 + 1/2)(2 + 2/2).
 

@@ -42,10 +42,8 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
 
     Parameters
     ----------
-    y
-        Real points (n, d).
-    points
-        Generated points (m, d).
+    y, points
+        Real points (n, d), and generated points (m, d).
     clusters
         K, at most the number of points of both sets. More clusters show finer differences, and more chance.
     rng

@@ -50,7 +50,7 @@ def rank_sum_test(scores: FloatArray, labels: Integers) -> RankSum:
     label has a single row. Otherwise it is the double saddlepoint approximation for sums drawn without replacement
     (Robinson 1982; Booth and Butler 1990), see `saddlepoint_tail`. The smallest p-value is 2.2e-308.
 
-    Label 1 wins five of the six pairs; two of the ten choices of two rows do as well or better:
+    Label 1 wins five of six pairs; two of the ten choices of two rows do as well or better:
 
     >>> rank_sum_test(np.array([0.1, 0.5, 0.3, 0.4, 0.7]), np.array([0, 0, 0, 1, 1]))
     RankSum(auc=0.8333333333333334, pvalue=0.2, null='exact')
@@ -114,16 +114,13 @@ def _tail(groups: Groups, m: int, w: int) -> tuple[float, str]:
     if int(sizes.sum()) * m * first_sum(places[::-1], sizes[::-1], m) <= MAX_ADDITIONS:
         ways = ways_to_sums(places, sizes, m)
         return float(ways[least:].sum() / ways.sum()), "exact"
-    if _log_states(sizes, m) + math.log(sizes.size - 1) <= math.log(MAX_STATES):
-        return _enumerated(places, sizes, m, least), "exact"
-    return saddlepoint_tail(ranks, sizes, m, w, step), "saddlepoint"
-
-
-def _log_states(sizes: Integers, m: int) -> float:
-    """Return a bound of the log number of ways to share m rows among groups; the largest group takes the rest."""
+    # a bound of the log number of ways to share m rows among groups; the largest group takes the rest
     others = sizes.size - 1
     at_most_m = math.lgamma(others + m + 1) - math.lgamma(others + 1) - math.lgamma(m + 1)
-    return min(at_most_m, float(np.log(np.minimum(np.sort(sizes)[:-1], m) + 1).sum()))
+    log_states = min(at_most_m, float(np.log(np.minimum(np.sort(sizes)[:-1], m) + 1).sum()))
+    if log_states + math.log(others) <= math.log(MAX_STATES):
+        return _enumerated(places, sizes, m, least), "exact"
+    return saddlepoint_tail(ranks, sizes, m, w, step), "saddlepoint"
 
 
 def first_sum(places: Integers, sizes: Integers, m: int) -> int:

@@ -40,10 +40,8 @@ def sliced_wasserstein(
 
     Parameters
     ----------
-    y
-        Real points (n, d).
-    points
-        Generated points (m, d).
+    y, points
+        Real points (n, d), and generated points (m, d).
     power
         p, 1 or 2.
     directions

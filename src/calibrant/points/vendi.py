@@ -99,9 +99,7 @@ def vendi_score(
     >>> round(vendi_score(points, order=math.inf, bandwidth=1.0), 12)
     1.333333333333
     """
-    q, chance = as_number(order), generator(rng)
-    if not q >= 0:
-        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
+    q, chance = read_order(order), generator(rng)
     X = read_points(points, "points", least=1)
     w = read_weights(weights, len(X))
     kept = np.flatnonzero(w)
@@ -115,6 +113,13 @@ def vendi_score(
             row=int(kept[np.argmax(zero)]),
         )
     return diversity(X, w, found, q)
+
+
+def read_order(order: object) -> float:
+    q = as_number(order)
+    if not q >= 0:
+        raise InputError(f"order must be a number of at least 0, such as 1, 2 or math.inf; got {shown(order)}")
+    return q
 
 
 def similarity(kernel: SimilarityOption, bandwidth: Bandwidth, X: FloatArray, rng: np.random.Generator) -> Similarity:
