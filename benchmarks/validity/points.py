@@ -26,8 +26,7 @@ from calibrant.points.classifiers import BEST
 from calibrant.points.coordinates import coordinate_differences
 from calibrant.points.diversity import diversity_test
 from calibrant.points.diversity_section import COLLAPSED
-from calibrant.points.inputs import PointSets
-from calibrant.points.repeats import Repeats, copies, repeats_pvalue
+from calibrant.points.inputs import PointSets, Repeats, copies, repeats_pvalue
 from calibrant.points.sliced import sliced_wasserstein_test
 
 LEVEL, SMALL = 0.05, 0.01

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from calibrant.auditing.compare_points import compare
-from calibrant.points import dependence as module
-from calibrant.points.dependence import dependence
+from calibrant.points import evidence as module
+from calibrant.points.evidence import dependence
 from calibrant.points.inputs import PointSets
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant.points.inputs import PointSets
-from calibrant.points.repeats import Repeats, copies, is_repetitive, repeats_pvalue
+from calibrant.points.inputs import PointSets, Repeats, copies, is_repetitive, repeats_pvalue
 
 
 def test_counts():

@@ -94,13 +94,6 @@ class TestTest:
 
 
 class TestRefused:
-    def test_what_would_take_long(self, refusal):
-        many = np.tile(A, (500, 1))
-        message = refusal(sliced_wasserstein, many, many, directions=10**6)
-        assert "1,000,000 directions of 24,000 points would take about 13 minutes; at most 416,666" in message
-        message = refusal(sliced_wasserstein_test, A, B, directions=10**6, resamples=999)
-        assert "1,000,000 directions of 48 points in 1,000 divisions would take about 27 minutes" in message
-
     def test_memory_is_not_taken_on_request(self, refusal):
         many = np.tile(A, (100, 1))
         assert "GB of memory; at most" in refusal(sliced_wasserstein_test, many, many, resamples=10**6)

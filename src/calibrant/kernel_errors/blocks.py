@@ -71,14 +71,10 @@ class Blocks(Summary):
     def merged(self, other: Self) -> Self:
         """Add the blocks of both, and those that the left-over rows of both fill together."""
         if (self.m, self.unbiased, self.kind) != (other.m, other.unbiased, other.kind):
-            advice = (
-                "Give blocksize as a number: a function of n differs from batch to batch"
-                if self.kind == other.kind
-                else "Summarize each kind of prediction alone"
-            )
             raise SummaryError(
                 f"blocks of {self.m} rows ({self.kind}, unbiased={self.unbiased}) do not merge with "
-                f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). {advice}"
+                f"blocks of {other.m} ({other.kind}, unbiased={other.unbiased}). Give "
+                "blocksize as a number, and summarize each kind of prediction alone"
             )
         if self.draws is not None or other.draws is not None:
             raise SummaryError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from calibrant.errors import InputError, NotApplicableError, SummaryError, shown
 from calibrant.inputs.arrays import pair_weight
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.intervals import Intervals
-from calibrant.inputs.options import MAX_COUNT, check_count, generator
+from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.rows import RegionRows
@@ -187,27 +186,9 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
 
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
-    """Return the number of rows of a block: a whole number, or what a function of n returns.
-
-    It may exceed n: a batch of a stream can be smaller than a block.
-    """
-    try:
-        m = blocksize(n) if callable(blocksize) else blocksize
-    except TypeError as problem:
-        raise InputError(f"blocksize must be a function of one number, the number of rows; {problem}") from None
-    if isinstance(m, (bool, np.bool_)) or not isinstance(m, Integral):
-        came = f"blocksize({n}) returned {shown(m)}" if callable(blocksize) else f"got {shown(m)}"
-        raise InputError(
-            f"blocksize must be a whole number or a function of n that returns one; {came}. Wrap it in int()"
-        )
-    m = int(m)
-    least = 2 if unbiased else 1
-    if m < least:
-        which = "the unbiased estimator (unbiased=True)" if unbiased else "the biased estimator (unbiased=False)"
-        raise InputError(f"blocksize must be at least {least} for {which}; got {shown(m)}")
-    if m > MAX_COUNT:
-        raise InputError(f"blocksize must be at most {MAX_COUNT:,}; got {shown(m)}")
-    return m
+    """Return the number of rows of a block, which may exceed n: a batch of a stream can be smaller than a block."""
+    m = blocksize(n) if callable(blocksize) else blocksize
+    return check_count("blocksize", m, least=2 if unbiased else 1)
 
 
 def _finish(summary: Ordered | KeptRows | Blocks, options: SkceOptions) -> float:

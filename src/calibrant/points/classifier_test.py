@@ -335,16 +335,8 @@ def _without_rounding(scores: FloatArray) -> FloatArray:
 
 def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
     """Return a copy of the classifier; copies of scikit-learn's are unfitted, with seeds from `rng`."""
-    if hasattr(classifier, "__sklearn_clone__"):
-        model = classifier.__sklearn_clone__()
-    else:
-        try:
-            model = copy.deepcopy(classifier)
-        except Exception as error:
-            raise InputError(
-                f"classifier {type(classifier).__name__} cannot be copied ({error}), and only copies are "
-                "fitted. Make copy.deepcopy(classifier) work"
-            ) from error
+    clone = getattr(classifier, "__sklearn_clone__", None)
+    model = copy.deepcopy(classifier) if clone is None else clone()
     if model is not classifier and callable(getattr(model, "get_params", None)):
         given = sorted(model.get_params().items(), key=lambda item: item[0])
         unset = [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]
@@ -361,15 +353,10 @@ def _probabilities(model: Any, given: Any, rows: int, name: str) -> FloatArray:
             f"{what} must return an array of shape ({rows}, 2), the probabilities of label 0 and 1 of each row; "
             f"got shape {found.shape}"
         )
-    column = 1
-    if (classes := getattr(model, "classes_", None)) is not None:
-        places = np.flatnonzero(np.asarray(classes) == 1)
-        if np.size(classes) != 2 or places.size != 1:
-            raise InputError(
-                f"{name} was fitted to labels 0 and 1, and its classes_ must be these; got {shown(classes)}"
-            )
-        column = int(places[0])
-    scores = found[:, column].astype(np.float64)
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not np.array_equal(classes, [0, 1]):
+        raise InputError(f"{name} was fitted to labels 0 and 1, and its classes_ must be these; got {shown(classes)}")
+    scores = found[:, 1].astype(np.float64)
     bad = ~((scores >= -PROBABILITY_SLACK) & (scores <= 1 + PROBABILITY_SLACK))  # NaN is bad
     refuse_where(bad, scores, f"{what} must return probabilities", "Check what it returns for finite rows")
     return scores

@@ -14,13 +14,12 @@ from calibrant.core.catalogue import public
 from calibrant.core.null import pvalue_of_first
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import InputError, shown
-from calibrant.inputs.arrays import FloatArray, read_numbers, unit_weights
-from calibrant.inputs.options import check_count, generator
+from calibrant.inputs.arrays import FloatArray, unit_weights
+from calibrant.inputs.options import check_count, check_positive, generator
 from calibrant.kernels.kernel import Gaussian
 from calibrant.kernels.median import MAX_MEDIAN_ROWS, point_order
 from calibrant.kernels.pair_sums import centred, distance_tile, each_block, multiplies
-from calibrant.points.inputs import PointSets, check_names, random_part, read_point_sets, read_points
-from calibrant.points.repeats import Repeats
+from calibrant.points.inputs import PointSets, Repeats, check_names, random_part, read_point_sets, read_points
 from calibrant.points.sums import Divisions, observed_division, permuted_sums, relabellings
 from calibrant.points.vendi import diversity, read_order, similarity
 from calibrant.progress import steps
@@ -95,14 +94,10 @@ def vendi_profile(
 def _read_bandwidths(bandwidths: ArrayLike | None) -> FloatArray | None:
     if bandwidths is None:
         return None
-    found = read_numbers(bandwidths, "bandwidths")
-    if found.ndim != 1 or found.size == 0:
-        raise InputError(f"bandwidths must be a list of numbers above 0, such as [1.0, 0.5]; got shape {found.shape}")
-    numbers = np.sort(found.astype(np.float64))[::-1]
-    bad = ~((numbers > 0) & np.isfinite(numbers))
-    if bad.any():
-        raise InputError(f"bandwidths must be finite numbers above 0; got {shown(float(numbers[np.argmax(bad)]))}")
-    return numbers
+    found = [check_positive("bandwidths", each, "such as 1.0") for each in np.atleast_1d(np.asarray(bandwidths))]
+    if not found:
+        raise InputError("bandwidths must be a list of numbers above 0, such as [1.0, 0.5]; got none")
+    return np.sort(found)[::-1]
 
 
 def _read_sets(sets: ArrayLike | Mapping[str, ArrayLike]) -> dict[str, FloatArray]:

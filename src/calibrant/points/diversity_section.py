@@ -15,8 +15,7 @@ from calibrant.core.pvalues import holm
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.diversity import FACTORS, LessVaried, less_varied, profile
-from calibrant.points.inputs import PointSets, random_part
-from calibrant.points.repeats import MIN_SHARE, Repeats, is_repetitive, repeats_pvalue
+from calibrant.points.inputs import MIN_SHARE, PointSets, Repeats, is_repetitive, random_part, repeats_pvalue
 from calibrant.points.sections import MAX_PERMUTED, ComparedSets, TestedSection, is_floor, measured
 
 ORDER = 2.0  # needs no eigenvalues

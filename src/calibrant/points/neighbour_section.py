@@ -16,9 +16,8 @@ from calibrant.core.null import reaches, resampled_pvalue
 from calibrant.inputs.arrays import FloatArray
 from calibrant.kernels.pair_sums import centred, squared_distances
 from calibrant.points.balls import DensityCoverage, density_coverage
-from calibrant.points.inputs import PointSets, distinct, repeated
+from calibrant.points.inputs import Copies, PointSets, copies, distinct, repeated
 from calibrant.points.neighbours import Neighbours, squares_of_pairs
-from calibrant.points.repeats import Copies, copies
 from calibrant.points.sections import ComparedSets, TestedSection, measured, two_ecdfs
 from calibrant.points.sums import Divisions, observed_division, relabellings
 from calibrant.progress import steps
