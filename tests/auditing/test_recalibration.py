@@ -151,14 +151,6 @@ def test_clusters_are_dealt_whole():
     assert gains(few)[0].level is None
 
 
-def test_order_of_rows_does_not_matter():
-    order = RNG.permutation(N)
-    first, second = (gains(audited(OVERCONFIDENT[k], P[k]))[0] for k in (slice(None), order))
-    assert (first.estimate, first.low, first.high) == pytest.approx(
-        (second.estimate, second.low, second.high), rel=1e-9
-    )
-
-
 def test_many_rows_are_sampled(monkeypatch):
     monkeypatch.setattr("calibrant.auditing.recalibration.MAX_NUMBERS", 600)
     result = audited(OVERCONFIDENT, P)

@@ -26,33 +26,30 @@ class TestByHand:
     def test_norms(self, norm, expected):
         assert ece(Y, P, bins=2, norm=norm) == expected
 
-    def test_weights(self):
-        # Weights 3, 1, 1, 1: (0, 0.5] has mean (0.75 + 0.5)/4 and frequency 1/4: gap 1/16 with share 4/6.
-        assert ece(Y, P, bins=2, weights=[3, 1, 1, 1]) == pytest.approx(4 / 6 / 16 + 2 / 6 * 7 / 8, rel=1e-15)
-
-    def test_one_bin_is_the_bias(self):
-        assert ece(Y, P, bins=1) == abs(1 / 4 - 2.5 / 4)
-
-    def test_as_many_bins_as_rows_and_more(self):
-        # Each row alone: |y - p| = 0.25, 0.5, 0.75, 1.
-        assert ece(Y, P, bins=100) == ece(Y, P, bins=10_000) == 2.5 / 4
-        assert ece(Y, P, bins=100, strategy="mass") == 2.5 / 4
+    @pytest.mark.parametrize(
+        ("y", "p", "options", "expected"),
+        [
+            (Y, P, {"bins": 1}, abs(1 / 4 - 2.5 / 4)),  # the bias
+            (Y, P, {"bins": 100}, 2.5 / 4),  # each row alone: |y - p| = 0.25, 0.5, 0.75, 1
+            (Y, P, {"bins": 10_000}, 2.5 / 4),
+            (Y, P, {"bins": 100, "strategy": "mass"}, 2.5 / 4),
+            # Weights 3, 1, 1, 1: (0, 0.5] has mean (0.75 + 0.5)/4 and frequency 1/4: gap 1/16 with share 4/6.
+            (Y, P, {"bins": 2, "weights": [3, 1, 1, 1]}, 4 / 6 / 16 + 2 / 6 * 7 / 8),
+            ([0, 1], [0.0, 1.0], {}, 0.0),
+            ([1, 0], [0.0, 1.0], {}, 1.0),
+            ([1, 1, 1, 1], P, {"bins": 2}, (0.625 + 0.125) / 2),
+            # {0.1, 0.2} without an event, {0.3, 0.9} with two: 0.15 and |1 - 0.6|.
+            ([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.9], {"bins": 2, "strategy": "mass"}, (0.15 + 0.4) / 2),
+            ([0], [0.125], {"bins": 1}, 0.125),  # the mean score counts, not the middle of the bin
+        ],
+    )
+    def test_values(self, y, p, options, expected):
+        assert ece(y, p, **options) == pytest.approx(expected, rel=1e-15, abs=1e-15)
 
     @pytest.mark.parametrize(("y", "expected"), [(1, 0.75), (0, 0.25)])
     @pytest.mark.parametrize("options", [{}, {"strategy": "mass"}, {"bins": "sweep"}, {"bins": "cube-root"}])
     def test_one_row(self, y, expected, options):
         assert ece([y], [0.25], **options) == expected
-
-    def test_certain_scores(self):
-        assert ece([0, 1], [0.0, 1.0]) == 0.0
-        assert ece([1, 0], [0.0, 1.0]) == 1.0
-
-    def test_one_class(self):
-        assert ece([1, 1, 1, 1], P, bins=2) == (0.625 + 0.125) / 2
-
-    def test_mass_bins(self):
-        # {0.1, 0.2} without an event, {0.3, 0.9} with two: 0.15 and |1 - 0.6|.
-        assert ece([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=2, strategy="mass") == pytest.approx((0.15 + 0.4) / 2)
 
     def test_tied_scores_share_a_mass_bin_whatever_their_order(self):
         # Three of four rows are tied: the first mass bin takes all of them.
@@ -60,9 +57,6 @@ class TestByHand:
         for order in itertools.permutations(range(4)):
             y = np.array([1, 0, 1, 1])[list(order)]
             assert ece(y, p[list(order)], bins=2, strategy="mass") == pytest.approx((3 * (2 / 3 - 0.25) + 0.25) / 4)
-
-    def test_the_mean_score_is_used_and_not_the_middle_of_the_bin(self):
-        assert ece([0], [0.125], bins=1) == 0.125
 
 
 def pairs_by_loop(y, p, w, m):
@@ -275,16 +269,18 @@ def test_distributions(drawn, bins, strategy):
 
 
 class TestLargest:
-    def test_by_hand(self):
-        # Bin (0, 0.5]: mean 0.375, frequency 1/2. Bin (0.5, 1]: mean 0.875, frequency 0.
-        assert mce(Y, P, bins=2) == 0.875
-
-    def test_weights_count_within_a_bin_only(self):
-        # In (0.5, 1] the row of score 1 weighs 3: mean 3.75/4. The share of the bin does not matter.
-        assert mce(Y, P, bins=2, weights=[9, 9, 1, 3]) == 0.9375
-
-    def test_empty_bins_do_not_count(self):
-        assert mce([1, 0], [1.0, 0.0], bins=50) == 0.0
+    @pytest.mark.parametrize(
+        ("y", "p", "options", "expected"),
+        [
+            # Bin (0, 0.5]: mean 0.375, frequency 1/2. Bin (0.5, 1]: mean 0.875, frequency 0.
+            (Y, P, {"bins": 2}, 0.875),
+            # In (0.5, 1] the row of score 1 weighs 3: mean 3.75/4. The share of the bin does not matter.
+            (Y, P, {"bins": 2, "weights": [9, 9, 1, 3]}, 0.9375),
+            ([1, 0], [1.0, 0.0], {"bins": 50}, 0.0),  # empty bins do not count
+        ],
+    )
+    def test_by_hand(self, y, p, options, expected):
+        assert mce(y, p, **options) == expected
 
     @pytest.mark.parametrize("options", [{}, {"bins": 7}, {"strategy": "mass"}, {"bins": "sweep"}])
     def test_is_the_max_norm(self, D1, options):
@@ -302,12 +298,6 @@ class TestLargest:
         assert "mce has no option norm. Its options are bins, strategy, notion" in refusal(mce, Y, P, norm="l1")
         assert "bins must be at least 1" in refusal(mce, Y, P, bins=0)
         assert "notion='classwise' is for class probabilities" in refusal(mce, Y, P, notion="classwise")
-
-    def test_never_below_the_mean_error(self):
-        rng = np.random.default_rng(0)
-        p = rng.random(200)
-        y = rng.random(200) < p
-        assert mce(y, p) >= ece(y, p, norm="l2") >= ece(y, p)
 
 
 class TestDirection:

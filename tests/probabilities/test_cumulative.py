@@ -155,11 +155,8 @@ def test_curve_with_weights_by_hand():
     assert curve.abscissa.tolist() == [0.0, 0.25, 1.0]
     assert curve.difference.tolist() == [0.0, -1 / 16, 2 / 16]
     assert curve.scale == pytest.approx(math.sqrt(30 / 16) / 4)
-
-
-def test_curve_of_one_row():
-    curve = cumulative_differences([1], [0.25])
-    assert (curve.abscissa.tolist(), curve.difference.tolist()) == ([0.0, 1.0], [0.0, 0.75])
+    one = cumulative_differences([1], [0.25])
+    assert (one.abscissa.tolist(), one.difference.tolist()) == ([0.0, 1.0], [0.0, 0.75])
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8), st.floats(0.1, 9)), min_size=1, max_size=30))
@@ -185,13 +182,40 @@ def test_curve_of_a_grid_by_hand():
     assert CUMULATIVE_DIFFERENCES.rounding(grid, NoOptions())["difference"] == pytest.approx(0.501 / 4)
 
 
-def test_kuiper_by_hand():
-    # Residuals 3/4, -1/2, -3/4: C is 0, 1/4, 1/12, -1/6, with range 5/12. σ² = (3/16 + 1/4 + 3/16)/9.
-    result = kuiper_test([1, 0, 0], [0.25, 0.5, 0.75], null="asymptotic")
-    assert result.estimate == pytest.approx(5 / 12)
-    assert result.statistic == pytest.approx(1.25 / math.sqrt(10 / 16))
-    assert result.pvalue == brownian_range_sf(result.statistic)
-    assert result.n == 3
+@pytest.mark.parametrize(
+    ("verb", "estimate", "survival"),
+    [(kuiper_test, 5 / 12, brownian_range_sf), (kolmogorov_smirnov_test, 1 / 4, brownian_max_sf)],
+)
+def test_by_hand(verb, estimate, survival):
+    # Residuals 3/4, -1/2, -3/4: C is 0, 1/4, 1/12, -1/6. σ² = (3/16 + 1/4 + 3/16)/9.
+    result = verb([1, 0, 0], [0.25, 0.5, 0.75], null="asymptotic")
+    assert (result.estimate, result.n) == (pytest.approx(estimate), 3)
+    assert result.statistic == pytest.approx(3 * estimate / math.sqrt(10 / 16))
+    assert result.pvalue == survival(result.statistic)
+
+
+@pytest.mark.parametrize(
+    ("verb", "statistic", "pvalue", "method"),
+    [
+        (kuiper_test, 2.689156, 0.0286525, "Kuiper test of cumulative differences; limit distribution of the range"),
+        (kolmogorov_smirnov_test, 1.555955, 0.239431, "Kolmogorov-Smirnov test of cumulative differences; limit dist"),
+    ],
+)
+def test_values_of_the_specification(verb, statistic, pvalue, method, D1):
+    result = verb(*D1)
+    assert result.statistic == pytest.approx(statistic, abs=5e-7)
+    assert result.pvalue == pytest.approx(pvalue, abs=5e-7)
+    assert result.method.startswith(method)
+    assert result.method.endswith(" of a Brownian motion")
+
+
+@pytest.mark.parametrize(
+    ("verb", "enumerated", "series"),
+    [(kuiper_test, 0.30033, 0.44179), (kolmogorov_smirnov_test, 0.20842, 0.25257)],
+)
+def test_of_all_outcomes(verb, enumerated, series, M):
+    assert verb(*M).pvalue == pytest.approx(enumerated, abs=0.023)
+    assert verb(*M, null="asymptotic").pvalue == pytest.approx(series, abs=5e-6)
 
 
 def test_the_start_counts():
@@ -199,21 +223,6 @@ def test_the_start_counts():
     y, p = [0, 0, 0, 0], [0.6, 0.7, 0.8, 0.9]
     assert kuiper_test(y, p).statistic == pytest.approx(0.75 / (math.sqrt(0.7) / 4))
     assert kuiper_test(y, p).statistic == pytest.approx(kolmogorov_smirnov_test(y, p).statistic, rel=1e-13)
-
-
-def test_kuiper_values_of_the_specification(D1):
-    result = kuiper_test(*D1)
-    assert result.statistic == pytest.approx(2.689156, abs=5e-7)
-    assert result.pvalue == pytest.approx(0.0286525, abs=5e-8)
-    assert (
-        result.method == "Kuiper test of cumulative differences; limit distribution of the range of a Brownian motion"
-    )
-
-
-def test_kuiper_of_all_outcomes(M):
-    # Enumerated: 0.30033, where the series gives 0.44179.
-    assert kuiper_test(*M).pvalue == pytest.approx(0.30033, abs=0.023)
-    assert kuiper_test(*M, null="asymptotic").pvalue == pytest.approx(0.44179, abs=5e-6)
 
 
 def test_complement_is_the_same_test(D1):
@@ -229,34 +238,9 @@ def test_sees_a_stretch_anywhere():
     assert kuiper_test(y, p, null="asymptotic").estimate == pytest.approx(0.2 * 0.5, abs=0.01)
 
 
-def test_kolmogorov_smirnov_by_hand():
-    # Residuals 3/4, -1/2, -3/4: C is 1/4, 1/12, -1/6 after division by three. σ² = (3/16 + 1/4 + 3/16)/9.
-    result = kolmogorov_smirnov_test([1, 0, 0], [0.25, 0.5, 0.75], null="asymptotic")
-    assert result.estimate == pytest.approx(1 / 4)
-    assert result.statistic == pytest.approx(0.75 / math.sqrt(10 / 16))
-    assert result.pvalue == brownian_max_sf(result.statistic)
-    assert result.n == 3
-
-
 def test_the_lowest_point_counts_as_well_as_the_highest():
     # C falls to -7/12 and never rises above 0.
     assert kolmogorov_smirnov_test([0, 0, 1], [0.75, 1.0, 1.0], null="asymptotic").estimate == pytest.approx(1.75 / 3)
-
-
-def test_kolmogorov_smirnov_values_of_the_specification(D1):
-    result = kolmogorov_smirnov_test(*D1)
-    assert result.statistic == pytest.approx(1.555955, abs=5e-7)
-    assert result.pvalue == pytest.approx(0.239431, abs=5e-7)
-    assert result.method == (
-        "Kolmogorov-Smirnov test of cumulative differences; "
-        "limit distribution of the largest height of a Brownian motion"
-    )
-
-
-def test_kolmogorov_smirnov_of_all_outcomes(M):
-    # Enumerated: 0.20842, where the series gives 0.25257.
-    assert kolmogorov_smirnov_test(*M).pvalue == pytest.approx(0.20842, abs=0.02)
-    assert kolmogorov_smirnov_test(*M, null="asymptotic").pvalue == pytest.approx(0.25257, abs=5e-6)
 
 
 @BOTH

@@ -31,29 +31,24 @@ ALL_VERBS = pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name_
 
 
 class TestBins:
-    def test_one_has_no_bin_of_its_own(self):
-        # torchmetrics 1.9.0: 0.525. Both rows lie in (0.9, 1]: |1/2 - 0.975|.
-        assert ece([1, 0], [0.95, 1.0], bins=10) == pytest.approx(0.475)
-
-    @pytest.mark.parametrize("dtype", ["float64", "float32"])
-    def test_a_score_on_an_edge_belongs_to_the_bin_below(self, dtype):
-        # torchmetrics, netcal 1.4.0, relplot 1.0.3: 0.375. 0.1 and 0.15 lie in different bins: (0.9 + 0.15)/2.
-        assert ece([1, 0], np.array([0.1, 0.15], dtype), bins=10) == pytest.approx(0.525, abs=1e-7)
-
-    @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
-    def test_three_tenths_in_every_precision(self, dtype):
-        # Others: 0.525 in float64, 0.175 in float32, because linspace's edge is 0.30000000000000004.
-        assert ece([1, 0], np.array([0.3, 0.35], dtype), bins=10) == pytest.approx(0.525, abs=3e-4)
-
-    def test_rows_of_score_zero_count(self):
-        # calzone-tool 0.1.0: 0.0. Half of the rows are off by 1.
-        assert ece([1, 1, 1, 0], [0.0, 0.0, 0.5, 0.5], bins=10) == 0.5
-
-    def test_empty_bins_between(self):
-        # ecevecce: 0.2017. (2 * 0.055 + 4 * |0.75 - 0.965|)/6.
-        y, p = [0, 0, 1, 1, 1, 0], [0.05, 0.06, 0.95, 0.96, 0.97, 0.98]
-        assert ece(y, p, bins=10) == pytest.approx((2 * 0.055 + 4 * 0.215) / 6)
-        assert ece(y, p, bins=10) == pytest.approx(0.161667, abs=5e-7)
+    @pytest.mark.parametrize(
+        ("y", "p", "dtypes", "expected", "off"),
+        [
+            # torchmetrics 1.9.0: 0.525. Both rows lie in (0.9, 1]: |1/2 - 0.975|.
+            ([1, 0], [0.95, 1.0], ["float64"], 0.475, 1e-12),
+            # torchmetrics, netcal 1.4.0, relplot 1.0.3: 0.375. 0.1 and 0.15 lie in different bins: (0.9 + 0.15)/2.
+            ([1, 0], [0.1, 0.15], ["float64", "float32"], 0.525, 1e-7),
+            # Others: 0.525 in float64, 0.175 in float32, because linspace's edge is 0.30000000000000004.
+            ([1, 0], [0.3, 0.35], ["float64", "float32", "float16"], 0.525, 3e-4),
+            # calzone-tool 0.1.0: 0.0. Half of the rows of score 0 are off by 1.
+            ([1, 1, 1, 0], [0.0, 0.0, 0.5, 0.5], ["float64"], 0.5, 0.0),
+            # ecevecce: 0.2017. Empty bins between: (2 * 0.055 + 4 * |0.75 - 0.965|)/6 = 0.161667.
+            ([0, 0, 1, 1, 1, 0], [0.05, 0.06, 0.95, 0.96, 0.97, 0.98], ["float64"], 0.97 / 6, 1e-12),
+        ],
+    )
+    def test_values(self, y, p, dtypes, expected, off):
+        for dtype in dtypes:
+            assert ece(y, np.array(p, dtype), bins=10) == pytest.approx(expected, abs=off)
 
     def test_many_float16_scores(self):
         # torchmetrics: exactly 0, because counts overflow. Outcomes that follow the scores as evenly as can be.
@@ -85,74 +80,41 @@ class TestBins:
         assert np.isnan(curve.mean_observed[1:8]).all()
 
 
+def first_of(y, p, score):
+    return y, np.append(score, p[1:])
+
+
 @ALL_VERBS
-class TestBadScores:
-    def test_missing(self, verb, refusal, D1):
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
         # torchmetrics 0.1538 (sigmoid of the whole batch), netcal 0.0777 (row dropped), MCGrad 0.1.5 p = 2e-16.
-        y, p = D1[0], D1[1].copy()
-        p[0] = np.nan
-        message = refusal(verb, y, p)
-        assert "row 0 is nan (missing)" in message
-        assert "Drop or repair such rows" in message
-
-    def test_a_little_above_one(self, verb, refusal, D1):
+        (lambda y, p: first_of(y, p, np.nan), ("row 0 is nan (missing)", "Drop or repair such rows")),
         # torchmetrics 0.1524; relplot, netcal, uncertainty-calibration: a number.
-        y, p = D1[0], D1[1].copy()
-        p[0] = 1 + 1e-7
-        message = refusal(verb, y, p)
-        assert "must lie in [0, 1]; row 0 is 1.0000001" in message
-        assert "numpy.clip(prediction, 0, 1)" in message
-
-    def test_logits(self, verb, refusal, D1):
+        (
+            lambda y, p: first_of(y, p, 1 + 1e-7),
+            ("must lie in [0, 1]; row 0 is 1.0000001", "numpy.clip(prediction, 0, 1)"),
+        ),
         # relplot 2.01, netcal 0.278, uncertainty-calibration 1.06; torchmetrics guesses per batch.
-        y, p = D1
-        logits = np.log(p / (1 - p))
-        row = int(np.argmax((logits < 0) | (logits > 1)))
-        message = refusal(verb, y, logits)
-        assert f"row {row} is {logits[row]!r}".replace("np.float64(", "").replace(")", "") in message
-        assert "scipy.special.expit" in message
-
-
-@ALL_VERBS
-class TestBadOutcomes:
-    def test_minus_one(self, verb, refusal, D1):
-        # relplot 0.5506, netcal 0.5505, MCGrad 0.5516.
-        y, p = D1
-        row = int(np.argmax(y == 0))
-        message = refusal(verb, 2 * y - 1, p)
-        assert f"y must be 0 and 1; row {row} is -1" in message
-        assert "pos_label=" in message
-
-    def test_words(self, verb, refusal, D1):
+        (lambda y, p: (y, np.log(p / (1 - p))), ("must lie in [0, 1]; row ", "scipy.special.expit")),
+        # relplot 0.5506, netcal 0.5505, MCGrad 0.5516. MAPIE rewrites the array to all ones and returns 0.5.
+        (lambda y, p: (2 * y - 1, p), ("y must be 0 and 1; row ", " is -1", "pos_label=")),
         # calzone 0.4905.
-        y, p = D1
-        words = np.where(y == 1, "yes", "no")
-        message = refusal(verb, words, p)
-        assert f"row 0 is {words[0].item()!r}" in message
-        assert "pos_label=" in message
-
-    def test_soft(self, verb, refusal, D1):
+        (lambda y, p: (np.where(y == 1, "yes", "no"), p), ("row 0 is 'yes'", "pos_label=")),
         # calzone 0.4905.
-        y, p = D1
-        soft = np.where(y == 1, 0.9, 0.1)
-        message = refusal(verb, soft, p)
-        assert f"row 0 is {soft[0].item()!r}" in message
-        assert "Soft labels are not supported" in message
-
-    def test_one_row_short(self, verb, refusal, D1):
+        (lambda y, p: (np.where(y == 1, 0.9, 0.1), p), ("row 0 is 0.9", "Soft labels are not supported")),
         # probmetrics 1.3.0 log loss 0.6227.
-        y, p = D1
-        assert "got 499 outcomes and 500 predictions" in refusal(verb, y[:-1], p)
-
-    def test_no_rows(self, verb, refusal):
+        (lambda y, p: (y[:-1], p), ("got 499 outcomes and 500 predictions",)),
         # relplot 0.0; MCGrad 0, p = 1.
-        assert "there are no rows" in refusal(verb, [], [])
-
-    def test_the_callers_outcomes_are_not_rewritten(self, verb, refusal):
-        # MAPIE rewrites the array to all ones and returns 0.5.
-        y = np.array([-1, 0, -1, 0])
-        assert "row 0 is -1" in refusal(verb, y, [0.2, 0.8, 0.3, 0.7])
-        assert y.tolist() == [-1, 0, -1, 0]
+        (lambda y, p: ([], []), ("there are no rows",)),
+    ],
+)
+def test_bad_scores_and_outcomes(verb, spoil, words, refusal, D1):
+    y, p = D1[0].copy(), D1[1].copy()
+    message = refusal(verb, *spoil(np.append(1, y[1:]), p))
+    assert all(word in message for word in words)
+    np.testing.assert_array_equal(y, D1[0])
+    np.testing.assert_array_equal(p, D1[1])
 
 
 def test_columns_are_read_by_position(require, D1):

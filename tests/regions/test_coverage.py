@@ -25,17 +25,13 @@ class TestByHand:
     def test_several_levels_keep_their_order(self):
         found = coverage([0.0, 3.0], Intervals([[-2, -1], [-2, -1]], [[4, 1], [2, 1]], [0.95, 0.5]))
         assert found.tolist() == [0.5, 0.5]
-        assert isinstance(found, np.ndarray)
-
-    def test_a_list_of_one_level_gives_an_array(self):
-        assert coverage([0.0], Intervals([[0.0]], [[1.0]], [0.5])).tolist() == [1.0]
+        assert coverage([0.0], Intervals([[0.0]], [[1.0]], [0.5])).tolist() == [1.0]  # a list of one level
 
     def test_sets(self):
         sets = Sets([[True, False], [True, False], [True, True]], 0.9)
         assert coverage([0, 1, 1], sets) == pytest.approx(2 / 3)
         assert coverage(["a", "b", "b"], sets, classes=["a", "b"]) == pytest.approx(2 / 3)
 
-    def test_sets_of_several_levels(self):
         mask = np.array([[[True, True], [False, True]], [[False, True], [False, False]]])
         assert coverage([0, 0], Sets(mask, [0.5, 0.9])).tolist() == [0.5, 1.0]
         assert coverage([0, 0], Sets(mask)).tolist() == [0.5, 1.0]
@@ -44,8 +40,6 @@ class TestByHand:
         found = coverage([1, 2, 2, 3], Quantiles(np.full((4, 2), 2.0), [0.5, 0.75]))
         assert found.tolist() == [0.75, 0.75]
         assert coverage([1, 2, 2, 3], Quantiles([2, 2, 2, 2], 0.5)) == 0.75
-
-    def test_an_infinite_quantile_covers_all_or_nothing(self):
         assert coverage([0.0], Quantiles([[-np.inf, np.inf]], [0.1, 0.9])).tolist() == [0.0, 1.0]
 
     def test_rows_are_numbers(self):
@@ -68,16 +62,16 @@ def test_mirrored(rows):
     assert coverage(y, Intervals(lower, upper, 0.9)) == coverage(-y, Intervals(-upper, -lower, 0.9))
 
 
-class TestSummaries:
-    def test_levels_do_not_mix(self, refusal):
-        one = summarize(coverage, [0.0], Intervals([0.0], [1.0], 0.9))
-        other = summarize(coverage, [0.0], Intervals([0.0], [1.0], 0.8))
-        assert "0.9" in refusal(lambda: one + other, error=SummaryError)
-
-    def test_sets_of_other_labels_do_not_mix(self, refusal):
-        one = summarize(coverage, [0], Sets([[True, False]], 0.9))
-        other = summarize(coverage, [0], Sets([[True, False, False]], 0.9))
-        assert "K=2" in refusal(lambda: one + other, error=SummaryError)
+@pytest.mark.parametrize(
+    ("verb", "one", "other", "words"),
+    [
+        (coverage, Intervals([0.0], [1.0], 0.9), Intervals([0.0], [1.0], 0.8), "0.9"),
+        (coverage, Sets([[True, False]], 0.9), Sets([[True, False, False]], 0.9), "K=2"),
+        (coverage_width_criterion, Intervals([0.0], [1.0], 0.9), Intervals([0.0], [1.0], 0.8), "0.8"),
+    ],
+)
+def test_what_does_not_merge(verb, one, other, words, refusal):
+    assert words in refusal(lambda: summarize(verb, [0], one) + summarize(verb, [0], other), error=SummaryError)
 
 
 class TestRefused:
@@ -244,11 +238,6 @@ class TestRefusedCoverageWidthCriterion:
         assert message.startswith("the range of y, by which widths are divided, is 0.0 (from 2.0 to 2.0)")
         assert "normalizer=" in message
         assert "is inf" in refusal(coverage_width_criterion, [-1.5e308, 1.5e308], self.INTERVALS)
-
-    def test_levels_do_not_mix(self, refusal):
-        one = summarize(coverage_width_criterion, [0.0, 1.0], self.INTERVALS)
-        other = summarize(coverage_width_criterion, [0.0, 1.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.8))
-        assert "0.8" in refusal(lambda: one + other, error=SummaryError)
 
 
 Y_INTERVAL_MOMENTS = np.array([0.0, 5.0, 2.0, -3.0])

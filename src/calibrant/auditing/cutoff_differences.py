@@ -1,18 +1,8 @@
 """Differences of the cutoff errors of two models on the same rows.
 
-The cutoff error T is the supremum over stretches f of scores of the noise N(f) plus the true deviation D(f). So
-
-    T_a - T_b <= estimate_a - estimate_b + sup_f N_b(f) - N_a(f*),
-
-where f* is the true worst stretch of the first model, and the supremum is over stretches of the second. It may be taken
-over those whose observed deviation is near the largest. f* is not known, and which it is matters: the noises of errors
-of opposite sign add up. So the limits are the wider ones of two: with the stretch that was seen to be worst as f*, and
-with the one, of those near it, whose noise differs most from that of the second model. The noises of both models come
-from the same outcomes and are drawn together, so models that err alike are told apart by fewer rows than with separate
-limits.
-
-The plain form, the difference of the two estimates ± z s, is not offered: near 0 an estimate is biased upwards, and
-such limits miss up to 3 times in 4 (`docs/decisions/0013-comparing-models.md`).
+The notes of `compare_predictions` say how limits are found. It matters which stretch is the true worst one of the
+first model: the noises of errors of opposite sign add up. The noises of both models come from the same outcomes and
+are drawn together, so models that err alike are told apart by fewer rows than with separate limits.
 
 Rows of one cluster may depend on each other. The covariance of the noise is then that of cluster sums, enlarged as in
 the tests with clusters (`probabilities/clusters.py`), and the draws are those of Student's t.

@@ -226,11 +226,7 @@ def audit_distributions(facts: Facts, setting: Setting) -> KindFindings:
 
 
 def levels_of(distribution: Distribution) -> FloatArray:
-    """Return the levels at which a distribution is tested; those of M draws are multiples of 1/(M + 1), to be exact.
-
-    >>> levels_of(Samples([[1.0, 2.0, 3.0]])).tolist()
-    [0.25, 0.5, 0.75]
-    """
+    """Return the levels at which a distribution is tested; those of M draws are multiples of 1/(M + 1), to be exact."""
     if not isinstance(distribution, Samples):
         return LEVELS
     N = distribution.M + 1

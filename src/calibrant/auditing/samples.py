@@ -170,24 +170,19 @@ def coordinate_table(checks: Checks, columns: Sequence[RankedColumn], each: Mapp
     beside = f" and {checks.tests} checks" if checks.tests > 1 else ""
     order = np.argsort(np.atleast_1d(uniformity_test(ranks).details["pvalue_each"]), kind="stable")
 
-    def column(values: Any) -> tuple[Any, ...]:
-        return tuple(np.asarray(values)[order].tolist())
-
-    coverage = {
-        f"coverage_{level:.3g}": column([found.coverage[level] for found in columns]) for level in columns[0].coverage
+    shown = {
+        "coordinate": ranks.names,
+        "failure": [found.failure for found in columns],
+        "pvalue_adjusted": [found.pvalue for found in columns],
+        "shift": [found.errors.shift for found in columns],
+        "spread": [found.errors.spread for found in columns],
+        **{f"coverage_{level:.3g}": [found.coverage[level] for found in columns] for level in columns[0].coverage},
+        **each,
     }
     return Table(
         "coordinates",
         "Coordinates, worst first",
-        {
-            "coordinate": tuple(ranks.names[c] for c in order.tolist()),
-            "failure": tuple(columns[c].failure for c in order.tolist()),
-            "pvalue_adjusted": column([found.pvalue for found in columns]),
-            "shift": column([found.errors.shift for found in columns]),
-            "spread": column([found.errors.spread for found in columns]),
-            **coverage,
-            **{name: column(values) for name, values in each.items()},
-        },
+        {name: tuple(np.asarray(values)[order].tolist()) for name, values in shown.items()},
         f"p-values of the curve of ranks, exact, adjusted for all coordinates (Holm){beside}. Predictions are too high "
         "by shift predictive standard deviations, and their spread needs the factor spread.",
     )

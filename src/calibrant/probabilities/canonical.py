@@ -196,10 +196,12 @@ class SimplexCells(Summary):
 
     @property
     def K(self) -> int:
+        """Number of classes."""
         return int(self.wp.shape[1])
 
     @property
     def sums(self) -> CellSums:
+        """The sums of the cells."""
         return CellSums(self.count, self.w, self.wp, self.wy)
 
 

@@ -189,26 +189,15 @@ def isotonic_band(
     Its ranges are quantiles of each score alone; a `simultaneous` region contains whole fits with probability `level`.
     """
     cells = summary.at_most(MAX_ISOTONIC_SCORES)
-    fits = _refits(cells, resamples, rng)
+    w, starts = cells.weight_by_score, cells.starts()
+    redrawn = (np.multiply(events, cells.weight, order="C") for events in redraw_events(cells.pool, resamples, rng))
+    fits = np.array([isotonic_fit(row, w) for each in redrawn for row in np.add.reduceat(each, starts, axis=1)])
     low, high = _envelope(fits, level) if simultaneous else _quantiles(fits, level)
     if cells is summary:
         return low, high, f"from {resamples} redraws"
     edges = summary.edges(MAX_ISOTONIC_SCORES, "mass")
     place = np.searchsorted(bin_of(cells.score, edges), bin_of(summary.unique_scores, edges))
     return low[place], high[place], f"from {resamples} redraws on {cells.score.size} mass bins"
-
-
-def _refits(summary: Ordered, resamples: int, rng: np.random.Generator) -> FloatArray:
-    w, starts = summary.weight_by_score, summary.starts()
-    return np.concatenate(
-        [
-            [
-                isotonic_fit(row, w)
-                for row in np.add.reduceat(np.multiply(events, summary.weight, order="C"), starts, axis=1)
-            ]
-            for events in redraw_events(summary.pool, resamples, rng)
-        ]
-    )
 
 
 def fewest_refits(level: float) -> int:

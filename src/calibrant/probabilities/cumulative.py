@@ -214,10 +214,8 @@ def kuiper_test(
     Notes
     -----
     The range never lies below the Kolmogorov-Smirnov height nor above twice it. MAPIE 1.6.0 leaves out
-    :math:`C_0`, and its Kuiper value can fall below its Kolmogorov-Smirnov value.
-
-    On a `Grid` the walk is known at the ends of the cells. `details` then has `rounding`, a bound on how much the rows
-    within a cell can add to the estimate, and outcomes are redrawn from the mean score of each cell.
+    :math:`C_0`, and its Kuiper value can fall below its Kolmogorov-Smirnov value. What `kolmogorov_smirnov_test` says
+    of a `Grid` holds here too.
 
     Examples
     --------

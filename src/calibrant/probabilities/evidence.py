@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -56,18 +57,9 @@ def whole_evidence(
 ) -> Whole:
     """Return the evidence on all rows: the cutoff error with its limits, the test, and ranges that are off."""
     low, high = limits.at(setting.level, "both")
-    total = Evidence(
-        subject,
-        "cutoff_error",
-        limits.estimate,
-        low,
-        high,
-        summary.n,
-        test="calibration_test",
-        pvalue=float(setting.adjusted(test.pvalue)),
-        mean=summary.mean_score if subject == ALL_ROWS else None,
-        explanation=ranges,
-    )
+    total = Evidence(subject, "cutoff_error", limits.estimate, low, high, summary.n, test="calibration_test")
+    p, mean = float(setting.adjusted(test.pvalue)), summary.mean_score if subject == ALL_ROWS else None
+    total = replace(total, pvalue=p, mean=mean, explanation=ranges)
     return Whole(total, needed=rows_to_pass(summary, setting, clusters))
 
 
@@ -91,15 +83,12 @@ def bin_evidence(curve: Curve, *, rate: float, exact: bool) -> tuple[Evidence, .
         if exact:
             limits = exact_limits(np.array([round(observed * n)]), np.array([float(n)]), 1 - each)
             low, high = (float(limit[0]) for limit in limits)
-        subject = Subject("scores", low=_lower_edge(curve, b), high=float(curve.upper[b]))
+        follows_zeros = b > 0 and curve.upper[b - 1] == 0  # a bin of zeros alone
+        lower = math.ulp(0.0) if follows_zeros else float(curve.lower[b])
+        subject = Subject("scores", low=lower, high=float(curve.upper[b]))
         expected, test = float(curve.mean_predicted[b]), "simultaneous band of bins"
         found.append(Evidence(subject, "frequency", observed, low, high, n, expected, test))
     return tuple(found)
-
-
-def _lower_edge(curve: Curve, b: int) -> float:
-    """Return the lower edge of a bin; scores of 0 are not in a bin that follows one of zeros alone."""
-    return math.ulp(0.0) if b > 0 and curve.upper[b - 1] == 0 else float(curve.lower[b])
 
 
 def rows_to_pass(
@@ -138,23 +127,12 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
     evidence = []
     for g in surprising_first(found):
         subject, rows = Subject(noun, name=found.names[g]), int(found.n[g])
-        bias, bias_low, bias_high = float(found.bias[g]), float(found.bias_low[g]), float(found.bias_high[g])
+        bias, bias_low, bias_high = (float(x[g]) for x in (found.bias, found.bias_low, found.bias_high))
         way = Evidence(subject, "bias", bias, bias_low, bias_high, rows, test=LIMITS)
-        estimate, low, high = float(found.estimate[g]), float(found.low[g]), float(found.high[g])
-        evidence.append(
-            Evidence(
-                subject,
-                "cutoff_error",
-                estimate,
-                low,
-                high,
-                rows,
-                test=TEST,
-                pvalue=None if math.isnan(pvalue[g]) else float(pvalue[g]),
-                mean=float(found.predicted[g]),
-                explanation=(way,) if math.isfinite(bias_low) else (),
-            )
-        )
+        error, low, high = (float(x[g]) for x in (found.estimate, found.low, found.high))
+        p, mean = None if math.isnan(pvalue[g]) else float(pvalue[g]), float(found.predicted[g])
+        size = Evidence(subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, mean=mean)
+        evidence.append(replace(size, explanation=(way,)) if math.isfinite(bias_low) else size)
     tested = int(np.count_nonzero(~np.isnan(found.pvalue_adjusted)))
     return Family({"group": "groups", "class": "classes"}[noun], tuple(evidence), tested, small_passes=True)
 
@@ -198,13 +176,10 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
     if effective < 0.9 * n:
         found.append(note("weights", n=n, effective=round(effective)))
     if infinite:
-        found.append(note("infinite") if pooled else note("ruled out", ruled_out=_ruled_out(summary)))
+        misses = summary.count - summary.events
+        ruled_out = int(summary.events[summary.score == 0].sum() + misses[summary.score == 1].sum())
+        found.append(note("infinite") if pooled else note("ruled out", ruled_out=ruled_out))
     return [*found, *_power(summary, setting)]
-
-
-def _ruled_out(summary: Ordered) -> int:
-    misses = summary.count - summary.events
-    return int(summary.events[summary.score == 0].sum() + misses[summary.score == 1].sum())
 
 
 def _power(summary: Ordered, setting: Setting) -> list[Note]:

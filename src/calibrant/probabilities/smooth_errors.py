@@ -6,6 +6,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -255,10 +256,6 @@ def cosine_moments(score: FloatArray, mass: FloatArray, count: int) -> FloatArra
 
     The scores are counted in cells. With the centre c of its cell and d = u - c, cos(kπu) = cos(kπc) cos(kπd) -
     sin(kπc) sin(kπd), and the powers of kπd, which is at most π/16, are summed in each cell before the transform.
-
-    >>> import numpy as np
-    >>> cosine_moments(np.array([0.0, 0.5, 1.0]), np.array([1.0, 2.0, 4.0]), 3).round(12)
-    array([ 7., -3.,  3.])
     """
     from scipy.fft import dct, dst
 
@@ -408,29 +405,6 @@ def _smce_limits(summary: Ordered, options: NoOptions) -> Limits:
     )
 
 
-SMOOTH_ECE = enter(
-    Entry(
-        smooth_ece,
-        SmoothOptions,
-        ordered,
-        _smooth_ece,
-        limits=_smooth_ece_limits,
-        reads=(Ordered,),
-        predictions=("binary", "classes"),
-        range=(0.0, 1.0),
-        mean=True,
-    )
-)
-SMCE = enter(
-    Entry(
-        smce,
-        NoOptions,
-        ordered,
-        _smce,
-        limits=_smce_limits,
-        reads=(Ordered,),
-        predictions=("binary", "classes"),
-        range=(0.0, 1.0),
-        mean=True,
-    )
-)
+SHARED: dict[str, Any] = {"reads": (Ordered,), "predictions": ("binary", "classes"), "range": (0.0, 1.0), "mean": True}
+SMOOTH_ECE = enter(Entry(smooth_ece, SmoothOptions, ordered, _smooth_ece, limits=_smooth_ece_limits, **SHARED))
+SMCE = enter(Entry(smce, NoOptions, ordered, _smce, limits=_smce_limits, **SHARED))

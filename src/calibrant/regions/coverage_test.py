@@ -81,14 +81,8 @@ def coverage_test(
     on a bound, as counts do, are allowed for: calibrated quantiles have P(y < q) <= level <= P(y <= q), and for
     intervals the level lies between the coverage without and with their bounds. So coverage is too high only if more
     outcomes than the level says lie strictly inside. Rows must be independent; for rows in time order see
-    `christoffersen_test`. A large p-value does not prove correct coverage.
-
-    See Also
-    --------
-    kupiec_test : The likelihood ratio that is usual in risk management.
-    christoffersen_test : Do misses follow each other?
-    multinomial_coverage_test : Several nested levels or quantiles in one statistic.
-    coverage_hsic_test : Does coverage depend on the width, or on the size of the set?
+    `christoffersen_test`. `multinomial_coverage_test` takes nested levels in one statistic, and `coverage_hsic_test`
+    asks whether coverage depends on width or size. A large p-value does not prove correct coverage.
 
     Examples
     --------
@@ -162,11 +156,7 @@ def hit_pvalue(
 
 
 def conformal_beta(m: int, level: float) -> tuple[int, int]:
-    """Return the parameters of the beta distribution of the coverage, given m calibration scores.
-
-    >>> conformal_beta(100, 0.9)
-    (91, 10)
-    """
+    """Return the parameters of the beta distribution of the coverage, given m calibration scores."""
     j = max(1, math.ceil(round((m + 1) * level, 10)))  # 100 · 0.55 is 55.00000000000001
     if j > m:
         needed = math.ceil(round(level / (1 - level), 10))

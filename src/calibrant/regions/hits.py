@@ -24,14 +24,7 @@ RowGroups: TypeAlias = ArrayLike | Labels
 
 
 def not_nested(rows: CoveredRows) -> NDArray[np.bool_]:
-    """Tell in which rows the prediction at some level does not lie within that at the next higher level.
-
-    >>> from calibrant.inputs.intervals import Intervals
-    >>> from calibrant.inputs.kinds import read_typed
-    >>> both = Intervals([[0.0, -1.0], [0.0, 1.0]], [[1.0, 2.0], [1.0, 2.0]], [0.5, 0.9])
-    >>> not_nested(read_typed([0.0, 0.0], both))
-    array([False,  True])
-    """
+    """Tell in which rows the prediction at some level does not lie within that at the next higher level."""
     levels = rows.prediction.levels
     order = [] if levels is None else np.argsort(levels).tolist()
     nested = np.ones(rows.n, dtype=bool)
@@ -142,10 +135,12 @@ class HitTable(Summary):
 
     @property
     def group_sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
         return np.asarray(self.count[self.level == 0])
 
     @property
     def has_equal_weights(self) -> bool:
+        """Whether all rows have one weight, up to rounding."""
         return bool(np.isclose(self.weight, self.weight_max * self.rows, rtol=1e-12, atol=0))
 
     @property
@@ -156,6 +151,7 @@ class HitTable(Summary):
 
     @property
     def nominal(self) -> FloatArray:
+        """The nominal level of each entry."""
         return np.asarray(self.levels[self.level])
 
     @property

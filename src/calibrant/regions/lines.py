@@ -310,15 +310,7 @@ def position_labels(rows: IntervalRows) -> RowLabels | None:
 
 
 def positions(rows: IntervalRows) -> FloatArray:
-    """Return where the intervals of each row lie, NaN for rows without any bound.
-
-    >>> from calibrant.inputs.intervals import Intervals
-    >>> from calibrant.inputs.kinds import read_typed
-    >>> inf = np.inf
-    >>> rows = read_typed([0.0] * 3, Intervals([0.0, -inf, -inf], [2.0, 5.0, inf], 0.9))
-    >>> positions(rows)
-    array([ 1.,  5., nan])
-    """
+    """Return where the intervals of each row lie, NaN for rows without any bound."""
     lower, upper = rows.prediction.lower, rows.prediction.upper
     low, high = np.where(np.isinf(lower), upper, lower), np.where(np.isinf(upper), lower, upper)
     with np.errstate(invalid="ignore"):  # without any bound

@@ -198,6 +198,7 @@ class Sizes(Summary):
 
     @property
     def L(self) -> int:
+        """Number of levels."""
         return len(self.parts)
 
     def median(self, k: int) -> float:
@@ -268,10 +269,6 @@ def size_groups(size: FloatArray, weight: NDArray[Any], *, K: int, bins: SizeBin
     at most m groups of equal weight: group k ends at the first size up to which the rows weigh k/m of all; or ranges
     (low, high), bounds included, and sizes outside belong to none; or None for three groups of intervals, and one group
     for each possible size of a set. `empty="merge"` takes empty sets and sets of one label together.
-
-    >>> found = size_groups(np.array([1.0, 2.0, 5.0]), np.array([3, 1, 2]), K=0, bins=2, empty="merge")
-    >>> found.low, found.high, found.sums(np.array([3, 1, 2]))
-    (array([1., 2.]), array([1., 5.]), array([3, 3]))
     """
     if isinstance(bins, Sequence):
         return _of_ranges(size, *_limits_of_ranges(bins, K))

@@ -259,10 +259,6 @@ def worst_slab(features: FloatArray, covered: NDArray[np.bool_], directions: Ite
 
     Rows of equal projection stay together. Of slabs of equal coverage the one with most rows is returned, then
     that of the first direction, then the lowest.
-
-    >>> x, c = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([True, False, True, True])
-    >>> worst_slab(x, c, [np.ones(1)], 2)
-    Slab(direction=0, low=0.0, high=1.0, hits=1, rows=2)
     """
     worst: Slab | None = None
     for number, v in enumerate(directions):
