@@ -7,6 +7,7 @@ import calibrant
 from calibrant import Intervals, from_columns
 from calibrant import audit as in_memory
 from calibrant.auditing import job as of_batches
+from calibrant.dask import audit
 from calibrant.inputs.columns import Batch
 
 
@@ -43,8 +44,6 @@ def same(found, expected):
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_frame_is_audited_as_one_batch_of_its_rows(exact, columns, framed, scheduler):
-    from calibrant.dask import audit
-
     found = audit(
         framed(columns, 0, 300, 301, 700),
         y="label",
@@ -60,8 +59,6 @@ def test_a_frame_is_audited_as_one_batch_of_its_rows(exact, columns, framed, sch
 
 
 def test_arrays_with_groups_say_the_same_as_a_frame(columns, framed, cut, threads):
-    from calibrant.dask import audit
-
     cuts = (200, 500)
     y, p, side = (cut(columns[name], *cuts) for name in ("label", "score", "side"))
     expected = audit(framed(columns, *cuts), y="label", prediction="score", groups="side", resamples=19)
@@ -70,8 +67,6 @@ def test_arrays_with_groups_say_the_same_as_a_frame(columns, framed, cut, thread
 
 
 def test_classes_with_names(columns, framed, threads):
-    from calibrant.dask import audit
-
     labels = ["cat", "dog", "owl"]
     found = audit(framed(columns, 200, 500), y="animal", prediction=["P0", "P1", "P2"], classes=labels, resamples=19)
     job = of_batches.AuditJob(resamples=19, classes=labels)
@@ -80,8 +75,6 @@ def test_classes_with_names(columns, framed, threads):
 
 
 def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
-    from calibrant.dask import audit
-
     frame = framed(columns, 200, 500)
     with cluster.as_current():
         found = [
@@ -91,16 +84,12 @@ def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
 
 
 def test_refusals(columns, framed, cut, threads, refusal):
-    from calibrant.dask import audit
-
     y, p = cut([0, 1], 1), cut([0.2, 0.7], 1)
     assert "groups must have names other than y, prediction, weights" in refusal(audit, (y, p), groups={"y": y})
     assert "level" in refusal(audit, (y, p), level=2)
 
 
 def test_intervals(columns, framed, threads):
-    from calibrant.dask import audit
-
     y, low = columns["weight"], columns["score"] - 0.5
     frame = framed({"y": y, "low": low, "high": low + 3, "side": columns["side"]}, 300, 500)
     prediction = from_columns(Intervals, "low", "high", level=0.9)

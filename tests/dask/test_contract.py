@@ -2,10 +2,10 @@
 
 import pandas as pd
 
+from calibrant.dask import measure
+
 
 def test_two_workers(contract, cluster, require):
-    from calibrant.dask import measure
-
     frame = require("dask.dataframe").from_pandas(pd.DataFrame(contract.table), npartitions=7)
     with cluster.as_current():
         found = measure(

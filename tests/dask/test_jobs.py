@@ -7,7 +7,7 @@ import pytest
 
 import calibrant
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, from_columns
-from calibrant.errors import NotApplicableError
+from calibrant.dask import measure
 from calibrant.testing.data import numbers
 
 N = 701
@@ -105,8 +105,6 @@ def named(verb):
 @pytest.mark.parametrize("places", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_are_measured_as_arrays_are(kind, places, data, framed, threads):
-    from calibrant.dask import measure
-
     verbs, y, columns, prediction, labels = KINDS[kind]
     flat = {name: values for name, values in data.items() if np.ndim(values) == 1}
     found = measure(verbs, framed(flat, *places), y=y, prediction=columns, exact=True, **labels)
@@ -120,8 +118,6 @@ def test_frames_are_measured_as_arrays_are(kind, places, data, framed, threads):
 
 @pytest.mark.parametrize("kind", ["binary", "named classes", "intervals", "samples"])
 def test_weights_count_on_every_scheduler(kind, scheduler, data, framed):
-    from calibrant.dask import measure
-
     verbs, y, columns, prediction, labels = KINDS[kind]
     verbs = [verb for verb in verbs if verb not in ("width", "coverage_test", "kuiper_test", "spiegelhalter_test")]
     weights = data["w"].copy()
@@ -133,8 +129,6 @@ def test_weights_count_on_every_scheduler(kind, scheduler, data, framed):
 
 
 def test_arrays_with_other_chunks_are_brought_together(data, cut, scheduler):
-    from calibrant.dask import measure
-
     y, w = cut(data["label"], 300), cut(data["w"], 50, 500)
     P = cut(data["P"], 100, 101, 400).rechunk({1: 2})  # cut through the rows
     found = measure(["brier_score", "ece"], (y, P, w), exact=True)
@@ -143,8 +137,6 @@ def test_arrays_with_other_chunks_are_brought_together(data, cut, scheduler):
 
 
 def test_arrays_of_unknown_lengths_are_taken_block_by_block(data, framed, threads):
-    from calibrant.dask import measure
-
     frame = framed({name: data[name] for name in ("event", "p", "w")}, *EMPTY)
     series = measure("brier_score", (frame["event"], frame["p"], frame["w"]))
     arrays = measure("brier_score", (frame["event"].values, frame["p"].values, frame["w"].values))
@@ -154,16 +146,12 @@ def test_arrays_of_unknown_lengths_are_taken_block_by_block(data, framed, thread
 
 
 def test_a_mapping_of_arrays_is_a_frame(data, cut, threads):
-    from calibrant.dask import measure
-
     frame = {"y": cut(data["y"], 400), "draws": cut(data["draws"], 100, 300), "unused": None}
     found = measure("crps", frame, y="y", prediction=from_columns(Samples, "draws"))
     close(found["crps"].value, calibrant.crps(data["y"], Samples(data["draws"])))
 
 
 def test_without_exact_rows_are_counted_in_cells_and_the_rounding_is_stated(data, cut, threads):
-    from calibrant.dask import measure
-
     y, p = cut(data["event"], *SEVEN), cut(data["p"], *SEVEN)
     found = measure(["ece", "kuiper_test"], (y, p))
     close(found["ece"].value, calibrant.ece(data["event"], data["p"]))
@@ -173,17 +161,7 @@ def test_without_exact_rows_are_counted_in_cells_and_the_rounding_is_stated(data
     assert abs(found["kuiper_test"].value.statistic - of_rows.statistic) <= bound + 1e-12
 
 
-def test_rows_are_kept_only_if_asked(data, cut, threads, refusal):
-    from calibrant.dask import measure
-
-    message = refusal(measure, "mmce", (cut(data["event"]), cut(data["p"])), error=NotApplicableError)
-    assert "exact=True" in message
-    assert message.startswith("partition 0: ")
-
-
 def test_the_same_partitions_give_the_same_bits_on_every_scheduler(data, cut, cluster, threads):
-    from calibrant.dask import measure
-
     def found():
         return measure(["brier_score", "ece"], (cut(data["event"], *SEVEN), cut(data["p"], *SEVEN)), exact=True)
 
@@ -197,8 +175,6 @@ def test_the_same_partitions_give_the_same_bits_on_every_scheduler(data, cut, cl
 
 
 def test_processes_that_come_and_go(data, cut, require):
-    from calibrant.dask import measure
-
     with require("dask").config.set(scheduler="processes", num_workers=1):
         found = measure(["brier_score", "kuiper_test"], (cut(data["event"], 350), cut(data["p"], 350)), exact=True)
     close(found["brier_score"].value, calibrant.brier_score(data["event"], data["p"]))
@@ -206,8 +182,6 @@ def test_processes_that_come_and_go(data, cut, require):
 
 
 def test_text_and_lists_in_frames(data, require, threads):
-    from calibrant.dask import measure
-
     pd, dd = require("pandas"), require("dask.dataframe")
     table = pd.DataFrame({"answer": data["answer"], "p": data["p"], "animal": data["animal"], "P": list(data["P"])})
     with require("dask").config.set({"dataframe.convert-string": False}):  # lists would become text

@@ -10,6 +10,7 @@ import pytest
 
 from calibrant import brier_score, ece
 from calibrant.core.dispatch import on_threads
+from calibrant.dask import measure
 from calibrant.dask.jobs import FAN_IN, merged
 from calibrant.dask.partitions import delayed_task
 from calibrant.summaries import Grid
@@ -43,8 +44,6 @@ def test_no_task_merges_more_than_eight(require, threads):
 
 
 def test_a_partition_is_read_and_summarised_by_one_task(framed, require):
-    from calibrant.dask import measure
-
     alias, watching, seen = require("dask._task_spec").Alias, require("dask.callbacks").Callback, []
 
     def note(key, graph, state):
@@ -66,8 +65,6 @@ def test_a_task_keeps_to_the_thread_it_was_given(require):
 
 def test_a_worker_is_killed_in_the_middle_and_the_result_is_right(cluster, tmp_path, require):
     """Twelve partitions; from the fifth on none is made before one of both workers has been killed while at it."""
-    from calibrant.dask import measure
-
     da, delayed = require("dask.array"), require("dask").delayed
     rng, parts, rows, free = np.random.default_rng(3), 12, 500, 4
     p = rng.random(parts * rows)

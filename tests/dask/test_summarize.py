@@ -5,6 +5,7 @@ import pytest
 
 import calibrant
 from calibrant import Samples, from_columns
+from calibrant.dask import summarize
 
 
 @pytest.fixture(scope="module")
@@ -16,8 +17,6 @@ def rows():
 
 @pytest.mark.parametrize("verb", ["ece", calibrant.brier_score, "kuiper_test"])
 def test_the_summary_is_that_of_the_rows(verb, rows, cut, scheduler):
-    from calibrant.dask import summarize
-
     y, p = rows
     found = summarize(verb, (cut(y, 100, 500), cut(p, 300)))
     whole = calibrant.summarize(verb, y, p)
@@ -29,8 +28,6 @@ def test_the_summary_is_that_of_the_rows(verb, rows, cut, scheduler):
 
 
 def test_options_are_those_of_the_verb(rows, cut, threads, refusal):
-    from calibrant.dask import summarize
-
     y, p = (cut(values, 450) for values in rows)
     assert calibrant.ece(summarize("ece", (y, p), bins=7), bins=7) == pytest.approx(calibrant.ece(*rows, bins=7))
     assert "ece has no option n_bins. Did you mean bins=7?" in refusal(summarize, "ece", (y, p), n_bins=7)
@@ -38,8 +35,6 @@ def test_options_are_those_of_the_verb(rows, cut, threads, refusal):
 
 
 def test_ties_are_broken_differently_in_each_partition(cut, threads):
-    from calibrant.dask import summarize
-
     n = 2000
     y, draws = np.zeros(n), np.zeros((n, 9))  # everything is tied, so that chance alone decides the ranks
     frame = {"y": cut(y, *range(1, n)[:199]), "draws": cut(draws, *range(1, n)[:199])}
@@ -52,8 +47,6 @@ def test_ties_are_broken_differently_in_each_partition(cut, threads):
 
 
 def test_the_label_of_the_event_is_missed_in_all_partitions_not_in_one(cut, threads, refusal):
-    from calibrant.dask import summarize
-
     y, p = np.array(["no", "no", "yes", "no"]), np.array([0.1, 0.4, 0.6, 0.3])
     found = summarize("brier_score", (cut(y, 2), cut(p, 2)), pos_label="yes")
     assert calibrant.brier_score(found) == pytest.approx(calibrant.brier_score(y, p, pos_label="yes"), rel=1e-14)

@@ -4,7 +4,6 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ def test_the_total_is_the_sum(many):
     for part in given_parts:
         merging.add(part)
     assert merging.parts == many
+    assert [size for size, _ in merging.stack] == [2**k for k in reversed(range(6)) if many >> k & 1]  # binary digits
     assert merging.total() == reduce(add, given_parts)
 
 
@@ -64,11 +64,3 @@ def test_nothing_and_going_on():
     assert merging.total() == first
     merging.add(second)
     assert merging.total().n == 10
-
-
-@pytest.mark.parametrize("many", [1, 2, 3, 5, 8, 13])
-def test_the_stack_is_a_binary_number(many):
-    merging = Merging()
-    for part in parts(many, "brier_score"):
-        merging.add(part)
-    assert [size for size, _ in merging.stack] == [2**k for k in reversed(range(5)) if many >> k & 1]
