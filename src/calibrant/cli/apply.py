@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.cli.audit import prediction_of
 from calibrant.cli.columns import Columns, each_once, find_column, matching, pairs
@@ -11,15 +11,13 @@ from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
 from calibrant.errors import InputError, listing, shown
+from calibrant.files.lazy_polars import pl
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import Values, depth, roles_of
 from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.recalibrating.recalibration import Recalibration
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SUFFIX = "_recalibrated"
 IN_PYTHON = "Apply the map in Python: Recalibration.from_json(path).apply(prediction)"
@@ -75,8 +73,6 @@ class Work:
         return Change(self.columns.needed, types, self.made, self.columns.groups)
 
     def _type(self, before: pl.DataType) -> pl.DataType:
-        import polars as pl
-
         if self.found.kind == "sets":
             return pl.Boolean()
         found: pl.DataType = pl.Float64()
@@ -92,8 +88,6 @@ class Work:
         return dict(zip(self.added, _columns_of(self.columns.prediction, after), strict=True))
 
     def _checked(self, frame: pl.DataFrame) -> pl.DataFrame:
-        import polars as pl
-
         found = {column.name: column for column in frame.get_columns()}
         for name, role in self.roles.items():
             column = found[name]
@@ -198,7 +192,6 @@ def _columns_of(named: Any, after: Any) -> list[Any]:
 def _series(values: Any) -> Any:
     """Return an array as a column; further axes become lists."""
     import numpy as np
-    import polars as pl
 
     column = pl.Series(np.ascontiguousarray(values))
     kind: Any = pl.Boolean() if values.dtype == bool else pl.Float64()

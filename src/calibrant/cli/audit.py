@@ -15,6 +15,7 @@ from calibrant.cli.options import FLAGS, Request
 from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
+from calibrant.files.lazy_polars import pl
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table
@@ -25,7 +26,6 @@ from calibrant.inputs.probabilities import normalised
 from calibrant.inputs.samples import Samples
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from calibrant.report.audit import Audit

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,9 @@ from calibrant.cli.kinds import level_in, levels_in
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
+from calibrant.files.lazy_polars import pl
 from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MAX_ROWS_EXAMINED = 10_000
 OUTCOME_NAMES = ("y", "y_true", "label", "target", "outcome", "truth", "actual", "observed")
@@ -126,8 +124,6 @@ def _numbers(names: Sequence[str], rows: pl.DataFrame) -> list[Candidate]:
 
 def _events(rows: pl.DataFrame) -> list[Candidate]:
     """Return the columns with two values: booleans and 0 and 1 first."""
-    import polars as pl
-
     plain, labelled = [], []
     for name in rows.columns:
         column = cells(rows, name)
@@ -154,8 +150,6 @@ def _scores(rows: pl.DataFrame) -> list[Candidate]:
 
 
 def _labels(rows: pl.DataFrame) -> list[Candidate]:
-    import polars as pl
-
     kinds = (pl.Boolean, pl.String, pl.Categorical, pl.Enum)
     found = []
     for name in rows.columns:
@@ -236,8 +230,6 @@ def _in_order(rows: pl.DataFrame, names: Sequence[str]) -> bool:
 
 def _values(column: pl.Series, most: int) -> list[Any]:
     """Return the first different values, sorted, at most `most` of them; none where they have no order."""
-    import polars as pl
-
     if column.dtype.is_nested() or column.dtype == pl.Object:
         return []
     if column.dtype.is_float():

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.files.lazy_polars import pl
 from calibrant.files.values import depth
 from calibrant.files.where import literal
 from calibrant.inputs.columns import NamedColumns, from_columns
@@ -23,9 +24,6 @@ from calibrant.inputs.intervals import Intervals
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Named = tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]
 """The columns of the outcome, and those of the prediction with the option that names them."""

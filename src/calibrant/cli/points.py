@@ -20,6 +20,7 @@ from calibrant.cli.options import Request
 from calibrant.cli.output import doing, refuse_results, tell
 from calibrant.errors import InputError, did_you_mean, shown
 from calibrant.files.found import FoundFile
+from calibrant.files.lazy_polars import pl
 from calibrant.files.npz_file import read_arrays, read_npy
 from calibrant.files.reading import Reading
 from calibrant.files.table_file import TableFile, check_file, format_of, open_table
@@ -28,8 +29,6 @@ from calibrant.files.where import Where, read_where
 from calibrant.inputs.columns import NamedColumns
 
 if TYPE_CHECKING:
-    import polars as pl
-
     Schema = Mapping[str, pl.DataType]
 
 MAX_NAMES_SHOWN = 30  # names that are written out in a proposal

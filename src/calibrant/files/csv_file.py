@@ -8,12 +8,10 @@ from codecs import getincrementaldecoder
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from calibrant.errors import InputError, shown
-
-if TYPE_CHECKING:
-    import polars as pl
+from calibrant.files.lazy_polars import pl
 
 DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -102,8 +100,6 @@ def unpacked(start: bytes) -> bytes:
 
 def scan(path: Path, dialect: Dialect, decided_by: int | None) -> pl.LazyFrame:
     """Return the rows, with types decided by so many of them (None: all)."""
-    import polars as pl
-
     source: Path | bytes = path
     if dialect.encoding is not None:
         source = _decoded(path, path.read_bytes(), dialect.encoding).encode()

@@ -8,12 +8,10 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.errors import InputError, shown
-
-if TYPE_CHECKING:
-    import polars as pl
+from calibrant.files.lazy_polars import pl
 
 SUSPICIOUS_BYTES, SUSPICIOUS_RATIO = (
     1 << 30,
@@ -23,21 +21,15 @@ NPY_MAGIC = b"\x93NUMPY"  # of an NPY file
 
 
 def schema(path: Path) -> dict[str, pl.DataType]:
-    import polars as pl
-
     return {name: pl.Series(column).dtype for name, column in _columns(path, read_arrays(path, rows=False)).items()}
 
 
 def list_schema(path: Path) -> dict[str, pl.DataType]:
-    import polars as pl
-
     return {name: pl.Series(array).dtype for name, array in _lists(read_arrays(path, rows=False)).items()}
 
 
 def scan(path: Path, names: Sequence[str] | None) -> pl.LazyFrame:
     """Return these columns, or those of the longest arrays, so that a short list of class names is not a column."""
-    import polars as pl
-
     arrays = read_arrays(path)
     columns = {**_lists(arrays), **_columns(path, arrays)}
     longest = max(map(len, columns.values()))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, stamp_of
+from calibrant.files.lazy_polars import pl
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where
@@ -97,8 +98,6 @@ class Reading:
             self._check_widths(frames[0], piece)
         if not frames:
             raise nothing_to_measure([found.path for found in self.files], self.where)
-        import polars as pl
-
         return pl.concat(frames, how="vertical_relaxed", rechunk=True) if len(frames) > 1 else frames[0]
 
     def place(self, row: int) -> tuple[Path, int]:
@@ -196,8 +195,6 @@ class Reading:
 
 
 def _joined(frames: list[Any]) -> Any:
-    import polars as pl
-
     return pl.concat(frames, rechunk=False)
 
 

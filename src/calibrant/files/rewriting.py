@@ -8,16 +8,14 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, listing, shown
 from calibrant.files.csv_file import Dialect
+from calibrant.files.lazy_polars import pl
 from calibrant.files.table_file import SUFFIXES, TableFile, format_of, is_arrow_stream, sunk_batches
 from calibrant.progress import row_counter
 from calibrant.report.files import sigterm_as_exit, sole_writer, temporary_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WRITTEN = tuple(suffix for suffix, format in SUFFIXES.items() if format != "npz")
 """The endings of files that can be written."""
@@ -44,8 +42,6 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
     the file its metadata. The target appears once it is complete. Memory does not grow with the number of rows, but for
     CSV that is not in UTF-8.
     """
-    import polars as pl
-
     try:
         import pyarrow as pa
     except ImportError:
@@ -113,8 +109,6 @@ def _tables(batches: Iterable[Any]) -> Generator[Any, None, None]:
 
 def _text_rows(table: TableFile, target: Path) -> tuple[Any, Generator[Any, None, None]]:
     """Return the schema of a CSV or NDJSON, and its rows; those of a CSV as texts if they become a CSV again."""
-    import polars as pl
-
     oldest = pl.CompatLevel.oldest()
     rows = table.as_written(texts=format_of(target) == "csv")
     empty = pl.DataFrame(schema=rows.collect_schema()).to_arrow(compat_level=oldest)
@@ -123,7 +117,6 @@ def _text_rows(table: TableFile, target: Path) -> tuple[Any, Generator[Any, None
 
 def _changed_schema(table: TableFile, schema: Any, change: Change, target: Path) -> Any:
     """Return the schema of the copy; refuse columns that could not be written as they are."""
-    import polars as pl
     import pyarrow as pa
 
     names = schema.names  # polars calls the second one x_duplicated_0
@@ -154,16 +147,12 @@ def _with_columns(rows: Any, found: Mapping[str, pl.Series], schema: Any) -> Any
 
 
 def _frame(rows: Any) -> pl.DataFrame:
-    import polars as pl
-
     frame = pl.DataFrame(rows)
     frame.columns = rows.column_names
     return frame
 
 
 def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType], table: TableFile) -> pl.DataFrame:
-    import polars as pl
-
     found = []
     for name in change.needed:
         column = frame.get_column(name)

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Full, Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from calibrant.errors import InputError, MissingExtraError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
+from calibrant.files.lazy_polars import pl
 from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
-
-if TYPE_CHECKING:
-    import polars as pl
 
 T = TypeVar("T")
 
@@ -97,8 +95,6 @@ class TableFile:
         Columns that are not in the file are taken from `constants`. The first `skip` rows are left out. A column holds
         the same in all frames. Decimal numbers become floating point numbers, but for `labels`, which are not rounded.
         """
-        import polars as pl
-
         needed, whole_lines = _needed(columns, where), self.format == "csv"
         for k, decided_by in enumerate(self._rows_for_types):
             if (skip and self._is_text) or (k > 0 and where):  # rows were handed out, or a filter was understood
@@ -120,8 +116,6 @@ class TableFile:
 
         All rows of NDJSON decide which columns there are, and all rows of a CSV which types, so they are read twice.
         """
-        import polars as pl
-
         if self.format == "csv":
             return csv_file.scan(self.path, self.csv, 0 if texts else None)
         schema = self._attempt(pl.LazyFrame.collect_schema, None, (None,))
@@ -140,8 +134,6 @@ class TableFile:
 
     def rows(self) -> int | None:
         """Return the number of rows where the file tells it without being read."""
-        import polars as pl
-
         if self.format not in ("parquet", "arrow"):
             return None
         return self._attempt(lambda rows: int(rows.select(pl.len()).collect().item()))
@@ -176,8 +168,6 @@ class TableFile:
         rows_for_types: Sequence[int | None] = (),
     ) -> T:
         """Apply a function to the rows; if types were decided by too few rows, try again with all."""
-        import polars as pl
-
         for decided_by in rows_for_types or self._rows_for_types:
             try:
                 return use(self._scan(decided_by, columns))
@@ -186,8 +176,6 @@ class TableFile:
         raise self.refusal(problem) from problem
 
     def _scan(self, decided_by: int | None, columns: Sequence[str] | None) -> pl.LazyFrame:
-        import polars as pl
-
         if self.format == "csv":
             return csv_file.scan(self.path, self.csv, decided_by)
         if self.format == "ndjson":
@@ -288,8 +276,6 @@ def _chosen(
     `whole_lines` there is one more column that depends on all others: otherwise polars cuts lines of a CSV that have
     too many fields, without a word.
     """
-    import polars as pl
-
     schema = dict(rows.collect_schema())
     number = {name: i for i, name in enumerate(schema)}
     plain = {name: str(i) for i, name in enumerate(_needed(columns, where))}
@@ -357,8 +343,6 @@ def sunk_batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None,
 
 
 def _type_of(value: Any) -> pl.DataType:
-    import polars as pl
-
     return pl.Series([value]).dtype
 
 

@@ -6,20 +6,18 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
+from calibrant.files.lazy_polars import pl
 from calibrant.files.where import Where, quoted
 from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.columns import FromColumns, NamedColumns
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
-
-if TYPE_CHECKING:
-    import polars as pl
 
 AXES = {"draws": ("draw", "coordinate"), "coordinates": ("coordinate",), "columns": ("coordinate",)}
 """What stands along the axes of a cell that is a list, by the role of its column."""
@@ -131,8 +129,6 @@ class Values:
 
     def check_numbers_or_categories(self) -> None:
         """Refuse a column that contains neither numbers, texts nor truth values, or numbers with a few texts."""
-        import polars as pl
-
         texts = self._texts()
         if texts is None and self.column.dtype != pl.Boolean and not self.column.dtype.is_numeric():
             dtype = str(self.column.dtype)
@@ -157,15 +153,11 @@ class Values:
         return np.asarray((self.column.is_null() | nan).to_numpy())
 
     def _texts(self) -> list[str | None] | None:
-        import polars as pl
-
         is_text = isinstance(self.column.dtype, (pl.String, pl.Categorical, pl.Enum))
         return self.column.cast(pl.String).to_list() if is_text else None
 
     def _as_members(self) -> Any:
         """Return whether a label is in the set; refuse a column that does not say it."""
-        import polars as pl
-
         column = self.column
         if column.dtype == pl.Boolean or depth(column.dtype):
             return column
@@ -181,8 +173,6 @@ class Values:
 
     def _as_array(self, axes: tuple[str, ...]) -> Any:
         """Return lists of one length as arrays; refuse lists of different lengths, or with a number missing."""
-        import polars as pl
-
         column = self.column
         must = "must contain lists of numbers; it contains {dtype}. Name another column"
         if not depth(column.dtype):
@@ -227,8 +217,6 @@ class Values:
 
 def depth(dtype: Any) -> int:
     """Return how many axes a cell has: 0 of a number, 1 of a list of numbers, 2 of a list of lists."""
-    import polars as pl
-
     return 1 + depth(dtype.inner) if isinstance(dtype, (pl.List, pl.Array)) else 0
 
 
@@ -244,8 +232,6 @@ def list_lengths(column: pl.Series) -> tuple[int, ...]:
 
 
 def _as_lists(column: pl.Series) -> pl.Series:
-    import polars as pl
-
     return column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
 
 

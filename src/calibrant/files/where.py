@@ -16,13 +16,11 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from calibrant.errors import InputError, shown
+from calibrant.files.lazy_polars import pl
 from calibrant.inputs.labels import time_zone as zone_named
-
-if TYPE_CHECKING:
-    import polars as pl
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -69,8 +67,6 @@ class Clause:
 
     def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
         """Return the comparison, for a column with its type in `schema` and its plain name in `plain`."""
-        import polars as pl
-
         dtype, column = schema[self.column], pl.col(plain[self.column])
         if self.op in ("null", "not null"):
             missing = column.is_null() | (column.is_nan() if dtype.is_float() else False)
@@ -99,8 +95,6 @@ class Where:
         return tuple(dict.fromkeys(clause.column for clause in self.clauses))
 
     def expression(self, schema: Mapping[str, pl.DataType], plain: Mapping[str, str]) -> pl.Expr:
-        import polars as pl
-
         return pl.all_horizontal([clause.expression(schema, plain) for clause in self.clauses])
 
 
@@ -181,8 +175,6 @@ def literal(text: str, dtype: pl.DataType, *, column: str, option: str) -> Any:
 
 def _kind(dtype: pl.DataType) -> str:
     """Return one of `TYPE_WORDS`, or the type."""
-    import polars as pl
-
     if dtype == pl.Boolean:
         return "truth"
     if dtype.is_numeric():
