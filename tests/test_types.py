@@ -104,8 +104,3 @@ def test_a_users_program(checker, tmp_path, require):
     false = [f"{lines[k - 1]}: {message}" for k, message in found.items() if k not in wrong]
     assert not missed, "not refused: " + "; ".join(missed)
     assert not false, "refused: " + "; ".join(false)
-
-
-def test_the_stub_and_the_package_have_the_same_names():
-    for name in calibrant.__all__:
-        assert getattr(calibrant, name) is not None

@@ -32,6 +32,8 @@ from calibrant.errors import InputError, SummaryError
 from calibrant.inputs.kinds import KINDS, kind_of, kinds_words, read, read_alone
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, IntervalRows, QuantileRows, SetRows
+from calibrant.ranking.quantities import ranks
+from calibrant.ranking.summary import Ranks
 
 Y = [0.0, 1.0, 2.0]
 NORMAL = Normal(Y, 1.0)
@@ -306,3 +308,15 @@ def test_groups_of_arviz_have_a_reader():
     for data in (drawn, xarray.DataTree.from_dict({"posterior_predictive": drawn})):
         with pytest.raises(InputError, match="from_arviz"):
             audit(np.zeros(4), data)
+
+
+def test_the_summary_of_ranks():
+    assert type(summarize(ranks, [0.5], Samples([[1.0]]))) is Ranks
+
+
+@pytest.mark.parametrize("verb", ["rank", "ECE", 3, None, len, [], lambda y: y])
+def test_unknown_verbs(verb, refusal):
+    message = refusal(summarize, verb, [0, 1], [0.2, 0.7])
+    assert message.startswith("expected a verb of calibrant or its name (")
+    for known in ("coverage", "ece", "ranks"):
+        assert f" {known}," in message

@@ -25,13 +25,6 @@ def test_size_does_not_depend_on_the_rows():
     assert len(small.to_bytes()) < 400_000
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("m", [1, 7, 10, 15, 99, 100])
-def test_every_edge_falls_into_its_bin(m, dtype):
-    p = (np.arange(m + 1) / m).astype(dtype)
-    assert grid(np.zeros(m + 1, int), p).bins(m).count.tolist() == [2] + [1] * (m - 1)  # 0 and 1/m share the first
-
-
 def test_largest_weight():
     assert grid([0, 1], [0.2, 0.7], [3, 5]).weight_max == 5.0
     assert (grid([0], [0.2], [3]) + grid([1], [0.7], [5])).weight_max == 5.0

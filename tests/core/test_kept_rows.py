@@ -132,13 +132,6 @@ def test_merging_is_one_after_the_other(name, weights):
         assert mixed.rows.w.tolist() == [1.0] * cut + W[cut:].tolist()
 
 
-def test_batches_give_the_value_of_all_rows():
-    for name in ("classes", "intervals", "sets", "quantiles", "Normal"):
-        y, prediction = CASES[name]
-        found = skce(of(name, slice(0, 5), W) + of(name, slice(5, n), W))
-        assert found == pytest.approx(skce(y, prediction, weights=W), rel=1e-11), name
-
-
 def test_no_rows():
     zero = KeptRows.zero()
     assert zero.n == 0

@@ -75,24 +75,6 @@ def test_no_rows():
         assert [column.size for column in pool_rows(np.zeros(0, np.uint8), np.zeros(0), weights)] == [0, 0, 0, 0]
 
 
-def test_the_callers_arrays_stay_as_they_are():
-    y, p, w = np.array([1, 0, 1], np.uint8), np.array([0.5, 0.25, -0.0]), np.array([3.0, 2.0, 1.0])
-    before = y.copy(), p.copy(), w.copy()
-    for weights in (w, unit_weights(3)):
-        pool_rows(y, p, weights)
-    for array, copy in zip((y, p, w), before, strict=True):
-        np.testing.assert_array_equal(array, copy)
-    assert np.signbit(p[2])
-
-
-def test_entries_pool_like_rows():
-    whole = pool_rows(np.array([1, 0, 1, 1], np.uint8), np.array([0.5, 0.25, 0.5, 0.75]), unit_weights(4))
-    first = pool_rows(np.array([1, 0], np.uint8), np.array([0.5, 0.25]), unit_weights(2))
-    second = pool_rows(np.array([1, 1], np.uint8), np.array([0.5, 0.75]), unit_weights(2))
-    joined = Pool(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
-    assert entries(pool_entries(joined)) == entries(whole)
-
-
 def slow_walk(y, p, w):
     """Return high, low and variance by a loop over the sorted rows, looking at ends of ties only."""
     high = low = total = variance = 0.0

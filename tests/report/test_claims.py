@@ -144,10 +144,3 @@ def test_one_row():
     found = findings(n=1)
     assert "from 1 row." in render(found)
     assert repr(cb.results.Audit(found)) == "<Audit of 1 row: A headline.>"
-
-
-def test_claims_come_back(sample, tmp_path):
-    page = cb.results.Audit(sample("churn")).to_html(tmp_path / "report.html")
-    claims = cb.report.read(page)["verdict"]["claims"]
-    assert claims[0]["low"] == 0.0243
-    assert claims[2] == {**claims[2], "kind": "description", "low": None, "level": None}

@@ -7,9 +7,8 @@ from calibrant import coverage_curve, coverage_gap, decompose, width
 from calibrant.core.catalogue import Entry, NoOptions, enter, find
 from calibrant.core.means import enter_mean
 from calibrant.core.moments import Moments
-from calibrant.inputs.kinds import KINDS
 from calibrant.testing import DATA, PROPERTIES, PerRow, VerbUnderTest, check_verb
-from calibrant.testing.data import judgement, names_of, numbers
+from calibrant.testing.data import judgement, numbers
 
 
 def mean_of(scores):
@@ -84,10 +83,6 @@ class TestCheckVerb:
 
 
 class TestData:
-    def test_every_kind_has_some(self):
-        assert {data.kind for data in DATA.values()} == set(KINDS)
-        assert all(names_of(kind) for kind in KINDS)
-
     @pytest.mark.parametrize("name", DATA)
     def test_rows_are_the_same_rows_everywhere(self, name):
         case = DATA[name].make(np.random.default_rng(0), 30)
