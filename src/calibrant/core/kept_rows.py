@@ -22,12 +22,8 @@ from calibrant.inputs.options import DIGITS
 class KeptRows(Summary):
     """Checked rows of any kind of prediction, in the order in which they came; memory grows with their number.
 
-    Attributes
-    ----------
-    held
-        The rows, probabilities in float64; None if there are none yet.
-    dtype
-        The type in which probabilities came, since bin edges are compared in it; "" for other predictions.
+    - `held`: the rows, probabilities in float64; None if there are none yet
+    - `dtype`: the type in which probabilities came, since bin edges are compared in it; "" for other predictions
     """
 
     grows = True

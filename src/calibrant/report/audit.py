@@ -76,16 +76,10 @@ class Reported(ABC):
 class Audit(Reported):
     """The result of an audit.
 
-    Attributes
-    ----------
-    findings
-        Everything that was found, as plain values.
-    verdict
-        The answer: `status`, `headline`, `sentences`, and the `claims` that they are made from.
-    claims
-        Those of the verdict.
-    table
-        The measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works.
+    - `findings`: everything that was found, as plain values
+    - `verdict`: the answer: `status`, `headline`, `lines`, and the `claims` that they are made from
+    - `claims`: those of the verdict
+    - `table`: the measurements as columns of equal length: ``pandas.DataFrame(audit.table)`` works
     """
 
     def __init__(self, findings: Findings) -> None:

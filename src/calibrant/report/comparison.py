@@ -37,29 +37,17 @@ MAX_PAIRS_DRAWN = 30  # in one picture
 class Comparison(Reported):
     """Two or more models compared on the same rows.
 
-    Attributes
-    ----------
-    names
-        The models.
-    values
-        The metrics, and for each the value of every model, in the order of `names`; of `ece` the debiased squared l2
-        error.
-    pairs
-        One `Pair` for each metric and each two models.
-    methods
-        How limits and p-values of each metric were found.
-    level
-        Confidence level of the limits of all pairs and metrics together.
-    tolerance
-        The largest difference that does not matter, if one was given.
-    n
-        Number of rows.
-    refused
-        Metrics that cannot be compared on these rows, with the reason.
-    facts
-        The user's names of outcome, source and so on.
-    reliability
-        The reliability curves of all models, for probabilities.
+    - `names`: the models
+    - `values`: the metrics, and for each the value of every model, in the order of `names`; of `ece` the debiased
+      squared l2 error
+    - `pairs`: one `Pair` for each metric and each two models
+    - `methods`: how limits and p-values of each metric were found
+    - `level`: confidence level of the limits of all pairs and metrics together
+    - `tolerance`: the largest difference that does not matter, if one was given
+    - `n`: number of rows
+    - `refused`: metrics that cannot be compared on these rows, with the reason
+    - `facts`: the user's names of outcome, source and so on
+    - `reliability`: the reliability curves of all models, for probabilities
     """
 
     names: tuple[str, ...]
