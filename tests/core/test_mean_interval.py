@@ -15,7 +15,7 @@ from calibrant.core.mean_interval import check_deciding, check_rare, clopper_pea
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, read_binary
-from calibrant.probabilities.mistakes import questions_on_event
+from calibrant.probabilities.evidence import questions_on_event
 from calibrant.probabilities.power import _of_size
 
 

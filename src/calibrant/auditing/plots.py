@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import COLOURS, diagonal, dress, legend_inside, plain, shortened, square, style_of
+from calibrant.core.plot_style import COLOURS, diagonal, dots, dress, legend_inside, plain, shortened, square, style_of
 from calibrant.core.plots import text_size
 from calibrant.core.words import probability
 from calibrant.probabilities.plots import axis_end
@@ -26,20 +26,9 @@ def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mappin
     for k, name in enumerate(details["names"]):
         x, y, low, high, _ = _line(columns, k)
         colour, dash = style_of(k)
-        ax.errorbar(
-            x,
-            y,
-            yerr=np.stack([y - low, high - y]),
-            color=colour,
-            linestyle=dash,
-            marker=MARKERS[(k + k // len(COLOURS)) % len(MARKERS)],
-            markersize=4.5,
-            linewidth=1.4,
-            elinewidth=0.9,
-            capsize=2,
-            label=plain(name),
-            zorder=3,
-        )
+        marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+        style = {"color": colour, "linestyle": dash, "marker": marker, "label": plain(name), "zorder": 3}
+        dots(ax, x, y, low, high, fmt="", markersize=4.5, linewidth=1.4, elinewidth=0.9, capsize=2, **style)
     end = axis_end(*(columns[name] for name in ("mean_predicted", "interval_high")))
     square(ax, end, "predicted probability", "observed frequency")
     dress(ax)
@@ -90,18 +79,8 @@ def draw_differences(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
     if details["tolerance"] is not None:
         limits = (-details["tolerance"], details["tolerance"])
         ax.axvspan(*limits, facecolor=(palette.BAND, 0.3), label="within the tolerance", zorder=1)
-    ax.errorbar(
-        value,
-        place,
-        xerr=np.stack([value - low, high - value]),
-        fmt="o",
-        markersize=5,
-        color=palette.OBSERVED,
-        elinewidth=1.4,
-        capsize=3,
-        label=f"difference, {100 * details['level']:g} % limits",
-        zorder=3,
-    )
+    label = f"difference, {100 * details['level']:g} % limits"
+    dots(ax, value, place, low, high, axis="x", elinewidth=1.4, capsize=3, label=label, zorder=3)
     ax.set(ylim=(len(details["names"]) - 0.4, -0.6), xlabel=plain(details["axis"]))
     dress(ax)
     ax.locator_params(axis="x", nbins=5)

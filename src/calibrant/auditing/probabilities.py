@@ -48,13 +48,15 @@ from calibrant.probabilities.evidence import (
     bin_evidence,
     caveats,
     group_family,
+    questions_on_classes,
+    questions_on_dependence,
+    questions_on_event,
     region_level,
     stated_low,
     surprising_first,
     whole_evidence,
 )
 from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
-from calibrant.probabilities.mistakes import questions_on_classes, questions_on_dependence, questions_on_event
 from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000

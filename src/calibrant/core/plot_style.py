@@ -35,6 +35,14 @@ def diagonal(ax: Any, zorder: float | None = None) -> None:
     ax.plot([0, 1], [0, 1], label="calibrated", **style)
 
 
+def dots(ax: Any, x: Any, y: Any, low: Any, high: Any, *, axis: str = "y", **style: Any) -> None:
+    """Draw dots with limits of their value on an axis."""
+    value = y if axis == "y" else x
+    reach = {f"{axis}err": np.stack([value - low, high - value])}
+    usual = {"fmt": "o", "markersize": 5, "color": palette.OBSERVED, "elinewidth": 1.3, "capsize": 2.5}
+    ax.errorbar(x, y, **reach, **{**usual, **style})
+
+
 def square(ax: Any, end: float, xlabel: str, ylabel: str, bottom: float = -0.02) -> None:
     """Give both axes the range from 0 to `end`, with a little room."""
     ax.set(xlim=(-0.02 * end, 1.02 * end), ylim=(bottom * end, 1.02 * end), aspect="equal")

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import BAND, diagonal, dress, legend_inside, square
+from calibrant.core.plot_style import BAND, diagonal, dots, dress, legend_inside, square
 from calibrant.core.words import probability
 
 LIMITS = ("interval_low", "interval_high", "consistency_low", "consistency_high")
@@ -46,19 +46,8 @@ def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, 
         **BAND,
     )
     diagonal(ax, zorder=3)
-    observed, low, high = (column[name] for name in ("mean_observed", "interval_low", "interval_high"))
-    ax.errorbar(
-        column["mean_predicted"],
-        observed,
-        yerr=np.stack([observed - low, high - observed]),
-        fmt="o",
-        markersize=5,
-        color=palette.OBSERVED,
-        elinewidth=1.3,
-        capsize=2.5,
-        label=f"observed, {level} interval",
-        zorder=4,
-    )
+    drawn = (column[name] for name in ("mean_predicted", "mean_observed", "interval_low", "interval_high"))
+    dots(ax, *drawn, label=f"observed, {level} interval", zorder=4)
     square(ax, end, "predicted probability", "observed frequency", bottom=STRIP - 0.01)
     ticks = np.linspace(0, 1, 6) if end == 1 else [tick for tick in ax.get_yticks() if 0 <= tick <= end]
     ax.set(xticks=ticks, yticks=ticks)

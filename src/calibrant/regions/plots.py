@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.core import palette
 from calibrant.core.pictures import Mark, Picture
-from calibrant.core.plot_style import BAND, diagonal, dress, legend_inside, plain, square
+from calibrant.core.plot_style import BAND, diagonal, dots, dress, legend_inside, plain, square
 
 MARKERS = "osD^vP*X"
 
@@ -68,7 +68,7 @@ def _draw_levels(ax: Any, column: Mapping[str, Any], level: str) -> None:
         ax.fill_between(nominal, low, high, label=f"{level} interval", **BAND)
         ax.plot(nominal, coverage, "o-", markersize=5, color=palette.OBSERVED, linewidth=1.6, label="observed")
     else:
-        _dots(ax, nominal, coverage, yerr=_reach(coverage, low, high), label=f"observed, {level} interval")
+        dots(ax, nominal, coverage, low, high, label=f"observed, {level} interval")
     square(ax, 1.0, "nominal coverage", "observed coverage")
     dress(ax)
     legend_inside(ax, "upper left")
@@ -84,20 +84,12 @@ def _draw_groups(ax: Any, column: Mapping[str, Any], level: str) -> None:
         if not np.isnan(nominal):
             reference = "nominal" if k == 0 else None
             ax.axvline(nominal, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label=reference)
-        _dots(ax, coverage, place[here], xerr=_reach(coverage, low, high), label=label, fmt=MARKERS[k % len(MARKERS)])
+        dots(ax, coverage, place[here], low, high, axis="x", label=label, fmt=MARKERS[k % len(MARKERS)])
     dress(ax)
     whole, first = np.unique(np.rint(place), return_index=True)
     ax.set_yticks(whole, [plain(column["group"][i]) for i in first])
     ax.set(xlim=(-0.02, 1.02), ylim=(len(whole) - 0.5, -0.5), xlabel="observed coverage", ylabel="group")
     legend_inside(ax, "best")
-
-
-def _dots(ax: Any, x: Any, y: Any, *, label: str, fmt: str = "o", **error: Any) -> None:
-    ax.errorbar(x, y, fmt=fmt, markersize=5, color=palette.OBSERVED, elinewidth=1.3, capsize=2.5, label=label, **error)
-
-
-def _reach(centre: Any, low: Any, high: Any) -> Any:
-    return np.stack([centre - low, high - centre])
 
 
 def _in_groups(column: Mapping[str, Any]) -> bool:
