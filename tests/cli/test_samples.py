@@ -6,7 +6,7 @@ import pytest
 from calibrant import report
 from calibrant.auditing.compare_points import compare
 from calibrant.cli.options import Request
-from calibrant.cli.samples import compare_files
+from calibrant.cli.points import compare_files
 
 RNG = np.random.default_rng(21)
 REAL = RNG.normal(size=(60, 3)).astype(np.float32)

@@ -95,7 +95,7 @@ def samples(files: tuple[Path, ...], request: Request) -> None:
     With --fail-if the exit status is 1 if a condition holds: the verdict different, or a measurement as in calibrant
     check.
     """
-    from calibrant.cli.samples import run
+    from calibrant.cli.points import run
 
     if not files:
         raise click.UsageError(f"Missing argument '{'FAKE' if request.no_real else 'REAL'}'.")

@@ -148,11 +148,11 @@ def tables_of(arrays: Mapping[str, Any]) -> list[Any]:
     blocks = [
         values.to_delayed() if _is_framed(values) else values.to_delayed(optimize_graph=False).ravel() for values in cut
     ]
-    return [delayed_task(_table, names, *each, name="blocks") for each in zip(*blocks, strict=True)]
 
+    def table(*blocks: Any) -> NamedArrays:
+        return NamedArrays(zip(names, blocks, strict=True))
 
-def _table(names: tuple[str, ...], *blocks: Any) -> NamedArrays:
-    return NamedArrays(zip(names, blocks, strict=True))
+    return [delayed_task(table, *each, name="blocks") for each in zip(*blocks, strict=True)]
 
 
 def cut_alike(arrays: Mapping[str, Any]) -> list[Any]:

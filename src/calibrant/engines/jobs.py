@@ -116,14 +116,17 @@ class Measuring:
         rows, found = self._read(batch, labels), dict[str, Summary]()
         for name, (verb, options) in self.wanted.items():
             entry = find(verb)
-            if self._on_grid(rows, entry, options):
+            if not self.exact and rows.kind == "binary" and entry.on_grid(entry.parse(options)):
                 if GRID not in found:
                     found[GRID] = Grid.of(cast(Binary, rows))
             elif ORDERED not in found or not _sorts(entry, rows, options):
                 own = rows if entry.outcome else entry.read(None, batch.prediction, weights=batch.weights)
                 given = with_batch_groups(with_batch_rng(options, batch), batch)
                 summary = entry.summarise(own, entry.parse(given))
-                found[ORDERED if type(summary) is Ordered else name] = self._kept(summary, name)
+                if summary.grows and not self.exact:
+                    words = f"{name} needs all rows, or all different scores; pass exact=True to keep them in memory"
+                    raise NotApplicableError(words)
+                found[ORDERED if type(summary) is Ordered else name] = summary
         return Several.of({**found, **seen})
 
     def part_of_pieces(self, pieces: Sequence[Batch]) -> Several | None:
@@ -174,16 +177,6 @@ class Measuring:
             if rows.kind not in entry.predictions:
                 entry.read(y, prediction, weights=weights, **labels if entry.outcome else {})
         return rows
-
-    def _kept(self, summary: Summary, name: str) -> Summary:
-        if summary.grows and not self.exact:
-            raise NotApplicableError(
-                f"{name} needs all rows, or all different scores; pass exact=True to keep them in memory"
-            )
-        return summary
-
-    def _on_grid(self, rows: AnyRows, entry: Entry[Any, Any], options: Mapping[str, Any]) -> bool:
-        return not self.exact and rows.kind == "binary" and entry.on_grid(entry.parse(options))
 
 
 def _wanted(verb: Any) -> tuple[str, VerbCall]:

@@ -160,7 +160,9 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
         if column.dtype == pl.String and dtype.is_numeric():
             plain = column.str.replace(",", ".", literal=True) if table.csv.decimal_comma else column
             wanted = dtype if name in change.labels else pl.Float64()
-            column = _as_numbers(plain, wanted)
+            column = plain.cast(wanted, strict=False)
+            if column.null_count() > plain.null_count():  # spaces are stripped only if some cannot be read
+                column = plain.str.strip_chars(" ").cast(wanted, strict=False)
             lost = column.is_null() & plain.is_not_null()
             if lost.any():
                 raise InputError(
@@ -173,14 +175,6 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
             column = column.cast(pl.Float64)
         found.append(column.alias(name))
     return pl.DataFrame(found)
-
-
-def _as_numbers(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return texts as numbers, null where a text is not a number; spaces are stripped only if some cannot be read."""
-    found = texts.cast(dtype, strict=False)
-    if found.null_count() == texts.null_count():
-        return found
-    return texts.str.strip_chars(" ").cast(dtype, strict=False)
 
 
 @contextmanager

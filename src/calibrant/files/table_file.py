@@ -281,7 +281,7 @@ def _chosen(
     plain = {name: str(i) for i, name in enumerate(_needed(columns, where))}
     values = constants or {}
     fixed = {name: pl.lit(values[name]) for name in plain if name not in number}
-    types = schema | {name: _type_of(values[name]) for name in fixed}
+    types = schema | {name: pl.Series([values[name]]).dtype for name in fixed}
     kept = [fixed.get(name, pl.nth(number.get(name, 0))).alias(plain[name]) for name in plain]
     others = [pl.nth(i).is_null() for name, i in number.items() if name not in plain] if whole_lines else []
     rows = rows.select(*kept, *([pl.any_horizontal(others).alias(GUARD)] if others else []))
@@ -340,10 +340,6 @@ def sunk_batches(rows: pl.LazyFrame, size: int) -> Generator[pl.DataFrame, None,
     finally:
         unwanted.set()
         thread.join()
-
-
-def _type_of(value: Any) -> pl.DataType:
-    return pl.Series([value]).dtype
 
 
 def _literal_path(path: Path) -> str:

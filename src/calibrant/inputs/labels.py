@@ -127,18 +127,13 @@ def _refuse_look_alikes(y: NDArray[Any], events: NDArray[np.uint8], rows: Rows |
     if not isinstance(pos_label, str) or y.dtype.kind not in "UO":
         return
     event = pos_label.strip().casefold()
-    others = y[events == 0]
-    for label in set(others.tolist()) if others.dtype.kind == "U" else _texts(others):
+    for label in {value for value in y[events == 0].tolist() if isinstance(value, str)}:
         if label.strip().casefold() == event:
             message = (
                 "y must write the event as in {pos_label=event}; {row} is {value}, which would count as a non-event. "
                 "Write both in the same way"
             )
             raise _refused(message, y, int(np.argmax(y == label)), rows, event=pos_label)
-
-
-def _texts(values: NDArray[Any]) -> set[str]:
-    return {value for value in values.tolist() if isinstance(value, str)}
 
 
 def check_label_seen(pos_label: Any, others: Sequence[str]) -> None:

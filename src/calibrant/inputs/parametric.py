@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from math import log, pi
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -108,27 +108,16 @@ class LocationScale(Checked, Distribution):
         return z
 
 
-def _normal_cdf(z: FloatArray) -> FloatArray:
-    from scipy.special import ndtr
+def _special(name: str, x: FloatArray) -> FloatArray:
+    """Return a function of scipy.special, which takes time to import, at x."""
+    import scipy.special
 
-    return np.asarray(ndtr(z))
-
-
-def _normal_quantile(q: FloatArray) -> FloatArray:
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(q))
+    return np.asarray(getattr(scipy.special, name)(x))
 
 
 def _normal_log_density(z: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         return -0.5 * (z * z)
-
-
-def _normal_within(z: FloatArray) -> FloatArray:
-    from scipy.special import erf
-
-    return np.asarray(erf(z / np.sqrt(2)))
 
 
 def _laplace_cdf(z: FloatArray) -> FloatArray:
@@ -167,11 +156,11 @@ class Normal(LocationScale):
 
     family = "normal"
     _standard = Standard(
-        _normal_cdf,
-        _normal_quantile,
+        partial(_special, "ndtr"),
+        partial(_special, "ndtri"),
         _normal_log_density,
         0.5 * log(2 * pi),
-        _normal_within,
+        lambda z: _special("erf", z / np.sqrt(2)),
         1.0,
         np.random.Generator.standard_normal,
     )

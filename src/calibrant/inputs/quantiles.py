@@ -15,10 +15,7 @@ from calibrant.inputs.intervals import Intervals, constructor, read_bounds, take
 from calibrant.inputs.options import DIGITS, check_choice, levels_shown, place_of, read_levels
 
 USAGE = "Call it as Quantiles(values, levels), such as Quantiles([[1.0, 2.0, 4.0]], [0.1, 0.5, 0.9])"
-
-
-def _levels_advice(value: object) -> str:
-    return f"Pass the probabilities of the quantiles as levels=. {USAGE}"
+LEVELS_MEANT = f"Pass the probabilities of the quantiles as levels=. {USAGE}"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -49,7 +46,7 @@ class Quantiles(Checked):
     single: bool
     eps: float  # of the dtype the values came in
 
-    @constructor(USAGE, dict.fromkeys(("alpha", "alphas", "quantiles", "q"), _levels_advice))
+    @constructor(USAGE, dict.fromkeys(("alpha", "alphas", "quantiles", "q"), lambda value: LEVELS_MEANT))
     def __init__(
         self, values: ArrayLike, levels: float | ArrayLike, crossed: Literal["raise", "sort"] = "raise"
     ) -> None:

@@ -41,7 +41,8 @@ def total(job: Job, columns: NamedColumns, chosen: Any, fan_in: int = FAN_IN) ->
         raise InputError(f"there are no rows: the frame is empty{why}; at least one row is needed")
     whole = merged(parts, fan_in)
     if whole.summary is None:
-        raise _error(whole)
+        kinds = {kind.__name__: kind for kind in (InputError, NotApplicableError, SummaryError)}
+        raise kinds.get(whole.error or "", InputError)(whole.words or "")
     return Summary.from_bytes(whole.summary)
 
 
@@ -55,11 +56,6 @@ def _collected(plan: Any) -> list[SentPart]:
                 "on one machine, set the variable PYSPARK_PYTHON to sys.executable before making the session"
             ) from problem
         raise
-
-
-def _error(part: SentPart) -> CalibrantError:
-    kinds = {kind.__name__: kind for kind in (InputError, NotApplicableError, SummaryError)}
-    return kinds.get(part.error or "", InputError)(part.words or "")
 
 
 TABLE_ROWS, TABLE_BYTES = 1 << 20, 1 << 27  # of Arrow batches that are summarised together
