@@ -25,7 +25,7 @@ Numbers = Any
 MAX_NUMBERS_SHOWN = 6  # of an array, in a repr
 
 
-class _Value:
+class FrozenValue:
     """A frozen value: its arrays and mappings are read-only copies."""
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class _Value:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TestResult(_Value):
+class TestResult(FrozenValue):
     """The result of a test.
 
     A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
@@ -116,7 +116,7 @@ def _shown(value: Any, digits: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve(_Value):
+class Curve(FrozenValue):
     """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`.
 
     - `kind`: how it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability",
@@ -190,7 +190,7 @@ MAX_ROWS_SHOWN = 20  # of a curve in a notebook
 
 
 @dataclass(frozen=True, eq=False)
-class ConfidenceInterval(_Value):
+class ConfidenceInterval(FrozenValue):
     """Where the true value of a metric lies, with a given confidence.
 
     - `low`, `high`: the limits; infinite where there is none. Arrays if the metric is an array: each interval on

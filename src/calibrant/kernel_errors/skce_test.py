@@ -202,11 +202,8 @@ def kernel_options(rows: KernelRows) -> Mapping[str, Any]:
 
 
 def in_blocks(n: int) -> dict[str, Any]:
-    return {
-        "method": "block",
-        "shuffle": True,
-        "blocksize": max(2, min(MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS // n, n // MIN_BLOCKS)),
-    }
+    m = max(2, min(MAX_AUDIT_BLOCK, MAX_AUDIT_PAIRS // n, n // MIN_BLOCKS))
+    return {"method": "block", "shuffle": True, "blocksize": m}
 
 
 SKCE_TEST = enter(
@@ -236,12 +233,14 @@ def _replicated(
         pairs, extreme = resampled(summary, kernel, B, random)
         T = pairs / ((n - 1) * w * w)
     else:
-        _check_bootstrap(summary, variance)
+        if _holds(summary, DistributionRows) and n < MIN_BOOTSTRAP_ROWS:
+            raise NotApplicableError(
+                f'method="bootstrap" keeps its level from {MIN_BOOTSTRAP_ROWS} rows on; got {n}. Use method="resample"'
+            )
+        _check_variance("bootstrap", MIN_BOOTSTRAP_VARIANCE, variance, summary)
         T, extreme = bootstrapped(summary, kernel, B, random)
     how = monte_carlo_words(B) if method == "resample" else f"{B} bootstrap replicates"
-    details: dict[str, Any] = {"resamples": B}
-    if not _holds(summary, DistributionRows):
-        details["variance"] = variance
+    details = {"resamples": B, **({} if _holds(summary, DistributionRows) else {"variance": variance})}
     return TestResult(
         statistic=float(T),
         pvalue=resampled_pvalue(extreme, B),
@@ -262,17 +261,6 @@ def _variance(summary: Ordered | KeptRows) -> tuple[float, float]:
     return float(weights.mean()), float((weights**2 * outcome_variance(kept)).sum() / weights.max() ** 2)
 
 
-def _check_bootstrap(summary: Ordered | KeptRows, variance: float) -> None:
-    if _holds(summary, DistributionRows):
-        if summary.n < MIN_BOOTSTRAP_ROWS:
-            raise NotApplicableError(
-                f'method="bootstrap" keeps its level from {MIN_BOOTSTRAP_ROWS} rows on; got {summary.n}. '
-                'Use method="resample"'
-            )
-    else:
-        _check_variance("bootstrap", MIN_BOOTSTRAP_VARIANCE, variance, summary)
-
-
 def _block_test(summary: Summary) -> TestResult:
     if not isinstance(summary, Blocks):
         raise SummaryError(
@@ -287,8 +275,7 @@ def _block_test(summary: Summary) -> TestResult:
             f"Use smaller blocks or {_instead(summary)}"
         )
     variance = summary.variance / summary.heaviest**2
-    if not _holds(summary, DistributionRows):
-        _check_variance("block", MIN_BLOCK_VARIANCE, variance, summary)
+    _check_variance("block", MIN_BLOCK_VARIANCE, variance, summary)
     mean_weight = summary.weight / summary.used
     unit = m * (m - 1) * mean_weight**2
     mean, se = summary.mean / unit, summary.standard_error / unit
@@ -372,7 +359,7 @@ def _instead(summary: Summary) -> str:
 
 
 def _check_variance(method: str, limit: float, variance: float, summary: Summary) -> None:
-    if variance < limit:
+    if variance < limit and not _holds(summary, DistributionRows):
         raise NotApplicableError(
             f"method={method!r} keeps its level if the outcome variance expected under calibration is at least "
             f"{limit:g}; it is {variance:.3g}. Use {_instead(summary)}"

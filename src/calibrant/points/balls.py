@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from math import ceil, prod, sqrt
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.catalogue import public
+from calibrant.core.results import FrozenValue
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
@@ -145,7 +145,7 @@ def _measurable(sets: PointSets) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelled:
+class Relabelled(FrozenValue):
     """One of the four numbers over random divisions of the pooled points into two sets.
 
     Attributes
@@ -169,11 +169,6 @@ class Relabelled:
         low, high = np.quantile(draws, [0.025, 0.975])
         return cls(float(draws.mean()), float(low), float(high), draws)
 
-    def __post_init__(self) -> None:
-        draws = np.array(self.draws)
-        draws.flags.writeable = False
-        object.__setattr__(self, "draws", draws)
-
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
@@ -184,7 +179,7 @@ class Relabelled:
 
 
 @dataclass(frozen=True)
-class DensityCoverage:
+class DensityCoverage(FrozenValue):
     """Precision, recall, density and coverage, from balls that reach to the k-th neighbour in the same set.
 
     Attributes
@@ -210,14 +205,6 @@ class DensityCoverage:
     n: int
     m: int
     relabelled: Mapping[str, Relabelled] | None = None
-
-    def __post_init__(self) -> None:
-        if self.relabelled is not None:
-            object.__setattr__(self, "relabelled", MappingProxyType(dict(self.relabelled)))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
-        *values, relabelled = (getattr(self, f.name) for f in fields(self))
-        return type(self), (*values, None if relabelled is None else dict(relabelled))
 
 
 class Balls(NamedTuple):

@@ -122,8 +122,7 @@ def mmd(
 def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
     r"""Kernel distance, known as KID: the unbiased MMD² with a polynomial kernel, over all points.
 
-    .. math:: \frac{1}{n(n-1)} \sum_{i \ne j} k(y_i, y_j) + \frac{1}{m(m-1)} \sum_{i \ne j} k(x_i, x_j)
-              - \frac{2}{nm} \sum_{i, j} k(y_i, x_j), \qquad k(x, y) = (x \cdot y / d + 1)^3.
+    .. math:: \mathrm{MMD}^2 \text{ with } k(x, y) = (x \cdot y / d + 1)^3.
 
     Parameters
     ----------

@@ -137,19 +137,12 @@ class Screen:
     def left(self, A: FloatArray) -> FloatArray:
         """Return [-2a, 1, (1 - c)|a|²]; its product with `right` is a lower bound."""
         a = A - self.centre
-        return np.column_stack([-2 * a, np.ones(len(a)), self._length(a)])
+        return np.column_stack([-2 * a, np.ones(len(a)), (1 - self.c) * np.einsum("ij,ij->i", a, a)])
 
     def right(self, B: FloatArray) -> FloatArray:
         """Return [b, (1 - c)|b|², 1]."""
         b = B - self.centre
-        return np.column_stack([b, self._length(b), np.ones(len(b))])
-
-    def width(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Return how much |a - b|² may exceed its lower bound: 2c, and as much for the rounding of this sum."""
-        return np.asarray(4 * self.c * (left + right) + TINY_SQUARE)
-
-    def _length(self, a: FloatArray) -> FloatArray:
-        return np.asarray((1 - self.c) * np.einsum("ij,ij->i", a, a))
+        return np.column_stack([b, (1 - self.c) * np.einsum("ij,ij->i", b, b), np.ones(len(b))])
 
 
 def _nearest_by_products(points: FloatArray, rows: IntArray, K: int) -> Nearest:
@@ -190,7 +183,9 @@ def _inside_by_products(points: FloatArray, centres: FloatArray, R2: FloatArray)
         left = screen.left(A)
         L = left @ right.T
         i, j = _below(L, limit)
-        unsure = np.flatnonzero(L[i, j] + screen.width(left[i, -1], right[j, -2]) > limit[i])
+        # |a - b|² exceeds its lower bound by 2c of both lengths at most; as much again for the rounding of this sum
+        width = 4 * screen.c * (left[i, -1] + right[j, -2]) + TINY_SQUARE
+        unsure = np.flatnonzero(L[i, j] + width > limit[i])
         out = unsure[squares_of_pairs(A, points, i[unsure], j[unsure]) > limit[i[unsure]]]
         yield np.delete(i, out) + start, np.delete(j, out)
 
