@@ -147,65 +147,43 @@ def test_a_joint_kernel():
     assert joint.estimate == pytest.approx(summary("binary").estimate, rel=1e-12)
 
 
-class TestRefusals:
-    def test_another_size(self, refusal):
-        message = refusal(lambda: summary("binary") + summary("binary", m=4), error=SummaryError)
-        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 4" in message
-        assert "Give blocksize as a number" in message
+def of_levels(level):
+    return cb.summarize("skce", REAL[:5], cb.Intervals(REAL[:5] - 1, REAL[:5] + 1, level), blocksize=5)
 
-    def test_another_estimator(self, refusal):
-        assert "unbiased=False" in refusal(
-            lambda: summary("binary") + summary("binary", unbiased=False), error=SummaryError
-        )
 
-    def test_another_kind(self, refusal):
-        message = refusal(lambda: summary("binary") + summary("distributions"), error=SummaryError)
-        assert "blocks of 5 rows (binary, unbiased=True) do not merge with blocks of 5 (distribution Normal," in message
+def of_classes(y):
+    return cb.summarize("skce", y, np.full((len(y), 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
 
-    def test_another_kernel(self, refusal):
-        message = refusal(lambda: summary("binary") + summary("binary", kernel=Exponential(0.2)), error=SummaryError)
-        assert "lengthscale=0.3" in message
-        assert "lengthscale=0.2" in message
-        assert '"median" differs from batch to batch' in message
 
-    def test_medians_of_batches_differ(self, refusal):
-        first, second = (summary("binary", rows, kernel=None) for rows in (slice(0, 20), slice(20, 40)))
-        assert "Give the length scales as numbers" in refusal(lambda: first + second, error=SummaryError)
+FIRST, SECOND = slice(0, 20), slice(20, 40)
+LAPLACE = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["distributions"][2], blocksize=5)
+# A set is seen by its size, a quantile by its value: one number each, and no distance between the two.
+SET_SIZES = cb.summarize("skce", [0, 1] * 4, cb.Sets([[True, False]] * 8, 0.9), kernel=Exponential(1.0), blocksize=5)
+VALUES = cb.summarize("skce", REAL[:7], cb.Quantiles(REAL[:7], 0.9), kernel=Exponential(1.0), blocksize=5)
+APART = {
+    "size": (summary("binary"), summary("binary", m=4), "(binary, unbiased=True) do not merge with blocks of 4"),
+    "estimator": (summary("binary"), summary("binary", unbiased=False), "unbiased=False"),
+    "kind": (summary("binary"), summary("distributions"), "do not merge with blocks of 5 (distribution Normal,"),
+    "kernel": (summary("binary"), summary("binary", kernel=Exponential(0.2)), '"median" differs from batch to batch'),
+    "medians": (
+        *(summary("binary", rows, kernel=None) for rows in (FIRST, SECOND)),
+        "Give the length scales as numbers",
+    ),
+    "function of n": (
+        *(summary("binary", rows, m=lambda n: n // 2) for rows in (FIRST, slice(20, 43))),
+        "Give blocksize as a number",
+    ),
+    "classes": (summary("classes"), of_classes([0, 1, 2] * 2), "do not merge with blocks of 5 (4 classes,"),
+    "classes without rest": (summary("classes", slice(0, 5)), of_classes([0, 1, 2, 3, 0]), "4 classes"),
+    "distributions": (summary("distributions", slice(0, 5)), LAPLACE, "blocks of 5 (distribution Laplace,"),
+    "levels": (of_levels(0.9), of_levels(0.8), "(coverage of Intervals at 0.9, unbiased=True) do not merge with"),
+    "regions": (SET_SIZES, VALUES, "do not merge with blocks of 5 (coverage of Quantiles"),
+}
 
-    def test_a_function_of_n(self, refusal):
-        first, second = (summary("binary", rows, m=lambda n: n // 2) for rows in (slice(0, 20), slice(20, 43)))
-        assert "Give blocksize as a number" in refusal(lambda: first + second, error=SummaryError)
 
-    def test_other_numbers_of_classes(self, refusal):
-        other = cb.summarize("skce", [0, 1, 2] * 2, np.full((6, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
-        message = refusal(lambda: summary("classes") + other, error=SummaryError)
-        assert "(3 classes, unbiased=True) do not merge with blocks of 5 (4 classes," in message
-        # Full blocks alone have no rows left whose columns would differ.
-        whole = cb.summarize("skce", [0, 1, 2, 3, 0], np.full((5, 4), 0.25), kernel=CASES["classes"][2], blocksize=5)
-        assert "4 classes" in refusal(lambda: summary("classes", slice(0, 5)) + whole, error=SummaryError)
-
-    def test_other_distributions(self, refusal):
-        other = cb.summarize("skce", REAL[:5], Laplace(REAL[:5], 1.0), kernel=CASES["distributions"][2], blocksize=5)
-        message = refusal(lambda: summary("distributions", slice(0, 5)) + other, error=SummaryError)
-        assert "(distribution Normal, unbiased=True) do not merge with blocks of 5 (distribution Laplace," in message
-
-    def test_other_levels(self, refusal):
-        first, second = (
-            cb.summarize("skce", REAL[:5], cb.Intervals(REAL[:5] - 1, REAL[:5] + 1, level), blocksize=5)
-            for level in (0.9, 0.8)
-        )
-        message = refusal(lambda: first + second, error=SummaryError)
-        assert "(coverage of Intervals at 0.9, unbiased=True) do not merge with" in message
-        assert "blocks of 5 (coverage of Intervals at 0.8," in message
-
-    def test_sets_and_quantiles_of_one_level(self, refusal):
-        # A set is seen by its size, a quantile by its value: one number each, and no distance between the two.
-        kernel = Exponential(1.0)
-        first = cb.summarize("skce", [0, 1] * 4, cb.Sets([[True, False]] * 8, 0.9), kernel=kernel, blocksize=5)
-        second = cb.summarize("skce", REAL[:7], cb.Quantiles(REAL[:7], 0.9), kernel=kernel, blocksize=5)
-        message = refusal(lambda: first + second, error=SummaryError)
-        assert "(coverage of Sets at 0.9, unbiased=True) do not merge with blocks of 5 (coverage of Quant" in message
-        assert message.endswith("summarize each kind of prediction alone")
+@pytest.mark.parametrize(("first", "second", "words"), APART.values(), ids=APART)
+def test_what_does_not_merge(first, second, words, refusal):
+    assert words in refusal(lambda: first + second, error=SummaryError)
 
 
 def test_outcome_variance():

@@ -45,14 +45,6 @@ def test_classes(w):
     assert found == pytest.approx((np.average(Z, axis=0, weights=w) ** 2).mean(), rel=1e-11)
 
 
-def test_two_columns_are_one_probability():
-    places = np.array([0.1, 0.6]), [1, 0]
-    pair = [np.column_stack([1 - p, p]) for p in (P1, places[0])]
-    assert ucme(Y1, pair[0], locations=(pair[1], places[1]), kernel=KERNEL) == pytest.approx(
-        ucme(Y1, P1, locations=places, kernel=KERNEL), rel=1e-12
-    )
-
-
 class TestDrawn:
     @pytest.mark.parametrize(
         ("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, DISTRIBUTION)], ids=["binary", "classes", "distributions"]

@@ -131,28 +131,6 @@ class TestDistributions:
     distribution = Normal(RNG.normal(size=n), RNG.uniform(0.5, 2, n))
     y = RNG.normal(size=n)
 
-    def H(self, distribution, lengthscale):
-        x, s = distribution.mean, distribution.std
-
-        def E(gap, v):
-            scale = np.sqrt(lengthscale**2 + v)
-            return lengthscale / scale * np.exp(-(gap**2) / 2 / scale**2)
-
-        y = self.y
-        W2 = np.sqrt(np.subtract.outer(x, x) ** 2 + np.subtract.outer(s, s) ** 2)
-        return np.exp(-W2 / 1.5) * (
-            E(np.subtract.outer(y, y), 0)
-            - E(np.subtract.outer(x, y), s[:, None] ** 2)
-            - E(np.subtract.outer(y, x), s[None] ** 2)
-            + E(np.subtract.outer(x, x), np.add.outer(s**2, s**2))
-        )
-
-    @pytest.mark.parametrize("unbiased", [True, False])
-    @pytest.mark.parametrize("w", [None, W], ids=["", "weighted"])
-    def test_normal(self, w, unbiased):
-        found = skce(self.y, self.distribution, kernel=Exponential(1.5) * Gaussian(0.8), unbiased=unbiased, weights=w)
-        assert found == pytest.approx(estimate(self.H(self.distribution, 0.8), unbiased, w), rel=1e-11)
-
     def test_one_normal_distribution_in_four_dresses(self):
         mean, std = self.distribution.mean, self.distribution.std
         kernel = Exponential(1.5, "embedding") * Gaussian(0.8)

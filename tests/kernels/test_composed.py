@@ -75,10 +75,7 @@ class TestProbabilities:
             (Delta() * Delta(), "Delta() is a kernel on classes"),
             (Exponential(1.0, "wasserstein"), "is not a distance of probabilities; use one of tv, l1, euclidean"),
             (Exponential(1.0, "labels"), "distance='labels' is not a distance of probabilities"),
-            (
-                Exponential() * Gaussian(1.0),
-                "these are classes; use Delta(), or for classes in a meaningful order",
-            ),
+            (Exponential() * Gaussian(1.0), "these are classes; use Delta(), or for classes in a meaningful order"),
         ],
     )
     def test_refused(self, kernel, words, refusal):
@@ -257,10 +254,7 @@ class TestOwn:
         ("own", "words"),
         [
             (lambda a, b: np.abs(a - b), "expected shape (16,), got shape (16, 3) and type float64"),
-            (
-                lambda a, b: l1(a[:, None], b[None]),
-                "expected shape (16,), got shape (16, 16)",
-            ),
+            (lambda a, b: l1(a[:, None], b[None]), "expected shape (16,), got shape (16, 16)"),
             (lambda a, b: np.maximum(a - b, 0)[:, 0], "must be symmetric; rows 0 and 1 have 0.25 one way and 0 the"),
             (lambda a, b: l1(a, b) + 1, "0 between a point and itself; row 0 has 1"),
         ],

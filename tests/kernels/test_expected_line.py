@@ -148,12 +148,7 @@ EXTREME_DISTANCES, EXTREME_SCALES = (0.0, 1e-300, 1e-50, 1.0, 1e50, 1e100), (1e-
 
 
 ONE = [laplace_exponential, normal_exponential, normal_gaussian, laplace_gaussian]
-TWO = [
-    laplace_laplace_exponential,
-    laplace_laplace_gaussian,
-    normal_laplace_gaussian,
-    normal_laplace_exponential,
-]
+TWO = [laplace_laplace_exponential, laplace_laplace_gaussian, normal_laplace_gaussian, normal_laplace_exponential]
 
 
 @pytest.mark.parametrize("form", [*ONE, *TWO])
@@ -241,9 +236,7 @@ def test_a_normal_and_a_laplace_distribution(integral, d, s, b):
 
 
 @given(
-    distances,
-    st.floats(1e-3, 30),
-    st.one_of(scales_normal_laplace, nearness_normal_laplace.map(lambda off: 1 + off)),
+    distances, st.floats(1e-3, 30), st.one_of(scales_normal_laplace, nearness_normal_laplace.map(lambda off: 1 + off))
 )
 def test_a_normal_and_a_laplace_distribution_with_the_exponential_kernel(integral, d, s, b):
     expected = under_laplace(integral, lambda x: normal_exponential(x, np.array(s)), d, b, s, 1.0)

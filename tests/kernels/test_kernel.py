@@ -111,13 +111,6 @@ def test_a_tiny_length_scale_gives_the_value_at_infinity():
     assert Cauchy(1e-300).of_distance([0.0, 1e10]).tolist() == [1.0, 0.0]
 
 
-def test_with_returns_another():
-    kernel = Exponential(1.0, "tv")
-    assert kernel.with_lengthscale(2) == Exponential(2.0, "tv")
-    assert kernel.with_distance("l1") == Exponential(1.0, "l1")
-    assert kernel == Exponential(1.0, "tv")
-
-
 def test_a_product():
     product = Exponential(1.0) * Delta()
     assert isinstance(product, Product)

@@ -93,14 +93,6 @@ class TestCountedSums:
         np.testing.assert_allclose(rows, H.sum(axis=1), rtol=0, atol=1e-12 * scale)
         assert np.array_equal(C, before)
 
-    def test_many_classes_go_to_threads(self):
-        form = vector_form(300, K=module.CHEAP_CLASSES + 2)
-        C = np.ones((1, 300), dtype=np.uint16)
-        quadratic, rows = counted_sums(form, C)
-        whole = 2 * pair_sum(form, unit_weights(300)) + form.diagonal().sum()
-        assert quadratic[0] == pytest.approx(whole, rel=1e-12)
-        assert rows.sum() == pytest.approx(whole, rel=1e-12)
-
     def test_the_replicates_of_calibrationtests_jl(self, kernel_book):
         (vector,) = (v for v in kernel_book["vectors"] if v["kind"] == "bootstrap-replicates")
         data = kernel_book["data"][vector["inputs"]["data"]]

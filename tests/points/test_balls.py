@@ -192,13 +192,6 @@ def test_are_those_of_the_relabelled_sets(clouds, longest, data):
     assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, n, k, 5, 3)
 
 
-@pytest.mark.parametrize("d", [2, 20])
-def test_many_points(clouds, d):
-    Z = np.random.default_rng(0).normal(size=(900, d))
-    found = relabelled_counts(Z, 300, 3, 4, np.random.default_rng(0))
-    assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, 300, 3, 4, 0)
-
-
 def test_order_and_batches_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     Z = np.round(rng.normal(size=(80, 2)), 1)
@@ -234,22 +227,6 @@ def test_are_the_definition(clouds, body, data):
     k = data.draw(st.integers(1, min(len(X), len(Y)) - 1))
     with only(body):
         assert ball_counts(search(X), search(Y), k) == clouds.counts(X, Y, k)
-
-
-@BODIES
-@pytest.mark.parametrize("d", [1, 3, 30])
-def test_a_copy(clouds, body, d):
-    rng = np.random.default_rng(0)
-    for kind in clouds.kinds:
-        X = clouds.cloud(kind, 60, d, rng)
-        with only(body):
-            precise, recalled, members, covered = ball_counts(search(X), search(X[::-1]), 4)
-        assert (precise, recalled, covered) == (60, 60, 60)
-        assert members >= 5 * 60
-        if kind in ("normal", "cauchy", "far", "clusters"):  # no two neighbours are equally far
-            assert members == 5 * 60 or d == 1
-        if kind == "constant":
-            assert members == 60 * 60
 
 
 def test_some_balls():

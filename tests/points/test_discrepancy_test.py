@@ -39,29 +39,12 @@ def rng(seed=0):
 
 
 class TestPermutation:
-    @pytest.mark.parametrize(
-        "options",
-        [
-            {},
-            {"kernel": "laplace"},
-            {"kernel": "polynomial"},
-            {"bandwidth": 0.5},
-            {"kernel": Matern32(2.0)},
-            {"kernel": Gaussian()},
-        ],
-        ids=str,
-    )
-    def test_the_statistic_is_the_unbiased_mmd(self, options):
-        result = mmd_test(A, B, resamples=9, **options)
-        assert result.statistic == pytest.approx(mmd(A, B, **options), rel=1e-9)
-        assert result.estimate == result.statistic
-        assert (result.n, result.details["n"], result.details["m"]) == (105, 60, 45)
-        assert result.details["resamples"] == 9
-
     def test_what_it_says(self):
         result = mmd_test(A, B, resamples=9, bandwidth=0.5)
         assert result.method == "kernel test of two sets of points (MMD²), gaussian, bandwidth 0.5; 9 permutations"
         assert (result.details["kernel"], result.details["bandwidth"]) == ("gaussian", 0.5)
+        assert result.statistic == result.estimate == pytest.approx(mmd(A, B, bandwidth=0.5), rel=1e-9)
+        assert (result.n, result.details["n"], result.details["m"], result.details["resamples"]) == (105, 60, 45, 9)
         assert mmd_test(A, B, resamples=9, kernel=Gaussian(0.5)) == result
         result = mmd_test(A, B, resamples=9, kernel="polynomial")
         assert "bandwidth" not in result.details
@@ -369,15 +352,6 @@ class TestManyKernels:
             np.testing.assert_allclose(
                 [kernel.length for kernel in some], np.linspace(low / 2, 2 * high, 10), rtol=1e-12
             )
-
-    def test_many_rows_are_drawn(self, monkeypatch):
-        monkeypatch.setattr("calibrant.kernels.median.MAX_MEDIAN_ROWS", 50)
-        Z = rng().normal(size=(200, 2))
-        few, again, other = (many_kernels(Z, rng(seed)) for seed in (0, 0, 1))
-        assert few == again
-        assert few != other
-        drawn = Z[np.lexsort(Z.T[::-1])][np.sort(rng().choice(200, 50, replace=False))]
-        assert few[10].length == pytest.approx(np.quantile(pdist(drawn), 0.05) / 2)
 
     def test_many_equal_points(self):
         z = np.repeat([0.0, 1.0, 3.0], 20)[:, None]

@@ -307,29 +307,6 @@ def test_simulated():
     assert found.std() / np.sqrt(200) < 0.05 * expected
 
 
-def forms_of(y, points):
-    S1, S2 = (np.atleast_2d(np.cov(z.T)) for z in (y, points))
-    L1, L2 = np.linalg.cholesky(S1), np.linalg.cholesky(S2)
-    rows = [module.factor_of_rows(z, (z - z[0]).mean(axis=0)) for z in (y, points)]
-    vectors = [module.factor_of_covariance(S) for S in (S1, S2)]
-    return {
-        "Cholesky factors": module.nuclear_norm(L1.T, L2.T),
-        "rows": module.nuclear_norm(*rows),
-        "eigenvectors": module.nuclear_norm(*vectors),
-        "mixed": module.nuclear_norm(rows[0], vectors[1]),
-    }
-
-
-@pytest.mark.parametrize(("n", "m", "d"), [(200, 200, 5), (40, 90, 30), (300, 33, 32), (10, 10, 1)])
-def test_agree(n, m, d):
-    draw = np.random.default_rng(7)
-    mix = draw.normal(size=(d, d))
-    y, points = draw.normal(size=(n, d)) @ mix + 3, draw.normal(size=(m, d)) @ mix * 1.3
-    forms = forms_of(y, points)
-    for name, found in forms.items():
-        assert found == pytest.approx(forms["rows"], rel=1e-10), name
-
-
 def test_rows_in_parts(monkeypatch):
     draw = np.random.default_rng(7)
     points = draw.normal(size=(500, 6))

@@ -166,12 +166,3 @@ def test_squares_are_the_definition_to_the_last_digit(clouds, data):
     i, j = np.indices(expected.shape).reshape(2, -1)
     np.testing.assert_array_equal(squares_of_pairs(A, B, i, j).reshape(expected.shape), expected)
     np.testing.assert_array_equal(squares_of_pairs(B, A, j, i).reshape(expected.shape), expected)
-
-
-def test_many_coordinates_and_pieces(clouds, monkeypatch):
-    rng = np.random.default_rng(0)
-    A, B = rng.normal(size=(3, 300)), rng.normal(size=(5, 300))
-    i, j = np.indices((3, 5)).reshape(2, -1)
-    for piece in (1, 700, 1 << 17):
-        monkeypatch.setattr(neighbours, "DIFFERENCES_HELD", piece)
-        np.testing.assert_array_equal(squares_of_pairs(A, B, i, j).reshape(3, 5), clouds.squares(A, B))

@@ -15,7 +15,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module
-from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score
+from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, vendi_score
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -366,19 +366,6 @@ def test_shares(kernel, weighted, for_each):
         assert sum_of_squares(X, w, kernel) == pytest.approx((values**2).sum(), rel=1e-11)
 
     for_each(SHAPES, check)
-
-
-@pytest.mark.parametrize("d", [3, 20])
-def test_both_matrices_of_a_cosine_have_the_same_eigenvalues(d):
-    draw = np.random.default_rng(1)
-    X, w = draw.normal(size=(12, d)), draw.uniform(0.5, 2, 12)
-    U, p = unit_rows(X), w / w.sum()
-    twin = np.linalg.eigvalsh((U * p[:, None]).T @ U)[::-1]
-    gram = np.linalg.eigvalsh(np.sqrt(np.multiply.outer(p, p)) * (U @ U.T))[::-1]
-    both = min(12, d)
-    found = eigenvalues(X, w, "cosine")[::-1]
-    for expected in (twin, gram):
-        np.testing.assert_allclose(found[:both], expected[:both], rtol=1e-9, atol=1e-14)
 
 
 def test_chunks_change_nothing(monkeypatch):

@@ -187,10 +187,7 @@ MIN_BLOCKS, MIN_PAIRS = 100, 200  # of an interval
 MIN_BLOCK_POINTS, MIN_POLYNOMIAL_BLOCK_POINTS = 10, 50  # of each set
 MAX_POLYNOMIAL_BLOCK_POINTS = 1000  # the size that published values have
 SERVED: Mapping[str, Callable[..., float]] = {"mmd": mmd, "kernel_distance": kernel_distance}
-OPTIONS = {
-    "mmd": ("kernel", "bandwidth", "estimator", "blocksize", "rng"),
-    "kernel_distance": ("blocksize",),
-}
+OPTIONS = {"mmd": ("kernel", "bandwidth", "estimator", "blocksize", "rng"), "kernel_distance": ("blocksize",)}
 
 
 def serves(metric: object) -> str | None:

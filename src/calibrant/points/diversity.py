@@ -34,11 +34,7 @@ NO_SPREAD = 1e-9  # of a logarithm: relabelled values this close differ by round
 
 @public
 def vendi_profile(
-    sets: ArrayLike | Mapping[str, ArrayLike],
-    *,
-    order: float = 2,
-    bandwidths: ArrayLike | None = None,
-    rng: Rng = 0,
+    sets: ArrayLike | Mapping[str, ArrayLike], *, order: float = 2, bandwidths: ArrayLike | None = None, rng: Rng = 0
 ) -> Curve:
     r"""Vendi scores of sets of points at many length scales, comparable with each other.
 

@@ -30,11 +30,7 @@ EIGENVALUES_TOGETHER = 1024  # paired with all others at once
 
 @public
 def frechet_distance(
-    y: ArrayLike | PointMoments,
-    points: ArrayLike | PointMoments,
-    *,
-    extrapolate: bool = False,
-    rng: Rng | None = None,
+    y: ArrayLike | PointMoments, points: ArrayLike | PointMoments, *, extrapolate: bool = False, rng: Rng | None = None
 ) -> float:
     r"""Squared Fréchet distance of the normal distributions with the means and covariances of two sets of points.
 
