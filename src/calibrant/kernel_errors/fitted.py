@@ -153,18 +153,15 @@ def _form_of_distributions(rows: DistributionRows, kernel: Product, random: Rand
     if rows.samples is not None:
         return _split(rows, rows.samples, kernel)
     means = target_means(rows.distribution, kernel.target, draws=random.draws, rng=random.rng)
-    distance = _distance(rows.distribution, kernel, means, random)
-    return DistributionForm(rows.y, distance, kernel.prediction, kernel.target, means)
-
-
-def _distance(distribution: Distribution, kernel: Product, means: TargetMeans, random: Randomness) -> Distance:
     if kernel.prediction.distance == "wasserstein":
-        return wasserstein(distribution)
-    if isinstance(means, SampledMeans):
+        distance = wasserstein(rows.distribution)
+    elif isinstance(means, SampledMeans):
         # The draws that enter k_P must not be those that enter h_Y.
-        other = Samples(distribution.sample(means.draws.shape[1], random.rng))
-        return EmbeddingDistance(target_means(other, kernel.target))
-    return EmbeddingDistance(means)
+        other = Samples(rows.distribution.sample(means.draws.shape[1], random.rng))
+        distance = EmbeddingDistance(target_means(other, kernel.target))
+    else:
+        distance = EmbeddingDistance(means)
+    return DistributionForm(rows.y, distance, kernel.prediction, kernel.target, means)
 
 
 def _split(rows: DistributionRows, distribution: Samples, kernel: Product) -> Form:
@@ -181,10 +178,8 @@ def _split(rows: DistributionRows, distribution: Samples, kernel: Product) -> Fo
         wasserstein(half) if kernel.prediction.distance == "wasserstein" else EmbeddingDistance(mean)
         for half, mean in zip(halves, means, strict=True)
     ]
-    first, second = (
-        DistributionForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1)
-    )
-    return MeanForm(first, second)
+    forms = (DistributionForm(rows.y, distances[k], kernel.prediction, kernel.target, means[1 - k]) for k in (0, 1))
+    return MeanForm(*forms)
 
 
 CHECKED_ROWS = 24  # every pair of which a kernel that is not a product is checked on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from calibrant.core.plot_style import (
 )
 
 MARKERS = ((palette.OBSERVED, "o"), (palette.SECOND, "x"))
+
+
+def _rows(columns: Mapping[str, Any], *names: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)
 
 
 def draw_cloud(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
@@ -85,16 +89,8 @@ RATIOS = (
 def draw_coordinates(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
     place, value, low, high = (np.asarray(columns[name]) for name in ("place", "value", "low", "high"))
     level = f"{100 * details['level']:g} %"
-    ax.barh(
-        place,
-        high - low,
-        left=low,
-        height=0.6,
-        color=(palette.BAND, 0.45),
-        edgecolor=palette.EDGE,
-        linewidth=0.7,
-        label=f"{level} by chance, joint",
-    )
+    style = {"height": 0.6, "color": (palette.BAND, 0.45), "edgecolor": palette.EDGE, "linewidth": 0.7}
+    ax.barh(place, high - low, left=low, label=f"{level} by chance, joint", **style)
     ax.axvline(details["reference"], color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="no difference")
     ax.plot(value, place, "o", color=palette.OBSERVED, markersize=5, label="observed")
     names = [plain(shortened(name, MAX_NAME_LETTERS)) for name in details["names"]]
@@ -128,10 +124,9 @@ def _limits(values: Any, logarithmic: bool) -> tuple[float, float]:
 
 
 def marks_coordinates(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("place", "value", "low", "high")), strict=True)
     return [
         Mark(value, place, f"{details['names'][int(place)]}: {value:.3g}\nby chance {low:.3g} to {high:.3g}")
-        for place, value, low, high in rows
+        for place, value, low, high in _rows(columns, "place", "value", "low", "high")
     ]
 
 
@@ -160,7 +155,7 @@ def draw_two_ecdfs(ax: Any, columns: Mapping[str, Any], details: Mapping[str, An
 
 def marks_two_ecdfs(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
     first, second = details["names"]
-    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("value", "first", "second")), strict=True)
+    rows = _rows(columns, "value", "first", "second")
     return [Mark(x, max(a, b), f"up to {x:.3g}\n{first} {a:.1%}\n{second} {b:.1%}") for x, a, b in rows]
 
 
@@ -212,15 +207,11 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def marks_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    bandwidth, score = (np.asarray(columns[name]).tolist() for name in ("bandwidth", "score"))
-    return [
-        Mark(
-            b,
-            max(values),
-            "\n".join([f"length scale {b:.3g}", *(f"{name_of(details, c)} {v:.3g}" for c, v in enumerate(values))]),
-        )
-        for b, values in zip(bandwidth[::-1], score[::-1], strict=True)
-    ]
+    found = []
+    for b, values in reversed(list(_rows(columns, "bandwidth", "score"))):
+        lines = [f"length scale {b:.3g}", *(f"{name_of(details, c)} {v:.3g}" for c, v in enumerate(values))]
+        found.append(Mark(b, max(values), "\n".join(lines)))
+    return found
 
 
 def describe_vendi_profile(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
@@ -239,14 +230,8 @@ VENDI_PROFILE = Picture(draw_vendi_profile, marks_vendi_profile, describe_vendi_
 
 
 def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    ax.plot(
-        columns["expected_recall"],
-        columns["expected_precision"],
-        color=palette.REFERENCE,
-        linewidth=1.2,
-        linestyle="--",
-        label="one distribution",
-    )
+    reference = {"color": palette.REFERENCE, "linewidth": 1.2, "linestyle": "--", "label": "one distribution"}
+    ax.plot(columns["expected_recall"], columns["expected_precision"], **reference)
     ax.plot(columns["recall"], columns["precision"], color=palette.OBSERVED, linewidth=1.8, label="observed")
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="recall", ylabel="precision")
     ax.set_aspect("equal")
@@ -255,7 +240,7 @@ def draw_precision_recall(ax: Any, columns: Mapping[str, Any], details: Mapping[
 
 
 def marks_precision_recall(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    rows = zip(*(np.asarray(columns[name]).tolist() for name in ("recall", "precision")), strict=True)
+    rows = _rows(columns, "recall", "precision")
     return [Mark(r, a, f"recall {r:.1%}\nprecision {a:.1%}") for r, a in rows]
 
 

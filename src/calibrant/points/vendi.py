@@ -149,7 +149,13 @@ def diversity(X: FloatArray, w: FloatArray, kernel: Similarity, q: float) -> flo
         value = 1 / sum_of_squares(X, w, kernel)
         smallest = 0.0
     else:
-        _refuse_many(n, X.shape[1], kernel, q)
+        size, what = (min(X.shape), "points or columns") if isinstance(kernel, str) else (n, "points")
+        if size > MAX_MATRIX_ROWS:
+            raise NotApplicableError(
+                f"order={q:g} needs the eigenvalues of a matrix with {size:,} rows, whose time grows with their cube; "
+                f"at most {MAX_MATRIX_ROWS:,} {what} are possible. Use order=2, which takes any number, or a random "
+                f"subset, such as points[numpy.random.default_rng(0).choice({n}, {MAX_MATRIX_ROWS}, replace=False)]"
+            )
         values = eigenvalues(X, w, kernel)
         value, smallest = hill_number(values[values > n * ZERO_EIGENVALUE], q), float(values[0])
     if value < 1 - NEGATIVE_EIGENVALUE or smallest < -NEGATIVE_EIGENVALUE:
@@ -158,17 +164,6 @@ def diversity(X: FloatArray, w: FloatArray, kernel: Similarity, q: float) -> flo
             "calibrant.testing.check_kernel checks a kernel"
         )
     return min(max(value, 1.0), float(n))  # outside only by rounding
-
-
-def _refuse_many(n: int, d: int, kernel: Similarity, q: float) -> None:
-    size, what = (min(n, d), "points or columns") if isinstance(kernel, str) else (n, "points")
-    if size > MAX_MATRIX_ROWS:
-        raise NotApplicableError(
-            f"order={q:g} needs the eigenvalues of a matrix with {size:,} rows, in time that grows with their cube; at "
-            f"most {MAX_MATRIX_ROWS:,} {what} are possible. Use order=2, which takes any number, or a random subset, "
-            f"such as points[numpy.random.default_rng(0).choice({n}, {MAX_MATRIX_ROWS}, replace=False)]; scores of "
-            "different n are not comparable"
-        )
 
 
 def hill_number(share: FloatArray, q: float) -> float:
