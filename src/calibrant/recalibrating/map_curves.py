@@ -20,13 +20,7 @@ GRID = np.linspace(0.0, 1.0, 201)
 INSIDE = np.linspace(0.002, 0.998, 499)  # for maps that are not defined at 0 and 1
 MAX_LINES = 12  # of classes or groups; more cannot be told apart
 ENDS = {"lower_shift": "lower end", "upper_shift": "upper end"}
-AXES = {
-    "shift": "shift",
-    "lower_shift": "shift",
-    "upper_shift": "shift",
-    "scale": "scale",
-    "column": "level of the set",
-}
+AXES = {"scale": "scale", "column": "level of the set"}
 
 
 def map_curve(found: Recalibration) -> Curve:
@@ -108,7 +102,7 @@ def _by_level(found: Recalibration) -> Curve:
         for group, one in zip(found.groups or ("",), maps, strict=True)
         for name, value in one.items()
     }
-    axis = AXES[next(iter(maps[0]))]
+    axis = AXES.get(next(iter(maps[0])), "shift")
     if axis == "level of the set":
         used = np.append(levels, 1.0)  # the full set
         lines = {name: used[np.asarray(column, dtype=np.intp)] for name, column in lines.items()}

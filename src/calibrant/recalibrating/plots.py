@@ -20,22 +20,19 @@ def draw_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) ->
     ax.plot([0, 1], [0, 1], **UNCHANGED)
     if "lower" in columns:
         ax.fill_between(columns["before"], columns["lower"], columns["upper"], **BAND, label="from p₀ to p₁")
-    after = table(columns["after"])
-    for c in range(after.shape[1]):
-        colour, dash = style_of(c)
-        label = plain(name_of(details, c))
-        ax.plot(columns["before"], after[:, c], color=colour, linestyle=dash, linewidth=1.6, label=label)
+    _draw_lines(ax, columns["before"], table(columns["after"]), details, linewidth=1.6)
     if details["turn"]:
         ax.plot(*([value] for value in details["turn"]), "o", color=palette.SECOND, markersize=6, label="turns here")
-    ax.set(
-        xlim=(-0.02, 1.02),
-        ylim=(-0.02, 1.02),
-        xlabel=details["axis"],
-        ylabel="recalibrated probability",
-        aspect="equal",
-    )
+    span = (-0.02, 1.02)
+    ax.set(xlim=span, ylim=span, xlabel=details["axis"], ylabel="recalibrated probability", aspect="equal")
     dress(ax)
     legend(ax, "upper left")
+
+
+def _draw_lines(ax: Any, x: Any, values: Any, details: Mapping[str, Any], **style: Any) -> None:
+    for c in range(values.shape[1]):
+        colour, dash = style_of(c)
+        ax.plot(x, values[:, c], color=colour, linestyle=dash, label=plain(name_of(details, c)), **style)
 
 
 def marks_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
@@ -85,10 +82,7 @@ def _draw_level_lines(ax: Any, level: Any, value: Any, details: Mapping[str, Any
         ax.plot(level, level, **UNCHANGED)
     else:
         ax.axhline(details["reference"], **UNCHANGED)
-    for c in range(value.shape[1]):
-        colour, dash = style_of(c)
-        label = plain(name_of(details, c))
-        ax.plot(level, value[:, c], marker="o", color=colour, linestyle=dash, markersize=5, label=label)
+    _draw_lines(ax, level, value, details, marker="o", markersize=5)
     dress(ax)
     ax.set(xlabel=details["places"], ylabel=details["axis"])
 

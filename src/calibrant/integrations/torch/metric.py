@@ -183,9 +183,7 @@ class TorchMetric:
         check_label(self._sums[0].label, other._sums[0].label)
         if other._state is not None:
             self._check_columns(other._columns)
-            mine = (
-                empty(other._sums[0], self._device or other._state.sums.device) if self._state is None else self._state
-            )
+            mine = self._state or empty(other._sums[0], self._device or other._state.sums.device)
             self._state = together(self._sums_for(other._columns), mine, other._state.to(mine.sums.device))
             self._columns = other._columns
 
@@ -234,9 +232,8 @@ class TorchMetric:
         if fault[0] > 0:
             raise fault_error(fault.tolist(), whole.most, self._pos_label, where)
         if whole.most != whole.fewest:
-            raise InputError(
-                f"all processes must give predictions of one kind; got {whole.fewest} and {whole.most} columns"
-            )
+            got = f"{whole.fewest} and {whole.most} columns"
+            raise InputError(f"all processes must give predictions of one kind; got {got}")
         if not event > 0 and largest > -smallest:
             labels = f"{-float(smallest):g}, {float(largest):g}"
             raise InputError(f"pos_label {self._pos_label:g} is not among the labels of y, which has {labels}")
