@@ -204,44 +204,29 @@ class TestClassifier:
 
     def test_refused(self, sk, ours, binary, for_each):
         X, y = binary
-        nb = sk.naive_bayes.GaussianNB()
+        around, folds = ours.RecalibratedClassifier, sk.model_selection
+        nb, ridge = sk.naive_bayes.GaussianNB(), sk.linear_model.RidgeClassifier().fit(X, y)
+        knn = around(sk.neighbors.KNeighborsClassifier(1).fit(X, y), method="temperature", cv="prefit", clip=0.01)
 
         def check(classifier, labels, words):
             with pytest.raises(InputError, match=words):
                 classifier.fit(X, labels)
 
         cases = {
-            "one class": (ours.RecalibratedClassifier(nb), np.full(len(y), "no"), "one class: 'no'"),
-            "one row": (ours.RecalibratedClassifier(nb), np.r_[["maybe"], y[1:]], "there is 1 of 'maybe'"),
-            "method": (ours.RecalibratedClassifier(nb, method="platt"), y, "can be recalibrated by"),
-            "no probabilities": (
-                ours.RecalibratedClassifier(sk.linear_model.RidgeClassifier().fit(X, y), cv="prefit"),
-                y,
-                "has no predict_proba",
-            ),
-            "no probabilities in folds": (
-                ours.RecalibratedClassifier(sk.linear_model.RidgeClassifier()),
-                y,
-                "RidgeClassifier has no predict_proba",
-            ),
-            "rows that are never tested": (
-                ours.RecalibratedClassifier(nb, cv=sk.model_selection.TimeSeriesSplit(3)),
-                y,
-                "row 0 is tested 0 times",
-            ),
+            "one class": (around(nb), np.full(len(y), "no"), "one class: 'no'"),
+            "one row": (around(nb), np.r_[["maybe"], y[1:]], "there is 1 of 'maybe'"),
+            "method": (around(nb, method="platt"), y, "can be recalibrated by"),
+            "no probabilities": (around(ridge, cv="prefit"), y, "has no predict_proba"),
+            "no probabilities in folds": (around(ridge), y, "RidgeClassifier has no predict_proba"),
+            "rows that are never tested": (around(nb, cv=folds.TimeSeriesSplit(3)), y, "row 0 is tested 0 times"),
             "rows that are tested twice": (
-                ours.RecalibratedClassifier(nb, cv=sk.model_selection.RepeatedKFold(n_splits=3, n_repeats=2)),
+                around(nb, cv=folds.RepeatedKFold(n_splits=3)),
                 y,
-                "row 0 is tested 2 times",
+                "row 0 is tested 10 times",
             ),
+            "separated outcomes": (knn, y, "separated"),
         }
         for_each(cases, check)
-
-    def test_separated_outcomes(self, sk, ours, binary):
-        X, y = binary
-        knn = sk.neighbors.KNeighborsClassifier(1).fit(X, y)
-        with pytest.raises(InputError, match="separated"):
-            ours.RecalibratedClassifier(knn, method="temperature", cv="prefit", clip=0.01).fit(X, y)
 
 
 class TestTransformer:
