@@ -264,3 +264,16 @@ def test_parts_without_a_mean_prediction_are_small_up_to_one_point():
         "0.01": "within",
         "0.011": "miscalibrated",
     }
+
+
+def test_a_tolerance_that_a_part_decides_names_it():
+    off = Evidence(Subject("group", name="store = Munich"), "cutoff_error", 0.15, 0.12, 0.19, rows=1333, pvalue=0.002)
+    steps = judge(Case(CALM, (groups(off),)), setting()).at
+    assert [(step.status, None if step.part is None else step.part.name) for step in steps] == [
+        ("miscalibrated", "store = Munich")
+    ] * 3
+    assert all(step.part is None for step in judge(Case(OFF), setting()).at)
+
+
+def test_a_tolerance_that_is_a_usual_one_but_for_rounding_is_stated_once():
+    assert len(judge(Case(CALM), setting(0.1 * 0.2)).at) == 3

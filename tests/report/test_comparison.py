@@ -47,7 +47,7 @@ class TestClaims:
     def test_of_two_the_lower_is_named(self):
         headline = made((-0.03, -0.01)).verdict.headline
         assert headline.startswith("a has the lower Brier score")
-        assert "0.02000 (95 % limits 0.01 to 0.03;" in headline  # both without a sign
+        assert "−0.02000 (95 % limits −0.03 to −0.01;" in headline  # as in the table: of the first less the second
         assert made((0.01, 0.03), metric="ece").verdict.headline.startswith("b has the lower squared calibration error")
 
     @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ class Evidence:
     pvalue: float | None = None  # adjusted for everything that the page tests
     row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
     describes: bool = False  # whether it claims nothing, such as coverage on the side of its level that is no error
+    at_floor: bool = False  # whether redraws can give no smaller p-value
     error: Error | None = None  # where that is not the distance of the limits from `expected`
     mean: float | None = None  # mean prediction of events; where they are rare, errors are shares of it
     explanation: tuple[Evidence, ...] = ()  # shown only beside an outcome that it explains

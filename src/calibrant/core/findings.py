@@ -86,6 +86,7 @@ class AtTolerance:
     tolerance: float
     status: Status
     words: str = ""
+    part: Subject | None = None  # the rows that decide, if it is not all of them
 
 
 class Line(NamedTuple):

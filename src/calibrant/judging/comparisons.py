@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from calibrant.core.claims import Claim, ClaimKind
@@ -37,10 +36,9 @@ def verdict_on_models(
 def _headline(metric: str, names: Sequence[str], left: Sequence[str], between: str, first: Claim) -> str:
     words = metric_words(metric)
     lowest = f"the lower {words}" if len(names) == 2 else f"the lowest {words} of {len(names)} models"
-    lower = replace(first, low=-first.high, high=-first.low) if first.kind == "below" else first
-    limits = brackets_of(lower) if len(names) == 2 else ""
+    limits = brackets_of(first) if len(names) == 2 else ""
     if len(left) == 1:
-        return f"{left[0]} has {lowest}" + (f": difference {number(abs(first.estimate))}{limits}" if limits else "")
+        return f"{left[0]} has {lowest}" + (f": difference {number(first.estimate)}{limits}" if limits else "")
     worse = [name for name in names if name not in left]
     others = f"; {_some(worse)}: not the lowest" if worse else ""
     if between == "within":

@@ -84,18 +84,26 @@ def judge(case: Case, setting: Setting) -> Verdict:
     needed = _needed(case.whole, ruling, setting, scale)
     said = _said(case.notes, ruling, needed)
     questions, others = ([n for n in said if n.key.endswith("?") is asks] for asks in (True, False))
-    asked = () if setting.tolerance is None else (setting.tolerance,)
-    steps = sorted({*scale.usual, *asked})
+    steps = {
+        float(f"{tau:.12g}"): tau
+        for tau in (*scale.usual, *(() if setting.tolerance is None else (setting.tolerance,)))
+    }
     return Verdict(
         ruling.status,
         claims=ruling.claims,
         notes=(*questions, *_shape(ruling.claims), *_uncounted(ruling.claims), *_calm(case.families, setting), *others),
         tolerance=ruling.tolerance,
-        at=tuple(AtTolerance(tau, _ruling(case, setting, scale, tau).status) for tau in steps),
+        at=tuple(_at(tau, _ruling(case, setting, scale, tau)) for _, tau in sorted(steps.items())),
         needed=needed,
         unit=scale.unit,
         share_of=scale.share_of,
     )
+
+
+def _at(tolerance: float, ruling: _Ruling) -> AtTolerance:
+    subject = ruling.claims[0].subject
+    is_part = subject.kind in ("group", "class") or subject.part is not None
+    return AtTolerance(tolerance, ruling.status, part=subject if is_part else None)
 
 
 class _Ruling(NamedTuple):
@@ -239,6 +247,7 @@ def claim_of(
         evidence.row_numbers,
         scale.unit if is_error else 1.0,
         scale.share_of if is_error else "",
+        evidence.at_floor,
     )
 
 

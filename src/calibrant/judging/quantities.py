@@ -80,6 +80,10 @@ QUANTITIES = {
     ),
     "wrong shape": Quantity("regions of {who} have the right size and the wrong shape"),
     "joint_ranks": Quantity("all variables together are off", "{test} not uniform", name="joint ranks not uniform"),
+    "energy_ranks": Quantity("all variables together are off", "ranks by density not uniform"),
+    "tarp_ranks": Quantity(
+        "all variables together are off", "ranks by distance to a fit on the covariates not uniform"
+    ),
     "ranks": Quantity("ranks by a quantity of the user are not uniform", "ranks of a quantity not uniform"),
     "pair_dependence": Quantity("coordinates do not go together as in the draws", "pairs of coordinates"),
     "conditional_test": Quantity("ranks change with the covariates", "ranks change with covariates"),

@@ -155,11 +155,11 @@ def row_of(claim: Claim, level: float | None = None) -> Row:
         where(claim.subject),
         written.expected if claim.expected or quantity.unit == "share" else "",
         found or quantity.name or words.heading(claim.quantity),
-        written.limits + beside,
+        "none" if is_unknown(claim) else written.limits + beside,
         f"{claim.rows:,}" if claim.rows else "",
         _pvalue(claim).replace(" ", ""),
         meaning(claim, quantity),
-        claim.kind in FAULTS,
+        claim.kind in FAULTS and claim.subject.kind != "models",  # that two models differ is no fault
     )
 
 
@@ -194,7 +194,7 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
         case "above" | "gain" | "informative":
             return quantity.above
         case "within":
-            return "small enough"
+            return "" if claim.tolerance is None else f"within {tolerance_words(claim.tolerance, claim)}"
         case _:
             return ""
 
@@ -256,7 +256,8 @@ def _expected(claim: Claim, quantity: Quantity) -> str:
 def _tolerances(verdict: Verdict) -> str:
     said = []
     for step in verdict.at:
-        words = f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}"
+        because = "" if step.part is None or step.status == "within" else f" ({where(step.part)})"
+        words = f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}{because}"
         if verdict.needed is not None and verdict.needed[0] == step.tolerance:
             number, things = verdict.needed[1]
             words += f" (about {number:,} calibrated {things} would show it 4 times in 5)"
@@ -264,7 +265,7 @@ def _tolerances(verdict: Verdict) -> str:
     return " · ".join(said)
 
 
-def tolerance_words(tolerance: float, verdict: Verdict) -> str:
+def tolerance_words(tolerance: float, verdict: Verdict | Claim) -> str:
     """Write a tolerance in the unit of the page.
 
     >>> tolerance_words(0.02, Verdict("within")), tolerance_words(0.01, Verdict("within"))

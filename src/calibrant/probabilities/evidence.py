@@ -126,6 +126,7 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
     The limits must have been found with the error rate of this family, (1 - level) / families.
     """
     pvalue = setting.adjusted(found.pvalue_adjusted)
+    floor = float(setting.adjusted(np.array([resampled_pvalue(0, setting.resamples)]))[0])
     evidence = []
     for g in surprising_first(found):
         subject, rows = Subject(noun, name=found.names[g]), int(found.n[g])
@@ -133,7 +134,10 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
         way = Evidence(subject, "bias", bias, bias_low, bias_high, rows, test=LIMITS)
         error, low, high = (float(x[g]) for x in (found.estimate, found.low, found.high))
         p, mean = None if math.isnan(pvalue[g]) else float(pvalue[g]), float(found.predicted[g])
-        size = Evidence(subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, mean=mean)
+        is_floor = p is not None and p <= floor
+        size = Evidence(
+            subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, at_floor=is_floor, mean=mean
+        )
         evidence.append(replace(size, explanation=(way,)) if math.isfinite(bias_low) else size)
     tested = int(np.count_nonzero(~np.isnan(found.pvalue_adjusted)))
     return Family({"group": "groups", "class": "classes"}[noun], tuple(evidence), tested, small_passes=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -52,7 +53,7 @@ def as_text(findings: Findings, width: int = WIDTH) -> str:
 
 MAX_CLAIMS = 8  # rows of the table of claims in a terminal
 MAX_LABEL = 12
-MIN_WHERE = 14  # characters of the first column of the table of claims
+MIN_CELL = 14  # characters that a cell of the table of claims keeps
 
 
 def verdict_lines(findings: Findings, width: int = WIDTH) -> list[str]:
@@ -77,28 +78,26 @@ def headline_lines(findings: Findings, width: int = WIDTH) -> list[str]:
 def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list[str]:
     """Return the table of claims; what a value means stands below its row where lines would be too wide."""
     shown = [[plain(cell) for cell in row[:-1]] for row in rows[:most]]
-    used = [k for k, heading in enumerate(HEADINGS) if k == len(HEADINGS) - 1 or any(row[k] for row in shown)]
-    *columns, last = used
-    wide = [max(len(HEADINGS[k]), *(len(row[k]) for row in shown)) for k in columns]
-    if HEADINGS.index("rows") in columns and sum(wide[1:]) + MIN_WHERE + 2 * len(wide) > width:
-        del wide[columns.index(HEADINGS.index("rows"))]
-        columns.remove(HEADINGS.index("rows"))
-    wide[0] = max(MIN_WHERE, min(wide[0], width - sum(wide[1:]) - 2 * len(wide)))
-    is_below = sum(wide) + 2 * len(wide) + 2 + max(len(row[last]) for row in shown) > width
+    *columns, last = [k for k, name in enumerate(HEADINGS) if not name or any(row[k] for row in shown)]
+    wide = {k: max(len(HEADINGS[k]), *(len(row[k]) for row in shown)) for k in columns}
+    for k in (0, *sorted(columns[1:], key=lambda k: -wide[k])):  # where lines are too long, long cells take several
+        wide[k] = max(min(wide[k], MIN_CELL), wide[k] - max(0, _needed(list(wide.values())) - width))
+    is_below = _needed([*wide.values(), max(len(row[last]) for row in shown)]) > width
 
-    def line(cells: Sequence[str]) -> str:
-        first = cells[0] if len(cells[0]) <= wide[0] else f"{cells[0][: wide[0] - 1]}…"
-        others = [f"{cells[k]:>{w}}" for k, w in zip(columns[1:], wide[1:], strict=True)]
-        return "  " + "  ".join([f"{first:<{wide[0]}}", *others])
+    def printed(row: Sequence[str]) -> list[str]:
+        cells = [textwrap.wrap(row[k], wide[k], break_on_hyphens=False) for k in columns]
+        texts = [
+            "  ".join([f"  {first:<{wide[0]}}", *(f"{cell:>{wide[k]}}" for k, cell in zip(columns[1:], others))])
+            for first, *others in itertools.zip_longest(*cells, fillvalue="")
+        ] or [""]
+        if row[last] and not is_below:
+            texts[0] += f"  {row[last]}"
+        return [*texts, *([f"    {row[last]}"] if row[last] and is_below else [])]
 
-    lines = [line(HEADINGS)]
-    for row in shown:
-        lines.append(line(row) + (f"  {row[last]}" if row[last] and not is_below else ""))
-        if row[last] and is_below:
-            lines.append(f"    {row[last]}")
+    lines = [text for row in (HEADINGS, *shown) for text in printed(row)]
     if len(rows) > most:
         lines.append(f"  … {len(rows) - most:,} more: in the report, or in the JSON")
-    return [text[:width].rstrip() for text in lines]
+    return [text.rstrip() for text in lines]
 
 
 def as_html_fragment(findings: Findings) -> str:
