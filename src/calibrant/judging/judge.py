@@ -84,10 +84,8 @@ def judge(case: Case, setting: Setting) -> Verdict:
     needed = _needed(case.whole, ruling, setting, scale)
     said = _said(case.notes, ruling, needed)
     questions, others = ([n for n in said if n.key.endswith("?") is asks] for asks in (True, False))
-    steps = {
-        float(f"{tau:.12g}"): tau
-        for tau in (*scale.usual, *(() if setting.tolerance is None else (setting.tolerance,)))
-    }
+    asked = () if setting.tolerance is None else (setting.tolerance,)
+    steps = {float(f"{tau:.12g}"): tau for tau in (*scale.usual, *asked)}  # equal but for rounding: that asked for
     return Verdict(
         ruling.status,
         claims=ruling.claims,

@@ -87,7 +87,9 @@ def claim_lines(rows: Sequence[Row], width: int, most: int = MAX_CLAIMS) -> list
     def printed(row: Sequence[str]) -> list[str]:
         cells = [textwrap.wrap(row[k], wide[k], break_on_hyphens=False) for k in columns]
         texts = [
-            "  ".join([f"  {first:<{wide[0]}}", *(f"{cell:>{wide[k]}}" for k, cell in zip(columns[1:], others))])
+            "  ".join(
+                [f"  {first:<{wide[0]}}", *(f"{cell:>{wide[k]}}" for k, cell in zip(columns[1:], others, strict=True))]
+            )
             for first, *others in itertools.zip_longest(*cells, fillvalue="")
         ] or [""]
         if row[last] and not is_below:
