@@ -123,7 +123,9 @@ class Known(NamedTuple):
         for name, value in given.items():
             ours = self.meant(name)
             if ours in self.names and (name == ours or ours not in given):
-                found[ours] = _shown_value(name, value)
+                found[ours] = shown(value) if isinstance(value, (str, int, float, NoneType)) else "..."
+                if name == "alpha" and isinstance(value, float) and 0 < value < 1:  # becomes a confidence level
+                    found[ours] = f"{1 - value:.10g}"
         return found
 
     def call(self, given: Mapping[str, Any] = MappingProxyType({}), count: int = 0) -> str:
@@ -146,12 +148,6 @@ class Known(NamedTuple):
             options = [name for name in self.names if name not in ("y", "prediction", "predictions")]
             sentences.append(f"Its options are {', '.join(options)}")
         return InputError(". ".join(sentences).replace("?. ", "? "))
-
-
-def _shown_value(name: str, value: Any) -> str:
-    if name == "alpha" and isinstance(value, float) and 0 < value < 1:
-        return f"{1 - value:.10g}"
-    return shown(value) if isinstance(value, (str, int, float, NoneType)) else "..."
 
 
 def public(verb: Callable[P, R]) -> Callable[P, R]:

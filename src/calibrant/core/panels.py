@@ -106,14 +106,10 @@ def draw_panels(
         axis.set_label_text(text, color=palette.INK)
     for panel in panels:
         panel.set(xlabel="", ylabel="")
-    names = {drawn_name(details, c) for c in shown}
-    named = [(text, _common(label, names)) for text, label in zip(texts, labels, strict=True)]
+    names = {drawn_name(details, c) for c in shown}  # the name of each and its p-value stand above its panel
+    of_one = [label in names or label.rpartition(", p ")[0] in names for label in labels]
+    named = [(text, "observed" if of else label) for text, label, of in zip(texts, labels, of_one, strict=True)]
     ax.legend(*zip(*named, strict=True), loc="upper center", **room_below(ax))
-
-
-def _common(label: str, names: set[str]) -> str:
-    """Return the legend entry of all columns: the name of the first and its p-value stand above the panels."""
-    return "observed" if label in names or label.rpartition(", p ")[0] in names else label
 
 
 def one_column(columns: Mapping[str, Any], details: Mapping[str, Any], c: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -239,23 +239,20 @@ def significant(value: float, digits: int, rounded: Callable[[float, int], float
     return rounded(value, digits - 1 - math.floor(math.log10(abs(value))))
 
 
-def share_words(expected: float, seen: float, low: float, high: float) -> list[str]:
-    """Write an expected share, one that was seen, and its limits in percent, the limits rounded outwards.
+def expected_share(expected: float, seen: float, low: float, high: float) -> str:
+    """Write an expected share in percent: apart from the one that was seen, and outside its limits if it is.
 
-    There are so many digits that the expected share stays outside the limits if it is, and apart from the one that was
-    seen. Limits that are NaN are left out.
-
-    >>> share_words(0.76, 0.584, 0.533, 0.631), share_words(0.9, 0.8993, 0.8987, 0.8999)
-    (['76 %', '58 %', '53 %', '64 %'], ['90.00 %', '89.93 %', '89.87 %', '89.99 %'])
+    >>> expected_share(0.76, 0.584, 0.533, 0.631), expected_share(0.9, 0.8993, 0.8987, 0.8999)
+    ('76 %', '90.00 %')
     """
     outside = expected < low or expected > high  # false for NaN
     smallest = min([100 * share for share in (expected, seen) if share > 0], default=1.0)
     for digits in range(min(MAX_DIGITS, max(0, -math.floor(math.log10(smallest)))), MAX_DIGITS + 1):
-        says, happens = round(100 * expected, digits), round(100 * seen, digits)
-        limits = [] if math.isnan(low) else [round_down(100 * low, digits), round_up(100 * high, digits)]
-        if says != happens and not (outside and limits[0] <= says <= limits[1]):
+        says = round(100 * expected, digits)
+        inside = outside and round_down(100 * low, digits) <= says <= round_up(100 * high, digits)
+        if says != round(100 * seen, digits) and not inside:
             break
-    return [f"{share:.{digits}f} %" for share in (says, happens, *limits)]
+    return f"{says:.{digits}f} %"
 
 
 def listed(texts: Sequence[str], conjunction: str = "and") -> str:

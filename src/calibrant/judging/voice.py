@@ -249,7 +249,7 @@ def _expected(claim: Claim, quantity: Quantity) -> str:
     if quantity.unit != "share":
         return words.number(claim.expected) if quantity.unit == "number" else f"{claim.expected:g}"
     if claim.quantity == "frequency":
-        return words.share_words(claim.expected, claim.estimate, claim.low, claim.high)[0]
+        return words.expected_share(claim.expected, claim.estimate, claim.low, claim.high)
     return words.level_words(claim.expected)
 
 
