@@ -174,14 +174,6 @@ def test_cells_of_quantiles_are_right_closed(y, cell):
     assert (low.tolist(), high.tolist()) == ([0.25, 0.75], [0.75, 1.0])
 
 
-def test_cells_are_uniform_under_calibration():
-    rng = np.random.default_rng(1)
-    y, levels = rng.normal(size=200_000), [0.05, 0.3, 0.6]
-    low, _ = bounds(y, Normal(np.zeros(y.size), 1.0).quantiles(levels))
-    shares = [(low == level).mean() for level in (0.0, *levels)]
-    np.testing.assert_allclose(shares, [0.05, 0.25, 0.3, 0.4], atol=0.005)
-
-
 def of(y, prediction, rng=None):
     read = read_typed
     return marginal_ranks(read(y, prediction), rng)

@@ -66,21 +66,6 @@ def test_mirrored_ranks_mirror_the_shift(rank):
     np.testing.assert_allclose(mirrored.spread, found.spread, rtol=1e-12)
 
 
-@given(ranks, st.floats(0.01, 100))
-def test_a_common_factor_of_weights_changes_nothing(rank, factor):
-    weights = np.linspace(1, 2, len(rank))
-    found, scaled = (rank_effect(Ranks.of(rank, M=9, weights=w)) for w in (weights, weights * factor))
-    for ours, theirs in zip(scaled, found, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
-
-
-@given(ranks)
-def test_weights_count_as_repeated_rows_in_the_effect(rank):
-    times = np.arange(1, len(rank) + 1)
-    weighted, repeated = Ranks.of(rank, M=9, weights=times), Ranks.of(np.repeat(rank, times), M=9)
-    np.testing.assert_allclose(rank_effect(weighted).shift, rank_effect(repeated).shift, atol=1e-12)
-
-
 def found(C):
     return ColumnTests(np.full(C, 2.0), np.full(C, 0.25), "a test", {"Z": np.ones((3, C))}, {"dof": 3})
 
@@ -169,13 +154,6 @@ def test_gamma_is_the_smallest_pointwise_pvalue():
     found = band_test(Ranks.of(rank, M=7))
     assert found.gamma[0] == pytest.approx(pointwise.min())
     assert found.where[0] == t[np.argmin(pointwise)]
-
-
-def test_more_than_a_thousand_draws_are_looked_at_in_a_thousand_places():
-    rank = np.random.default_rng(0).integers(0, 5001, (60, 2))
-    found = band_test(Ranks.of(rank, M=5000))
-    assert (found.pvalue > 0.001).all()
-    assert np.isin(np.rint(found.where * 5001), Ranks.of(rank, M=5000).points).all()
 
 
 @given(M=st.integers(1, 80), data=st.data())

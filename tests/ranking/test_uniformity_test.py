@@ -223,16 +223,6 @@ class TestDistributions:
         np.testing.assert_allclose(mirrored.pvalue, found.pvalue, rtol=1e-9)
         np.testing.assert_allclose(mirrored.estimate[0], -found.estimate[0], atol=1e-12)
 
-    @pytest.mark.parametrize("method", TESTS)
-    def test_batches_and_order_of_rows(self, method):
-        y, samples = case()
-        order = np.random.default_rng(0).permutation(200)
-        test = TESTS[method]
-        whole = test(y, samples, rng=0)
-        assert test(y[order], samples.take(order), rng=0) == whole
-        parts = sum(summarize("ranks", y[part], samples.take(part)) for part in np.array_split(order, 7))
-        assert test(parts, rng=0) == whole
-
 
 class TestRefusal:
     @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 
 from calibrant import MvNormal, Samples, summarize
 from calibrant.errors import NotApplicableError
-from calibrant.ranking.members import Members
 from calibrant.ranking.vector_ranks import METHODS as METHOD_NAMES
 from calibrant.ranking.vector_ranks import (
     average,
@@ -21,7 +20,6 @@ from calibrant.ranking.vector_ranks import (
     doubled_ranks,
     joint_ranks,
     multivariate,
-    pre_rank,
     reference_sums,
     tree_lengths,
     unit_cube,
@@ -58,29 +56,20 @@ class TestByHand:
     Y, X = [[3.0, 4.0]], Samples([[[0.0, 0.0], [3.0, 0.0], [0.0, 1.0]]])
 
     @pytest.mark.parametrize(
-        ("method", "rank"),
+        "method",
         [
-            ("mean_distance", 3),  # 5 + 4 + √18 against 9, 7 + √10, 1 + √18 + √10
-            ("multivariate", 3),  # 4 members are below it, 1, 2 and 2 below the others
+            "mean_distance",  # 5 + 4 + √18 against 9, 7 + √10, 1 + √18 + √10
+            "multivariate",  # 4 members are below it, 1, 2 and 2 below the others
+            "average",  # R: (1.5, 1.5), (3.5, 1.5), (3.5, 4), (1.5, 3)
+            "band_depth",  # (4 - R)(R - 1): 1.25 at R = 1.5 and 3.5, 0 at 4, 2 at 3. Sums 2.5, 2.5, 1.25, 3.25
+            "spanning_tree",  # without one: 3 + 1, without (0, 0) √10 + 4, without (3, 0) 1 + √18, without (0, 1) 3 + 4
         ],
     )
-    def test_an_outer_corner(self, method, rank):
-        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method=method, scale=None), [rank])
-
-    def test_average_of_ranks(self):
-        # R: (1.5, 1.5), (3.5, 1.5), (3.5, 4), (1.5, 3).
-        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="average"), [3])
-
-    def test_band_depth(self):
-        # (4 - R)(R - 1): 1.25 at R = 1.5 and 3.5, 0 at 4, 2 at 3. Sums 2.5, 2.5, 1.25, 3.25.
-        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="band_depth"), [3])
-
-    def test_spanning_tree(self):
-        # Trees without one: 3 + 1, without (0, 0) √10 + 4, without (3, 0) 1 + √18, without (0, 1) 3 + 4.
-        # The shortest is the one without the outcome.
-        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method="spanning_tree", scale=None), [3])
-        inner = Samples([[[3.0, 4.0], [3.0, 0.0], [0.0, 1.0]]])
-        np.testing.assert_array_equal(joint_ranks([[0.0, 0.0]], inner, method="spanning_tree", scale=None), [0])
+    def test_an_outer_corner(self, method):
+        np.testing.assert_array_equal(joint_ranks(self.Y, self.X, method=method, scale=None), [3])
+        if method == "spanning_tree":
+            inner = Samples([[[3.0, 4.0], [3.0, 0.0], [0.0, 1.0]]])
+            np.testing.assert_array_equal(joint_ranks([[0.0, 0.0]], inner, method=method, scale=None), [0])
 
     def test_scale(self):
         # Distances of (0, 0) and (1, 0) and (0, 10) in raw units, and with the second coordinate over 100.
@@ -161,22 +150,17 @@ class TestRefusals:
     def test_options(self, refusal, options, words):
         assert words in refusal(joint_ranks, self.Y, self.SAMPLES, **options)
 
-    @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 1)])
-    def test_one_coordinate(self, refusal, shape):
-        y = np.zeros((2, *shape[2:]))
-        message = refusal(joint_ranks, y, Samples(np.ones(shape)), error=NotApplicableError)
-        assert message.endswith("Use ranks")
-
-    def test_infinite_draws(self, refusal):
+    def test_input(self, refusal):
+        message = refusal(joint_ranks, self.Y, MvNormal(self.Y, np.eye(2)))
+        assert message.endswith("Pass draws of it, Samples(distribution.sample(999, rng))")
+        for shape in ((2, 3), (2, 3, 1)):
+            one = np.zeros((2, *shape[2:])), Samples(np.ones(shape))
+            assert refusal(joint_ranks, *one, error=NotApplicableError).endswith("Use ranks")
         draws = np.ones((2, 3, 2))
         draws[1, 2, 0] = -np.inf
         for method in METHODS:
             message = refusal(joint_ranks, self.Y, Samples(draws), method=method)
             assert "row 1, draw 2, coordinate 0 is -inf" in message
-
-    def test_distributions(self, refusal):
-        message = refusal(joint_ranks, self.Y, MvNormal(self.Y, np.eye(2)))
-        assert message.endswith("Pass draws of it, Samples(distribution.sample(999, rng))")
 
 
 LATTICE = st.tuples(st.integers(1, 4), st.integers(1, 12), st.integers(1, 4), st.integers(0, 10**6))
@@ -212,26 +196,6 @@ def test_scores_are_the_definition(score, given_):
     order = np.random.default_rng(0).permutation(z.shape[1])
     np.testing.assert_array_equal(score(z[:, order]), score(z)[:, order])
     assert score(z).dtype.kind == "i"
-
-
-class TestChoice:
-    MEMBERS = Members(np.zeros((2, 2)), np.arange(12.0).reshape(2, 3, 2) ** 2, np.dtype(np.float64))
-    SCALE = np.array([1.0, 3.0])
-
-    @pytest.mark.parametrize(
-        ("method", "score"),
-        [
-            ("mean_distance", distance_sums),
-            ("band_depth", lambda z, scale: band_depth(z)),
-            ("average", lambda z, scale: average(z)),
-            ("multivariate", lambda z, scale: multivariate(z)),
-            ("spanning_tree", lambda z, scale: -tree_lengths(z, scale)),
-        ],
-    )
-    def test_by_name(self, method, score):
-        part = slice(1, 2)
-        expected = score(self.MEMBERS.block(part), self.SCALE)
-        np.testing.assert_array_equal(pre_rank(method, self.MEMBERS, self.SCALE)(part), expected)
 
 
 def defined(z):
