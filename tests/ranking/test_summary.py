@@ -88,7 +88,7 @@ class TestRefusals:
             ([[[0]]], {}, "shape (1, 1, 1)"),
             ([], {}, "whole numbers"),
             ([0, 4], {}, "between 0 and M = 3; row 1 is 4"),
-            ([[0, 1], [1, -1]], {}, "row 1 is -1"),
+            ([[0, 1], [1, -1]], {}, "row 1, column 1 is -1"),
             *((TWO, {"names": names}, "must be 2 different texts") for names in (["a"], ["a", "a"], "ab", [1, 2])),
             *(([0], {"M": M}, "M must be") for M in (0, 2.0, True)),
         ],

@@ -279,15 +279,8 @@ def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
         raise InputError(
             f"M must be at most {MAX_COUNTS:,} over the number of columns, as each rank is counted; got {M:,}"
         )
-    bad = (array < 0) | (array > M)
-    if bad.any():
-        place = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        raise InputError(
-            f"ranks must lie between 0 and M = {M}; {{row}} is {{value}}. "
-            "M is the number of draws per row, not the highest rank seen",
-            row=int(place[0]),
-            value=array[place],
-        )
+    remedy = "M is the number of draws per row, not the highest rank seen"
+    refuse_where((array < 0) | (array > M), array, f"ranks must lie between 0 and M = {M}", remedy)
     return array.astype(np.int64)
 
 

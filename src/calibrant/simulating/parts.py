@@ -133,28 +133,20 @@ def read_part(path: Path, about: Mapping[str, Any]) -> list[Fit]:
         raise ValueError("its draws do not fit together")
     if k and not (np.isfinite(columns["theta"]).all() and np.isfinite(columns["draws"]).all()):
         raise ValueError("its draws are not finite")
-    ends = np.cumsum(counts)
-    missing = iter(failures)
-    fits, d = [], 0
-    for i in range(len(index)):
-        seconds, place = float(columns["seconds"][i]), slice(int(ends[i] - counts[i]), int(ends[i]))
+    ends, done, missing, fits = np.cumsum(counts), np.cumsum(ok) - 1, iter(failures), []
+
+    def entry(column: str, at: Any) -> Any:
+        return columns[column][at] if column in columns else None
+
+    for i, d in enumerate(done.tolist()):
+        number, seconds = int(index[i]), float(columns["seconds"][i])
         if not ok[i]:
-            fits.append(Fit(int(index[i]), None, None, None, seconds, failure=next(missing)))
+            fits.append(Fit(number, None, None, None, seconds, failure=next(missing)))
             continue
-        fits.append(
-            Fit(
-                int(index[i]),
-                columns["theta"][d],
-                columns["draws"][place],
-                columns["x"][d] if "x" in columns else None,
-                seconds,
-                int(columns["chains"][i]),
-                columns["log_density"][place] if "log_density" in columns else None,
-                float(columns["log_density_y"][d]) if "log_density_y" in columns else None,
-                int(columns["divergences"][d]) if "divergences" in columns else None,
-            )
-        )
-        d += 1
+        place = slice(int(ends[i] - counts[i]), int(ends[i]))
+        own = (columns["theta"][d], columns["draws"][place], entry("x", d), seconds, int(columns["chains"][i]))
+        others = (entry("log_density", place), entry("log_density_y", d), entry("divergences", d))
+        fits.append(Fit(number, *own, *others))
     return fits
 
 
