@@ -166,7 +166,7 @@ class TestRefusals:
             (Samples([[0.0, np.inf]], log_density=[[-1.0, -2.0]]), {"log_density_y": [0.0]}, "row 0, draw 1 is inf"),
             (Normal(0.0, 1.0), {"log_density_y": [0.0]}, "has its own density"),
             (Normal(0.0, 1.0), {"draws": 9}, "has a closed form"),
-            (MIXTURE, {}, "no closed form for Mixture and draws from it; pass rng="),
+            (MIXTURE, {}, "draws from Mixture, which has no closed form; pass rng="),
             (MIXTURE, {"draws": 10**9, "rng": 0}, "draws must be at most 1,000,000; got 1000000000"),
             (MIXTURE, {"draws": 0, "rng": 0}, "draws must be at least 1"),
             (Quantiles([[0.0]], [0.5]), {}, "energy_ranks judges"),

@@ -25,6 +25,7 @@ Forecast: TypeAlias = Distribution | Quantiles | CdfValues
 
 BLOCK = 1 << 18  # draws that are compared at a time: they and the comparisons stay in the cache
 POLYNOMIALS = 4
+PASS_RNG = "pass rng=, a numpy Generator or a whole number"
 CELLS = 1000  # of [0, 1], in which the values of a distribution function are counted
 
 
@@ -116,10 +117,8 @@ def ranked(
     rank = less.astype(np.int64, copy=True)
     if ties.any():
         if rng is None:
-            raise InputError(
-                f"{what} in {int(tied.sum()):,} of {less.size:,} ranks, and its place among them is drawn at random; "
-                "pass rng=, a numpy Generator or a whole number"
-            )
+            words = f"{what} in {int(tied.sum()):,} of {less.size:,} ranks, and its place among them is drawn at random"
+            raise InputError(f"{words}; {PASS_RNG}")
         rank[ties] += generator(rng).integers(0, equal[ties], endpoint=True)
     return Ranked(rank, M, names or column_names(rank), tied)
 
@@ -174,10 +173,8 @@ def marginal_ranks(rows: DistributionRows | QuantileRows | CdfRows, rng: Any) ->
     if not wide.any():
         return cells(high, np.zeros(high.shape, bool), rows.names)
     if rng is None:
-        raise InputError(
-            f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values, "
-            "and a value between its ends is drawn at random; pass rng=, a numpy Generator or a whole number"
-        )
+        words = f"the distribution function jumps at the outcome in {np.count_nonzero(wide):,} of {wide.size:,} values"
+        raise InputError(f"{words}, and a value between its ends is drawn at random; {PASS_RNG}")
     return cells(low + generator(rng).random(low.shape) * (high - low), wide, rows.names)
 
 

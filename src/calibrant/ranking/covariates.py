@@ -91,10 +91,7 @@ def _count_with_covariates(rows: DistributionRows | QuantileRows | CdfRows, opti
 def _score_found(ranks: Ranks, options: ScoreOptions) -> ColumnTests:
     if not ranks.covariates:
         kind = InputError if options.covariates is not None else SummaryError
-        raise kind(
-            "rank_score_test needs Ranks that were counted with their covariates; pass "
-            "Ranks.of(ranks, M, covariates=...), or outcomes, predictions and covariates="
-        )
+        raise kind("rank_score_test needs Ranks with covariates; pass Ranks.of(ranks, M, covariates=...)")
     return score_found(ranks)
 
 
@@ -121,10 +118,7 @@ def _basis(spread: FloatArray, mean: FloatArray, n: int) -> FloatArray:
         raise InputError("covariates are too small for their squares; divide them by their largest value")
     varies = scale > CONSTANT_SCALE * np.abs(mean) * np.sqrt(n)
     if not varies.any():
-        raise NotApplicableError(
-            "no covariate varies between rows, so ranks cannot vary with them; divide tiny covariates by their largest "
-            "value"
-        )
+        raise NotApplicableError("no covariate varies between rows; divide tiny covariates by their largest value")
     scale = scale[varies]
     values, vectors = np.linalg.eigh(spread[np.ix_(varies, varies)] / np.outer(scale, scale))
     kept = values > INDEPENDENT_SHARE * values[-1]

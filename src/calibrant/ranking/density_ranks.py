@@ -17,7 +17,7 @@ from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples, float_type
-from calibrant.ranking.counting import Ranked, as_compared, cells, rank_counts, ranked
+from calibrant.ranking.counting import PASS_RNG, Ranked, as_compared, cells, rank_counts, ranked
 from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
 from calibrant.ranking.members import BLOCK, Members, outcome_counts
 
@@ -156,10 +156,7 @@ def energies(rows: DistributionRows, distribution: Samples, log_density_y: Any, 
 
 def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ranked:
     if rng is None:
-        raise InputError(
-            f"energy_ranks has no closed form for {type(distribution).__name__} and draws from it; pass rng=, a numpy "
-            "Generator or a whole number"
-        )
+        raise InputError(f"energy_ranks draws from {type(distribution).__name__}, which has no closed form; {PASS_RNG}")
     stream = generator(rng)
     less, equal = np.empty((2, distribution.n), np.int64)
     D = distribution.shape[0] if distribution.shape else 1
@@ -169,11 +166,8 @@ def _of_draws(distribution: Distribution, y: FloatArray, M: int, rng: Any) -> Ra
         q = np.asarray(block.log_density(z))
         if np.isnan(q).any():
             row = part.start + int(np.argmax(np.isnan(q).any(axis=1)))
-            raise InputError(
-                "the log_density of {distribution} must be a number; it is nan in {row}",
-                distribution=type(distribution).__name__,
-                row=row,
-            )
+            words = "the log_density of {distribution} must be a number; it is nan in {row}"
+            raise InputError(words, distribution=type(distribution).__name__, row=row)
         less[part], equal[part] = outcome_counts(-q)
     return ranked(less, equal, stream, M=M, what=TIED)
 
@@ -183,10 +177,7 @@ def read_log_density_y(log_density_y: Any, rows: DistributionRows) -> NDArray[An
     array = read_numbers(log_density_y, "log_density_y")
     expected = rows.n if rows.keep is None else rows.keep.size
     if array.shape != (expected,):
-        raise InputError(
-            f"log_density_y must have one value per row: shape ({expected},); got shape {array.shape}. It is the joint "
-            "density of all coordinates"
-        )
+        raise InputError(f"log_density_y must have one value per row: shape ({expected},); got shape {array.shape}")
     refuse_rounded(array, "log_density_y")
     bad = ~(array < np.inf) if rows.keep is None else ~(array < np.inf) & rows.keep
     refuse_where(bad, array, "log_density_y must be below infinity and not missing", "Drop or repair such rows")

@@ -16,7 +16,7 @@ from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.options import generator
 from calibrant.inputs.rows import DistributionRows
 from calibrant.inputs.samples import Samples
-from calibrant.ranking.counting import Ranked
+from calibrant.ranking.counting import PASS_RNG, Ranked
 from calibrant.ranking.covariates import read_covariates
 from calibrant.ranking.effects import RankArray, check_rng, enter_ranks
 from calibrant.ranking.members import DRAWN, Members, Scale, Score, check_scale, coordinate_scale, member_ranks
@@ -107,10 +107,8 @@ class TarpOptions:
 
     def __post_init__(self) -> None:
         if isinstance(self.references, str) and self.references not in ("covariates", "other"):
-            raise InputError(
-                'references must be "covariates", "other", an array of the shape of y, or a function of '
-                f"(covariates, rng); got {shown(self.references)}"
-            )
+            words = 'references must be "covariates", "other", an array like y or a function of (covariates, rng)'
+            raise InputError(f"{words}; got {shown(self.references)}")
         check_scale(self.scale)
         check_rng(self.rng)
 
@@ -139,10 +137,8 @@ def _distances(members: Members, points: FloatArray, scale: FloatArray) -> Score
                 square += step * step
         lost = (square == np.inf) | ((square < SMALLEST_SQUARE) & (z != t).any(axis=0))
         if lost.any():
-            raise NotApplicableError(
-                "float64 does not represent the squared distances to the reference of {row}; choose another scale",
-                row=part.start + int(np.argmax(lost.any(axis=1))),
-            )
+            row, words = int(np.argmax(lost.any(axis=1))), "float64 does not represent the squared distances to"
+            raise NotApplicableError(words + " the reference of {row}; choose another scale", row=part.start + row)
         return np.asarray(square)
 
     return score
@@ -185,10 +181,7 @@ def _read(points: Any, name: str, rows: DistributionRows, keep: NDArray[np.bool_
 
 def _needed(rng: np.random.Generator | None) -> np.random.Generator:
     if rng is None:
-        raise InputError(
-            "tarp_ranks draws the references at random; pass rng=, a numpy Generator or a whole number, or references "
-            "as an array"
-        )
+        raise InputError(f"tarp_ranks draws the references at random; {PASS_RNG}, or references as an array")
     return rng
 
 
@@ -214,10 +207,8 @@ def fitted_outcomes(y: FloatArray, x: FloatArray, rng: np.random.Generator) -> F
     """
     n, needed = len(y), FOLDS * (x.shape[1] + 1)
     if n < needed:
-        raise NotApplicableError(
-            f'references="covariates" fits outcomes on thirds of the rows and needs {needed} rows or more for '
-            f"{x.shape[1]} covariates; got {n}. Pass fewer covariates, or references as an array"
-        )
+        words = f'references="covariates" needs {needed} rows or more for {x.shape[1]} covariates; got {n}'
+        raise NotApplicableError(f"{words}. Pass fewer covariates, or references as an array")
     centre = x.min(axis=0) / 2 + x.max(axis=0) / 2
     half = x.max(axis=0) / 2 - x.min(axis=0) / 2
     design = np.column_stack([np.ones(n), (x - centre) / np.where(half > 0, half, 1.0)])  # in [-1, 1]

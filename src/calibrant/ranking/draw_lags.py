@@ -125,10 +125,8 @@ class DrawLags(Summary):
 
     def merged(self, other: Self) -> Self:
         if self.lags.shape != other.lags.shape or self.single != other.single:
-            raise SummaryError(
-                f"draws of shape {self.lags.shape} do not merge with draws of shape {other.lags.shape}; all batches "
-                "need the same number of draws and coordinates"
-            )
+            shapes = f"draws of shape {self.lags.shape} do not merge with draws of shape {other.lags.shape}"
+            raise SummaryError(f"{shapes}; all batches need the same number of draws and coordinates")
         names = ("total", "ordered", "rows", "lags", "variance", "weight")
         return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in names})
 

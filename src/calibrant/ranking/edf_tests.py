@@ -15,7 +15,7 @@ from calibrant.core.pvalues import two_sided
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
-from calibrant.ranking.counting import Forecast
+from calibrant.ranking.counting import PASS_RNG, Forecast
 from calibrant.ranking.effects import ColumnTests, Multiplicity, RankTestOptions, enter_rank_test, stream_after_ties
 from calibrant.ranking.summary import Ranks
 
@@ -88,10 +88,7 @@ class EdfOptions(RankTestOptions):
 
 def _continuous_found(verb: str, test: ContinuousTest, words: str, ranks: Ranks, rng: Rng | None) -> ColumnTests:
     if rng is None:
-        raise InputError(
-            f"{verb} is made for continuous values and spreads each rank over its cell at random; pass rng=, a numpy "
-            "Generator or a whole number. uniformity_test needs none"
-        )
+        raise InputError(f"{verb} spreads each rank over its cell at random; {PASS_RNG}. uniformity_test needs none")
     T, p = zip(*(test(u) for u in randomised(ranks.counts, stream_after_ties(rng))), strict=True)
     return ColumnTests(np.array(T), np.array(p), f"{words}; of (rank + V)/(M + 1) with one random V", {}, {})
 
@@ -213,10 +210,8 @@ def anderson_darling(u: FloatArray) -> tuple[float, float]:
 
 def _check_rows(u: FloatArray, method: str) -> None:
     if u.size < MIN_ROWS_FOR_LIMIT:
-        raise NotApplicableError(
-            f'method="{method}" needs at least {MIN_ROWS_FOR_LIMIT} rows for its limit distribution; got {u.size}. '
-            "uniformity_test is exact for any number"
-        )
+        words = f'method="{method}" needs at least {MIN_ROWS_FOR_LIMIT} rows for its limit; got {u.size}'
+        raise NotApplicableError(f"{words}. uniformity_test is exact for any number")
 
 
 METHODS: dict[str, tuple[ContinuousTest, str]] = {

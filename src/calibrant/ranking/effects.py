@@ -113,10 +113,8 @@ def count_ranks(rows: DistributionRows | QuantileRows | CdfRows, options: Any) -
 def refuse_unequal_weights(verb: str, ranks: Ranks) -> None:
     """Refuse weights that differ: only the smooth test has a null distribution for them."""
     if not ranks.has_equal_weights:
-        raise InputError(
-            f"{verb} refuses unequal weights: weighted counts of ranks have no known null distribution; leave weights "
-            "out, or use ranking.rank_smooth_test"
-        )
+        words = "unequal weights, under which ranks have no known null distribution"
+        raise InputError(f"{verb} refuses {words}; leave weights out, or use ranking.rank_smooth_test")
 
 
 def refuse_one_row(verb: str, ranks: Ranks) -> None:

@@ -112,10 +112,8 @@ def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
     observed, B = count_ranks(rows, options), options.resamples
     refuse_unequal_weights("rank_exchange_test", observed)
     if observed.counts.size * B > MAX_COUNTS:
-        raise InputError(
-            f"rank_exchange_test would keep {B:,} tables of {observed.M + 1:,} ranks in {observed.C:,} columns, more "
-            f"than {MAX_COUNTS:,} counts (2 GB). Pass fewer resamples or fewer columns"
-        )
+        tables = f"{B:,} tables of {observed.M + 1:,} ranks in {observed.C:,} columns"
+        raise InputError(f"{tables} are more than {MAX_COUNTS:,} counts (2 GB); pass fewer resamples or fewer columns")
     stream = stream_after_ties(options.rng)
     number = int(stream.integers(1 << 62))
     return replace(observed, exchanged=(ExchangedCounts(exchanged_counts(rows, B, stream), (number,)),))
@@ -123,10 +121,8 @@ def exchange(rows: DistributionRows, options: ExchangeOptions) -> Ranks:
 
 def _exchange_result(ranks: Ranks, options: ExchangeOptions) -> TestResult:
     if not ranks.exchanged:
-        raise SummaryError(
-            "rank_exchange_test needs the draws, which Ranks do not contain; pass outcomes and Samples, or "
-            "summarize(rank_exchange_test, y, samples, ...)"
-        )
+        words = "rank_exchange_test needs the draws, which Ranks do not contain"
+        raise SummaryError(f"{words}; pass outcomes and Samples, or summarize(rank_exchange_test, y, samples, ...)")
     refuse_unequal_weights("rank_exchange_test", ranks)
     if options.method == "band":
         found = band_found(ranks)

@@ -134,10 +134,8 @@ class CoverageOptions(RankedBy):
 def _count_central(rows: DistributionRows | QuantileRows | CdfRows, options: CoverageOptions) -> Ranks:
     ranks = count_ranked(rows, options)
     if options.region == "hpd" and not ranks.outward:
-        raise InputError(
-            'region="hpd" ranks outcomes by their density, which their place among the draws does not tell; '
-            'pass expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
-        )
+        words = 'expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")'
+        raise InputError(f'region="hpd" ranks outcomes by their density; pass {words}')
     return ranks
 
 

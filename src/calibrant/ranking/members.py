@@ -63,11 +63,8 @@ class Members:
             fits = self.dtype == np.float64 or np.isfinite(z.sum()) or np.isfinite(z).all()
         if not fits:
             row = part.start + int(np.argmax(~np.isfinite(z).all(axis=(0, 2))))
-            raise InputError(
-                f"outcomes and draws are compared as {self.dtype}, the coarser of their types, and {{row}} goes "
-                "beyond it. Pass both as float64",
-                row=row,
-            )
+            words = f"outcomes and draws are compared as {self.dtype}, and {{row}} goes beyond it. Pass both as float64"
+            raise InputError(words, row=row)
         return z
 
     def block(self, part: slice) -> FloatArray:

@@ -20,7 +20,7 @@ from calibrant.inputs.arrays import FloatArray, read_array, refuse_where
 from calibrant.inputs.kinds import read
 from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.rows import CdfRows, DistributionRows, QuantileRows
-from calibrant.ranking.counting import JUDGED, Bounds, Forecast, as_compared, pit_bounds
+from calibrant.ranking.counting import JUDGED, PASS_RNG, Bounds, Forecast, as_compared, pit_bounds
 
 ENOUGH_DRAWS = 50.0  # effective draws, below which the mean weight is a poor stand-in for the weight of the outcome
 MAX_BINS = 1000
@@ -80,10 +80,8 @@ def pit(
     if not wide:
         return np.array(high)
     if rng is None:
-        raise InputError(
-            f"{wide} of {low.size} values are intervals, from which one value is drawn at random; pass rng=, a numpy "
-            "Generator or a whole number. pit_histogram needs none"
-        )
+        words = f"{wide} of {low.size} values are intervals, from which one value is drawn at random"
+        raise InputError(f"{words}; {PASS_RNG}. pit_histogram needs none")
     return np.asarray(low + generator(rng).random(low.shape) * (high - low))
 
 
@@ -194,10 +192,8 @@ def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOpt
         piece = rows.part(part)
         low, high = pit_bounds(piece)
         if low.ndim > 1:
-            raise InputError(
-                f"pit_histogram shows one number per row; the outcomes are vectors of {low.shape[1]} coordinates. "
-                "Pass one coordinate, such as Samples(draws[:, :, 0]) or Normal(mean[:, 0], std[:, 0])"
-            )
+            words = f"pit_histogram shows one number per row; these are vectors of {low.shape[1]}"
+            raise InputError(f"{words}. Pass one coordinate, such as Samples(draws[:, :, 0])")
         names = [_name(k, m) for k in range(m)]
         total += Moments.of(dict(zip(names, _shares((low, high), width_edges(m)), strict=True)), piece.w)
     return total

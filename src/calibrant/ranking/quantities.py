@@ -142,10 +142,8 @@ def _ready(name: str, ready: str, rows: DistributionRows) -> Iterator[tuple[str,
         if ready == PRODUCT:
             called = rows.names or tuple(map(str, range(members.D)))
             if members.D > MAX_PRODUCTS:
-                raise NotApplicableError(
-                    f"quantity 'product' is for at most {MAX_PRODUCTS} coordinates, all of whose pairs are ranked; "
-                    f"these have {members.D}. Pass a function of the pairs you care about"
-                )
+                words = f"quantity 'product' is for at most {MAX_PRODUCTS} coordinates; these have {members.D}"
+                raise NotApplicableError(f"{words}. Pass a function of the pairs you care about")
             for d, e in combinations(range(members.D), 2):
                 yield f"{called[d]} × {called[e]}", z[:, :, d] * z[:, :, e]
         elif ready == "norm":
@@ -178,10 +176,8 @@ def quantities_by_name(quantity: Any) -> dict[str, Named]:
         raise InputError("quantity has no entries; name at least one, or leave it out")
     for name, f in found.items():
         if not isinstance(name, str) or not (callable(f) or isinstance(f, str)):
-            raise InputError(
-                "quantity must be a function of the members z, the name of a ready one, a list of these or a mapping "
-                f"from names to them; got {shown(quantity)}"
-            )
+            words = "quantity must be a function of the members z, a ready name, a list of these"
+            raise InputError(f"{words} or a mapping from names to them; got {shown(quantity)}")
         if isinstance(f, str) and f not in READY:
             hint = did_you_mean(f, READY)
             raise InputError(f"there is no ready quantity {f!r}; there are {', '.join(READY)}. {hint}".rstrip(". "))
@@ -223,12 +219,8 @@ def values_of(name: str, f: Quantity, z: NDArray[Any], x: Any) -> NDArray[Any]:
     turned[row] = np.roll(z[row], 1, axis=0)
     again = _asked(name, f, turned, given)[row]
     if not _same(again, np.roll(found[row], 1), z.dtype):
-        raise InputError(
-            "{name} must treat the outcome, z[:, 0], and the draws alike: a value may depend on its member, "
-            "on the set of members of its row and on x. The values of {row} did not move with its members",
-            name=_named(name),
-            row=row,
-        )
+        words = "{name} must treat the outcome, z[:, 0], and the draws alike: the values of {row} did not move with its"
+        raise InputError(words + " members", name=_named(name), row=row)
     return found
 
 
@@ -237,10 +229,8 @@ def _asked(name: str, f: Quantity, z: NDArray[Any], given: tuple[Any, ...]) -> N
     values = np.asarray(f(z.view(), *given))  # of a view nobody can make it writeable
     n, m = z.shape[:2]
     if values.shape != (n, m):
-        raise InputError(
-            f"{_named(name)} must return one value per row and member, shape (n, M + 1) = ({n}, {m}), from z of shape "
-            f"{z.shape}; got shape {values.shape}"
-        )
+        words = f"must return one value per row and member, shape (n, M + 1) = ({n}, {m}), from z of shape {z.shape}"
+        raise InputError(f"{_named(name)} {words}; got shape {values.shape}")
     if values.dtype.kind not in "biuf":
         raise InputError(f"{_named(name)} must return real numbers; got values of type {values.dtype}")
     bad = np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)

@@ -125,10 +125,8 @@ def _of_column(summary: Moments, name: str) -> float:
         raise NotApplicableError(f"the variance of y needs at least 2 rows; got {summary.n}")
     of_y = float(summary.spread2[y]) / divisor
     if not SMALLEST_VARIANCE < of_y < np.inf:
-        raise NotApplicableError(
-            f"the variance of y, with which predictions are compared, must be a finite number above 0; got "
-            f"{shown(of_y)}. Outcomes that are all alike have no contraction; rescale those that are huge or tiny"
-        )
+        words = f"the variance of y must be a finite number above 0; got {shown(of_y)}"
+        raise NotApplicableError(f"{words}. Drop outcomes that are all alike; rescale those that are huge or tiny")
     if mean_variance == np.inf and of_y > LARGEST_OUTCOME_VARIANCE:
         raise NotApplicableError(
             f"a predictive variance is beyond float64, and that of y is {shown(of_y)}; rescale predictions and outcomes"
@@ -355,10 +353,9 @@ def _variance(distribution: Distribution) -> FloatArray:
     if not ((variance > ORDINARY[0] ** 2) & (variance < ORDINARY[1] ** 2)).all():
         deviation = _deviation(distribution)
         if (np.isfinite(deviation) & (deviation > 0) & ~((deviation > ORDINARY[0]) & (deviation < ORDINARY[1]))).any():
-            raise NotApplicableError(
-                'statistic="rms" needs standard deviations between 1e-140 and 1e140, whose squares float64 can '
-                f"represent; got {deviation.min():.3g} to {deviation.max():.3g}. Rescale the predictions"
-            )
+            got = f"{deviation.min():.3g} to {deviation.max():.3g}"
+            words = f'statistic="rms" needs standard deviations of 1e-140 to 1e140; got {got}'
+            raise NotApplicableError(f"{words}. Rescale the predictions")
     return variance
 
 
@@ -379,10 +376,8 @@ def _log_det(distribution: Distribution) -> FloatArray:
     _refuse_undefined(covariance, distribution)
     sign, value = np.linalg.slogdet(covariance)
     if not (sign > 0).all():
-        raise NotApplicableError(
-            'statistic="log_det" needs covariances that are not singular; that of at least one row is. '
-            "Drop coordinates that others determine"
-        )
+        words = "needs covariances that are not singular; drop coordinates that others determine"
+        raise NotApplicableError(f'statistic="log_det" {words}')
     return np.asarray(value, dtype=np.float64)
 
 

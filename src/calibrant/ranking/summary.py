@@ -271,10 +271,8 @@ def _ask(fits: Any, words: str) -> None:
 def _read_ranks(ranks: Any, M: int) -> NDArray[np.int64]:
     array = as_array(ranks, name="ranks")
     if array.dtype.kind not in "iu" or array.ndim not in (1, 2) or array.size == 0:
-        raise InputError(
-            f"ranks must be whole numbers of shape (n,) or (n, C); got shape {array.shape} of type {array.dtype}. "
-            "Ranks divided by M are not ranks: pass what ranks(y, samples) returns"
-        )
+        words = f"ranks must be whole numbers, (n,) or (n, C); got shape {array.shape} of type {array.dtype}"
+        raise InputError(f"{words}. Ranks divided by M are not ranks: pass what ranks(y, samples) returns")
     if (M + 1) * (array.size // len(array)) > MAX_COUNTS:
         raise InputError(
             f"M must be at most {MAX_COUNTS:,} over the number of columns, as each rank is counted; got {M:,}"
@@ -331,10 +329,8 @@ def check_covariate_rows(array: NDArray[Any], n: int, keep: NDArray[np.bool_] | 
     """Refuse covariates that are not one value, vector or array for each row."""
     expected = n if keep is None else keep.size
     if array.ndim == 0 or len(array) != expected:
-        raise InputError(
-            f"covariates must have one value or vector per row: expected {expected} rows, got shape {array.shape}. "
-            "Take outcomes, predictions and covariates from the same table"
-        )
+        words = f"expected {expected} rows, got shape {array.shape}. Take them from the table of the outcomes"
+        raise InputError(f"covariates must have one value or vector per row: {words}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -416,13 +412,9 @@ class ExchangedCounts(Summary):
 
     def merged(self, other: Self) -> Self:
         if len(self.tables) != len(other.tables):
-            raise SummaryError(
-                f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}; "
-                "make both summaries with the same resamples"
-            )
+            sizes = f"{len(self.tables):,} exchanged tables do not merge with {len(other.tables):,}"
+            raise SummaryError(f"{sizes}; make both summaries with the same resamples")
         if set(self.streams) & set(other.streams):
-            raise SummaryError(
-                "two batches were exchanged with the same random numbers, which makes the tables of their sum too far "
-                "apart. Pass one numpy Generator as rng to all batches, or a different number to each"
-            )
+            words = "two batches were exchanged with the same random numbers"
+            raise SummaryError(f"{words}; pass one numpy Generator as rng to all, or a different number to each")
         return type(self)(self.tables + other.tables, (*self.streams, *other.streams))

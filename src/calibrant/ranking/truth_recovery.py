@@ -162,11 +162,9 @@ def z_score_contraction_of(rows: DistributionRows) -> Curve:
         of_y = rows.y.var(axis=0, ddof=1)
         variance = rows.distribution.variances()
     if not ((of_y > SMALLEST_VARIANCE) & (of_y < np.inf)).all() or not np.isfinite(variance).all():
-        raise NotApplicableError(
-            "the variances of y and of predictions must be finite, and those of y above 0; got "
-            f"{shown(of_y.tolist())} for y. Outcomes that are all alike have no contraction; "
-            "rescale those that are huge or tiny"
-        )
+        words = "the variances of y and of predictions must be finite, and those of y above 0"
+        remedy = "Drop outcomes that are all alike; rescale those that are huge or tiny"
+        raise NotApplicableError(f"{words}; got {shown(of_y.tolist())} for y. {remedy}")
     return Curve(
         kind="z_score_contraction",
         columns={"contraction": 1 - variance / of_y, "z": z},

@@ -160,10 +160,8 @@ def _uniformity_found(ranks: Ranks, options: UniformityOptions) -> ColumnTests:
         if part.n >= MIN_GROUP_ROWS:
             gamma[g], raw[g], where[g] = band_test(part)
     if np.isnan(raw).all():
-        raise NotApplicableError(
-            f"no group has the {MIN_GROUP_ROWS} rows that its test needs; the largest has "
-            f"{max(part.n for part in groups)}. Use fewer, larger groups"
-        )
+        most = max(part.n for part in groups)
+        raise NotApplicableError(f"no group has {MIN_GROUP_ROWS} rows; the largest has {most}. Use larger groups")
     rows = np.array([part.n for part in groups])
     untested = np.count_nonzero(rows < MIN_GROUP_ROWS)
     few = f", {untested} of them too small to be tested" if untested else ""

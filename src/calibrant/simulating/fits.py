@@ -77,9 +77,9 @@ class Task:
             return theta, _finite(numbers, "the prior"), names
         numbers = np.atleast_1d(as_array(theta, name="what the prior returned") if np.ndim(theta) else np.array(theta))
         if numbers.ndim != 1 or numbers.dtype.kind not in "iuf":
+            got = f"{shown(theta)} ({type(theta).__name__})"
             raise InputError(
-                "the prior must return a number, an array (D,) or a mapping from names to arrays; got "
-                f"{shown(theta)} ({type(theta).__name__})"
+                f"the prior must return a number, an array (D,) or a mapping of names to arrays; got {got}"
             )
         return theta, _finite(numbers, "the prior"), None
 
@@ -110,10 +110,8 @@ class Task:
         try:
             given, theta, names = self.parameter(of_prior)
             if names != self.names or theta.size != self.D:
-                raise InputError(
-                    f"the prior must return the same parameters in every fit: {_called(self.names, self.D)}; got "
-                    f"{_called(names, theta.size)}"
-                )
+                same = f"{_called(self.names, self.D)}; got {_called(names, theta.size)}"
+                raise InputError(f"the prior must return the same parameters in every fit: {same}")
             x = self.simulator(given, of_simulator)
         except Exception as problem:
             return self._failed(index, theta, problem, time.perf_counter() - begun)
@@ -148,15 +146,11 @@ class Task:
         if array.ndim == 1 and self.D == 1:
             array = array[:, None]
         if array.ndim not in (2, 3) or array.shape[-1] != self.D or array.size == 0:
-            raise InputError(
-                f"the sampler must return shape (draws, D) = ({self.draws}, {self.D}), or (chains, draws, D); got "
-                f"shape {array.shape}"
-            )
+            wanted = f"(draws, D) = ({self.draws}, {self.D}), or (chains, draws, D)"
+            raise InputError(f"the sampler must return shape {wanted}; got shape {array.shape}")
         if array.shape[-2] > self.draws:
-            raise InputError(
-                f"the sampler returned {array.shape[-2]:,} draws where {self.draws:,} were asked for. Chains have an "
-                "axis of their own: (chains, draws, D)"
-            )
+            words = f"the sampler returned {array.shape[-2]:,} draws where {self.draws:,} were asked for"
+            raise InputError(f"{words}. Chains have an axis of their own: (chains, draws, D)")
         chains = array.shape[0] if array.ndim == 3 else 1
         draws = _finite(array.reshape(-1, self.D), "the sampler")
         return draws, chains, {name: _extra(name, value, len(draws)) for name, value in extras.items()}

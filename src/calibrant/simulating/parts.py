@@ -83,10 +83,9 @@ class Parts:
             ) from None
         if different:
             key = different[0]
-            raise InputError(
-                f"the checkpoint {self.folder} belongs to another run: {key} was {shown(before[key])}, and is "
-                f"{shown(self.about[key])} now. Name another folder, or repeat that run"
-            )
+            words = f"{key} was {shown(before[key])}, and is {shown(self.about[key])} now"
+            remedy = "Name another folder, or repeat that run"
+            raise InputError(f"the checkpoint {self.folder} belongs to another run: {words}. {remedy}")
 
 
 def part_bytes(fits: list[Fit]) -> bytes:

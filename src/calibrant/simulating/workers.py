@@ -45,10 +45,8 @@ def pickled(task: Task) -> bytes:
         try:
             dumps(getattr(task, name))
         except Exception as problem:
-            raise InputError(
-                f"the {name} cannot be sent to other processes ({type(problem).__name__}: {problem}); define it at the "
-                "top level of a module, or pass workers=1"
-            ) from problem
+            words = f"the {name} cannot be sent to other processes ({type(problem).__name__}: {problem})"
+            raise InputError(f"{words}; define it at the top level of a module, or pass workers=1") from problem
     return dumps(task)
 
 
