@@ -191,11 +191,10 @@ class Ranks(Summary):
         labels, groups = _merged_groups(self, other)
         summed = {name: getattr(self, name) + getattr(other, name) for name in ("counts", "weight", "weight2", "tied")}
         covariates = tuple(a + b for a, b in zip(self.covariates, other.covariates, strict=True))
-        exchanged = tuple(a + b for a, b in zip(self.exchanged, other.exchanged, strict=True))
-        found = replace(self, **summed, labels=labels, groups=groups, covariates=covariates, exchanged=exchanged)
-        if exchanged and not found.has_equal_weights:
+        found = replace(self, **summed, labels=labels, groups=groups, covariates=covariates, exchanged=())
+        if self.exchanged and not found.has_equal_weights:
             raise SummaryError("exchanged ranks of different weights do not merge: their tables count all rows alike")
-        return found
+        return replace(found, exchanged=tuple(a + b for a, b in zip(self.exchanged, other.exchanged, strict=True)))
 
     def _refuse_other_ranks(self, other: Ranks) -> None:
         if (self.M, self.cells, self.outward) != (other.M, other.cells, other.outward):
