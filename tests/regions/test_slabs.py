@@ -147,7 +147,7 @@ def test_shares_are_rounded_before_the_ceiling():
         ({"search": [True]}, "got an array of shape (1,)"),
         ({"search": [1, 0, 1, 0]}, "of type int64"),
         ({"search": [True] * 4}, "rows on both sides"),
-        ({"features": [1.0, 2.0]}, "expected 4 rows, got 2"),
+        ({"features": [1.0, 2.0]}, "one row for each of the 4 outcomes; got shape (2, 1)"),
         ({"features": np.zeros((4, 2, 2))}, "features must have shape (n, D)"),
         ({"features": np.zeros((4, 0))}, "features must have shape (n, D)"),
         ({"features": [[0.0], [np.nan], [1.0], [2.0]]}, "features must be finite; row 1, column 0 is nan"),

@@ -411,15 +411,10 @@ def _score_table(rows: QuantileRows, parts: QuantileDecomposition | None) -> tup
     if levels.size == 1:
         return ()
     split = {} if parts is None else {"miscalibration": parts.mcb, "discrimination": parts.dsc}
-    columns = {"quantile score": of_rows(quantile_score, rows), **split}
-    return (
-        Table(
-            "scores",
-            "Score of each level",
-            {"nominal": tuple(levels.tolist()), **{k: tuple(np.ravel(v).tolist()) for k, v in columns.items()}},
-            "Miscalibration is what isotonic recalibration would take off the score; it is above 0 by chance too.",
-        ),
-    )
+    columns = {"nominal": levels, "quantile score": of_rows(quantile_score, rows), **split}
+    meaning = "Miscalibration is what isotonic recalibration would take off the score; it is above 0 by chance too."
+    shown = {name: tuple(np.ravel(values).tolist()) for name, values in columns.items()}
+    return (Table("scores", "Score of each level", shown, meaning),)
 
 
 INTERVALS = Kind(

@@ -411,15 +411,16 @@ def pair_table(found: PairDependence, checks: Checks) -> Table:
     adjusted = np.minimum(1.0, checks.tests * found.pvalue[order])
     P = found.pvalue.size
     left = f" The table has the {order.size} clearest of {P:,} pairs." * (order.size < P)
+    columns = {
+        "pair": tuple(found.name(k, names) for k in order.tolist()),
+        "correlation_outcomes": tuple(found.outcomes[order].tolist()),
+        "correlation_draws": tuple(found.members[order].tolist()),
+        "pvalue_adjusted": tuple(adjusted.tolist()),
+    }
     return Table(
         "pairs",
         "Pairs of coordinates, clearest first",
-        {
-            "pair": tuple(found.name(k, names) for k in order.tolist()),
-            "correlation_outcomes": tuple(found.outcomes[order].tolist()),
-            "correlation_draws": tuple(found.members[order].tolist()),
-            "pvalue_adjusted": tuple(adjusted.tolist()),
-        },
+        columns,
         "Correlations of ranks among the members of each row, outcome and draws: of the outcomes, and of all members. "
         f"p-values by exchanging outcomes with draws, adjusted for all pairs and {checks.tests} checks. Correlations "
         f"of a coordinate that is off alone do not tell its dependence.{left}",

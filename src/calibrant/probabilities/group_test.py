@@ -126,7 +126,6 @@ def _independent(parts: list[GroupEntries], level: float, resamples: int, rng: n
 
 
 def entries_per_group(groups: int) -> int:
-    """Return how many entries each of so many groups may have."""
     return min(MAX_ENTRIES_PER_GROUP, max(MIN_ENTRIES_PER_GROUP, MAX_ENTRIES // groups))
 
 

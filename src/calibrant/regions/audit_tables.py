@@ -100,17 +100,10 @@ def joint_measurement(joint: TestResult | None, tests: int, setting: Setting) ->
     """Return the line of the test of all levels together: the largest distance of a coverage from its level."""
     if joint is None:
         return ()
-    return (
-        Measurement(
-            JOINT,
-            "largest gap, all levels together",
-            joint.estimate,
-            pvalue=min(1.0, setting.families * tests * joint.pvalue),
-            method=f"{joint.method}, adjusted for all levels and families",
-            details={"statistic": joint.statistic, "df": joint.details["df"], "pvalue_unadjusted": joint.pvalue},
-            decides=True,
-        ),
-    )
+    details = {"statistic": joint.statistic, "df": joint.details["df"], "pvalue_unadjusted": joint.pvalue}
+    line = Measurement(JOINT, "largest gap, all levels together", joint.estimate, details=details, decides=True)
+    pvalue = min(1.0, setting.families * tests * joint.pvalue)
+    return (replace(line, pvalue=pvalue, method=f"{joint.method}, adjusted for all levels and families"),)
 
 
 KERNEL_TEST, SIZE_TEST = "skce_test", "coverage_hsic"
@@ -334,20 +327,12 @@ def per_level(found: Covered, columns: dict[str, Any], title: str, note: str) ->
     """Return a table of what many levels have each: sizes, scores, and coverage by size in one number."""
     if places_of(found):
         return ()
-    known = not np.isnan(found.table.levels).any()
-    return (
-        Table(
-            "levels.sizes",
-            title,
-            {
-                "nominal": tuple(found.table.levels.tolist()) if known else tuple(range(found.sizes.L)),
-                **{name: tuple(np.ravel(values).tolist()) for name, values in columns.items()},
-                "lowest by size": tuple(np.ravel(size_stratified_coverage(found.sizes)).tolist()),
-                **({"HSIC": tuple(np.ravel(coverage_hsic(found.sizes)).tolist())} if found.sizes.n > 1 else {}),
-            },
-            note,
-        ),
-    )
+    known, sizes = not np.isnan(found.table.levels).any(), found.sizes
+    shown = {"nominal": found.table.levels if known else range(sizes.L), **columns}
+    shown["lowest by size"] = size_stratified_coverage(sizes)
+    if sizes.n > 1:
+        shown["HSIC"] = coverage_hsic(sizes)
+    return (Table("levels.sizes", title, {k: tuple(np.ravel(v).tolist()) for k, v in shown.items()}, note),)
 
 
 def sized_groups(rows: SizedRows, tables: Sequence[HitTable], setting: Setting) -> Grouped:

@@ -264,10 +264,7 @@ class CriterionOptions:
 
     def __post_init__(self) -> None:
         if self.eta is not None and not 0 <= as_number(self.eta) < np.inf:
-            raise InputError(
-                f"eta must be a finite number of at least 0; got {shown(self.eta)}. A negative one rewards wrong "
-                "coverage"
-            )
+            raise InputError(f"eta must be a finite number of at least 0; got {shown(self.eta)}")
         if self.normalizer is not None and not 0 < as_number(self.normalizer) < np.inf:
             raise InputError(f"normalizer must be a finite number above 0; got {shown(self.normalizer)}")
 

@@ -102,10 +102,7 @@ class HitTable(Summary):
                 f"at {other.levels.tolist()}"
             )
         if self.grouped != other.grouped:
-            raise SummaryError(
-                "hits counted in groups do not merge with hits of all rows together. "
-                "Make both summaries with groups=, or both without"
-            )
+            raise SummaryError("make both summaries of hits with groups=, or both without: they do not merge")
         groups = list(dict.fromkeys([*self.group, *other.group]))
         groups = [groups[k] for k in label_order(groups)]
         L = self.levels.size

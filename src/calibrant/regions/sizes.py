@@ -301,15 +301,13 @@ def read_size_bins(bins: Any) -> SizeBins:
             raise InputError(f"bins must be at most {MAX_BINS:,}; got {shown(bins)}")
         return int(bins)
     pairs = [tuple(pair) if isinstance(pair, Sequence | np.ndarray) else (pair,) for pair in bins]
-    example = "[(0, 1), (2, 3)]"
-    if not pairs:
-        raise InputError(f"bins must name at least one range, such as {example}; got an empty list")
-    for pair in pairs:
-        if len(pair) != 2 or not 0 <= as_number(pair[0]) <= as_number(pair[1]):
-            raise InputError(
-                f"bins must be a whole number or a list of ranges (low, high) with 0 <= low <= high, such as "
-                f"{example}; got {shown(pair if len(pair) != 1 else pair[0])}"
-            )
+    bad = [pair for pair in pairs if len(pair) != 2 or not 0 <= as_number(pair[0]) <= as_number(pair[1])]
+    if bad or not pairs:
+        given = "an empty list" if not pairs else shown(bad[0] if len(bad[0]) != 1 else bad[0][0])
+        raise InputError(
+            "bins must be a whole number or a list of ranges (low, high) with 0 <= low <= high, such as "
+            f"[(0, 1), (2, 3)]; got {given}"
+        )
     return tuple((float(low), float(high)) for low, high in pairs)
 
 

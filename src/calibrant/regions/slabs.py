@@ -177,10 +177,8 @@ def _evaluated(slab: Slab, V: FloatArray, X: FloatArray, c: NDArray[np.bool_], s
 def _read_features(features: Any, n: int) -> FloatArray:
     X = read_numbers(features, "features")
     X = (X[:, None] if X.ndim == 1 else X).astype(np.float64)
-    if X.ndim != 2 or X.shape[1] == 0:
-        raise InputError(f"features must have shape (n, D), one row per outcome; got shape {X.shape}")
-    if len(X) != n:
-        raise InputError(f"features must have one row per outcome: expected {n} rows, got {len(X)}")
+    if X.ndim != 2 or X.shape[1] == 0 or len(X) != n:
+        raise InputError(f"features must have shape (n, D), one row for each of the {n} outcomes; got shape {X.shape}")
     refuse_not_finite(X, "features", axes=("row", "column"))
     return np.asarray(X + 0.0)
 
@@ -196,16 +194,10 @@ def _read_search(search: Any, n: int) -> int | NDArray[np.bool_] | None:
         if n < 2:
             raise NotApplicableError("one row cannot be split into search and evaluation rows; pass search=None")
         return min(max(round(share * n), 1), n - 1)
-    if np.ndim(search) == 0:
-        raise InputError(
-            f"search must be a share of the rows, True and False for each row, or None; got {shown(search)}"
-        )
-    mask = as_array(search, name="search")
-    if mask.dtype != np.bool_ or mask.shape != (n,):
-        raise InputError(
-            f"search must be a share of the rows, or True and False for each of the {n} rows; got an array of shape "
-            f"{mask.shape} of type {mask.dtype}"
-        )
+    mask = None if np.ndim(search) == 0 else as_array(search, name="search")
+    if mask is None or mask.dtype != np.bool_ or mask.shape != (n,):
+        given = shown(search) if mask is None else f"an array of shape {mask.shape} of type {mask.dtype}"
+        raise InputError(f"search must be a share of the rows, or True and False for each of the {n} rows; got {given}")
     if mask.all() or not mask.any():
         raise InputError("search must leave rows on both sides: some to search (True) and some to evaluate (False)")
     return mask
