@@ -178,11 +178,9 @@ class TestVerdict:
         assert (verdict.status, verdict.tolerance) == (status, found)
         total = next(claim for claim in verdict.claims if claim.quantity == "coverage_error")
         assert (total.kind, total.tolerance) == (status, found)
-
-    def test_detectable_and_negligible(self):
-        verdict = cb.audit(*hits(89_600, 100_000), resamples=19).verdict
-        assert (verdict.status, verdict.claims[0].kind) == ("within", "below")
-        assert verdict.claims[0].pvalue < 0.001
+        if k == 89_600:  # detectable
+            assert verdict.claims[0].kind == "below"
+            assert verdict.claims[0].pvalue < 0.001
 
     def test_cannot_tell_says_how_many_rows_it_would_take(self):
         verdict = cb.audit(*hits(27, 30), resamples=19).verdict

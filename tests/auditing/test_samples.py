@@ -165,15 +165,6 @@ class TestNumbers:
         ] * 2
         assert len(regions) == 2
 
-    def test_the_picture_of_several_ranks_of_the_whole_has_a_short_title(self):
-        rng = np.random.default_rng(5)
-        y, draws = rng.normal(size=(60, 2)), cb.Samples(rng.normal(size=(60, 19, 2)))
-        titles = [
-            figure.title for section in cb.audit(y, draws, resamples=19).findings.sections for figure in section.figures
-        ]
-        assert "Ranks of the whole" in titles
-        assert max(map(len, titles)) < 45
-
     def test_constant_covariates_are_mentioned(self):
         for constant in (np.ones(N), np.array(["a"] * N)):
             caveats = cb.audit(Y, ensemble(), covariates=constant, resamples=19).findings.caveats

@@ -111,14 +111,11 @@ class TestIndependence:
             assert found.method.endswith(f"chi-square limit with {df} of freedom beyond 10,000 rows")
 
     def test_needs_a_transition(self, refusal):
-        for method in ("independence", "conditional"):
-            assert "follows another" in refusal(
-                christoffersen_test, *judged([True], 0.9), method=method, error=NotApplicableError
-            )
-            given = judged([True, False], 0.9)
-            assert "follows" in refusal(
-                christoffersen_test, *given, method=method, series=[1, 2], error=NotApplicableError
-            )
+        one, two = judged([True]), judged([True, False])
+        for options in ({"method": "independence"}, {"method": "conditional"}):
+            options["error"] = NotApplicableError
+            assert "follows another" in refusal(christoffersen_test, *one, **options)
+            assert "follows another" in refusal(christoffersen_test, *two, series=[1, 2], **options)
 
 
 class TestConditional:

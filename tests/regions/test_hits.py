@@ -77,10 +77,9 @@ def test_nesting_is_noted():
 
 
 def test_refusals():
-    with pytest.raises(SummaryError, match="do not merge"):
-        of() + replace(of(), kind="Sets")
-    with pytest.raises(SummaryError, match="do not merge"):
-        of() + replace(of(), levels=np.array([0.5, 0.8]))
+    for other in ({"kind": "Sets"}, {"levels": np.array([0.5, 0.8])}):
+        with pytest.raises(SummaryError, match="do not merge"):
+            of() + replace(of(), **other)
 
 
 def test_sets_without_a_level():
@@ -115,13 +114,10 @@ def test_intervals_in_any_order_of_levels(lower, upper, expected):
     assert first_not_nested(intervals(lower[:, ::-1], upper[:, ::-1], [0.9, 0.5])) == expected
 
 
-def test_sets():
+def test_sets_and_quantiles_and_one_level():
+    assert first_not_nested(read_typed([0.0], Quantiles([[1.0, 2.0]], [0.1, 0.9]))) is None
+    assert first_not_nested(read_typed([0.0], Intervals([0.0], [1.0], 0.9))) is None
     mask = np.array([[[True, True], [False, True]], [[True, False], [False, True]]])
     assert first_not_nested(read_typed([0, 0], Sets(mask, [0.5, 0.9]))) == 1
     assert first_not_nested(read_typed([0], Sets(mask[:1], [0.5, 0.9]))) is None
     assert first_not_nested(read_typed([0, 0], Sets(mask))) is None  # no levels, no order
-
-
-def test_quantiles_and_one_level():
-    assert first_not_nested(read_typed([0.0], Quantiles([[1.0, 2.0]], [0.1, 0.9]))) is None
-    assert first_not_nested(read_typed([0.0], Intervals([0.0], [1.0], 0.9))) is None

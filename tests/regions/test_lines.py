@@ -39,17 +39,12 @@ def of_counts(k, n, level=0.9, *, on_edge=0, **given):
 class TestPromise:
     rows = read_typed([0.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
 
-    def test_intervals_are_two_sided(self):
+    def test_of_kinds(self):
         assert promise(self.rows, setting()) == Rule("two-sided", ties=True)
-
-    def test_conformal_intervals_and_sets_promise_at_least_their_level(self):
         assert promise(self.rows, setting(calibration_size=9)).alternative == "less"
         sets = read_typed([0, 1], cb.Sets([[True, False], [True, True]], 0.9))
-        assert promise(sets, setting()).alternative == "less"
-
-    def test_so_do_intervals_for_counts(self):
         counts = read_typed([1.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
-        assert promise(counts, setting()).alternative == "less"
+        assert [promise(rows, setting()).alternative for rows in (sets, counts)] == ["less", "less"]
 
     def test_the_user_decides(self):
         for alternative in ("two-sided", "less", "greater"):
