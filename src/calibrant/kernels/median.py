@@ -44,13 +44,12 @@ def median_lengthscale(
         else f"a number, such as {option}=1.0"
     )
     d = _upper_triangle(distance, rows)
-    median = float(np.median(d))
-    if not np.isfinite(median):
+    scale = float(np.median(d)) or float(d.mean())
+    if not np.isfinite(scale):
         raise NotApplicableError(
             f'{option}="median" finds no scale: distances of {what} are too large for floating point. '
             "Give numbers in other units, or a length scale"
         )
-    scale = median if median > 0 else float(d.mean())
     if not scale > 0:
         raise NotApplicableError(
             f"{what} are the same in all {rows.size} rows, so the median of their distances is not a length scale; "
