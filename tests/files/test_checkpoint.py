@@ -192,11 +192,6 @@ def test_an_interrupt_while_the_total_changes(parts, kept, monkeypatch, seen):
     assert run(parts, kept) == whole
 
 
-def test_an_undisturbed_run_leaves_nothing(parts, kept):
-    assert run(parts, kept) == run(parts)
-    assert list(kept.parent.iterdir()) == [parts]
-
-
 def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns, write, refusal, seen):
     whole = run(parts)
     bad = columns["p"].copy()
@@ -205,10 +200,8 @@ def test_after_an_error_everything_before_the_file_is_kept(parts, kept, columns,
     for _ in range(2):
         message = refusal(run, parts, kept)
         assert message.startswith(f"{path}, rows 64 to 99: ")
-        assert message.endswith(
-            f"The 664 rows before are kept in {kept}: fix the file or delete it, and run the same again to resume from "
-            "there"
-        )
+        advice = f"The 664 rows before are kept in {kept}: fix the file or delete it, and run the same again to resume"
+        assert message.endswith(f"{advice} from there")
     write(path, columns, slice(600, 700), row_group_size=37)
     found = seen(kept)
     assert (found.now.done, found.whole.done, found.whole.position) == (664, 600, (7, 0))
@@ -256,13 +249,12 @@ def test_another_version_and_another_format(parts, broken_off, refusal, monkeypa
 
 
 def test_a_file_that_was_read_has_changed(parts, broken_off, refusal):
+    words = "file 2 of the run, {}, is another one or has changed since it was read"
     path = parts / "part-1.parquet"
     os.utime(path, ns=(0, 0))
-    words = f"file 2 of the run, {path}, is another one or has changed since it was read"
-    assert words in refusal(run, parts, broken_off)
+    assert words.format(path) in refusal(run, parts, broken_off)
     path.unlink()
-    words = f"file 2 of the run, {parts / 'part-2.parquet'}, is another one or has changed since it was read"
-    assert words in refusal(run, parts, broken_off)
+    assert words.format(parts / "part-2.parquet") in refusal(run, parts, broken_off)
     for path in sorted(parts.glob("*.parquet"))[2:]:
         path.unlink()
     assert "it has read 5 files, and there are 2 now" in refusal(run, parts, broken_off)
@@ -282,7 +274,9 @@ def test_what_columns_hold_is_remembered(parts, broken_off, columns, write, refu
     assert "part-9.parquet contains numbers of 32 bits, but of 64 bits in" in refusal(run, parts, broken_off)
 
 
-def test_no_folder(parts, tmp_path, refusal):
+def test_an_undisturbed_run_leaves_nothing_and_needs_a_folder(parts, kept, tmp_path, refusal):
+    assert run(parts, kept) == run(parts)
+    assert list(kept.parent.iterdir()) == [parts]
     assert "to keep the checkpoint x in" in refusal(run, parts, tmp_path / "nowhere" / "x")
 
 
@@ -344,18 +338,13 @@ def test_what_was_changed_is_refused(parts, broken_off, refusal, change):
     assert message.endswith("Delete it if it is one, else name another file")
 
 
-def test_no_file_is_named(parts, broken_off):
-    assert str(parts).encode() not in broken_off.read_bytes()
+def test_what_is_written(parts, broken_off):
+    assert str(parts).encode() not in broken_off.read_bytes()  # no file is named
     assert b"part-1" not in broken_off.read_bytes()
-
-
-def test_options_as_text():
     assert described(np.random.default_rng(3)) == described(np.random.default_rng(3))
     assert described(np.random.default_rng(3)) != described(np.random.default_rng(4))
-    assert (
-        described({"a": [1, (2.5, "x")], "f": ece})
-        == "{a: [1, [2.5, 'x']], f: calibrant.probabilities.binned_errors.ece}"
-    )
+    verb = "calibrant.probabilities.binned_errors.ece"
+    assert described({"a": [1, (2.5, "x")], "f": ece}) == f"{{a: [1, [2.5, 'x']], f: {verb}}}"
     assert described(np.arange(2)) == "array [0, 1]"
 
 

@@ -27,20 +27,14 @@ def test_long_chains(phi):
     assert autocorrelation_time(chains(phi, 200, 4000))[0] == pytest.approx((1 + phi) / (1 - phi), rel=0.06)
 
 
-def test_antithetic_draws_need_no_thinning():
-    assert autocorrelation_time(chains(-0.5, 200, 400)).tolist() == [1.0]
-
-
 def test_by_hand():
     # z is -1, 0, 1: ρ_1 = 0 and ρ_2 = -1/2, so τ = 1 + 2(0 + 1/3), and the sum ends at -1/2 + 1/3.
     assert autocorrelation_time(np.arange(6.0).reshape(2, 3))[0] == pytest.approx(5 / 3)
 
 
-def test_short_chains_tell_less_than_there_is():
-    assert 10 < autocorrelation_time(chains(0.9, 500, 99))[0] < 19
-
-
 def test_thinned_chains_are_less_dependent():
+    assert autocorrelation_time(chains(-0.5, 200, 400)).tolist() == [1.0]  # antithetic draws need no thinning
+    assert 10 < autocorrelation_time(chains(0.9, 500, 99))[0] < 19  # short chains tell less than there is
     x = chains(0.9, 300, 999)
     tau = autocorrelation_time(x)[0]
     assert autocorrelation_time(x[:, :: int(np.ceil(tau))])[0] < 1.4

@@ -72,9 +72,8 @@ class TestMade:
         assert "discrete binom has no density" in refusal(distribution.log_density, 0, error=NotApplicableError)
 
     def test_in_a_mixture(self):
-        distribution = Mixture(
-            [ScipyDistribution(stats.expon()), ScipyDistribution(stats.expon(scale=2.0))], [0.5, 0.5]
-        )
+        parts = [ScipyDistribution(stats.expon(scale=scale)) for scale in (1.0, 2.0)]
+        distribution = Mixture(parts, [0.5, 0.5])
         assert distribution.sf(2.0)[0] == pytest.approx((np.exp(-2) + np.exp(-1)) / 2, rel=1e-15)
         assert distribution.cdf(distribution.ppf(0.9))[0] == pytest.approx(0.9, rel=1e-14)
 
@@ -104,13 +103,14 @@ def test_refused(refuses):
     refuses(ScipyDistribution, REFUSED)
 
 
+NO_SCIPY_STATS = """
+import sys
+from calibrant import Mixture, MvNormal, Normal
+distribution = Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5])
+distribution.ppf(0.5), distribution.sample(2, 0), MvNormal([[0.0]], [[1.0]]).log_density([[0.0]])
+assert 'scipy.stats' not in sys.modules
+"""
+
+
 def test_distributions_do_not_import_scipy_stats():
-    code = (
-        "import sys\n"
-        "from calibrant import Mixture, MvNormal, Normal\n"
-        "distribution = Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]); distribution.ppf(0.5); "
-        "distribution.sample(2, 0)\n"
-        "MvNormal([[0.0]], [[1.0]]).log_density([[0.0]])\n"
-        "assert 'scipy.stats' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", NO_SCIPY_STATS], check=True)

@@ -22,11 +22,12 @@ import calibrant as cb
 import calibrant.spark as on_spark
 from calibrant import Intervals, Quantiles, Samples
 from calibrant.core import dispatch
+from calibrant.core.grid import Grid
+from calibrant.core.ordered import Ordered
 from calibrant.engines.jobs import Summarizing
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, NotApplicableError
 from calibrant.inputs.columns import NamedColumns, from_columns
 from calibrant.spark import partitions
-from calibrant.spark.jobs import quoted
 from calibrant.spark.partitions import SentPart, merged, tables
 from calibrant.testing.data import numbers
 
@@ -188,13 +189,8 @@ def few(spark):
     return lambda **columns: spark.createDataFrame(pa.table(columns)).coalesce(1)
 
 
-BINARY = [
-    "brier_score",
-    "log_score",
-    partial(cb.ece, bins=10),
-    "spiegelhalter_test",
-    partial(cb.reliability_curve, bins=5),
-]
+CURVE = partial(cb.reliability_curve, bins=5)
+BINARY = ["brier_score", "log_score", partial(cb.ece, bins=10), "spiegelhalter_test", CURVE]
 SORTED = ["kuiper_test", partial(cb.ece, bins=7, strategy="mass"), "mmce"]
 CLASSES = ["brier_score", "log_score", partial(cb.ece, bins=10, notion="classwise")]
 ONE, TWO = (Intervals, "low", "high"), (Intervals, ["low", "low2"], ["high", "high2"])
@@ -264,22 +260,11 @@ def test_cells_state_their_rounding(data, frames):
 
 
 def test_audit_of_cells_and_groups(data, frames):
-    found = on_spark.audit(
-        frames(5),
-        y="text",
-        prediction=["P0", "P1", "P2"],
-        classes=["red", "green", "blue"],
-        groups=["group"],
-        resamples=99,
-    )
+    options = {"classes": ["red", "green", "blue"], "groups": ["group"], "resamples": 99}
+    found = on_spark.audit(frames(5), y="text", prediction=["P0", "P1", "P2"], **options)
     assert found.findings.n == N
     assert found.verdict.status
     assert "north" in str(found)
-
-
-def test_names_of_an_audit(frames):
-    asked = partial(on_spark.audit, frames(1), y="y", prediction="p", resamples=19)
-    assert "rain" in str(asked(names={"outcome": "rain"}).findings)
 
 
 def test_a_missing_group_is_a_group(few):
@@ -287,9 +272,9 @@ def test_a_missing_group_is_a_group(few):
     p = rng.random(300)
     columns = {"y": (rng.random(300) < p).astype(int), "p": p}
     whole, text = [1, 2, None] * 100, ["north", None, "south"] * 100
-    found = on_spark.audit(
-        few(**columns, whole=whole, text=text), y="y", prediction="p", groups=["whole", "text"], resamples=19
-    )
+    options = {"groups": ["whole", "text"], "resamples": 19, "names": {"outcome": "rain"}}
+    found = on_spark.audit(few(**columns, whole=whole, text=text), y="y", prediction="p", **options)
+    assert "rain" in str(found.findings)
     for group in ("whole = 1", "whole = 2", "whole = (missing)", "text = north", "text = south", "text = (missing)"):
         assert group in str(found.findings)
 
@@ -401,17 +386,19 @@ def test_refusals_of_a_kind(few, frames, refusal):
     assert "column 'draws' must not have missing values" in words
 
 
-def test_refusals_before_anything_runs(spark, few, refusal):
+def test_refusals_before_anything_runs(spark, few, refuses, refusal):
     frame = few(y=[0], p=[0.5], when=[datetime(2026, 1, 1)], b=[b"x"])
-    asked = partial(refusal, on_spark.measure, "ece")
-    assert asked(frame, y="y", prediction="pp").startswith("the frame has no column 'pp'. Its columns are 'y', 'p'")
-    assert "column 'when' is of Spark's type timestamp" in asked(frame, y="when", prediction="p")
-    assert "column 'b' is of Spark's type binary" in asked(frame, y="b", prediction="p")
-    assert "has 2 columns 'p'" in asked(frame.select("y", "p", "p"), y="y", prediction="p")
-    assert "one name to Spark" in asked(frame.selectExpr("y", "p", "p AS P"), y="y", prediction="p")
-    assert "must be a pyspark.sql.DataFrame" in asked({"y": [0]}, y="y", prediction="p")
     stream = spark.readStream.format("rate").load().selectExpr("value AS y", "0.5D AS p")
-    assert "is a stream" in asked(stream, y="y", prediction="p")
+    cases = [
+        (frame, "y", "pp", "the frame has no column 'pp'. Its columns are 'y', 'p'"),
+        (frame, "when", "p", "column 'when' is of Spark's type timestamp"),
+        (frame, "b", "p", "column 'b' is of Spark's type binary"),
+        (frame.select("y", "p", "p"), "y", "p", "has 2 columns 'p'"),
+        (frame.selectExpr("y", "p", "p AS P"), "y", "p", "one name to Spark"),
+        ({"y": [0]}, "y", "p", "must be a pyspark.sql.DataFrame"),
+        (stream, "y", "p", "is a stream"),
+    ]
+    refuses(lambda data, y, prediction: on_spark.measure("ece", data, y=y, prediction=prediction), cases)
     assert "has no option" in refusal(on_spark.summarize, "ece", frame, y="y", prediction="p", n_bins=3)
 
 
@@ -457,11 +444,8 @@ def test_tables_do_not_depend_on_the_batches_of_spark(require, many):
     parts = ({name: column[k : k + many] for name, column in columns.items()} for k in range(0, 12, many))
     batches = [pa.record_batch(part, schema=schema) for part in parts]
     found = list(tables(iter(batches), rows=5))
-    assert [(start, part.column("x").to_pylist()) for start, part in found] == [
-        (0, [0, 1, 2, 3, 4]),
-        (5, [5, 6, 7, 8, 9]),
-        (10, [10, 11]),
-    ]
+    cut = [(start, part.column("x").to_pylist()) for start, part in found]
+    assert cut == [(0, [0, 1, 2, 3, 4]), (5, [5, 6, 7, 8, 9]), (10, [10, 11])]
     row = pa.record_batch({name: column[:1] for name, column in columns.items()}).nbytes
     for rows in (1, 3, 7):  # as many as fit, at least one
         assert [start for start, _ in tables(iter(batches), size=rows * row)] == list(range(0, 12, rows))
@@ -496,25 +480,14 @@ def test_rows_of_a_partition_that_is_large_are_counted_by_compiled_code(require,
 
 
 def test_the_first_refusal_is_told():
-    parts = [
-        SentPart(3, 0, None, None, b""),
-        SentPart(5, 0, "InputError", "b", None),
-        SentPart(4, 0, "SummaryError", "a", None),
-    ]
-    assert merged(sorted(parts), 10).words == "a"
+    refused = [SentPart(5, 0, "InputError", "b", None), SentPart(4, 0, "SummaryError", "a", None)]
+    assert merged(sorted([SentPart(3, 0, None, None, b""), *refused]), 10).words == "a"
 
 
 def test_summaries_that_do_not_merge_are_told():
-    from calibrant.core.grid import Grid
-    from calibrant.core.ordered import Ordered
-
     found = merged([SentPart.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
     assert found.error == "SummaryError"
     assert found.words.startswith("partitions 0 and later: ")
-
-
-def test_quoted():
-    assert quoted("a`b") == "`a``b`"
 
 
 def test_contract(contract, spark):
