@@ -10,34 +10,19 @@ from calibrant.cli.options import Request
 FILE = Path("a.csv")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names", "found"),
-    [
+def test_patterns_keep_the_order_of_the_file_and_names_with_commas_between_their_own():
+    for pattern, names, found in [
         ("p_*", ["p_b", "y", "p_a"], ("p_b", "p_a")),
         ("*_prob", ["a_prob", "b_prob", "prob"], ("a_prob", "b_prob")),
         ("p[01]", ["p0", "p1", "p2"], ("p0", "p1")),
         ("P_?", ["p_0", "P_0", "P_1"], ("P_0", "P_1")),
-    ],
-)
-def test_pattern_keeps_the_order_of_the_file(pattern, names, found):
-    assert choose(["out", *names], FILE, Request(y="out", p_cols=pattern), "classes").p == found
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("b,a", ("b", "a")),
-        ("b, a", ("b", "a")),
-        ('"c, d",a', ("c, d", "a")),
-        ("q*,a", ("q1", "q2", "a")),
-        ("q[1,2]", ("q1", "q2")),
-        ("c, d", ("c, d",)),
-        ("x[y],a", ("x[y]", "a")),
-    ],
-)
-def test_names_with_commas_between_keep_their_order(text, found):
+    ]:
+        assert choose(["out", *names], FILE, Request(y="out", p_cols=pattern), "classes").p == found
+    texts = {"b,a": ("b", "a"), "b, a": ("b", "a"), '"c, d",a': ("c, d", "a"), "q*,a": ("q1", "q2", "a")}
+    texts |= {"q[1,2]": ("q1", "q2"), "c, d": ("c, d",), "x[y],a": ("x[y]", "a")}
     names = ["y", "a", "b", "c, d", "q1", "q2", "x[y]"]
-    assert choose(names, FILE, Request(y="y", quantile_cols=text), "quantiles").p == found
+    for text, found in texts.items():
+        assert choose(names, FILE, Request(y="y", quantile_cols=text), "quantiles").p == found
 
 
 def test_bounds_are_paired_in_the_order_they_are_named():

@@ -11,28 +11,19 @@ def made(folder, require):
     """Return a Parquet file of 6 rows with lists, most of them wrong."""
     pl = require("polars")
     good = [[float(i), i + 1.0, i + 2.0] for i in range(6)]
-    frame = pl.DataFrame(
-        {
-            "y": np.arange(6.0),
-            "z": np.arange(6.0) - 1,
-            "yz": [[0.0, 1.0]] * 6,
-            "good": good,
-            "short": [row[:2] for row in good],
-            "ragged": [*good[:4], [1.0, 2.0], good[5]],
-            "empty": [[]] * 6,
-            "gap": [*good[:2], [1.0, None, 2.0], [None, 1.0, 2.0], *good[4:]],
-            "nan": [*good[:5], [1.0, 2.0, float("nan")]],
-            "null": [*good[:3], None, *good[4:]],
-            "text": [["a", "b", "c"]] * 6,
-            "vectors": [[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]] * 6,
-            "bent": [*[[[1.0, 2.0], [3.0, 4.0]]] * 5, [[1.0, 2.0], [3.0]]],
-            "hole": [*[[[1.0, 2.0], [3.0, 4.0]]] * 4, [[1.0, 2.0], [3.0, None]], [[1.0, 2.0], [3.0, 4.0]]],
-            "deep": [[[[1.0]]]] * 6,
-            "word": list("abcdef"),
-            "p": np.linspace(0, 1, 6),
-        },
-        schema_overrides={"empty": pl.List(pl.Float64)},
-    )
+    pair = [[1.0, 2.0], [3.0, 4.0]]
+    columns = {
+        **{"y": np.arange(6.0), "z": np.arange(6.0) - 1, "p": np.linspace(0, 1, 6), "word": list("abcdef")},
+        **{"yz": [[0.0, 1.0]] * 6, "good": good, "short": [row[:2] for row in good], "empty": [[]] * 6},
+        "ragged": [*good[:4], [1.0, 2.0], good[5]],
+        "gap": [*good[:2], [1.0, None, 2.0], [None, 1.0, 2.0], *good[4:]],
+        "nan": [*good[:5], [1.0, 2.0, float("nan")]],
+        "null": [*good[:3], None, *good[4:]],
+        **{"text": [["a", "b", "c"]] * 6, "vectors": [[*pair, [5.0, 6.0]]] * 6, "deep": [[[[1.0]]]] * 6},
+        "bent": [*[pair] * 5, [[1.0, 2.0], [3.0]]],
+        "hole": [*[pair] * 4, [[1.0, 2.0], [3.0, None]], pair],
+    }
+    frame = pl.DataFrame(columns, schema_overrides={"empty": pl.List(pl.Float64)})
     frame.write_parquet(folder / "a.parquet")
     return "a.parquet"
 

@@ -12,28 +12,14 @@ Y = "--y price"
 @pytest.fixture
 def prices(folder, require):
     """Return a CSV file with bounds, quantiles and sets of 20 rows, some of them wrong."""
-    pl = require("polars")
     rng = np.random.default_rng(3)
     price = rng.normal(100, 10, 20).round(2)
-    frame = pl.DataFrame(
-        {
-            "price": price,
-            "lo": (price - 8).round(2),
-            "hi": (price + 8).round(2),
-            "low": (price - 20).round(2),
-            "crossed": np.where(np.arange(20) == 4, price - 30, price + 9).round(2),
-            "q05": (price - 9).round(2),
-            "q50": price,
-            "q95": (price + 9).round(2),
-            "size": ["small", "large"] * 10,
-            "small": [True, False] * 10,
-            "large": [True] * 20,
-            "p": rng.random(20).round(3),
-            "count": [0, 3] * 10,
-            "gap": [None, *price[1:].tolist()],
-        }
-    )
-    frame.write_csv(folder / "prices.csv")
+    shifts = {"price": 0, "lo": -8, "hi": 8, "low": -20, "q05": -9, "q50": 0, "q95": 9}
+    columns = {name: (price + shift).round(2) for name, shift in shifts.items()}
+    columns |= {"crossed": np.where(np.arange(20) == 4, price - 30, price + 9).round(2), "p": rng.random(20).round(3)}
+    columns |= {"size": ["small", "large"] * 10, "small": [True, False] * 10, "large": [True] * 20}
+    columns |= {"count": [0, 3] * 10, "gap": [None, *price[1:].tolist()]}
+    require("polars").DataFrame(columns).write_csv(folder / "prices.csv")
     return "prices.csv"
 
 

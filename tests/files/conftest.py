@@ -32,12 +32,7 @@ def columns():
         "segment": np.array(["student", "business"])[rng.integers(0, 2, 1000)],
         "age": rng.integers(18, 90, 1000),
         "k": np.array([rng.choice(3, p=row) for row in P]),
-        "a": P[:, 0],
-        "b": P[:, 1],
-        "c": P[:, 2],
-        "price": rng.normal(size=1000),
-        "low": np.full(1000, -1.6),
-        "high": np.full(1000, 1.7),
+        **dict(zip("abc", P.T, strict=True)),
     }
 
 

@@ -148,18 +148,15 @@ def test_missing_groups_are_refused(refusal):
 NOON = pa.array([datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC), None], pa.timestamp("us", tz="UTC"))
 
 
-@pytest.mark.parametrize("make", [lambda column: column, lambda column: column.to_pandas(), pl.from_arrow])
-def test_moments_are_shown_in_their_zone(make):
-    for zone, text in (("Asia/Kolkata", "17:30+05:30"), ("America/New_York", "07:00-05:00")):
-        column = make(pa.chunked_array([NOON.cast(pa.timestamp("us", tz=zone))]))
-        found = grouped(column, "at")
-        assert (found.names, found.code.tolist()) == (["at = (missing)", f"at = 2024-01-01 {text}"], [1, 0])
+ZONES = {"Asia/Kolkata": "17:30+05:30", "America/New_York": "07:00-05:00", "-03:00": "09:00-03:00"}
 
 
-def test_an_offset_is_a_zone():
-    column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz="-03:00"))])
-    for labels in (column, column.to_pandas()):
-        assert grouped(labels, "at").names[1] == "at = 2024-01-01 09:00-03:00"
+@pytest.mark.parametrize("zone", ZONES)
+def test_moments_are_shown_in_their_zone(zone):
+    column = pa.chunked_array([NOON.cast(pa.timestamp("us", tz=zone))])
+    for labels in (column, column.to_pandas(), *([] if zone == "-03:00" else [pl.from_arrow(column)])):
+        found = grouped(labels, "at")
+        assert (found.names, found.code.tolist()) == (["at = (missing)", f"at = 2024-01-01 {ZONES[zone]}"], [1, 0])
 
 
 def test_an_hour_that_comes_twice_is_two_groups():
