@@ -189,6 +189,12 @@ class TestClaims:
         no_better = skill_test(np.random.default_rng(0).normal(size=4000), Normal(np.zeros(4000), 1.0))
         assert no_better.details["claim"] == "no better"
 
+    def test_the_pvalue_is_one_less_the_level_whose_lower_limit_is_0(self):
+        y, _, prediction = self.draws(60)
+        pvalue = skill_test(y, prediction).pvalue
+        assert 0.001 < pvalue < 0.1
+        assert skill_test(y, prediction, level=1 - 2 * pvalue).details["low"] == pytest.approx(0, abs=1e-9)
+
     def test_posterior_of_a_square_is_informative(self):
         """θ given θ² + noise has two modes, and its mean is no better than that of all θ."""
         rng = np.random.default_rng(1)
