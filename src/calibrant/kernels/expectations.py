@@ -91,9 +91,7 @@ class MvNormalMeans(TargetMeans):
         """Apply triangular factors, one for all or one for each x, to x - y, coordinate by coordinate."""
         D = self.distribution.shape[0]
         steps = [self._steps(x[..., k], y[..., k]) for k in range(D)]
-        square: FloatArray = np.zeros(())
-        for k in range(D):
-            square = square + np.square(sum(W[..., k, m] * steps[m] for m in range(k + 1)))
+        square = sum(np.square(sum(W[..., k, m] * steps[m] for m in range(k + 1))) for k in range(D))
         return np.asarray(np.exp(log_factor - 0.5 * square))
 
 
@@ -134,10 +132,7 @@ class MixtureMeans(TargetMeans):
         return len(self.weights)
 
     def single(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        total: FloatArray = np.zeros(())
-        for c, part in enumerate(self.parts):
-            total = total + self.weights[i, c] * part.single(i, t)
-        return np.asarray(total)
+        return np.asarray(sum(self.weights[i, c] * part.single(i, t) for c, part in enumerate(self.parts)))
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
         return self._summed(i, j, between)
@@ -146,11 +141,12 @@ class MixtureMeans(TargetMeans):
         return self._summed(i, i, lambda a, b, i, j: a.double_within(i) if a is b else between(a, b, i, j))
 
     def _summed(self, i: RowIndex, j: RowIndex, pair: Pair) -> FloatArray:
-        total: FloatArray = np.zeros(())
-        for c, first in enumerate(self.parts):
-            for d, second in enumerate(self.parts):
-                total = total + self.weights[i, c] * self.weights[j, d] * pair(first, second, i, j)
-        return np.asarray(total)
+        terms = (
+            self.weights[i, c] * self.weights[j, d] * pair(first, second, i, j)
+            for c, first in enumerate(self.parts)
+            for d, second in enumerate(self.parts)
+        )
+        return np.asarray(sum(terms))
 
 
 def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -> FloatArray:
@@ -163,10 +159,8 @@ def between(first: TargetMeans, second: TargetMeans, i: RowIndex, j: RowIndex) -
     if isinstance(first, PointMeans):
         return between(second, first, j, i)
     assert isinstance(second, PointMeans)
-    total: FloatArray = np.zeros(())
-    for m, weight in enumerate(second.weights.tolist()):
-        total = total + weight * first.single(i, second.points[j, m])
-    return np.asarray(total)
+    weights = enumerate(second.weights.tolist())
+    return np.asarray(sum(weight * first.single(i, second.points[j, m]) for m, weight in weights))
 
 
 def target_means(distribution: Distribution, kernel: Kernel, *, draws: Any = None, rng: Any = 0) -> TargetMeans:

@@ -151,10 +151,8 @@ class PointMeans(TargetMeans):
         return self._spectrum.mean_features(self.points, self.weights)
 
     def _summed(self, i: RowIndex, t: FloatArray) -> FloatArray:
-        total: FloatArray = np.zeros(())
-        for m, weight in enumerate(self.weights.tolist()):
-            total = total + weight * self._kernel(self.points[i, m], t)
-        return np.asarray(total)
+        weights = enumerate(self.weights.tolist())
+        return np.asarray(sum(weight * self._kernel(self.points[i, m], t) for m, weight in weights))
 
     def _kernel(self, x: FloatArray, y: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
@@ -209,17 +207,13 @@ class SampledMeans(PointMeans):
         return self.points
 
     def double(self, i: RowIndex, j: RowIndex) -> FloatArray:
-        total: FloatArray = np.zeros(())
-        for m in range(self.weights.size):
-            total = total + self._kernel(self.points[i, m], self.points[j, m])
-        return np.asarray(total / self.weights.size)
+        M = self.weights.size
+        return np.asarray(sum(self._kernel(self.points[i, m], self.points[j, m]) for m in range(M)) / M)
 
     def double_within(self, i: RowIndex) -> FloatArray:
         half = self.weights.size // 2
-        total: FloatArray = np.zeros(())
-        for m in range(half):
-            total = total + self._kernel(self.points[i, m], self.points[i, m + half])
-        return np.asarray(total / half)
+        pairs = (self._kernel(self.points[i, m], self.points[i, m + half]) for m in range(half))
+        return np.asarray(sum(pairs) / half)
 
     def inner(self, i: RowIndex, j: RowIndex) -> FloatArray:
         return super().double(i, j)

@@ -38,11 +38,6 @@ def median_lengthscale(
     """
     if rows.size < 2:
         raise NotApplicableError(f'{option}="median" needs two rows of {what}; got {rows.size}. Give a number')
-    given = (
-        "a kernel that has one, such as kernel=Exponential(1.0)"
-        if option == "lengthscale"
-        else f"a number, such as {option}=1.0"
-    )
     d = _upper_triangle(distance, rows)
     scale = float(np.median(d)) or float(d.mean())
     if not np.isfinite(scale):
@@ -51,9 +46,10 @@ def median_lengthscale(
             "Give numbers in other units, or a length scale"
         )
     if not scale > 0:
+        own = "a kernel that has one, such as kernel=Exponential(1.0)"
         raise NotApplicableError(
             f"{what} are the same in all {rows.size} rows, so the median of their distances is not a length scale; "
-            f"pass {given}"
+            f"pass {own if option == 'lengthscale' else f'a number, such as {option}=1.0'}"
         )
     return scale
 
