@@ -126,6 +126,7 @@ class TestRefusals:
         assert "there is one row" in refusal(tarp_ranks, [0.0], one, rng=0, error=NotApplicableError)
         message = refusal(tarp_ranks, [0.0] * 3, three, covariates=[1, 2, 3], rng=0, error=NotApplicableError)
         assert "6 rows or more for 1 covariates; got 3" in message
+        assert np.allclose(fitted_outcomes(np.ones((6, 1)), np.ones((6, 1)), np.random.default_rng(0)), 1.0)
         assert "Samples(distribution.sample(999, rng))" in refusal(tarp_ranks, [0.0], Normal(0.0, 1.0), rng=0)
         assert "row 0, draw 0 is inf" in refusal(tarp_ranks, [0.0], Samples([[np.inf]]), references=[1.0])
 
@@ -176,7 +177,3 @@ class TestFitted:
     def test_covariates_that_determine_each_other(self, x):
         y = np.random.default_rng(0).normal(size=(48, 1))
         assert np.isfinite(fitted_outcomes(y, x, np.random.default_rng(0))).all()
-
-    def test_few_rows(self, refusal):
-        assert "got 3" in refusal(fitted_outcomes, np.ones((3, 1)), np.ones((3, 1)), None, error=NotApplicableError)
-        assert np.allclose(fitted_outcomes(np.ones((6, 1)), np.ones((6, 1)), np.random.default_rng(0)), 1.0)

@@ -52,14 +52,11 @@ def test_coordinates_are_adjusted():
     np.testing.assert_allclose(found.estimate, [one.estimate for one in alone], rtol=1e-9)
 
 
-def test_sorted_draws_tell_nothing():
+def test_sorted_draws_tell_nothing_and_rows_of_equal_draws_are_left_out():
     found = draw_dependence(Samples(np.sort(chains(0.0, 20, 9), axis=1)))
     assert np.isnan(found.pvalue)
     assert "sorted" in found.method
     assert found.details["ordered"] == 20
-
-
-def test_rows_of_equal_draws_are_left_out():
     x = chains(0.5, 30, 20)
     found = draw_dependence(Samples(np.concatenate([x, np.full((9, 20), 0.1)])))
     assert found.details["rows"] == 30

@@ -111,10 +111,6 @@ class TestDraws:
     def test_what_the_draws_make_too_is_withheld(self, u, evidence, names):
         assert failures(ranked(stats.norm.cdf(u)), evidence=evidence) == names
 
-    def test_a_small_dependence_is_none(self):
-        assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent
-        assert not DrawEvidence(tau=3.0, dependence=0.01).dependent
-
 
 class TestOther:
     def test_a_comb_and_one_draw(self):
@@ -137,19 +133,18 @@ class TestOutward:
 
 class TestNormalErrors:
     def test_limits_are_those_of_the_family(self):
-        found = normal_errors(np.full(20, 50), 0.95)
+        found, one = normal_errors(np.full(20, 50), 0.95), normal_errors(np.array([0, 0, 1, 0, 0, 0]), 0.95)
         assert found.shift == pytest.approx(0, abs=1e-6)
         assert -0.1 < found.shift_low < 0 < found.shift_high < 0.1
         assert found.names == ()
+        assert one.shift_high - one.shift_low > 2
+        assert one.spread_high > 3
+        assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent  # a small dependence is none
+        assert not DrawEvidence(tau=3.0, dependence=0.01).dependent
 
     def test_the_clearer_error_comes_first(self):
         assert normal_errors(ranked(stats.norm.cdf(1.8 * Z - 0.2)), 0.95).names == ("too narrow", "too high")
         assert normal_errors(ranked(stats.norm.cdf(1.1 * Z - 0.8)), 0.95).names == ("too high", "too narrow")
-
-    def test_one_row_has_limits(self):
-        found = normal_errors(np.array([0, 0, 1, 0, 0, 0]), 0.95)
-        assert found.shift_high - found.shift_low > 2
-        assert found.spread_high > 3
 
 
 def power(shift, spread, n, M, *, tail=0.05, repeats=400, cells=False):

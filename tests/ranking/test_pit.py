@@ -80,10 +80,6 @@ class TestWeightedDraws:
         u = pit(y, Samples(x, draw_weights=weigh(x)), y_weight=weigh(y), rng=0)
         assert stats.kstest(u, "uniform").pvalue > 0.001
 
-    def test_few_effective_draws_are_told(self):
-        with pytest.warns(UserWarning, match=r"worth only 2\.67 equal ones.*Pass y_weight"):
-            pit([0.0], Samples([[1.0, 2.0, 3.0]], draw_weights=[[2.0, 1.0, 1.0]]), rng=0)
-
     def test_reference_values(self):
         data = REFERENCE["data"]["weights"]
         known = {case["id"]: case["value"] for case in REFERENCE["cases"]}
@@ -197,16 +193,12 @@ def test_shares_add_up_and_batches_too(prediction, bins):
     np.testing.assert_allclose(merged.share, curve.share, atol=1e-15)
 
 
-def test_calibrated_predictions_are_flat():
+def test_calibrated_predictions_are_flat_and_narrow_ones_make_a_u():
     rng = np.random.default_rng(1)
     y = rng.normal(size=50_000)
     distribution = Normal(np.zeros(y.size), 1.0)
     for prediction in (distribution, Samples(distribution.sample(6, rng)), distribution.quantiles([0.025, 0.3, 0.975])):
         np.testing.assert_allclose(pit_histogram(y, prediction).density, 1.0, atol=0.06)
-
-
-def test_narrow_predictions_make_a_u():
-    y = np.random.default_rng(1).normal(size=5000)
     density = pit_histogram(y, Normal(np.zeros(y.size), 0.7)).density
     assert density[0] > 1.5 < density[-1]
     assert density[4] < 0.8

@@ -124,26 +124,19 @@ class TestWords:
         assert (first.x, first.y) == (0.5, 5 / 2.8)
         assert first.text.startswith("ranks 0 to 1\nobserved 5 rows, expected 2.8\njoint band ")
         assert second.x == 3
-        assert plots.marks(DISTRIBUTION.kind, DISTRIBUTION.columns, DISTRIBUTION.details)[1].text.startswith(
-            "0.25 to 0.5\n"
-        )
-        single = rank_histogram(Ranks.of([0, 1, 1], M=1))
+        cells, single = DISTRIBUTION, rank_histogram(Ranks.of([0, 1, 1], M=1))
+        assert plots.marks(cells.kind, cells.columns, cells.details)[1].text.startswith("0.25 to 0.5\n")
         assert plots.marks(single.kind, single.columns, single.details)[1].text.startswith("rank 1\n")
-
-    def test_marks_of_columns_are_the_farthest(self):
-        for k, mark in enumerate(plots.marks(THREE.kind, THREE.columns, THREE.details)):
+        for k, mark in enumerate(plots.marks(THREE.kind, THREE.columns, THREE.details)):  # the farthest column
             c = int(abs(THREE.counts[k] - 60).argmax())
             assert mark.y == THREE.counts[k, c] / 60
             assert f"\n{THREE.names[c]} {THREE.counts[k, c]} rows, expected 60\n" in mark.text
 
-    def test_one(self):
+    def test_descriptions(self):
         words = plots.describe(ONE.kind, ONE.columns, ONE.details)
         assert "Histogram of ranks of 7 rows in 2 bins. 0 of 2 bars lie outside the 95 % band" in words
         assert "The highest bar has 1.79 times its expected rows (ranks 0 to 1), the lowest 0.48 times" in words
-
-    def test_several(self):
-        words = plots.describe(THREE.kind, THREE.columns, THREE.details)
-        counts = THREE.counts.T
+        words, counts = plots.describe(THREE.kind, THREE.columns, THREE.details), THREE.counts.T
         outside = ((counts < THREE.lower) | (counts > THREE.upper)).sum()
         assert outside > 0
         assert f"{outside} of 15 bars of 3 columns lie outside" in words
@@ -221,17 +214,16 @@ class TestEcdfWords:
             assert mark.text.startswith(f"{ECDF_OF_THREE.names[farthest]} {mark.y:+.4f} at t = ")
             assert "joint band" in mark.text
 
-    def test_one(self):
-        words = plots.describe(ECDF_OF_ONE.kind, ECDF_OF_ONE.columns, ECDF_OF_ONE.details)
+    def test_descriptions(self):
+        one, three, calm = (
+            plots.describe(curve.kind, curve.columns, curve.details)
+            for curve in (ECDF_OF_ONE, ECDF_OF_THREE, ECDF_OF_DISTRIBUTION)
+        )
         k = int(np.flatnonzero(ECDF_OF_ONE.t == ECDF_OF_ONE.where)[0])
-        assert "The curve leaves the 95 % band, joint over all points." in words
-        assert f"It departs most at t = {ECDF_OF_ONE.where:.3g}, by {ECDF_OF_ONE.v[k]:+.3f}; p < 0.001." in words
-
-    def test_several(self):
-        words = plots.describe(ECDF_OF_THREE.kind, ECDF_OF_THREE.columns, ECDF_OF_THREE.details)
-        assert "1 of 3 curves leave the 95 % band" in words
-        assert "The worst, c, departs most at t = " in words
-        calm = plots.describe(ECDF_OF_DISTRIBUTION.kind, ECDF_OF_DISTRIBUTION.columns, ECDF_OF_DISTRIBUTION.details)
+        assert "The curve leaves the 95 % band, joint over all points." in one
+        assert f"It departs most at t = {ECDF_OF_ONE.where:.3g}, by {ECDF_OF_ONE.v[k]:+.3f}; p < 0.001." in one
+        assert "1 of 3 curves leave the 95 % band" in three
+        assert "The worst, c, departs most at t = " in three
         assert "stays inside" in calm
 
 
