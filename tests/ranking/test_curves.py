@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples
+from calibrant import CdfValues, Intervals, Normal, Samples
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, rank_places
@@ -112,14 +112,12 @@ def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(n, M, C, level, 
 
 
 class TestPoints:
-    def test_many_draws(self):
+    def test_many_draws_and_few_points(self):
         curve = ecdf_difference(Ranks.of(RNG.integers(0, 5001, 300), M=5000))
         assert curve.t.size == 1001
         assert curve.t[1:4] == pytest.approx(np.array([5, 10, 15]) / 5001)
-
-    def test_fewer_points_have_a_narrower_band(self):
-        ranks = Ranks.of(np.arange(100), M=99)
-        whole, few = ecdf_difference(ranks), ecdf_difference(ranks, points=3)
+        whole, few = (ecdf_difference(Ranks.of(np.arange(100), M=99), points=points) for points in (None, 3))
+        assert few.t.tolist() == [0, 0.25, 0.5, 0.75, 1]
         assert few.upper[2] < whole.upper[50]
 
 
@@ -137,12 +135,6 @@ class TestKinds:
         at = [0.1, 0.3, 0.7, 0.9, 0.1]  # right-closed: 0.1 is not beyond 0.1
         curve = ecdf_difference(None, CdfValues(at), points=9)
         assert (5 * (curve.v + curve.t)).round(9).tolist() == [0, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5]
-
-    def test_quantiles(self):
-        y, values = np.array([0.5, 1.5, 2.5, 9.0]), np.tile([1.0, 2.0, 3.0], (4, 1))
-        curve = ecdf_difference(y, Quantiles(values, [0.25, 0.5, 0.75]), rng=0, points=[0.25, 0.5, 0.75])
-        assert curve.v.tolist() == [0] * 5
-        assert curve.tied == 4
 
     def test_names(self):
         named = Ranks.of([[0, 1], [1, 1]], M=1, names=["mass", "radius"])

@@ -36,11 +36,8 @@ def test_blocks_cover_the_rows(monkeypatch):
     assert found.size == 1
 
 
-def test_infinite_draws_are_named(refusal):
+def test_numbers_that_are_refused(refusal):
     assert "row 1, draw 0 is inf" in refusal(of, [0.0, 0.0], [[1.0], [np.inf]])
-
-
-def test_numbers_beyond_the_coarser_type(refusal):
     far = of(np.zeros(3, np.float32), np.array([[1.0], [2.0], [1e300]]))
     assert "row 2 goes beyond it" in refusal(far.block, slice(1, 3))
     assert "compared as float32" in refusal(far.block, slice(0, 3))

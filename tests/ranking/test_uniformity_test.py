@@ -255,14 +255,11 @@ class TestRefusal:
         assert "pass rng=" in message
         assert "uniformity_test" in message
 
-    def test_other_predictions(self, refusal):
+    def test_small_groups_and_other_predictions(self, refusal):
+        message = refusal(uniformity_test, *drawn(), groups=np.arange(60) // 15, error=NotApplicableError)
+        assert "20 rows; the largest has 15" in message
         assert "Use coverage_test" in refusal(uniformity_test, [0.5], Intervals([0.0], [1.0], 0.9))
         assert "judges Quantiles, Samples, a distribution" in refusal(uniformity_test, [0.5], [0.5])
-
-    def test_small_groups_alone(self, refusal):
-        message = refusal(uniformity_test, *drawn(), groups=np.arange(60) // 15, error=NotApplicableError)
-        assert "20 rows" in message
-        assert "has 15" in message
 
     def test_options_that_ranks_do_not_tell(self, refusal):
         ranks = Ranks.of([0, 1], 3)
