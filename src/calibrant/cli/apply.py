@@ -11,7 +11,7 @@ from calibrant.cli.kinds import kind_named
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import check_output, emit, tell
 from calibrant.errors import InputError, listing, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.reading import BATCH
 from calibrant.files.rewriting import WRITTEN, Change, rewrite
 from calibrant.files.table_file import TableFile, format_of, open_table

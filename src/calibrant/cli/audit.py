@@ -15,7 +15,7 @@ from calibrant.cli.options import FLAGS, Request
 from calibrant.cli.output import check_places, deliver, doing, refuse_results, signed, tell
 from calibrant.errors import InputError, listing, printable, shown
 from calibrant.files.found import find_files
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.reading import Reading
 from calibrant.files.scan import Scan
 from calibrant.files.table_file import open_table

@@ -17,7 +17,7 @@ from calibrant.cli.kinds import level_in, levels_in
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, listing, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.table_file import TableFile
 from calibrant.files.values import list_lengths
 

@@ -16,7 +16,7 @@ import numpy as np
 from calibrant.cli.options import NAMING, Request
 from calibrant.cli.output import tell
 from calibrant.errors import InputError, did_you_mean, listing, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.values import depth
 from calibrant.files.where import literal
 from calibrant.inputs.columns import NamedColumns, from_columns

@@ -21,7 +21,7 @@ from calibrant.cli.options import Request
 from calibrant.cli.output import STDOUT, check_places, deliver, doing, emit, refuse_results, signed, tell
 from calibrant.errors import InputError, did_you_mean, printable, shown
 from calibrant.files.found import FoundFile
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.npz_file import read_arrays, read_npy
 from calibrant.files.reading import Reading
 from calibrant.files.table_file import SUFFIXES, TableFile, check_file, format_of, open_table

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from calibrant.errors import InputError, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 
 DELIMITERS = {",": ",", ";": ";", "\t": "tab", "|": "|"}  # and how each is typed
 MARKS = {b"\xff\xfe\x00\x00": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant.errors import InputError, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 
 SUSPICIOUS_BYTES, SUSPICIOUS_RATIO = (
     1 << 30,

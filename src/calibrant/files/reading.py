@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from calibrant.errors import InputError, shown
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, stamp_of
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.table_file import TableFile, format_of, open_table
 from calibrant.files.values import ColumnType, Values, column_types, merged_types, nothing_to_measure, roles_of
 from calibrant.files.where import Where

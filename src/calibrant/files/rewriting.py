@@ -12,7 +12,7 @@ from typing import Any
 
 from calibrant.errors import CalibrantError, InputError, MissingExtraError, listing, shown
 from calibrant.files.csv_file import Dialect
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pa, pl
 from calibrant.files.table_file import SUFFIXES, TableFile, format_of, is_arrow_stream, sunk_batches
 from calibrant.progress import row_counter
 from calibrant.report.files import sigterm_as_exit, sole_writer, temporary_file
@@ -43,11 +43,9 @@ def rewrite(table: TableFile, change: Change, target: Path, dialect: Dialect) ->
     CSV that is not in UTF-8.
     """
     try:
-        import pyarrow as pa
+        refusals = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
     except ImportError:
         raise MissingExtraError("writing files", extra="cli") from None
-
-    refusals = (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException)
     with sigterm_as_exit(), sole_writer(target, what="the output"):
         try:
             return _rewritten(table, change, target, dialect, refusals)
@@ -85,7 +83,6 @@ def _rewritten(
 
 
 def _arrow_rows(table: TableFile) -> tuple[Any, Generator[Any, None, None]]:
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     if table.format == "parquet":
@@ -100,8 +97,6 @@ def _arrow_rows(table: TableFile) -> tuple[Any, Generator[Any, None, None]]:
 
 
 def _tables(batches: Iterable[Any]) -> Generator[Any, None, None]:
-    import pyarrow as pa
-
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH):
             yield pa.Table.from_batches([batch.slice(start, BATCH)])
@@ -117,8 +112,6 @@ def _text_rows(table: TableFile, target: Path) -> tuple[Any, Generator[Any, None
 
 def _changed_schema(table: TableFile, schema: Any, change: Change, target: Path) -> Any:
     """Return the schema of the copy; refuse columns that could not be written as they are."""
-    import pyarrow as pa
-
     names = schema.names  # polars calls the second one x_duplicated_0
     twice = [name for name in names if names.count(name) > 1 or f"{name}_duplicated_0" in names]
     if twice:
@@ -136,8 +129,6 @@ def _changed_schema(table: TableFile, schema: Any, change: Change, target: Path)
 
 
 def _with_columns(rows: Any, found: Mapping[str, pl.Series], schema: Any) -> Any:
-    import pyarrow as pa
-
     new = {name: column.to_arrow() for name, column in found.items()}
     columns = [
         pa.chunked_array([new[field.name].cast(field.type)]) if field.name in new else rows.column(field.name)
@@ -179,7 +170,6 @@ def _typed(frame: pl.DataFrame, change: Change, types: Mapping[str, pl.DataType]
 
 @contextmanager
 def _writer(temporary: Path, target: Path, schema: Any, dialect: Dialect) -> Iterator[Callable[[Any], object]]:
-    import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
     format, ending = format_of(target), target.suffix.lower()

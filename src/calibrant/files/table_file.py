@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from calibrant.errors import InputError, MissingExtraError, did_you_mean, listing, shown
 from calibrant.files import csv_file, npz_file
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.values import ColumnType, column_types
 from calibrant.files.where import Where
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.files.where import Where, quoted
 from calibrant.inputs.arrays import is_percentage
 from calibrant.inputs.columns import FromColumns, NamedColumns

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from calibrant.errors import InputError, shown
-from calibrant.files.lazy_polars import pl
+from calibrant.files.lazy_libraries import pl
 from calibrant.inputs.labels import time_zone as zone_named
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
