@@ -203,3 +203,10 @@ def test_no_map_is_advised_for_labels():
     said = notes(audited(CALIBRATED, (P > 0.5).astype(float)))
     assert "labels?" in said
     assert not any("recalibrate" in key or "map" in key for key in said)
+
+
+def test_rows_of_an_audit_are_not_named_because_they_are_sorted():
+    """Five events at 0.001 carry the mean gain."""
+    k = np.arange(1000)
+    said = notes(audited((k < 5) | ((k >= 960) & (k % 2 == 0)), np.where(k < 960, 0.001, 0.5)))
+    assert said["gain without limits"]["why"].endswith("and limits that cover need 25. Use more rows")

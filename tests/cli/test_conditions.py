@@ -76,7 +76,7 @@ JUDGED = [
     ("ece.excess > 0.02", True, "0.04"),
     ("cutoff_error.high > 0.05", True, "0.055"),
     ("worst_group.estimate > 0.05", True, "0.1, plan = b"),
-    ("worst_group.cutoff_error > 1", False, "0.1, plan = b"),
+    ("worst_group.cutoff_error > 0.9", False, "0.1, plan = b"),
     # 0.1 - z 0.5/20 with z = 2.6383, that of 1 - 0.05/12: two sides, two families of tests, three groups
     ("worst_group.low > 0.02", True, "0.03404, plan = b"),
     ("worst_group.n > 400", False, "400, plan = b"),
@@ -248,3 +248,32 @@ def test_the_group_with_the_largest_error_at_least():
     found = {**results(), "groups": {"columns": columns}}
     texts = ("worst_group.low > 0.02", "worst_group.pvalue < 0.01", "worst_group.high > 0.02")
     assert [judged(text, found).found[:2] for text in texts] == [(0.1, "b"), (0.001, "a"), (0.03, "a")]
+
+
+def grouped(*labels):
+    """Return results with a group of each label, errors 0.1, 0.2, ..."""
+    errors = [0.1 * (k + 1) for k in range(len(labels))]
+    columns = {"group": labels, "n": [100] * len(labels), "cutoff_error": errors}
+    return {"kind": "binary", "verdict": {"status": "within"}, "sections": [], "groups": {"columns": columns}}
+
+
+def test_groups_of_a_column_whose_name_begins_another():
+    results = grouped("user = a", "user.region = b", "user = c.d")
+    for field, found in (("cutoff_error", 0.3), ("n", 100)):
+        (checked,) = judge(
+            [read_condition(f"max(groups.user.{field}) > 0.5" if field != "n" else "max(groups.user.n) > 500")], results
+        )
+        assert checked.found.value == pytest.approx(found)
+    (checked,) = judge([read_condition("max(groups.user.region.cutoff_error) > 0.5")], results)
+    assert checked.found.value == pytest.approx(0.2)
+
+
+def test_groups_that_a_path_cannot_tell_apart_are_refused():
+    with pytest.raises(InputError, match="are the same path in a condition; rename a group"):
+        judge([read_condition("groups.g.its.cutoff_error > 0.5")], grouped("g = its", "g = it's"))
+
+
+@pytest.mark.parametrize("path", ["max(groups.g.cutoff_error)", "groups.g.a.estimate", "groups.g.a.cutoff_error"])
+def test_errors_of_groups_beyond_1_are_refused(path):
+    with pytest.raises(InputError, match="can never be true"):
+        judge([read_condition(f"{path} > 5")], grouped("g = a", "g = b"))

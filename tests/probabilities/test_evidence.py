@@ -360,3 +360,20 @@ def test_blocks_of_a_score():
 )
 def test_no_false_alarm(p):
     assert questions_on_dependence(p) == []
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("p", [1e-310, 1e-300, 1e-160])
+def test_probabilities_near_the_smallest_number_are_judged_in_points(p):
+    y = np.arange(300) % 2
+    assert audited(y, np.full(300, p)).verdict.status == "miscalibrated"
+    never = audited(0 * y, np.full(300, p)).verdict
+    assert (never.status, never.share_of) == ("within", "")
+
+
+@pytest.mark.filterwarnings("error")
+def test_events_of_groups_and_classes_that_were_all_but_ruled_out():
+    y = np.arange(300) % 2
+    assert audited(y, np.full(300, 1e-160), groups=y).verdict.status == "miscalibrated"
+    P = np.column_stack([np.full(300, 1e-100), np.full(300, 0.5), np.full(300, 0.5)])
+    assert audited(y + 1, P).verdict.status != "miscalibrated"

@@ -80,7 +80,7 @@ def calibration_sample(rows: Binary | Classes, clusters: Numbers | None) -> tupl
     some = rows.take(chosen)
     order = np.lexsort((some.w, some.y, *np.atleast_2d(some.prediction.T)))
     some = some.take(order)
-    data = CalibrationRows(some, some.kind, None if columns == 1 else tuple(range(columns)))
+    data = CalibrationRows(some, some.kind, None if columns == 1 else tuple(range(columns)), is_sample=True)
     if clusters is None:
         return data, None
     return data, np.unique(clusters[chosen[order]], return_inverse=True)[1].astype(np.intp)

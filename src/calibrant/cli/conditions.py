@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -156,7 +156,13 @@ def plain(path: str) -> str:
 
 def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[ConditionResult]:
     """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
-    known = {plain(path): found for path, found in values_of(results)}
+    written, known = {}, {}
+    for path, found in values_of(results):
+        if written.setdefault(plain(path), path) != path:
+            raise InputError(
+                f"{shown(path)} and {shown(written[plain(path)])} are the same path in a condition; rename a group"
+            )
+        known[plain(path)] = found
     return [ConditionResult(condition, _looked_up(condition, known, results)) for condition in conditions]
 
 
@@ -241,7 +247,9 @@ def _verdict(word: str, results: Mapping[str, Any]) -> str:
 
 def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
     names = path.split(".")
-    is_share = names[-1] == "pvalue" or (names[0] in SHARES and names[-1] not in ("excess", "statistic"))
+    of_groups = names[0] in ("groups", "worst_group") and names[-1] in (*ESTIMATES, "estimate", "low", "high")
+    of_all = names[0] in SHARES and names[-1] not in ("excess", "statistic")
+    is_share = names[-1] == "pvalue" or of_all or of_groups
     holds = OPERATORS[condition.op]
     if is_share and not (holds(0.0, limit) or holds(1.0, limit) or (holds(0, 0) and 0 <= limit <= 1)):
         hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and names[-1] != "pvalue" else ""
@@ -250,14 +258,17 @@ def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
         )
 
 
-def _parts_of(path: str, known: Iterable[str]) -> list[str]:
-    """Return the paths that begin and end like this one.
+def _parts_of(path: str, known: Mapping[str, Found]) -> list[str]:
+    """Return the paths that begin and end like this one; of groups those of this column.
 
-    >>> _parts_of("coverage.low", ["coverage.0.8", "coverage.0.8.low", "coverage.0.9.low", "width.low"])
+    >>> levels = ["coverage.0.8", "coverage.0.8.low", "coverage.0.9.low", "width.low"]
+    >>> _parts_of("coverage.low", dict.fromkeys(levels, Found(0.1)))
     ['coverage.0.8.low', 'coverage.0.9.low']
     """
     head, _, field = path.rpartition(".")
-    return [name for name in known if name.startswith(f"{head}.") and name.endswith(f".{field}")]
+    found = [name for name in known if name.startswith(f"{head}.") and name.endswith(f".{field}")]
+    exact = [name for name in found if known[name].of.startswith(f"{head.removeprefix('groups.')} = ")]
+    return exact or found
 
 
 def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> InputError:

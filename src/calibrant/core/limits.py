@@ -31,6 +31,7 @@ Side: TypeAlias = Literal["both", "lower", "upper"]
 SMALLEST_RATE = 1e-300
 LARGEST_RATE = 1 - 2.0**-40
 MEAN_OF_HALF_NORMAL = math.sqrt(2 / math.pi)
+MAX_TIMES = 1e9  # as many rows as nobody has are not advised
 FEW_ROWS = 1 / 15  # relative excess of the mean size of a sum of residuals, times its information
 
 
@@ -100,8 +101,8 @@ class Noise:
     def check(self, name: str) -> None:
         """Refuse rows that do not carry enough information for limits by the normal distribution."""
         if self.information < MIN_INFORMATION:
-            needed = "All scores are 0 or 1, so no number of such rows is enough"
-            if self.information > 0:
+            needed = "All scores are 0 or 1, or as good as that, so no number of such rows is enough"
+            if self.information > MIN_INFORMATION / MAX_TIMES:
                 times = math.ceil(10 * MIN_INFORMATION / self.information) / 10
                 needed = f"About {times:g} times as many rows are needed"
             raise NotApplicableError(

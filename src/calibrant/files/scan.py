@@ -11,7 +11,7 @@ from typing import Any
 from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.engines.jobs import Job, Measured, Measuring
-from calibrant.errors import refuse_choice
+from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.files.checkpoint import RunDescription, described
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.found import FoundFile, find_files
@@ -202,6 +202,8 @@ class Scan:
 
     def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
         """Run a job over the rows and return its result."""
+        if not isinstance(checkpoint, (str, os.PathLike, type(None))) or "\0" in str(checkpoint):
+            raise InputError(f"checkpoint must be the path of a file; got {shown(checkpoint)}")
         place = None if checkpoint is None else Path(checkpoint)
         return run_job(job, self.reading(), asked=self.asked(job), checkpoint=place)
 

@@ -17,6 +17,7 @@ from calibrant.core.evidence import Case, Evidence, Family, Needed, Note, Whole,
 from calibrant.core.findings import AtTolerance, Setting, Verdict
 
 RARE = 0.1  # mean prediction below which errors are stated as shares of the predicted events
+LEAST_MEAN = 1e-100  # smaller means are no events: their squares leave float64
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
 PART = "part"  # a note beside a verdict that a part of the rows decides
 NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
@@ -53,7 +54,7 @@ def is_rare(mean: float | None, setting: Setting) -> bool:
     if mean is None or (setting.tolerance is not None and not setting.relative):
         return False
     smaller = mean if setting.relative else min(mean, 1 - mean)
-    return smaller > 0 and (setting.relative or smaller < RARE)
+    return smaller > LEAST_MEAN and (setting.relative or smaller < RARE)
 
 
 def usual_tolerances(mean: float) -> tuple[float, ...]:

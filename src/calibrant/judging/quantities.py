@@ -137,7 +137,7 @@ QUANTITIES = {
     ),
     "diversity": _share("{who} have {found} of the variety expected", "{value} of the variety", "less varied"),
     # other questions
-    "skce": Quantity("{who} fail the kernel test", name="squared kernel calibration error"),
+    "skce": Quantity("the kernel test judges {who} as a whole", name="squared kernel calibration error"),
     "recalibration_gain": Quantity(
         "recalibration lowers the score by {found}",
         *("gain {value}", "the map does harm", "the map helps"),

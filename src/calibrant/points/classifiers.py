@@ -63,13 +63,17 @@ class LogOdds(Scaled):
         return np.asarray(joint[:, 1] - joint[:, 0])
 
 
-class Neighbours(Scaled):
-    """One whose scores are shares of label 1 among the nearest points."""
+class Shares(Scaled):
+    """One whose scores are shares of label 1, such as in the leaves of trees."""
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
         if self._model is None:
             return np.full((len(X), 2), 0.5)
         return np.asarray(self._model.predict_proba(self._scale(X)))
+
+
+class Neighbours(Shares):
+    """One whose scores are shares of label 1 among the nearest points."""
 
 
 def number_of_neighbours(N: int) -> int:
@@ -99,7 +103,7 @@ def named(name: str) -> Any:
                 )
             )
         case _:
-            return RandomForestClassifier(n_estimators=200, min_samples_leaf=5)
+            return Shares(lambda N: RandomForestClassifier(n_estimators=200, min_samples_leaf=5))
 
 
 BEST = ("logistic", "neighbours", "quadratic", "stumps")

@@ -333,12 +333,14 @@ class GroupStatistics:
         self.features = np.stack(
             [np.full_like(p, 1 / self.scale), centred / math.sqrt(spread) if sloped else np.zeros_like(p)]
         )
-        most = np.sqrt((self.features**2).sum(axis=0)) * weight
+        with np.errstate(over="ignore"):  # probabilities near the smallest number there is
+            most = np.sqrt((self.features**2).sum(axis=0)) * weight
         self.shares = (1 / self.scale, float(most.max())) if variance > 0 else (1.0, 1.0)
 
     def of(self, r: FloatArray) -> FloatArray:
         """Return both statistics (2, replicates) of weighted residuals (entries, replicates), which are overwritten."""
-        cox = np.sqrt(((self.features @ r) ** 2).sum(axis=0))
+        with np.errstate(over="ignore"):  # an event of a probability near 0: it is the most surprising one anyway
+            cox = np.sqrt(((self.features @ r) ** 2).sum(axis=0))
         walk = np.cumsum(r, axis=0, out=r)
         extent = walk.max(axis=0, initial=0.0) - walk.min(axis=0, initial=0.0)
         return np.stack([extent / self.scale, cox])
@@ -380,7 +382,7 @@ class _Judged(NamedTuple):
 def _judged(statistics: GroupStatistics, replicates: Replicates, rate: float) -> _Judged:
     """Test one group."""
     shares = [share / replicates.spread for share in statistics.shares]
-    values = statistics.of(replicates.residuals).astype(np.float32)
+    values = np.minimum(statistics.of(replicates.residuals), np.finfo(np.float32).max).astype(np.float32)
     kuiper, cox = (_log_pvalues(x, share, rate) for x, share in zip(values, shares, strict=True))
     tail = _Tail((kuiper[1], cox[1]), (kuiper[2], cox[2]), (shares[0], shares[1]))
     surprise = np.minimum(kuiper[0], cox[0]).astype(np.float32)

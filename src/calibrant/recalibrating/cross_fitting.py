@@ -141,6 +141,8 @@ def check_finite(scores: FloatArray, what: str, data: CalibrationRows, rows: Num
     infinite = np.flatnonzero(~np.isfinite(scores))
     if not infinite.size:
         return
+    if data.is_sample:
+        raise NotApplicableError(f"the score of a row {what} is infinite, so no gain can be measured")
     remedy = "choose another score or method, or pass more rows"
     if data.kind in ("binary", "classes"):
         remedy = f"limit probabilities with the option clip of recalibrate, {remedy}"

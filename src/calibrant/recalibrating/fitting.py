@@ -36,6 +36,7 @@ class CalibrationRows:
     group: Any = None  # the number of each row's group
     count: Any = None  # how many rows each entry stands for, if the rows come from a summary
     keep: NDArray[np.bool_] | None = None  # which of the caller's rows these are; None: all
+    is_sample: bool = False  # whether rows come in an order of their own, so that their numbers tell the caller nothing
 
     @property
     def n(self) -> int:

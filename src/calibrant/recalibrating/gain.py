@@ -326,12 +326,12 @@ class CrossFittedGains(NamedTuple):
         if why is None:
             return limits.low, limits.high, []
         said = [f"No limits: {why}"]
-        if self.data.count is None:
+        if self.data.count is None and not self.data.is_sample:
             rows = self.data.caller_rows[self.rows][self.units.heaviest(self.d.mean(axis=0))[:MAX_ROWS_NAMED]]
             said.append(f"The rows that carry the mean are {', '.join(map(str, rows))}, counted from 0")
         of_probabilities = self.options.score == "log" and self.data.kind in ("binary", "classes")
         limited = ", limit probabilities with the option clip of recalibrate, or use the Brier score"
-        remedy = limited if of_probabilities else ""
+        remedy = limited if of_probabilities and not self.data.is_sample else ""
         return -math.inf, math.inf, [*said, f"Use more rows{remedy}"]
 
     def _why_no_limits(self, limits: GainLimits) -> str | None:
