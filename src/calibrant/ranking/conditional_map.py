@@ -70,11 +70,6 @@ def conditional_map(
         `pair_shift`, the shift in 8 × 8 cells, where the first is a box. In the picture is the coordinate of the first
         region.
 
-    Notes
-    -----
-    Shift and spread are those of normal predictions, to first order. Numbers are cut into at most 16 cells of equal
-    mass with about 25 rows or more; cells of fewer than 20 rows are left out.
-
     Examples
     --------
     >>> import numpy as np

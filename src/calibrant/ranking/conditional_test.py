@@ -71,6 +71,8 @@ def conditional_test(
     where Z of a region is the standardised sum of F over its rows. ``"joint"`` takes the smallest p-value of the four
     on shared redraws, and the p-value of that: exact, because all steps treat the data and the redraws alike.
 
+    Shift and spread of a region describe its rows: it was chosen after looking.
+
     Parameters
     ----------
     y, prediction
@@ -111,20 +113,6 @@ def conditional_test(
         `direction` (what the score statistic found, where it is the clearest), and `regions`: up to three records of
         each coordinate that is related to covariates, the first of each before the second, with `names`, `bounds`,
         `n`, `rows`, `column`, `function` ("shift" or "spread"), `shift`, `spread`, `z`, `pvalue` and `text`.
-
-    Notes
-    -----
-    The p-value of a region is adjusted for every region that was looked at. With ``null="uniform"`` the probability
-    that any region of right rows is stated is at most 1 - `level`, whatever happens elsewhere. With
-    ``null="permutation"`` nothing is stated of a coordinate that is unrelated to covariates with probability `level`,
-    for all such coordinates together; of one that is related only the first region is a claim. Shift and spread of a
-    region describe its rows: it was chosen after looking. The rows of a region are set aside before the next one of
-    the same coordinate is looked for, so the second and third are about other rows.
-
-    A contrast does not tell a region from its complement; the side that is further from uniform ranks is named. A
-    box is named only if it is clearly better than the best interval. Covariates that go together cannot be told apart.
-
-    With fewer than 60 rows the score statistic stands alone.
 
     Examples
     --------

@@ -54,12 +54,6 @@ def rank_score_test(
     TestResult
         As that of `uniformity_test`; `details` has `dof` and no `where`.
 
-    Notes
-    -----
-    It finds forecasts that ignore what they could have known, such as climatology, which passes every test of ranks
-    alone. `conditional_test` tests "unrelated" alone, also where the ranks are not uniform, finds more than trends, and
-    says where; it keeps the rows, which this test does not need.
-
     Examples
     --------
     Ranks that follow the covariate:

@@ -65,6 +65,9 @@ def ecdf_difference(
     If outcome and draws are exchangeable, all :math:`c_j` together are a Poisson process given its n jumps. So the
     probability that a whole curve stays between limits is known without simulation.
 
+    Above 0 at the left and below 0 at the right: too narrow. The other way round: too wide. All above 0: predictions
+    too high, all below: too low.
+
     Parameters
     ----------
     y
@@ -100,16 +103,6 @@ def ecdf_difference(
         tail at which a band was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks
         drawn at random, and `cells`, whether F(y) was counted. ``plot(scale="sqrt_n")`` draws
         :math:`\sqrt n\, v`.
-
-    Notes
-    -----
-    A curve leaves the band exactly when its p-value is at most 1 minus the level of the band. `sd` is for one point
-    chosen beforehand: a calibrated curve stays within 1.96 sd everywhere with probability 0.44 for n = m = 100.
-
-    Above 0 at the left and below 0 at the right: too narrow. The other way round: too wide. All above 0: predictions
-    too high, all below: too low. Inside the band: no departure beyond chance, which is no proof of calibration. Rows
-    must be independent. With energy ranks a curve below 0 means too narrow or biased. After Säilynoja, Bürkner and
-    Vehtari (2022), with exact probabilities.
 
     Examples
     --------
@@ -216,6 +209,8 @@ def rank_histogram(
     :math:`b_k` ranks is expected to have :math:`n b_k / m` rows; bars are drawn as count over expected count, so
     bins that do not divide m show no comb.
 
+    A U: predictions too narrow. A dome: too wide. Falling to the right: too high; rising: too low.
+
     Parameters
     ----------
     y, prediction, multiplicity, weights, quantity, covariates, log_likelihood, log_density_y, draws
@@ -238,15 +233,6 @@ def rank_histogram(
         Details: `edges` in ranks (bin k has ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
         `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
         was cut and the probability it attains; `n`, `M`, `names`, `tied` and `cells` as in `ecdf_difference`.
-
-    Notes
-    -----
-    The limits are those of Binomial(n, :math:`b_k/m`) at one tail for all bins; the probability that every bar stays
-    between them is found by convolution, and is at least `level`. The p-value is chi-square with K - 1 degrees of
-    freedom, or by 999 simulated histograms if an expected count is below 5; it and the band may disagree.
-
-    A U: predictions too narrow. A dome: too wide. Falling to the right: too high; rising: too low. Only the ends high:
-    outcomes beyond all draws, or draws that depend on each other. `ecdf_difference` needs no bins.
 
     Examples
     --------

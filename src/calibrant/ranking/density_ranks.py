@@ -41,6 +41,8 @@ def energy_ranks(
     With the energy :math:`-\log q_i` this is the rank of the outcome from low energy to high. A high rank is an outcome
     in an improbable place.
 
+    Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone.
+
     Parameters
     ----------
     y
@@ -60,20 +62,6 @@ def energy_ranks(
     Returns
     -------
     ndarray of int64, shape (n,)
-
-    Notes
-    -----
-    r/M is the level of the smallest region of highest density that contains the outcome, and the distribution function
-    of the ranks is the curve of expected coverage (`expected_coverage`): below the diagonal means over-confident.
-    ``summarize("energy_ranks", y, prediction)`` makes the counts that tests and curves of ranks take.
-
-    `Normal`, `Laplace` and `MvNormal` have closed forms of this level, :math:`|2 \Phi(z) - 1|`, :math:`1 - e^{-|z|}`
-    and the chi-square distribution function at the squared Mahalanobis distance. They need no random numbers, and the
-    rank is the cell of the level among 1000. Other distributions, also mixtures, are drawn from.
-
-    Strong on spread, nearly blind to a small bias, and blind to its direction: never use it alone. Regions of highest
-    density are not the same after a change of variables. Draws of the right marginal distribution that tell nothing
-    about the row pass. After Hermans et al. (2022), A trust crisis in simulation-based inference?
 
     Examples
     --------

@@ -75,16 +75,6 @@ def tarp_ranks(
     -------
     ndarray of int64, shape (n,)
 
-    Notes
-    -----
-    These ranks over M are the credibility levels of TARP, tests of accuracy with random points (Lemos, Coogan, Hezaveh
-    and Perreault-Levasseur 2023), and the curve of expected coverage is their distribution function.
-    ``summarize("tarp_ranks", y, samples, rng=0)`` makes the counts that `ecdf_difference` and `uniformity_test` take.
-
-    Only references that depend on what the predictions were made from tell whether the whole predictive distribution is
-    right. Without them (``"other"``) the ranks cannot see an uninformative forecaster: draws of the marginal
-    distribution of the outcomes, the same for every row, pass.
-
     Examples
     --------
     The outcome is 2 away from the reference, the draws 1, 3 and 4:

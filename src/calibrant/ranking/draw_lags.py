@@ -37,6 +37,8 @@ def draw_dependence(prediction: Samples | Summary, *, weights: ArrayLike | None 
     variance is known exactly from the draws (Wald and Wolfowitz 1943), whatever their distribution. The p-value is the
     upper normal tail of Z.
 
+    Keep every τ-th draw, or draw independently.
+
     Parameters
     ----------
     prediction
@@ -53,15 +55,6 @@ def draw_dependence(prediction: Samples | Summary, *, weights: ArrayLike | None 
         the first term of at most 0.02. `statistic` is Z, `pvalue` that of Z, adjusted for the number of coordinates
         (Holm). `details` has `rho`, the mean of :math:`\rho`, `pvalue_each`, `rows` that vary, `ordered`, the number
         of rows whose draws are sorted, and `M`. Draws of vectors have one of each per coordinate.
-
-    Notes
-    -----
-    A rank is uniform only if the outcome and its draws are exchangeable. Dependent draws lie too close together: outer
-    ranks are then too frequent, as with predictions that are too narrow. Keep every τ-th draw, or draw independently.
-    τ is too small where dependence reaches over much of a row.
-
-    Draws that were shuffled cannot be told from independent ones. If the draws of every row are sorted, their order
-    tells nothing: the p-value is NaN. Rows of equal draws are left out; at least 5 others are needed.
 
     Examples
     --------

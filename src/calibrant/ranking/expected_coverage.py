@@ -61,6 +61,8 @@ def expected_coverage(
 
     Both are exact if outcome and draws are exchangeable; no quantile is interpolated.
 
+    Below the diagonal: over-confident, the regions contain fewer outcomes than they should; above: under-confident.
+
     Parameters
     ----------
     y, prediction, rng, weights, quantity, covariates, log_likelihood, log_density_y, draws
@@ -87,13 +89,6 @@ def expected_coverage(
 
         Details are those of `ecdf_difference`, with `attained` in place of `coverage`, the probability that the band
         attains; `where` is a level. Also `region` and `confidence`.
-
-    Notes
-    -----
-    Below the diagonal: over-confident, the regions contain fewer outcomes than they should; above: under-confident.
-    `low` and `high` are for one level chosen beforehand; a whole curve leaves the band exactly when its p-value is at
-    most 1 minus the confidence of the band. Central coverage hides errors that cancel, such as too many outcomes below
-    and too few above; `ecdf_difference` shows them.
 
     Examples
     --------

@@ -54,15 +54,6 @@ def pit(
     -------
     ndarray of shape (n,), or (n, D) for vectors, coordinate by coordinate
 
-    Notes
-    -----
-    For M draws u falls on [#{x < y}, #{x <= y} + 1]/(M + 1): the rank of the outcome among its draws, exactly uniform
-    if they are exchangeable, which #/M is not. For quantiles it falls on the cell of levels that contains y; nothing is
-    interpolated, because interpolated values are not uniform, and rows beyond the outer quantiles are spread over the
-    outer cells. Weighted draws: :math:`(\sum_{x<y} \omega + V(\omega(y) + \sum_{x=y} \omega)) / (\sum \omega +
-    \omega(y))`, exactly uniform if both weights are known (Tibshirani et al. 2019). A distribution of your own
-    is taken to have no jumps; give one that has some as `CdfValues`. `pit_histogram` needs no randomness.
-
     Examples
     --------
     >>> from calibrant import Normal, Samples
@@ -139,6 +130,9 @@ def pit_histogram(
               \bar F(t) = \frac1W \sum_i w_i \min\Bigl(1, \max\Bigl(0, \frac{t - F_i(y_i-)}{F_i(y_i) - F_i(y_i-)}
               \Bigr)\Bigr) .
 
+    Flat if the predictions are calibrated, up to chance, which `rank_histogram` shows. A U: too narrow; a dome: too
+    wide; a slope: biased, upwards if it falls to the right.
+
     Parameters
     ----------
     y
@@ -155,11 +149,6 @@ def pit_histogram(
     Curve
         `lower`, `upper` (edges), `share` of the rows, `expected` share if calibrated, 1/bins, and `density`, their
         ratio.
-
-    Notes
-    -----
-    Flat if the predictions are calibrated, up to chance, which `rank_histogram` shows. A U: too narrow; a dome: too
-    wide; a slope: biased, upwards if it falls to the right.
 
     Examples
     --------

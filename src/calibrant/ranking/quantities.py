@@ -282,6 +282,8 @@ def ranks(
 
     .. math:: r_i = \#\{j : x_{ij} < y_i\} + U_i, \quad U_i \text{ uniform on } 0, \dots, \#\{j : x_{ij} = y_i\}
 
+    Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
+
     Parameters
     ----------
     y
@@ -316,23 +318,6 @@ def ranks(
     ndarray of int64
         (n,) for numbers, (n, D) for vectors, coordinate by coordinate; (n,) for one quantity and (n, Q) for a list or
         mapping of Q.
-
-    Notes
-    -----
-    The rank is exactly uniform on 0 to M, whatever the distribution, if outcome and draws are exchangeable
-    given what is known of the row. Draws of a Markov chain are not (thin them), and one set of draws used for all rows
-    makes the rows dependent. Do not divide by M: r/M is not uniform, and neither is (r + ½)/(M + 1).
-
-    Outcomes and draws are compared in the coarser of their types, so a number equals its float32 rounding. Infinite
-    draws are legal. A prediction other than `Samples` has no draws; its ranks have M = 999: the cell of F(y) among
-    1000 of equal width.
-
-    Draws of the marginal distribution, the same for every row, have uniform ranks too. A quantity that uses the
-    covariates exposes them: the log likelihood of x at z, or the distance of z to an estimate from x (Modrák et al.
-    2023).
-
-    ``summarize(ranks, y, samples)`` counts the ranks; tests and curves take these counts, or y and samples themselves.
-    After Talts et al. (2018), Validating Bayesian inference algorithms with simulation-based calibration.
 
     Examples
     --------

@@ -45,6 +45,8 @@ def contraction(
     with the predictive variances :math:`s_i^2` (of draws with the divisor M - 1), :math:`W = \sum_i w_i` and the
     weighted mean :math:`\bar y`. Without weights :math:`s_y^2` has the divisor n - 1.
 
+    Contraction is a virtue only of calibrated predictions: a distribution that is too narrow contracts most.
+
     Parameters
     ----------
     y
@@ -59,13 +61,6 @@ def contraction(
     float or ndarray
         1 if predictions have no spread, 0 if they have that of the outcomes, negative if they have more: nothing is
         clipped. Vectors have one value per coordinate, (D,).
-
-    Notes
-    -----
-    Calibrated predictions that are no sharper than the distribution of all outcomes together, the climatology, pass
-    every test of marginal ranks. Contraction distinguishes them from informative ones, and so do scores such as `crps`.
-    It is a virtue only of calibrated predictions: a distribution that is too narrow contracts most. For Gaussian
-    outcomes its standard error is about (1 - value) √(2/n).
 
     Examples
     --------
@@ -154,6 +149,9 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
 
     .. math:: z_i = \frac{m_i - y_i}{s_i}
 
+    A mean above 0 says that predictions are too high, a variance above 1 (of M Gaussian draws, above
+    (1 + 1/M)(M - 1)/(M - 3)) that they are too narrow.
+
     Parameters
     ----------
     y
@@ -166,18 +164,6 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
     -------
     ndarray of shape (n,), or (n, D) for vectors, coordinate by coordinate
         Positive where the prediction is too high.
-
-    Notes
-    -----
-    Of calibrated predictions the mean is 0, whatever their shape, and for a distribution that is known the
-    variance is 1. Draws have a mean and a standard deviation (divisor M - 1) of their own, which adds to it: M Gaussian
-    draws give
-
-    .. math:: \operatorname{Var} z = \Bigl(1 + \frac1M\Bigr) \frac{M - 1}{M - 3}, \qquad M > 3,
-
-    1.75 for M = 7; draws of heavy tails give more. A mean above 0 says that predictions are too high, a variance above
-    this one that they are too narrow. Only Gaussian predictions have Gaussian scores, so no test is made of them:
-    `uniformity_test` is exact for every distribution.
 
     Examples
     --------
@@ -248,6 +234,8 @@ def sharpness(
 ) -> float | FloatArray:
     r"""How narrow predictive distributions are, whatever the outcomes.
 
+    Sharpness is a virtue only of calibrated predictions: a distribution that is too narrow is sharp and wrong.
+
     Parameters
     ----------
     prediction
@@ -266,12 +254,6 @@ def sharpness(
     float or ndarray
         Lower is sharper. Distributions of vectors have one value per coordinate, (D,), but one log determinant;
         several levels have one value each.
-
-    Notes
-    -----
-    Sharpness is a virtue only of calibrated predictions: a distribution that is too narrow is sharp and
-    wrong. Read it next to `coverage` and `pit_histogram`, or in one number with them, `crps`. The variance of draws has
-    the divisor M - 1. A mixture has the mean of its variances and the variance of its means. Intervals have a `width`.
 
     Examples
     --------

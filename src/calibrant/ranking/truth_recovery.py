@@ -48,12 +48,6 @@ def recovery(y: ArrayLike, prediction: Distribution, *, statistic: Centre = "med
         Details: `correlation` of truth and estimate (Pearson's; NaN where one of them is constant) and `coverage`, the
         share of rows whose interval contains the truth, per coordinate; `level`, `statistic`, `names`.
 
-    Notes
-    -----
-    A cloud that is flatter than the diagonal is no error: calibrated estimates shrink towards the mean of all outcomes
-    where data say little. This picture shows how much is learnt; `ecdf_difference` shows calibration. ``.plot()`` draws
-    at most 1,000 rows.
-
     Examples
     --------
     Draws 1, 2, 3 and 4, 5, 6 have the medians 2 and 5, and 50 % intervals from the smallest to the largest draw:
@@ -121,6 +115,8 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
     with the predictive mean :math:`m_i` and variance :math:`s_i^2` and the variance :math:`s_y^2` of the outcomes
     (divisor n - 1), which stands for that of the prior.
 
+    Near contraction 1 with z mostly within ± 2: well identified. Near 0: the data say little.
+
     Parameters
     ----------
     y
@@ -134,12 +130,6 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
     Curve
         One entry per row, in the order of the data: `contraction` and `z`, (n,), or (n, D) for vectors. Details:
         `mean_contraction`, which is `contraction`, per coordinate; `names`.
-
-    Notes
-    -----
-    Near contraction 1 with z mostly within ± 2: well identified. Near 0: the data say little. Large :math:`|z|` at high
-    contraction: over-confident, or prior and data in conflict. Only normal predictions have normal z-scores, so no test
-    is made of them. After Betancourt (2018), "Calibrating model-based inferences and decisions".
 
     Examples
     --------

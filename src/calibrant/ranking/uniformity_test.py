@@ -94,16 +94,6 @@ def uniformity_test(
         (of the columns), `pvalue_each`, `M`, `tied` (ranks drawn at random) and `where`, the t = j/m of γ; with groups
         also `groups` (labels) and `rows` (of each).
 
-    Notes
-    -----
-    Other tests of ranks are verbs of their own: `rank_smooth_test` (most power for a wrong spread; takes weights),
-    `rank_chi2_test`, `rank_edf_test`, `rank_cauchy_test` (dependent rows), `rank_score_test` and
-    `conditional_test` (ranks against covariates) and `rank_exchange_test` (dependent columns).
-
-    Rows must be independent, and draws of a Markov chain must be thinned first. Uniform ranks do not make a good
-    forecast: climatology passes unless `groups` split it. Not rejecting is no proof: `explain` has intervals of shift
-    and spread, and the smallest errors that this many rows could have seen.
-
     Examples
     --------
     Three outcomes above their only draw: P(B >= 3) = 1/8 for B ~ Binomial(3, 1/2), and two sides.
@@ -189,6 +179,9 @@ def rank_smooth_test(
     with orthonormal polynomials φ of the rank. If predictions are calibrated S is chi-square with 4 degrees of freedom
     in the limit of many rows (M of them if M < 4); for fewer than 50 rows its distribution is simulated.
 
+    Signs: Z_1 < 0 predictions too high; Z_2 < 0 too wide, > 0 too narrow; Z_3 < 0 lower tail too short and upper too
+    long; Z_4, after Z_2, < 0 tails too heavy or two modes averaged.
+
     Parameters
     ----------
     y, prediction, multiplicity
@@ -204,12 +197,6 @@ def rank_smooth_test(
     -------
     TestResult
         As that of `uniformity_test`; `details` has `Z`, (4,) or (4, C), and `dof`.
-
-    Notes
-    -----
-    More power than `uniformity_test` for a wrong spread; departures that these polynomials do not have stay unseen.
-    Signs: Z_1 < 0 predictions too high; Z_2 < 0 too wide, > 0 too narrow; Z_3 < 0 lower tail too short and upper too
-    long; Z_4, after Z_2, < 0 tails too heavy or two modes averaged.
 
     Examples
     --------

@@ -80,19 +80,6 @@ def joint_ranks(
     -------
     ndarray of int64, shape (n,)
 
-    Notes
-    -----
-    Ranks of single coordinates do not see whether their dependence is right; these do. ``summarize("joint_ranks", y,
-    samples)`` makes the counts that `uniformity_test`, `ecdf_difference` and `rank_histogram` take. Outward scores
-    (``mean_distance``, ``band_depth``, ``spanning_tree``): ranks that are mostly high mean draws that are too close
-    together or in the wrong place, mostly low ones draws that are too far apart. They are nearly blind to a small bias.
-    ``average`` sees errors of correlation best: too many extreme ranks mean that the draws have too little of it.
-    Draws of the right marginal distribution that tell nothing about the row pass all of them.
-
-    ``mean_distance`` costs M²D operations per row and ``spanning_tree`` M³, the others M log M and ``multivariate``
-    M²D. In batches the pooled scale would be that of each batch: give `scale` as an array. After Gneiting et al. (2008)
-    and Thorarinsdottir, Scheuerer and Heinz (2016).
-
     Examples
     --------
     The outcome is the far corner of a triangle with sides 3, 4 and 5, its distances add up to 5 + 4. Those of the draws

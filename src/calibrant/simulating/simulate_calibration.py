@@ -60,6 +60,8 @@ def simulate_calibration(
 
     If q is the posterior of this prior and simulator, :math:`\theta_i` is one more draw, and its rank is uniform.
 
+    The functions must take random numbers from the generator they are given only.
+
     Parameters
     ----------
     prior
@@ -96,20 +98,6 @@ def simulate_calibration(
     -------
     Calibration
         `y`, `prediction`, `x`, `failures`, `seconds`; ``.audit()`` says in words what is right or wrong.
-
-    Notes
-    -----
-    Fit i has the seeds ``SeedSequence(rng, spawn_key=(i,)).spawn(3)``, for prior, simulator and sampler. So its result
-    depends on the seed and i alone, not on workers, order or interruptions (with `batch` also on the batch). The
-    functions must take random numbers from the generator they are given only.
-
-    A fit fails if a function raises, or draws are not finite or have the wrong shape. It is kept as a failure and never
-    replaced, because what is left would be a selection; the verdict allows for all ranks that failed fits could have
-    had. If the first five fits fail, the run stops with the first traceback.
-
-    Uniform ranks show that the sampler fits its own model, not that the model fits the world; and that it does so on
-    average over the prior. To check it where the actual data lie, draw parameters from their posterior and fit actual
-    and simulated data together (posterior SBC, Säilynoja et al. 2025).
 
     Examples
     --------
