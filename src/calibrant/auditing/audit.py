@@ -106,32 +106,6 @@ def audit(
     Audit
         Print it, use `table`, `verdict` and `plot()`, or write files with `to_html(path)` and `to_json(path)`.
 
-    Notes
-    -----
-    The verdict is made of claims (`verdict.claims`), each with an estimate, limits and the rows it is about; all of
-    them together are true with probability `level`. Measurements that the verdict does not use describe the rows.
-
-    Its status is one of three. With a tolerance: "miscalibrated" if calibration is rejected and the lower limit of the
-    error exceeds the tolerance, "within" if the upper limit does not, else "cannot tell". Without one: "within" if the
-    upper limit is at most 0.05 and calibration is not rejected, or at most 0.01, which is negligible even if it is
-    detectable; `verdict.tolerance` is the smallest of 0.01, 0.02 and 0.05 that the limits support, and `verdict.at`
-    lists what the status would be with each of them. Where events are
-    rarer than 1 in 10 these are shares of the mean prediction, 10, 20 and 50 %.
-
-    Probabilities are tested by `calibration_test`, and the size is their `cutoff_error`. Classes and groups are tested
-    too. P-values of the verdict are multiplied by the number of such families, so the probability of a false alarm is
-    at most 1 - `level` over all of them.
-
-    Intervals, sets, quantiles and distributions are tested by their coverage: at each level (Bonferroni) and at all
-    levels jointly, for rows with predictions of similar width or size or at similar places, and for groups, corrected
-    in the same way. Distributions are evaluated at nine quantiles and the central intervals between them. Tests of
-    coverage need equal weights.
-
-    Draws are tested by ranks: the exact band test of each coordinate (Holm), joint ranks of vectors (by density if it
-    is known, else by mean distance; and by average rank), rank correlations of pairs of coordinates (by exchanging
-    outcomes with draws), and with `covariates` `conditional_test` and `tarp_ranks`; their p-values are multiplied by
-    the number of these tests. With unequal weights draws are tested by coverage, like other distributions.
-
     Examples
     --------
     >>> from calibrant import examples

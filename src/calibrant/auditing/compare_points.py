@@ -88,20 +88,6 @@ def compare(
         Print it, use `table`, `verdict` and `plot()`, or write it with `to_html(path)` and `to_json(path)`. The status
         of the verdict is ``"different"``, ``"copies"``, ``"no evidence"``, ``"cannot tell"`` or ``"no truth"``.
 
-    Notes
-    -----
-    The sets are called different if one of the five tests rejects that they have one distribution. If copies or near
-    copies of real points are the only finding, the verdict is "copies", and the headline counts them. P-values are
-    multiplied by five and by the number of generated sets, so the verdict has confidence `level`; a p-value at the
-    floor of random divisions is stated as "at most". A claim (a shifted coordinate, missing points) is made only if its
-    own p-value is significant, allowing for all others. Limits hold for all coordinates together. If the sets are
-    different, rank correlations of pairs of coordinates are compared too, to name a wrong dependence; this never
-    changes the verdict. "Cannot tell" means that a shift of one coordinate by half a standard deviation would be found
-    with a probability below 0.8.
-
-    Random divisions need independent points: thin the draws of a Markov chain first. Distances depend on units: scale
-    coordinates that have different units.
-
     Examples
     --------
     >>> import numpy as np

@@ -73,7 +73,7 @@ def compare_predictions(
 
     with Student's t of m - 1 degrees of freedom. For `ece` it is the difference of the debiased squared l2 errors, with
     its jackknife variance. For `cutoff_error` it is the difference of the estimates, with limits from joint draws of
-    the noise of both models (Notes). For other errors that have limits of their own, L and U, each failing with a
+    the noise of both models. For other errors that have limits of their own, L and U, each failing with a
     quarter of the error rate, the limits of the difference are L_a - U_b and U_a - L_b.
 
     Parameters
@@ -112,27 +112,6 @@ def compare_predictions(
         are at least 0. Print it, use `verdict`, `claims` and `plot()`, or write it with `to_html(path)` and
         `to_json(path)`. Of several metrics those that cannot be compared on these rows are in `refused`, with the
         reason.
-
-    Notes
-    -----
-    Standard errors of two separate means ignore that rows that are hard for one model are hard for the other; the
-    differences do not. Limits are those of all pairs and metrics together (Bonferroni).
-
-    A lower Brier or log score is not better calibration: these scores also reward predictions that separate the
-    outcomes better. Of two calibrated models the sharper one wins. ``metric="ece"`` compares calibration alone; its
-    difference is one of squared errors, in mass bins of each model's own scores. ``metric="cutoff_error"`` is in units
-    of probability and needs no bins.
-
-    With the noise N of the cumulative differences over a stretch f of scores, the difference of two cutoff errors
-    exceeds that of the estimates by sup_f N_b(f) - N_a(f*) at most, where f* is the worst stretch of a, and the
-    supremum is over stretches of b that may be its worst, those within 2.5 s of it. f* is the one that was seen, or
-    the one within 1.5 s of it whose noise differs most from that of b, whichever gives wider limits. Quantiles come
-    from normal draws with the covariance of the residuals of both models. The plain form, ± z s, misses the truth up to
-    3 times in 4 where errors are small. Σp(1 - p) must be at least 25.
-
-    With `time` the long-run variance is the mean square of the first 0.41 n^(2/3) cosine transforms of d, and the
-    degrees of freedom are their number (Lazarus et al. 2018). Differences of which a few rows carry the mean are
-    refused: no interval of such a mean covers.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Differences of the cutoff errors of two models on the same rows.
 
-The notes of `compare_predictions` say how limits are found. It matters which stretch is the true worst one of the
+The page of `compare_predictions` says how limits are found. It matters which stretch is the true worst one of the
 first model: the noises of errors of opposite sign add up. The noises of both models come from the same outcomes and
 are drawn together, so models that err alike are told apart by fewer rows than with separate limits.
 

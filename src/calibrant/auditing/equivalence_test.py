@@ -78,18 +78,6 @@ def equivalence_test(
         `tolerance` and `high`, the upper limit of the error at the level 95 %; for coverage `low` and `high` are limits
         of the coverage.
 
-    Notes
-    -----
-    A test that does not reject calibration shows little: with few rows nothing is rejected. This test turns the burden
-    of proof around. The share of calibrated models that pass at the 5 % level is 0.83 with 1,000 rows and a tolerance
-    of 0.05, and 0.60 with 5,000 rows and 0.02.
-
-    If several levels or coordinates must all be within the tolerance, the largest p-value is that of the joint test,
-    without any correction.
-
-    Coverage is compared with level - τ and level + τ by exact binomial tails; the p-value is the larger one. That of
-    draws and distributions is the largest over all intervals. Rows must be independent.
-
     Examples
     --------
     400 rows with the probability 0.5 and 204 events: the error is 0.01, and s = 0.025.

@@ -186,26 +186,6 @@ def explain(
     Explanation
         ``print(explain(...))`` shows the sentences. Texts and numbers of one column, tuples and arrays of several.
 
-    Notes
-    -----
-    Outcomes are taken as N(a, s²) in units in which the predictive distribution is N(0, 1), with atoms outside all
-    draws where these are needed, and fitted by maximum likelihood from the counts of ranks; limits are those of the
-    profile likelihood. Predictions are too high by `shift` = -a, and their spread needs the factor `spread` = s. For
-    other distributions both are approximate, which the sentences say ("about"). Coverage is that of central intervals
-    between draws at attainable levels, as observed.
-
-    A shift or a spread is named only if its own limits exclude 0 or 1. The limits of both, of all columns, are true
-    together with probability `level`. Beside that, outcomes far outside are tested exactly at the error rate of one
-    limit, at most 0.01, and dependence of draws at 0.001.
-
-    Fewer than 20 rows have numbers and no words: `failure` is ``"too few rows"``. A single row is refused.
-
-    "Too narrow" and a bias that changes sign between rows make the same ranks. So do an informative prediction and the
-    distribution of all outcomes together. Errors that cancel between groups of rows are not seen: use
-    `uniformity_test` with `groups`. No departure seen is not proof of calibration; hence the smallest shift and spread
-    that this test sees four times in five. How often which words are right is measured in
-    ``benchmarks/validity/explain.py``.
-
     Examples
     --------
     Draws that are twice as wide as they should be:

@@ -124,41 +124,6 @@ def interval(
         `low`, `high`, `estimate`, `level`, `method`, `n`; the first three are arrays if the metric is an array, and
         each interval on its own has confidence `level`.
 
-    Notes
-    -----
-    With k of n outcomes covered, the limits of Clopper and Pearson are the quantile (1 - level)/2 of
-    Beta(k, n - k + 1) and the upper quantile (1 - level)/2 of Beta(k + 1, n - k); they never cover less often than
-    `level`. They need equal weights. Wilson's limits are
-
-    .. math:: \Bigl(\hat p + \frac{z^2}{2m} \pm z \sqrt{\frac{\hat p (1 - \hat p)}{m} + \frac{z^2}{4 m^2}}\Bigr)
-        \Big/ \Bigl(1 + \frac{z^2}{m}\Bigr), \qquad
-        m = \min\Bigl(\frac{\hat p(1 - \hat p)}{v}, \frac{W^2}{\sum w^2}\Bigr), \quad
-        v = \frac{\sum w^2 (c - \hat p)^2}{W^2},
-
-    shorter, and near their level on average. Student's interval needs enough rows to see how the scores vary. With
-    outcomes from a normal distribution, intervals of the mean interval score at level 0.95 cover 0.74, 0.83 and 0.93
-    of the time with 50, 100 and 1,000 rows, because misses are rare and their penalties large; intervals of the mean
-    Brier score of rows with probability 0.01 cover 0.63 of the time with 100 rows. The numbers of rows in the table
-    are chosen for this reason; with weights they are effective numbers. Data in which a few rows
-    dominate the mean or its interval are refused.
-
-    The interval of `mmd` has ``estimator="block"`` by default, with n/100 but at most √n points in a block, and may
-    have ``"linear"``, from 200 pairs on; blocks of `kernel_distance` have n/100 points, 50 to 1000. The estimate is
-    the mean over blocks, not over all pairs. The values of blocks are skewed: with 10 blocks 9 in 100 intervals at
-    level 0.95 miss, with 100 blocks 5 or 6; with the polynomial kernel pairs miss 8 in 100 even then, and are refused.
-
-    Limits of calibration errors are those of the error of these scores in these bins, with random outcomes. Many are
-    suprema, sup_f Σ w f(p) E(y - p | p)/W over functions of absolute value at most 1. The best f for the true errors
-    does not depend on the outcomes, so an error exceeds estimate + z s with probability 1 - `level` at most, where
-    s² = max(Σw²p(1 - p), Σw²(y - p)²)/W². They need Σw²p(1 - p)/max w² >= 25, and are refused below. No upper limit
-    of the error without bins exists for `ece`: errors may cancel within bins. A bootstrap of the `ece` does not cover
-    near 0 and is not offered. Rows must be independent.
-
-    Limits of `skce` are those of the squared length of the mean feature of these predictions, a row with itself
-    included, whatever `unbiased` is. With h of `skce`, own = Σw²h_ii/W² and top = (Σ_ij w_i²w_j²h_ij²)^(1/2)/W²; for
-    one probability per row both are that of `mmce`. They are conservative: of 95 % upper limits at most 4 in 100 failed
-    in simulations, and of lower ones none. Draws are refused, because they vary too.
-
     Examples
     --------
     Three of four outcomes covered; the lower limit solves P(K >= 3) = 0.025:
@@ -360,11 +325,6 @@ def per_row(
     -------
     ndarray
         Scores in the order of the rows, (n,); (n, L) if the metric is an array.
-
-    Notes
-    -----
-    Compare two models on the same rows by the differences of their scores, whose mean has its own standard error. The
-    standard errors of the two separate means ignore that rows that are hard for one model are hard for the other.
 
     Examples
     --------

@@ -118,22 +118,6 @@ def ece(
     -------
     float
 
-    Notes
-    -----
-    A calibrated model has an ECE above 0, because frequencies of finite samples scatter: with 500 uniform scores and
-    15 bins about 0.054. Compare with `consistency_test` before reading a value as miscalibration, and never compare
-    values with different bins or different n. A value of 0 does not mean that the predictions are calibrated: errors
-    within a bin cancel. A summary of up to 100 bins of equal width is exact and has a fixed size.
-
-    ``notion="canonical"`` is :math:`\sum_c f_c \, d(\bar p_c, \bar e_c)`, with the mean prediction and the class
-    frequencies of cell c, vectors of length K. A cell is a product of K width bins (at most n of them contain rows), or
-    a bin of `MedianVariance`, which follows the data. `MedianVariance` counts rows: weights enter the means but not the
-    cuts. The error lies in [0, 1] for ``"tv"``, and reaches √2 and 2 for ``"euclidean"`` and its square. With two
-    classes the cells are those of the second column, and with ``"tv"`` the value is that of the 1-D prediction.
-    Its upward bias is large, because most cells contain few rows: a calibrated model with K = 10 classes, n = 250 rows
-    and 10 bins has about 0.44 (Widmann, Lindsten and Zachariah 2019). Read it as a description, and use
-    `consistency_test` to test calibration by it.
-
     Examples
     --------
     Bin (0, 0.5] contains 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] contains 0.6 and 0.9, mean 0.75, and two:
@@ -356,12 +340,6 @@ def mce(
     -------
     float
 
-    Notes
-    -----
-    A single row in a bin of its own is enough for a large value. The maximum therefore says little about a model unless
-    every bin contains many rows: prefer ``strategy="mass"``, and look at `reliability_curve` for the counts. A `Grid`
-    has up to 100 bins of equal width exactly.
-
     Examples
     --------
     Bin (0, 0.5] has mean 0.25 and no event, bin (0.5, 1] has mean 0.75 and one event in two:
@@ -429,12 +407,6 @@ def direction(
     -------
     Direction
         `over`, `under`, `bias`, and the edges of the bin that adds most to each (`over_bin`, `under_bin`).
-
-    Notes
-    -----
-    For a probability of an event this is over- and under-*forecasting*. Over-*confidence* is the same split of
-    ``top_label(y, P)``: there `over` means that the model is right less often than it says. A `Grid` has up to 100
-    bins of equal width exactly.
 
     Examples
     --------

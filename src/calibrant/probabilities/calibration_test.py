@@ -61,7 +61,7 @@ def calibration_test(
     its information :math:`w^2 v`. Outcomes are redrawn from the scores, the same redraws for all four, and each gets
     its p-value in each redraw. The result is the p-value of the smallest of the four, against the smallest ones of the
     redraws; equal ones are told apart by the second smallest. It is exact up to 1,000 different scores, with ties and
-    weights; more are pooled first (see Notes).
+    weights; more are pooled first.
 
     Parameters
     ----------
@@ -76,14 +76,6 @@ def calibration_test(
         `statistic` is the smallest p-value of the four and `pvalue` its p-value; `estimate` is the range of the
         cumulative differences (`cutoff_error`). `details` has the p-value of each test, not adjusted, and the smallest
         p-value that so many redraws can give.
-
-    Notes
-    -----
-    The smallest of four p-values is not a p-value; multiplied by four it is, but the four tests see much of the same,
-    and shared redraws allow for that. More than 1,000 different scores are pooled into about as many bins first. No
-    p-value of redraws is below 1/(resamples + 1); four times that of Kuiper's or Spiegelhalter's test by its limit
-    distribution takes its place if that is smaller and the limit is accurate. An outcome that was given the probability
-    0 has the p-value 0.
 
     Examples
     --------

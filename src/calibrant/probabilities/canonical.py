@@ -40,10 +40,6 @@ class MedianVariance:
     maxbins
         Largest number of bins, at least 1; None for no limit.
 
-    References
-    ----------
-    Widmann, Lindsten and Zachariah, Calibration tests in multi-class classification, NeurIPS 2019.
-
     Examples
     --------
     >>> MedianVariance(minsize=5)

@@ -69,13 +69,6 @@ def consistency_test(
         `statistic` and `estimate` are the metric's value. `details` has `expected`, its mean if calibrated, and
         `resamples`.
 
-    Notes
-    -----
-    Drawing the predictions with replacement as well (Bröcker and Smith 2007; CalibrationTests.jl) creates ties that
-    shrink a binned error under the null: with 10 classes and 250 rows a calibrated model is then rejected always
-    (Widmann, Lindsten and Zachariah 2019). Predictions stay fixed here. Rows must be independent given the
-    predictions.
-
     Examples
     --------
     >>> y = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]

@@ -70,17 +70,6 @@ def cumulative_differences(
         G + 1 points: `abscissa` A, `difference` C, `score` (NaN, then the different scores); and the number `scale`,
         σ, which is the standard deviation of the last point if the predictions are calibrated.
 
-    Notes
-    -----
-    No bins are needed: the slope over any stretch is the mean of y - p there. A rising stretch means that predictions
-    are too low. If the predictions are calibrated, C/σ looks like a Brownian motion; `kuiper_test` and
-    `kolmogorov_smirnov_test` judge its range and its largest height. C depends on ties only through their sums, never
-    on the order of the rows.
-
-    On a `Grid` the points are the ends of the cells that contain rows, where A and C are exact, and `score` has the
-    mean scores of the cells. Between two points C of the rows leaves the line by at most what the events of one cell
-    can raise it, or its other rows lower it.
-
     Examples
     --------
     >>> walk = cumulative_differences([0, 1, 1, 0], [0.25, 0.5, 0.5, 1.0])
@@ -159,14 +148,6 @@ def cutoff_error(
     -------
     float
 
-    Notes
-    -----
-    Whoever acts on all rows with scores between two cutoffs counts on the sum of their probabilities. The number of
-    events differs from it by at most this share of all rows, whatever the cutoffs are (Rossellini et al. 2025). It
-    needs no bins, is the estimate of `kuiper_test`, and never exceeds the unbinned l1 error. A calibrated model has a
-    value above 0, of the order of n^(-1/2): `interval` gives limits, and `equivalence_test` tests whether it is small
-    enough. On a `Grid` the walk is known at the ends of the cells only.
-
     Examples
     --------
     Two predictions of 0.25 that did not happen, then two of 0.75 that did: C falls to -0.125 and rises back to 0.
@@ -211,12 +192,6 @@ def kuiper_test(
         stretch.
         `details` has `scale` (σ) and `information`.
 
-    Notes
-    -----
-    The range never lies below the Kolmogorov-Smirnov height nor above twice it. MAPIE 1.6.0 leaves out
-    :math:`C_0`, and its Kuiper value can fall below its Kolmogorov-Smirnov value. What `kolmogorov_smirnov_test` says
-    of a `Grid` holds here too.
-
     Examples
     --------
     Two predictions of 0.25 that did not happen, then two of 0.75 that did: C falls to -0.125 and rises back to 0.
@@ -255,7 +230,7 @@ def kolmogorov_smirnov_test(
     null
         How the null distribution is found: ``"asymptotic"`` (its limit), ``"monte-carlo"`` (outcomes redrawn from the
         scores, which keeps the level at any n, with ties and weights), or ``"auto"``: the limit where it is accurate,
-        else redraws (see Notes).
+        else redraws (the page of this verb says when).
     resamples, rng
         Number of redraws, and the random generator or its seed.
 
@@ -264,21 +239,6 @@ def kolmogorov_smirnov_test(
     TestResult
         `estimate` is the absolute mean of y - p over the rows with the lowest scores up to the worst place, times
         their share of all rows. `details` has `scale` (σ) and `information`.
-
-    Notes
-    -----
-    No bins and no smoothing. It measures from the lowest score upwards; `kuiper_test` finds the worst stretch wherever
-    it begins, and loses less where the sign of the error changes.
-
-    ``null="auto"`` uses the limit if Σw²p(1-p)/max w² is at least 25 and the walk has at least 100 steps. Tied scores
-    make one step, and the number of steps is :math:`(\sum_g s_g^{3/2})^{-2}` with the share :math:`s_g` of group g in
-    the variance: G for G groups of equal share. With fewer steps the limit is conservative, because a Brownian motion
-    also has extremes between the points of the walk: at the 5 % level it rejects about 2 % of calibrated models with
-    two different scores. Outcomes are redrawn then, and the limit is used for p-values that are too small for the
-    number of redraws. More than 1,000 different scores are pooled into about as many bins before they are redrawn.
-
-    On a `Grid` the walk is known at the ends of the cells. `details` then has `rounding`, a bound on how much the rows
-    within a cell can add to the estimate, and outcomes are redrawn from the mean score of each cell.
 
     Examples
     --------

@@ -79,12 +79,6 @@ def power(
         `power` with `n` rows, and `rows`, the number that reaches the target, rounded up to two digits; without `error`
         and `tolerance`, `error` is the smallest error with the target power.
 
-    Notes
-    -----
-    Errors that change their sign along the scores need more rows than a constant one of the same size. Rows must be
-    independent. The standard error of a power of 0.8 from 999 data sets is 0.016, that of the critical value included.
-    Scores that are close are simulated as one, 100 of them at most.
-
     Examples
     --------
     >>> import numpy as np

@@ -87,25 +87,6 @@ def reliability_curve(
         `consistency_low`, `consistency_high` per different score. Quantiles: `level`, `forecast` (its different values,
         ascending), `recalibrated_low`, `recalibrated_high` and `count`, level by level.
 
-    Notes
-    -----
-    The interval shows where the true frequency of a bin may be. The band shows what would be seen if every prediction
-    were right. It comes from the scores of the bin: their number of events has a Poisson-binomial distribution, which
-    is computed exactly up to 2000 rows per bin, and by three cumulants, rounded outwards, beyond. A frequency outside
-    the band is evidence against calibration; with many bins some are outside by chance (see `simultaneous`). An
-    isotonic fit is drawn towards rising shapes and flattens a dip in the truth; its region lies around the diagonal,
-    not around the fit.
-
-    A `Grid` has up to 100 bins of equal width: counts, means and intervals are exact. Its band comes from the mean
-    score of each cell, which keeps the mean number of events and makes the band wider, by less than a row per bin in
-    nearly all cases.
-
-    For quantiles the curve shows which quantile of the outcomes would have been right, given the forecast (Gneiting et
-    al. 2023). It is an isotonic regression: rows of equal forecasts are pooled first, and the quantile is found anew
-    for every stretch of forecasts. Where a stretch has a whole interval of quantiles, `recalibrated_low` and
-    `recalibrated_high` are its ends. Calibrated forecasts scatter around the diagonal. `coverage_curve` shows whether
-    outcomes stay below the quantiles often enough on the whole.
-
     Examples
     --------
     >>> curve = reliability_curve([0, 0, 1, 1], [0.125, 0.375, 0.625, 0.875], bins=2)

@@ -67,19 +67,6 @@ def smooth_ece(
     -------
     float
 
-    Notes
-    -----
-    There are no bins to choose, and a small change of the scores changes the value little (Błasiok and Nakkiran 2023).
-    It is 0 only if the residuals at each score cancel. Like `ece` it is above 0 for a calibrated model, of the order of
-    n^(-1/3): `interval` gives limits, `consistency_test` a test. If all smoothed residuals have one sign, it is the
-    absolute mean residual.
-
-    The smoothed residuals are a series of cosines, whose coefficients Σ w r cos(kπp) are found by a fast Fourier
-    transform; the integral is taken between its roots, to a relative error of about 1e-8. An error below 2^-16, about
-    0.000015, is that of σ = 2^-16, and may be larger up to this number.
-
-    relplot 1.0.3 counts scores at 0 and 1 half and cuts the kernel off; elsewhere it differs by about 1 in 1000.
-
     Examples
     --------
     Both residuals have one sign: the value is their mean, (1 + 0.5)/2.
@@ -134,16 +121,6 @@ def smce(
     Returns
     -------
     float
-
-    Notes
-    -----
-    It measures how far the scores are from calibrated ones. The lower distance to calibration is the least mean change
-    of the scores that makes them calibrated, where rows of one score may move to different ones; it lies between smCE/2
-    and 2 smCE (Błasiok, Gopalan, Hu and Nakkiran 2023). smCE never exceeds the l1 error without bins. `interval` gives
-    limits.
-
-    Exact for up to 65,536 different scores. More are moved to the nearest of so many points, which changes the value by
-    at most 0.000008.
 
     Examples
     --------

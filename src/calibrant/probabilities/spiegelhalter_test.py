@@ -70,29 +70,13 @@ def spiegelhalter_test(
         ``"two-sided"``; ``"greater"``: over-confident, the Brier score lies above its expectation; ``"less"``:
         under-confident.
     null, resamples, rng
-        As in `kolmogorov_smirnov_test`; see Notes for ``"auto"``. With ``null="asymptotic"`` nothing is sorted, and a
-        summary has constant size.
+        As in `kolmogorov_smirnov_test`; ``"auto"`` takes the limit from 100 rows and up to a skewness of 0.2. With
+        ``null="asymptotic"`` nothing is sorted, and a summary has constant size.
 
     Returns
     -------
     TestResult
         `estimate` is the Brier score minus its expectation under calibration. `details` has `information`.
-
-    Notes
-    -----
-    It tests one number, E[(y - p)(1 - 2p)] = 0. It has power against over- and under-confidence, but not against errors
-    that cancel in this mean, nor against any error at p = 0.5. MAPIE 1.6.0 reports the one-sided p-value and so never
-    rejects under-confidence. Where all scores are 0, 0.5 or 1 the Brier score cannot vary and the test is refused,
-    except for scores of 0 and 1 alone.
-
-    ``null="auto"`` uses the normal limit if calibrated predictions make Z skewed by at most 0.2 and at least 100 rows
-    contribute to its variance, and redrawn outcomes otherwise. With :math:`a_i = w_i (1 - 2 p_i)` and
-    :math:`v_i = p_i (1 - p_i)` the skewness is :math:`\sum w_i^3 (1 - 2 p_i)^4 v_i / (\sum a_i^2 v_i)^{3/2}` and the
-    number of rows :math:`(\sum a_i^2 v_i)^2 / \sum (a_i^2 v_i)^2`. So 450 scores of 0.5, which add nothing to Z, do not
-    make it normal if there are 50 scores of 0.0035 beside them. `details` has `information`, the smaller of
-    1/skewness² and a quarter of the number of rows; 25 is enough.
-
-    A `Grid` has the sums that Z is made of. Outcomes are redrawn from the mean score of each of its cells.
 
     Examples
     --------

@@ -74,15 +74,6 @@ def christoffersen_test(
         `estimate` is the coverage. `details` have `transitions`, ((hit to hit, hit to miss), (miss to hit, miss to
         miss)).
 
-    Notes
-    -----
-    The chi-square limit of the test of independence does not keep its level: at nominal 5 % it rejects with probability
-    0.084 for 250 rows at level 0.9.
-
-    References
-    ----------
-    Christoffersen (1998), Evaluating interval forecasts.
-
     Examples
     --------
     Hits and misses in turn: 2 of the 20 orders of three misses among six rows are like this.

@@ -57,13 +57,6 @@ def coverage(
     float or ndarray
         A number for one level, an array in the order of the levels for several.
 
-    Notes
-    -----
-    Compare it with the nominal level. `coverage_test` and ``interval(coverage, ...)`` tell whether chance explains the
-    difference. Correct coverage on average does not imply correct coverage for every kind of row: see
-    `size_stratified_coverage`, `coverage_gap` and `worst_slab_coverage`. Wide intervals cover easily, so read the
-    coverage next to `width` or use `interval_score`, which combines the two.
-
     Examples
     --------
     Two of three outcomes lie inside, the first on a bound:
@@ -123,17 +116,6 @@ def coverage_gap(
     -------
     float or ndarray
         A number for one level, an array in the order of the levels for several.
-
-    Notes
-    -----
-    The coverage of a small group differs from its level by chance, so the gap of many small groups is biased upwards.
-    ``coverage_curve(..., groups=groups)`` and ``coverage_test(..., groups=groups)`` have p-values that take this into
-    account. The true class of a row is not known when the prediction is made: a gap between classes says for which
-    classes predictions fail, not which predictions.
-
-    References
-    ----------
-    Ding, Angelopoulos, Bates, Jordan and Tibshirani (2023), Class-conditional conformal prediction with many classes.
 
     Examples
     --------
@@ -236,12 +218,6 @@ def coverage_width_criterion(
     float or ndarray
         A number for one level, an array in the order of the levels for several. An infinite width gives -inf
         (jensen) or inf (khosravi).
-
-    Notes
-    -----
-    Prefer `interval_score`, which is a proper score. This criterion is not: a forecaster can gain by reporting
-    intervals other than those believed to be right. Its value depends on `eta`, and by default on the two most extreme
-    outcomes. With r > 1 ``"jensen"`` is negative, and a larger `eta` then raises it.
 
     Examples
     --------

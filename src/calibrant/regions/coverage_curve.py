@@ -66,14 +66,6 @@ def coverage_curve(
         `pvalue_holm` (adjusted for all lines together). For quantiles also `below`, the share of y < q; for groups of
         sizes `size_low` and `size_high`, both included.
 
-    Notes
-    -----
-    A level lies outside its 95 % Clopper-Pearson interval exactly when its p-value is below 0.05. P-values are NaN
-    without a nominal level, and with unequal weights, for which the test has no valid form. For discrete outcomes
-    quantiles are calibrated if ``below <= nominal <= coverage``; the p-value of `coverage` alone may then be small for
-    a correct forecast, and `coverage_test` allows for it. With many groups some coverage is low by chance: read
-    `pvalue_holm`.
-
     Examples
     --------
     Three of four outcomes inside, where 4 of 5 are expected; the lower limit solves P(K >= 3) = 0.025:

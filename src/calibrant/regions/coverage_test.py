@@ -74,16 +74,6 @@ def coverage_test(
         p-value, `estimate` the coverage of all rows at the level that has it, and `details` tell the `level`, the
         `group` and its `coverage`.
 
-    Notes
-    -----
-    A split-conformal predictor has coverage `level` only on average over calibration sets. With 100 scores and 2,000
-    rows the plain binomial test rejects 65 % of valid ones: pass `calibration_size`. Outcomes that lie on a quantile or
-    on a bound, as counts do, are allowed for: calibrated quantiles have P(y < q) <= level <= P(y <= q), and for
-    intervals the level lies between the coverage without and with their bounds. So coverage is too high only if more
-    outcomes than the level says lie strictly inside. Rows must be independent; for rows in time order see
-    `christoffersen_test`. `multinomial_coverage_test` takes nested levels in one statistic, and `coverage_hsic_test`
-    asks whether coverage depends on width or size. A large p-value does not prove correct coverage.
-
     Examples
     --------
     Three of four outcomes inside where half are expected: 2 P(K >= 3) = 2 · 5/16.
@@ -204,15 +194,6 @@ def kupiec_test(
     TestResult
         `statistic` is LR, `estimate` the coverage.
 
-    Notes
-    -----
-    The chi-square limit does not keep its level: at nominal 5 % it rejects a correct model with probability 0.133
-    (n = 20, level 0.9) or 0.095 (n = 250, level 0.99). Known in risk management as the proportion-of-failures test.
-
-    References
-    ----------
-    Kupiec (1995), Techniques for verifying the accuracy of risk measurement models.
-
     Examples
     --------
     Three of four outcomes inside where half are expected: 2 (3 ln 1.5 + ln 0.5) = 1.046, which every number of hits
@@ -330,16 +311,6 @@ def multinomial_coverage_test(
     TestResult
         `statistic` is X², `estimate` the largest distance of a coverage from its level; `details` have `counts`,
         `expected`, `coverage` and `df`.
-
-    Notes
-    -----
-    Also known as the multinomial backtest of value at risk. Unlike `coverage_test`, which looks for one level that is
-    wrong, it adds up the deviations of all levels. Forecasts of counts are refused if outcomes lie on a quantile or on
-    a bound: such cells do not have the expected counts even if the forecast is right; use `coverage_test`.
-
-    References
-    ----------
-    Kratz, Lok and McNeil (2018), Multinomial VaR backtests.
 
     Examples
     --------

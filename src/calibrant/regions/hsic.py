@@ -74,20 +74,6 @@ def coverage_hsic(
     float or ndarray
         A number for one level, an array in the order of the levels for several.
 
-    Notes
-    -----
-    A value of 0 means that these rows show no dependence of coverage on width; it is exactly 0 if all rows are covered,
-    none is, or all widths are equal. Under independence it is above 0 too, of the order of 1/n: `coverage_hsic_test`
-    has the p-value. Widths that differ only by rounding count as one width; infinite widths have kernel 1 among
-    themselves and 0 with finite ones. With weights :math:`\tilde c` is about the weighted mean, and the value
-    :math:`\sum_{ij} w_i w_j \tilde c_i \tilde c_j K_{ij}/W^2 \cdot (n/(n-1))^2` times the factor above. Exact in
-    O(n log n) time and O(n) memory: no n × n matrix is formed.
-
-    References
-    ----------
-    Gretton, Bousquet, Smola and Schölkopf (2005), Measuring statistical dependence with Hilbert-Schmidt norms;
-    Feldman, Bates and Romano (2021), Improving conditional coverage via orthogonal quantile regression.
-
     Examples
     --------
     Widths 1 and 2, the first covers and the second does not: :math:`\tilde c = (1/2, -1/2)`, and the value is
@@ -179,15 +165,6 @@ def coverage_hsic_test(
     -------
     TestResult
         `statistic` is HSIC, `estimate` the coverage.
-
-    Notes
-    -----
-    It detects any dependence, also one that is not monotone, but does not say where coverage is low:
-    ``coverage_curve(..., groups="size")`` does. The level itself is not tested: see `coverage_test`.
-
-    References
-    ----------
-    Gretton, Fukumizu, Teo, Song, Schölkopf and Smola (2008), A kernel statistical test of independence.
 
     Examples
     --------

@@ -69,19 +69,6 @@ def size_stratified_coverage(
     float or ndarray
         A number for one level, an array in the order of the levels for several.
 
-    Notes
-    -----
-    Where the size of a prediction reflects how hard a row is, rows of every size are covered equally often. The lowest
-    coverage of many small groups is low by chance alone: read it with the table ``coverage_curve(..., groups="size")``
-    and its intervals, or test with `coverage_hsic_test`. Widths that differ only by rounding, as those of
-    split-conformal intervals do, count as one width; with a single width there is one group and the value is the
-    coverage.
-
-    References
-    ----------
-    Angelopoulos and Bates (2021), A gentle introduction to conformal prediction; for "violation" Angelopoulos, Bates,
-    Jordan and Malik (2021), Uncertainty sets for image classifiers using conformal prediction.
-
     Examples
     --------
     The two narrow intervals cover one outcome of two, the wide ones both:

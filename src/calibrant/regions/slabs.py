@@ -68,20 +68,6 @@ def worst_slab_coverage(
     float or ndarray
         A number for one level, an array in the order of the levels for several.
 
-    Notes
-    -----
-    If coverage does not depend on the features the value is about the level. Without a split it is not: with true
-    conditional coverage 0.9, 800 rows, 5 features and 60 directions it is 0.76 on average, with the split 0.90. Its
-    standard error is that of a share of the evaluation rows in the slab, about 0.75 n · mass of them;
-    ``interval(worst_slab_coverage, ...)`` is an exact interval for it. Along each direction the search is exhaustive:
-    rows of equal projection stay together. Among slabs of equal coverage the one with more rows is taken, then the one
-    of the first direction, then the one with the lower a.
-
-    References
-    ----------
-    Cauchois, Gupta and Duchi (2021), Knowing what you know; the split is that of Romano, Sesia and Candès (2020),
-    Classification with valid and adaptive coverage.
-
     Examples
     --------
     Rows 1 and 2 are next to each other, and neither is covered:

@@ -53,12 +53,6 @@ def width(
         A number for one level, an array in the order of the levels for several. The ``"finite_mean"`` of widths that
         are all infinite is NaN.
 
-    Notes
-    -----
-    Of two predictions with the right coverage the narrower one is better. A width without the coverage means nothing:
-    read it next to `coverage`, or use `interval_score`. A ``"finite_mean"`` without the ``"finite_fraction"`` hides
-    rows for which nothing was predicted. The median keeps all different widths in memory, the others a few numbers.
-
     Examples
     --------
     Widths 1, 3 and inf:
