@@ -130,7 +130,6 @@ def compare(
 
 
 def _divisions(resamples: int | None, level: float) -> int:
-    """Return the number of divisions; it must be large enough for a significant p-value."""
     least = math.ceil(len(TESTED_SECTIONS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
     if resamples is None:
         return max(DEFAULT_RESAMPLES, least)
@@ -144,7 +143,6 @@ def _divisions(resamples: int | None, level: float) -> int:
 
 
 def _sections(tested: Mapping[str, list[TestedSection]]) -> tuple[Section, ...]:
-    """Return the sections of the only set, or one section for each of several sets."""
     if len(tested) == 1:
         return tuple(each.section for each in chain(*tested.values()) if each.section.measurements)
     return tuple(

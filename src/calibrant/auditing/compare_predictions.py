@@ -209,7 +209,6 @@ def _parse(entry: Entry[Any, Any], options: Mapping[str, Any]) -> Any:
 
 
 def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, time: Any, clusters: Any) -> _Models:
-    """Take all predictions through the boundary and check that they can be compared by this metric."""
     for prediction in named.values():
         kind = kind_of(prediction)
         if kind in METRIC_OF and kind not in (*entry.predictions, *entry.instead):
@@ -258,7 +257,6 @@ def _read(entry: Entry[Any, Any], y: Any, named: Mapping[str, Any], given: Any, 
 
 
 def _scale(rows: Any) -> Any:
-    """Return the levels, or the number of classes, of predictions that have them."""
     return getattr(rows.prediction, "levels", getattr(rows, "K", None))
 
 
@@ -307,7 +305,6 @@ def _differences(entry: Entry[Any, Any], models: _Models, options: Any) -> Diffe
 
 
 def _reliability(models: _Models, level: float) -> Curve | None:
-    """Return the reliability curves of all models in one; None for predictions that are not probabilities."""
     if not all(isinstance(part, (Binary, Classes)) for part in models.rows.values()):
         return None
     return reliability_curves({name: part.pairs() for name, part in models.rows.items()}, level)
@@ -332,7 +329,6 @@ def _named(predictions: Any) -> dict[str, Prediction]:
 
 
 def _row_scores(entry: Entry[Any, Any], rows: Any, options: Any) -> FloatArray:
-    """Return the score of each row, (n,)."""
     assert entry.row_scores is not None
     scores = np.asarray(entry.row_scores(rows.part(slice(None)), options), dtype=np.float64)
     scores = scores[:, 0] if scores.ndim == 2 and scores.shape[1] == 1 else scores

@@ -81,7 +81,6 @@ class Walk:
         return np.asarray(self.at[:, None] - self.at[None, :] >= self.error - deviations * self.scale)
 
     def over_the_worst(self, noise: FloatArray) -> FloatArray:
-        """Return the noise (places + 1, draws) over the stretch with the largest deviation, (draws,)."""
         return np.asarray(noise[self.at.argmax()] - noise[self.at.argmin()])
 
     def apart_from(self, other: FloatArray, noise: FloatArray) -> FloatArray:
@@ -155,7 +154,6 @@ def _excesses(a: Walk, b: Walk, draws: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _covariance_root(a: Walk, b: Walk) -> FloatArray:
-    """Return the matrix F whose square is the covariance of the steps of both walks, from products of deviations."""
     from scipy.sparse import coo_array
 
     first = a.at.size - 1

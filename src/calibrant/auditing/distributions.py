@@ -101,7 +101,6 @@ def _kernel_case(p: float | None, setting: Setting) -> Case:
 
 
 def _coordinates(facts: Facts, setting: Setting, *, beside: bool) -> tuple[Lines | None, tuple[str, ...]]:
-    """Return the judged central intervals of every coordinate; `beside` if the kernel test is one more test."""
     try:
         counted: Several = facts.of_all(HITS, coordinate_hits)
     except NotApplicableError as reason:
@@ -123,7 +122,6 @@ def _coordinates(facts: Facts, setting: Setting, *, beside: bool) -> tuple[Lines
 
 
 def _figure(curve: Curve) -> Figure:
-    """Return the figure of the first coordinates, at the level with the largest gap."""
     shown, level = tables.one_level(curve)
     few = {name: column[:MAX_COORDINATES_DRAWN] for name, column in shown.columns.items()}
     return Figure(
@@ -136,7 +134,6 @@ def _figure(curve: Curve) -> Figure:
 
 
 def count_distributions(rows: DistributionRows, setting: Setting, exact: bool) -> dict[str, Summary]:
-    """Return the summaries of a batch of distributions, which of draws serve rows of equal and of unequal weights."""
     found = count_ranks(rows, setting) if rows.samples is not None else {}
     try:
         return {**found, HITS: coordinate_hits(rows) if rows.distribution.shape else level_hits(rows)}
@@ -155,7 +152,6 @@ def count_groups_of_distributions(rows: DistributionRows, grouping: Grouping, se
 
 
 def distribution_groups(rows: DistributionRows, groups: Sequence[Several], setting: Setting) -> Grouped:
-    """Test groups by the ranks of draws, or by the coverage of five quantiles."""
     if judged_by_ranks(rows):
         return sample_groups([cast(Ranks, group[RANKS]) for group in groups], setting)
     if rows.distribution.shape:
@@ -297,7 +293,6 @@ def _caveats(rows: DistributionRows, parts: CrpsDecomposition | None) -> list[st
 
 
 def _without_cdf(measurements: tuple[Measurement, ...], missing: tuple[str, ...], setting: Setting) -> KindFindings:
-    """Test a distribution without a distribution function by the kernel test alone."""
     used = tuple(replace(m, decides=m.name == "skce_test" and m.pvalue is not None) for m in measurements)
     section = Section("distributions", "Predictive distributions", "Are the distributions right as a whole?", used)
     p = next((m.pvalue for m in measurements if m.name == "skce_test"), None)

@@ -108,7 +108,6 @@ def equivalence_test(
 
 
 def _refuse(kind: str, **given: Any) -> None:
-    """Refuse options that do not belong to this kind of prediction."""
     for name, value in given.items():
         if value is not None and value is not False:
             raise InputError(f"{name}={shown(value)} is not for {KINDS[kind].words}; leave it out")
@@ -130,7 +129,6 @@ def _mean_prediction(entry: Entry[Any, Any], y: Any, prediction: Any, given: dic
 
 
 def _of_coverage(y: Any, prediction: Any, given: dict[str, Any], options: dict[str, Any], tau: float) -> TestResult:
-    """Test the coverage of intervals, sets or quantiles at each level."""
     rows: Any = COVERAGE.read(y, prediction, **given)
     summary = cast(Moments, COVERAGE.summarise(rows, COVERAGE.parse(options)))
     n, level = summary.n, rows.prediction.levels

@@ -218,7 +218,6 @@ def _of_coverage(entry: Entry[Any, Any], summary: Moments, level: float, method:
 
 
 def _of_blocks(summary: Summary, level: float, options: SkceOptions) -> ConfidenceInterval:
-    """Return the lower bound from block statistics, under the conditions of the block test."""
     from scipy.special import stdtrit
 
     if not isinstance(summary, Blocks):
@@ -285,7 +284,6 @@ SIZES = {"binary": "cutoff_error or ece", "intervals": "coverage", "samples": "c
 
 
 def no_interval(entry: Entry[Any, Any]) -> NotApplicableError:
-    """Return the error for a metric without an interval."""
     size = next((SIZES[kind] for kind in entry.predictions if kind in SIZES), "")
     served = ", ".join((*METHODS, *SERVED_POINTS, *own_limits()))
     why = f"it brings no limits. Instead, give its Entry limits=, or take one of {served}"

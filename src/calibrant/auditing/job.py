@@ -69,7 +69,6 @@ class AuditJob:
     calibration_size: int | None = None
 
     def __post_init__(self) -> None:
-        """Check the options before rows are read."""
         self.setting(generator(self.rng))
         check_tolerance(self.tolerance, self.relative)
         self._called()
@@ -186,7 +185,6 @@ def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:
 
 
 def check_tolerance(tolerance: Any, relative: Any) -> float | None:
-    """Return the tolerance as a number; refuse one that no audit can show."""
     if tolerance is None:
         if relative:
             raise InputError(
@@ -203,7 +201,6 @@ def check_tolerance(tolerance: Any, relative: Any) -> float | None:
 
 
 def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
-    """Return the names of the classes, by default their numbers; none of other kinds."""
     if not isinstance(rows, (Classes, SetRows)):
         return ()
     K = rows.K if isinstance(rows, Classes) else rows.prediction.K
@@ -213,7 +210,6 @@ def _class_names(rows: AnyRows, classes: Any) -> tuple[str, ...]:
 
 
 def _batch_rng(rows: AnyRows, number: int) -> np.random.Generator:
-    """Return the random generator of a batch, from its number and its first rows."""
     first = rows.take(np.arange(min(rows.n, ROWS_HASHED)))
     batch = Batch(first.y, table_of(first.prediction)[1], number=number)
     return cast(np.random.Generator, with_batch_rng({"rng": SEED}, batch)["rng"])

@@ -67,7 +67,6 @@ class Scores:
 
     @cached_property
     def ordered(self) -> Ordered:
-        """The sorted rows, or one entry per cell."""
         return self.summary.ordered() if isinstance(self.summary, Grid) else self.summary
 
     def result(self, entry: Entry[Any, Any]) -> Any:
@@ -89,7 +88,6 @@ class Scores:
 
 
 def count_scores(rows: Binary, *, exact: bool) -> dict[str, Summary]:
-    """Return the summaries of a batch: its scores, in cells unless they are wanted `exact`, and its mean scores."""
     scores = Ordered.of(rows) if exact else Grid.of(rows)
     return {SCORES: scores, **{entry.name: entry.summarise(rows, entry.usual) for entry in MEANS}}
 
@@ -122,7 +120,6 @@ def cutoff_limits(scores: Scores) -> Limits:
 
 
 def measure(scores: Scores, setting: Setting) -> Collected:
-    """Return the measurements of one probability per row, from one set of redraws, and the verbs that do not apply."""
     marked = [entry for entry in ENTRIES.values() if entry.audit and "binary" in entry.predictions]
     entries = [*FIRST, *(entry for entry in marked if entry not in FIRST)]
     sorted_ones = [entry for entry in entries if Ordered in entry.reads]
@@ -139,7 +136,6 @@ def collected(
     redrawn: Mapping[str, Redrawn] | None = None,
     how: str = "",
 ) -> Collected:
-    """Return the measurements of these verbs, and sentences on those that do not apply."""
     found: list[Measurement] = []
     missing = []
     for entry in entries:
@@ -182,7 +178,6 @@ def redrawn_metrics(
 
 
 def _growing(entries: Sequence[Entry[Any, Any]], cells: Ordered, events: NDArray[Any]) -> dict[str, FloatArray]:
-    """Return the numbers that grow with miscalibration for each replicate of events (replicates, entries)."""
     found: dict[str, FloatArray] = {}
     for entry in entries:
         names = [name for name, shown in entry.audit.items() if shown.grows]
@@ -225,7 +220,6 @@ def _with_limits(line: Measurement, scores: Scores, level: float) -> tuple[Measu
 
 
 def mean_limits(entry: Entry[Any, Any], rows: Any, options: Any, level: float) -> ConfidenceInterval | None:
-    """Return the interval of a mean score; None if few rows decide it."""
     try:
         return mean_interval(entry, rows, options, level)
     except NotApplicableError:
@@ -271,7 +265,6 @@ def _field(result: Any, name: str) -> Any:
 
 
 def audit_options(entry: Entry[Any, Any], rows: AnyRows) -> Mapping[str, Any]:
-    """Return the options of a verb in an audit, where they differ from the usual ones."""
     return kernel_options(rows) if entry is SKCE_TEST else {}
 
 
@@ -306,7 +299,6 @@ def score_parts(label: str, parts: Any, method: str = "") -> tuple[Measurement, 
 
 
 def sampled(facts: Facts, counted: str) -> list[Note]:
-    """Say what counts all rows where the others are not at hand."""
     return [] if facts.complete else [note("sampled rows", counted=counted, n=facts.n, some=facts.rows.n)]
 
 

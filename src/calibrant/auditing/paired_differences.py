@@ -210,7 +210,6 @@ def student(
 
 
 def _long_run(d: FloatArray) -> tuple[float, float]:
-    """Return degrees of freedom and standard error of a mean of dependent values, from cosine transforms."""
     from scipy.fft import dct
 
     n = d.size

@@ -21,7 +21,6 @@ LINE_COLUMNS = ("mean_predicted", "mean_observed", "interval_low", "interval_hig
 
 
 def draw_reliability_curves(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the observed frequency against the mean prediction, one line in its own colour for each model."""
     diagonal(ax, zorder=2)
     for k, name in enumerate(details["names"]):
         x, y, low, high, _ = _line(columns, k)

@@ -130,7 +130,6 @@ def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole
 def _decisive(
     cutoff: Measurement, test: TestResult, limits: Limits, total: Evidence, setting: Setting
 ) -> tuple[Measurement, ...]:
-    """Return the two measurements on which the verdict rests, with the limits that it states."""
     low = total.low if setting.rejects(total.pvalue) else 0.0
     return (
         replace(
@@ -199,7 +198,6 @@ class ClassScores:
 
     @property
     def top(self) -> Scores:
-        """The most probable class."""
         rows, counted = self.rows.top_label(), self.facts.counted
         if counted is None:
             return Scores.of(Facts(rows, rows.n))
@@ -208,7 +206,6 @@ class ClassScores:
 
     @cached_property
     def parts(self) -> Sequence[Summary]:
-        """The scores of each class against the rest, in cells or sorted."""
         return cast(PerLabel, self.facts.of_all(EACH, lambda rows: PerLabel.of(rows, CLASSWISE, Ordered.of))).parts
 
     @cached_property
@@ -228,7 +225,6 @@ class ClassScores:
         return np.array([round(float(part.events.sum())) for part in self.each])
 
     def result(self, entry: Entry[Any, Any]) -> Any:
-        """Return the result of a verb, from its summary of all rows or else from the rows."""
         if self.facts.counted is not None and entry.name in self.facts.counted:
             return entry.finish(self.facts.counted[entry.name], entry.usual)
         return entry.of_rows(self.rows, entry.parse(audit_options(entry, self.rows)))
@@ -239,7 +235,6 @@ class ClassScores:
 
 
 def count_classes(rows: Classes, setting: Setting, exact: bool) -> dict[str, Summary]:
-    """Return the summaries of a batch of class probabilities; memory grows with the number of classes."""
     of_top = count_scores(rows.top_label(), exact=exact)
     return {
         **{f"{TOP} {name}": summary for name, summary in of_top.items()},
@@ -250,7 +245,6 @@ def count_classes(rows: Classes, setting: Setting, exact: bool) -> dict[str, Sum
 
 
 def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
-    """Audit class probabilities: the most probable class first, then each class."""
     scores = ClassScores(facts)
     top = audit_scores(scores.top, setting, TOP_CLASS)
     tested = part_test(
@@ -272,7 +266,6 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
 
 
 def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells], setting: Setting) -> Grouped:
-    """Test groups of rows, or those that were counted in cells; of class probabilities by their most probable class."""
     level, rng = setting.family_level, setting.rng
     cells = [each for each in groups if isinstance(each, GroupCells)]
     if cells:
@@ -295,7 +288,6 @@ def _parts(
     title: str = "Groups",
     further: Mapping[str, FloatArray] | None = None,
 ) -> Grouped:
-    """Return the table of groups or classes, the most surprising first, their picture, claims and words."""
     order = surprising_first(found)
 
     def column(values: Any) -> tuple[Any, ...]:

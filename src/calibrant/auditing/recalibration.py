@@ -109,7 +109,6 @@ def gain_claims(measured: GainAndMap, data: CalibrationRows) -> tuple[Claim, ...
 
 
 def is_inverted(found: Recalibration) -> bool:
-    """Tell whether a map turns the ranking round, as that of 1 - p does."""
     return found.method == "logistic" and float(found.parameters["slope"]) < 0
 
 

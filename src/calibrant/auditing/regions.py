@@ -58,7 +58,6 @@ def count_hits_of_groups(rows: CoveredRows, grouping: Grouping, setting: Setting
 
 
 def audit_intervals(facts: Facts, setting: Setting) -> KindFindings:
-    """Audit intervals: their coverage, and whether it changes with their width and place."""
     rows: IntervalRows = facts.rows
     found = sized.covered(rows, facts.of_all(HITS, HitTable.of), setting)
     finite = np.ravel(of_rows(width, rows, statistic="finite_fraction"))
@@ -114,7 +113,6 @@ def coverage_case(
     parts: Sequence[Judged] = (),
     remedies: tuple[Note, ...] = (RECALIBRATE,),
 ) -> Case:
-    """Return the case on coverage of all rows and of parts of them; without a test the reason."""
     whole = coverage_whole(judged, beside, plan, setting)
     families = (part_family(parts, setting),) if parts else ()
     if whole is None:
@@ -143,7 +141,6 @@ def _caveats(rows: IntervalRows | SetRows, found: sized.Covered, kind: str, sett
 
 
 def _infinite(rows: IntervalRows) -> list[Note]:
-    """Return how many intervals have no bound at all, and how many are one-sided, which have no width."""
     lower, upper = np.isinf(rows.prediction.lower), np.isinf(rows.prediction.upper)
     shares = {"no bound": lower & upper, "one-sided": lower != upper}
     found = {key: float(np.mean(marked, axis=0).max()) for key, marked in shares.items()}
@@ -203,7 +200,6 @@ MAX_PIT_BINS, MIN_PIT_BINS = 10, 3  # below three bins a histogram shows no shap
 
 
 def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
-    """Return the picture of nominal against observed levels of quantiles; nothing for a single level."""
     reading = (
         "The share of outcomes that do not exceed each quantile. On the dashed line it is what the level says; below "
         "it quantiles are too low, above it too high. Below on the right and above on the left: too narrow. The band "
@@ -214,7 +210,6 @@ def coverage_figure(lines: Lines) -> tuple[Figure, ...]:
 
 
 def pit_figure(rows: Any) -> tuple[Figure, ...]:
-    """Return the histogram of the probability integral transform, in bins that quantiles can tell apart."""
     bins = pit_bins(rows.prediction.levels) if isinstance(rows, QuantileRows) else MAX_PIT_BINS
     if bins < MIN_PIT_BINS:
         return ()
@@ -289,7 +284,6 @@ class Levels:
 
     @property
     def tests(self) -> int:
-        """Number of tests of all rows."""
         return sum(int(each.lines.tested.sum()) for each in self.judged) + (self.joint is not None)
 
     def case(self, setting: Setting) -> Case:
@@ -304,14 +298,12 @@ class Levels:
 
 
 def quantile_groups(rows: Any, tables: Sequence[HitTable], setting: Setting) -> Grouped:
-    """Return coverage per group, of at most five levels."""
     few = spread_places(tables[0].levels.size)
     tables = [few_levels(table, few) for table in tables]
     return sized.grouped(tables, setting, Rule(), quantity=SHARE_BELOW, several=few.size > 1)
 
 
 def audit_quantiles(facts: Facts, setting: Setting) -> KindFindings:
-    """Audit quantiles: how many outcomes lie below each, and between pairs of them."""
     rows: QuantileRows = facts.rows
     levels = Levels.of(facts.of_all(HITS, HitTable.of), setting)
     parts = _decomposed(rows)
@@ -350,7 +342,6 @@ def quantile_table(levels: Levels) -> Table:
 
 
 def few_levels(table: HitTable, places: NDArray[np.intp]) -> HitTable:
-    """Return the table of some of the levels, in ascending order of their places."""
     kept = np.isin(table.level, places)
     columns = {name: getattr(table, name)[kept] for name in ("count", "w", "w2", "hits", "wc", "w2c", "inside")}
     return replace(
@@ -400,7 +391,6 @@ def score_levels(verb: Callable[..., Any], label: str, things: str, rows: Region
 
 
 def _score_name(rows: QuantileRows) -> str:
-    """Return what the mean score is called: the weighted interval score if all levels mirror each other."""
     levels = rows.prediction.levels
     mirrored = 2 * len(rows.prediction.pairs()) + int((levels.round(DIGITS) == 0.5).sum())
     return WIS if levels.size > 1 and mirrored == levels.size else "quantile score"

@@ -81,7 +81,6 @@ class DrawOptions(NamedTuple):
     draws: Any
 
     def read(self, rows: DistributionRows, setting: Setting) -> tuple[DistributionRows, Setting]:
-        """Return rows with equal numbers of draws, and the setting with these options, checked."""
         for name, value in self._asdict().items():
             if value is not None and name != "columns" and not judged_by_ranks(rows):
                 raise InputError(f"{name}= is used with ranks, which need equal weights; leave {name} or weights out")
@@ -119,7 +118,6 @@ class DrawOptions(NamedTuple):
 
 
 def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str, FloatArray]:
-    """Return CRPS, sharpness and contraction of each coordinate, where these draws have them."""
     if not distribution.finite or distribution.M < 2:
         return {}
     weights = None if is_unit(rows.w) else rows.w
@@ -143,7 +141,6 @@ def coordinate_scores(rows: DistributionRows, distribution: Samples) -> dict[str
 def score_measurements(
     rows: DistributionRows, distribution: Samples, each: Mapping[str, FloatArray], setting: Setting
 ) -> Collected:
-    """Return the scores of one coordinate, or of vectors as a whole; and what was left out."""
     if not each:
         why = "one draw per row has no spread" if distribution.finite else "some draws are infinite"
         return (), (f"Scores and sharpness are left out: {why}.",)
@@ -156,7 +153,6 @@ def score_measurements(
 
 
 def scored_vectors(rows: DistributionRows, setting: Setting) -> Collected:
-    """Return the score of draws or distributions of vectors."""
     distribution = rows.samples
     if distribution is None:
         return score(log_score, "log score", rows, setting)
@@ -294,7 +290,6 @@ def _ranks_section(
 
 
 def _rank_curve(name: str, title: str, reading: str, ranks: Ranks, pvalues: FloatArray, checks: Checks) -> Figure:
-    """Return the figure of ranks against uniform ones, with the adjusted p-values of the tables in its legend."""
     curve = ecdf_difference(ranks, level=checks.setting.level)
     found = np.minimum(1.0, checks.tests * pvalues)
     single = np.ndim(curve.details["pvalue"]) == 0
@@ -343,7 +338,6 @@ def _recovery_figures(rows: DistributionRows) -> tuple[Figure, ...]:
 
 
 def _effects(ranks: Ranks, columns: Sequence[RankedColumn]) -> tuple[Measurement, ...]:
-    """Return shift and spread of each coordinate; those of many are in the table only."""
     if ranks.C > MAX_COORDINATES_MEASURED:
         return ()
     method = "most likely normal predictions; profile-likelihood limits, for all of the verdict together"

@@ -53,18 +53,15 @@ class SkillFound(NamedTuple):
 
     @property
     def values(self) -> dict[str, FloatArray]:
-        """The skill of each coordinate, as a column of the table of coordinates."""
         return {QUANTITY: np.array([c.claim.estimate for c in self.coordinates])} if self.coordinates else {}
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """A line per coordinate; those of many are in the table only."""
         if len(self.coordinates) > MAX_COORDINATES_MEASURED:
             return ()
         return tuple(_measured(found.claim, self.method) for found in self.coordinates)
 
     def added_to(self, found: KindFindings) -> KindFindings:
-        """Return findings with the claims on skill, and rows that decide it where a few do."""
         claims = tuple(each.claim for each in self.coordinates)
         notes = (*found.case.notes, *(text for each in self.coordinates for text in _heavy(each)))
         return replace(found, case=replace(found.case, notes=notes), further=(*found.further, *claims))
@@ -118,7 +115,6 @@ def _measured(claim: Claim, method: str) -> Measurement:
 
 
 def _heavy(found: Coordinate) -> list[Note]:
-    """Return which rows decide the skill, if a few do."""
     name = f" of {found.claim.subject.name}" if found.claim.subject.name else ""
     share, others = found.heavy
     if found.claim.level is None:

@@ -176,14 +176,12 @@ class EceOptions:
 
 
 def _summarise(rows: Binary | Classes, options: EceOptions) -> Summary:
-    """Summarise the whole vectors for the canonical notion, and one probability per row for the others."""
     if options.notion == "canonical":
         return summarise_canonical(rows, cast(int | MedianVariance, options.bins))
     return _reduced(rows, cast(Bins, options.bins), options.strategy, options.notion)
 
 
 def _reduced(rows: Binary | Classes, bins: Bins, strategy: Strategy, notion: str | None) -> Summary:
-    """Reduce class vectors as the notion says, and summarise each binary problem."""
     if isinstance(rows, Binary):
         if notion is not None:
             raise InputError(
@@ -210,7 +208,6 @@ def _error(summary: Summary, options: EceOptions) -> float:
 
 
 def _tables(summary: LabelBins | PerLabel, options: EceOptions) -> Iterable[BinTable]:
-    """Return the bins of each label that has rows."""
     if options.notion != summary.notion:
         raise SummaryError(f"this summary was made for notion={summary.notion!r}; got notion={options.notion!r}")
     if isinstance(summary, PerLabel):
@@ -359,7 +356,6 @@ class MceOptions(BinOptions):
 
     @property
     def as_ece(self) -> EceOptions:
-        """The options of `ece` for which it is the same number."""
         return EceOptions(self.bins, self.strategy, "max", False, self.notion, None, "tv")
 
 

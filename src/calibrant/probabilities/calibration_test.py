@@ -107,7 +107,6 @@ def _finish(summary: Ordered, options: RedrawOptions) -> TestResult:
 
 
 def has_impossible(rows: Ordered) -> bool:
-    """Tell whether an outcome happened that was given the probability 0."""
     return bool(rows.events[rows.score == 0].any() or (rows.count - rows.events)[rows.score == 1].any())
 
 
@@ -141,7 +140,6 @@ class FourStatistics:
         self.smooth = _whitened(polynomials, w, v)
 
     def of(self, events: NDArray[Any]) -> FloatArray:
-        """Return the statistics (4, replicates) of event counts (replicates, entries)."""
         r = events - self.expected
         walk = np.cumsum(self.weight * r, axis=1)[:, self.ends]
         extent = walk.max(axis=1, initial=0.0) - walk.min(axis=1, initial=0.0)

@@ -121,7 +121,6 @@ def distinct(keys: KeyArray) -> tuple[KeyArray, IndexArray]:
 def sums_by_cell(
     place: IndexArray, cells: int, y: NDArray[Any], P: NDArray[np.floating[Any]], w: FloatArray
 ) -> CellSums:
-    """Return the sums over the rows of each cell, given the cell of each row."""
     K = P.shape[1]
 
     def summed(column: FloatArray) -> FloatArray:
@@ -214,7 +213,6 @@ DEFAULTS = {"strategy": "width", "norm": "l1", "debias": False, "average": None}
 
 
 def check_canonical(bins: Any, distance: Any, **others: Any) -> None:
-    """Refuse options that belong to notions of one probability per row."""
     for name, value in others.items():
         if value is not DEFAULTS[name] and not (isinstance(value, str) and value == DEFAULTS[name]):
             raise InputError(

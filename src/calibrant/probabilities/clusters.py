@@ -96,7 +96,6 @@ class Clusters:
 
     @property
     def sums(self) -> FloatArray:
-        """Σw(y - p) of each cluster."""
         return np.asarray(self.residuals.sum(axis=0), np.float64).ravel()
 
     @property

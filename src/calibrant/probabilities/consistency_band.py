@@ -126,7 +126,6 @@ def binned_band(
 
 
 def level_of_bins(table: BinTable, level: float, *, simultaneous: bool) -> float:
-    """Return the level of the band of each bin; bins are independent."""
     return level ** (1 / int((table.count > 0).sum())) if simultaneous else level
 
 

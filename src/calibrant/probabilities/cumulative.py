@@ -291,7 +291,6 @@ class CumulativeTest:
         return TestResult(statistic, pvalue, size / total, f"{method}; {how}", summary.n, details)
 
     def estimate(self, summary: Ordered | Grid, options: object) -> float:
-        """Return the extent of the walk, as a share of the total weight."""
         path = _walk(summary)
         return float(self.extent(path.high, path.low)) / summary.total_weight
 
@@ -355,7 +354,6 @@ class CumulativeTest:
 
 
 def _resolved(summary: Ordered | Grid, options: NullOptions, information: float) -> str:
-    """Return "asymptotic" or "monte-carlo"; steps are counted only where the choice depends on them."""
     if options.null == "auto" and information >= MIN_INFORMATION and _steps(summary) < MIN_STEPS:
         return "monte-carlo"
     return options.resolved(information)
@@ -385,7 +383,6 @@ def _steps(summary: Ordered | Grid) -> float:
 
 
 def _walk(summary: Ordered | Grid) -> WalkRange:
-    """Return the extremes of the walk; of a grid at the ends of its cells."""
     if isinstance(summary, Ordered):
         return summary.walk
     cells = summary.cells()

@@ -43,7 +43,6 @@ ADVICE, ADVICE_CERTAIN = "recalibrate", "recalibrate steps"
 
 
 def region_level(setting: Setting) -> float:
-    """Return the level of the simultaneous band of the tenths."""
     return 1 - SHARE_OF_REGIONS * (1 - setting.family_level)
 
 
@@ -57,7 +56,6 @@ def whole_evidence(
     ranges: tuple[Evidence, ...],
     clusters: Clusters | None = None,
 ) -> Whole:
-    """Return the evidence on all rows: the cutoff error with its limits, the test, and ranges that are off."""
     low, high = limits.at(setting.level, "both")
     total = Evidence(subject, "cutoff_error", limits.estimate, low, high, summary.n, test="calibration_test")
     p, mean = float(setting.adjusted(test.pvalue)), summary.mean_score if subject == ALL_ROWS else None
@@ -150,7 +148,6 @@ def surprising_first(found: GroupFindings) -> list[int]:
 
 
 def stated_low(found: GroupFindings, setting: Setting) -> FloatArray:
-    """Return the lower limits of the errors, 0 where the test does not reject."""
     rejected = [setting.rejects(p) or math.isnan(p) for p in setting.adjusted(found.pvalue_adjusted).tolist()]
     return np.where(rejected, found.low, 0.0)
 
@@ -208,7 +205,6 @@ MAX_CLASSES_MATCHED = 500
 
 
 def questions_on_event(summary: Ordered) -> list[Note]:
-    """Ask whether these are labels, or probabilities of the other outcome."""
     if summary.n < MIN_ROWS_ASKED:
         return []
     if bool(((summary.score == 0) | (summary.score == 1)).all()):
@@ -228,7 +224,6 @@ def questions_on_event(summary: Ordered) -> list[Note]:
 
 
 def questions_on_classes(rows: Classes, names: tuple[str, ...]) -> list[Note]:
-    """Ask whether these are labels, or columns in another order than the classes."""
     from scipy.optimize import linear_sum_assignment
 
     if rows.n < MIN_ROWS_ASKED:

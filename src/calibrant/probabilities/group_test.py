@@ -92,7 +92,6 @@ def group_test(
 def counted_groups(
     groupings: Iterable[GroupCells], *, level: float, resamples: int = GROUP_RESAMPLES, rng: np.random.Generator
 ) -> GroupFindings:
-    """Return the same as `group_test` for rows that were counted in cells; estimates are those of the cells."""
     groupings = list(groupings)
     most = entries_per_group(sum(len(cells.names) for cells in groupings))
     return _independent([entries_of_cells(cells, most) for cells in groupings], level, resamples, rng)
@@ -195,7 +194,6 @@ def entries_of_summary(summary: Ordered, name: str, exceeded: float, most: int) 
 
 
 def _starts(number: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Return where each run of equal numbers starts."""
     return np.flatnonzero(np.diff(number, prepend=-1))
 
 
@@ -248,7 +246,6 @@ class Replicates(NamedTuple):
 
 
 def redrawn_residuals(pool: Pool, resamples: int, rng: np.random.Generator) -> Replicates:
-    """Return the residuals of the data, and of independent outcomes drawn from the scores."""
     score, weight, count, events = pool
     drawn = np.empty((score.size, resamples + 1))
     drawn[:, 0] = events
@@ -266,7 +263,6 @@ Redraw = Callable[[int, Pool], Replicates | None]
 
 
 def findings(parts: Sequence[GroupEntries], redraw: Redraw, limits: GroupLimits, level: float) -> GroupFindings:
-    """Test all groups, given replicates of their residuals, and complete their limits."""
     judged: list[_Judged | None] = []
     groups = [group for part in parts for group in part.groups()]
     for start, stop in steps(len(groups), size=GROUPS_AT_ONCE, label="redrawing outcomes in groups"):
@@ -380,7 +376,6 @@ class _Judged(NamedTuple):
 
 
 def _judged(statistics: GroupStatistics, replicates: Replicates, rate: float) -> _Judged:
-    """Test one group."""
     shares = [share / replicates.spread for share in statistics.shares]
     values = np.minimum(statistics.of(replicates.residuals), np.finfo(np.float32).max).astype(np.float32)
     kuiper, cox = (_log_pvalues(x, share, rate) for x, share in zip(values, shares, strict=True))

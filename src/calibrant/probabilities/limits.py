@@ -155,7 +155,6 @@ def _joint_information(tables: Sequence[BinTable], share: FloatArray, heaviest: 
 
 
 def _deviations(table: BinTable) -> FloatArray:
-    """Return the standard deviation of the gap of each bin, 0 where there are no rows."""
     spread = np.maximum(table.w2v, table.w2r2 - table.w2 * table.gap**2)
     deviation: FloatArray = np.sqrt(np.maximum(spread, 0.0)) / np.where(table.w > 0, table.w, 1.0)
     return deviation
@@ -182,7 +181,6 @@ def l2_limits(table: BinTable, theta: float, heaviest: float) -> Limits:
 
 
 def squared_error_terms(table: BinTable) -> FloatArray:
-    """Return the c_b of bins with two rows or more."""
     kept = (table.count >= 2) & (table.w**2 > table.w2)
     w, w2, wv, wr2, gap = (column[kept] for column in (table.w, table.w2, table.wv, table.wr2, table.gap))
     spread = np.maximum((wr2 - w * gap**2) / (w - w2 / w), wv / w)
@@ -226,7 +224,6 @@ def max_limits(tables: Sequence[BinTable], estimate: float) -> Limits:
 
 
 def _has_equal_weights(table: BinTable) -> bool:
-    """Tell whether all rows of all bins have the same weight, up to rounding."""
     filled = table.count > 0
     mean = table.w[filled] / table.count[filled]
     each = np.isclose(table.w2[filled] * table.count[filled], table.w[filled] ** 2, rtol=1e-9, atol=0)

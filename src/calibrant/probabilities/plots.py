@@ -19,7 +19,6 @@ ZOOMED = 0.5  # if all that is drawn lies below, as for rare events, the axes en
 
 
 def draw_reliability(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw observed frequency against mean prediction, its intervals, the consistency band and the counts."""
     column = _filled(columns)
     level = f"{100 * details['level']:g} %"
     end = axis_end(*(column[name] for name in ("mean_predicted", "interval_high", "consistency_high")))
@@ -144,7 +143,6 @@ SCORE_TICKS = 6
 
 
 def draw_cumulative(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the walk, the height one standard deviation of its end would have, and the scores along the axis."""
     A, C, scale = columns["abscissa"], columns["difference"], details["scale"]
     ax.fill_between([0, 1], -2 * scale, 2 * scale, label="± 2 sd of its end if calibrated", **BAND)
     ax.axhline(0, color=palette.REFERENCE, linewidth=1.2, linestyle="--")
@@ -179,7 +177,6 @@ def _at(score: float) -> str:
 
 
 def _mark_scores(ax: Any, A: Any, score: Any) -> None:
-    """Write the score at a few shares of rows, on a second axis."""
     last = len(A) - 1
     places = sorted({min(max(1, int(np.searchsorted(A, k / (SCORE_TICKS - 1)))), last) for k in range(SCORE_TICKS)})
     top = ax.secondary_xaxis("top")
@@ -238,7 +235,6 @@ def marks_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str,
 
 
 def describe_quantile_reliability(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Say for how many levels there is a curve, and where the recalibrated quantile is farthest from the forecast."""
     level, q, low, high = (np.asarray(columns[name], dtype=float) for name in ("level", *QUANTILES))
     gap = np.where(np.isfinite(q), np.maximum(np.maximum(low - q, q - high), 0.0), -1.0)
     worst = int(gap.argmax())
@@ -249,7 +245,6 @@ def describe_quantile_reliability(columns: Mapping[str, Any], details: Mapping[s
 
 
 def _by_level(columns: Mapping[str, Any]) -> Iterator[tuple[float, Any, Any, Any]]:
-    """Yield the finite forecasts of each level and their recalibrated values."""
     levels = np.asarray(columns["level"])
     for level in np.unique(levels):
         q, low, high = (np.asarray(columns[name], dtype=float)[levels == level] for name in QUANTILES)

@@ -152,7 +152,6 @@ class Finding:
         self.smallest = np.sort(_smallest_rank(null, self.ordered, among=True))
 
     def _statistics(self, score: FloatArray, resamples: int) -> NDArray[np.float32]:
-        """Return the statistics of data sets with these probabilities; infinite if an impossible outcome happened."""
         found = []
         impossible = (self.pool.score % 1 == 0) & (score % 1 != 0)
         for events in redraw_events(self.pool._replace(score=score), resamples, self.rng):
@@ -230,7 +229,6 @@ def _on_line(shares: Mapping[float, float], e: float, target: float, sets: int) 
 
 
 def _passing(rows: Ordered, tau: float, level: float, B: int, rng: Any) -> float:
-    """Return the share of calibrated data sets whose upper limit of the cutoff error is within the tolerance."""
     pool, total = rows.pool, rows.total_weight / rows.weight_max  # in units of the largest weight, as FourStatistics
     v = (pool.weight / rows.weight_max) ** 2 * pool.rows * pool.score * (1 - pool.score)
     if v.sum() < MIN_INFORMATION:  # limits are those of the mean frequency

@@ -153,7 +153,6 @@ def _curve(summary: Ordered | KeptRows | Grid, options: ReliabilityOptions) -> C
 
 
 def _of_quantiles(summary: KeptRows) -> Curve:
-    """Return the recalibrated quantiles of each different forecast, level by level."""
     rows = summary.rows
     outcomes = ranked_outcomes(rows.y)
     tables = []
@@ -251,7 +250,6 @@ RELIABILITY_CURVE = enter(
 
 
 def reliability_curves(models: Mapping[str, Binary], level: float) -> Curve:
-    """Return the reliability curves of several predictions of the same rows in one."""
     options = RELIABILITY_CURVE.parse({"bins": 10, "strategy": "mass", "level": level})
     curves: list[Curve] = [RELIABILITY_CURVE.of_rows(rows, options) for rows in models.values()]
     filled = [curve.columns["count"] > 0 for curve in curves]

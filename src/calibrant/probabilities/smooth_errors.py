@@ -133,7 +133,6 @@ def smce(
 
 
 def _masses(summary: Ordered) -> tuple[FloatArray, FloatArray]:
-    """Return the different scores, and Σwr/W of each."""
     score = summary.unique_scores
     return score, (summary.event_weight_by_score - summary.weight_by_score * score) / summary.total_weight
 

@@ -194,7 +194,6 @@ def _of_cells(grid: Grid) -> _Sums:
 
 
 def _redrawn(source: RedrawnRows, sums: _Sums, options: SpiegelhalterOptions) -> float:
-    """Return the p-value from redrawn outcomes; the statistic is linear in the events."""
     pool, side = source.rows.pool, SIDES[options.alternative]
     tilt = 1 - 2 * pool.score
     base = float((pool.weight * tilt * (base_events(pool) - pool.rows * pool.score)).sum())

@@ -135,7 +135,6 @@ def described(
 
 
 def line_table(name: str, title: str, curve: Curve, note: str, *, first: str = "group") -> Table:
-    """Return the lines of a curve that have rows as a table; `first` is what its groups are called."""
     in_groups = set(curve.group.tolist()) != {ALL}
     known = not np.isnan(curve.nominal).any()
     nominal = known and (len(np.unique(curve.nominal)) > 1 or not in_groups)
@@ -159,7 +158,6 @@ def _columns(curve: Curve, *, nominal: bool, tested: bool) -> dict[str, tuple[An
 
 
 def worst_curve_first(curves: list[Curve]) -> Curve:
-    """Return the lines of several curves as one, the most suspicious first."""
     columns: dict[str, Any] = {
         key: np.concatenate([curve.columns[key] for curve in curves]) for key in curves[0].columns
     }
@@ -184,7 +182,6 @@ def group_table(
 
 
 def grouped(tables: Sequence[HitTable], setting: Setting, rule: Rule, *, quantity: str, several: bool) -> Grouped:
-    """Return the table of groups, and the coverage of each of them at each level as evidence."""
     tests = sum(filled(table) for table in tables)
     curves = [level_lines(table, setting, rule, tests=tests).curve for table in tables]
     table = group_table(curves, several, setting)
@@ -194,7 +191,6 @@ def grouped(tables: Sequence[HitTable], setting: Setting, rule: Rule, *, quantit
 
 
 def only_one_side(rule: Rule) -> str:
-    """Say which side counts, if only one does, in a sentence that follows another."""
     if rule.alternative == "two-sided":
         return ""
     return f" Only too {'low' if rule.counts_low else 'high'} a coverage counts."
@@ -248,7 +244,6 @@ class Covered:
 
 
 def covered(rows: Any, table: HitTable, setting: Setting) -> Covered:
-    """Judge levels by the hits of all rows, and sizes and places of these rows, by what is promised."""
     rule, sizes = promise(rows, setting), Sizes.of(rows)
     joint = joint_test(table, setting, rule)
     labels = position_labels(rows) if rows.kind == "intervals" else None

@@ -274,7 +274,6 @@ def run_distribution(n: int, k: int) -> RunDistribution:
 
 
 def _reached(n: int, k: int, ratio: Callable[[Transitions], FloatArray], T: float) -> float:
-    """Return the probability that k misses in random order reach the statistic T."""
     found = run_distribution(n, k)
     return float(found.probability[ratio(found.transitions) >= least_tied(T)].sum()) + found.rest
 
@@ -288,7 +287,6 @@ def log_choose(a: int, b: NDArray[np.int64]) -> FloatArray:
 def _permuted(
     miss: NDArray[np.bool_], series: NDArray[np.int64], B: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.bool_]]:
-    """Yield batches (replicates, n) of misses permuted within their series."""
     order = np.argsort(series, kind="stable")
     for start, stop in steps(B, size=max(1, MAX_NUMBERS_AT_ONCE // miss.size), label="permuting misses within series"):
         keys = np.lexsort([rng.random((stop - start, miss.size)), np.broadcast_to(series, (stop - start, miss.size))])

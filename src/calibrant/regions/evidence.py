@@ -153,7 +153,6 @@ def part_family(parts: Sequence[Judged], setting: Setting) -> Family:
 
 
 def group_family(curves: Sequence[Any], quantity: str, setting: Setting) -> Family:
-    """Return the coverage of groups at each level; too low a coverage is worse."""
     tested = [line for curve in curves for line in lines_of(curve) if not np.isnan(line["pvalue"])]
     tested.sort(key=lambda line: (line["coverage"] > line["nominal"], line["pvalue"]))
     evidence = [
@@ -301,7 +300,6 @@ def seen_caveat(lines: Lines, setting: Setting) -> list[Note]:
 
 
 def nesting_caveat(rows: IntervalRows | SetRows) -> list[Note]:
-    """Count the rows in which the prediction of a lower level reaches beyond that of a higher one."""
     bad = int(np.count_nonzero(not_nested(rows)))
     return [note("not nested", bad=bad, n=rows.n)] if bad else []
 
@@ -315,12 +313,10 @@ def ties_caveat(table: HitTable, rule: Rule, setting: Setting) -> list[Note]:
 
 
 def conformal_caveat(things: str, setting: Setting) -> list[Note]:
-    """Return how the calibration set enters the coverage of split conformal prediction."""
     m = setting.calibration_size
     return [note("split conformal", things=things) if m is None else note("after calibration", m=m)]
 
 
 def weights_caveat(n: int, w: Any) -> list[Note]:
-    """Return how many rows of equal weight these rows are worth."""
     effective = float(w.sum()) ** 2 / float((np.asarray(w) ** 2).sum())
     return [note("weights", n=n, effective=round(effective))] if effective < 0.9 * n else []

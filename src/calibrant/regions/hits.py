@@ -158,7 +158,6 @@ class HitTable(Summary):
 
 
 def hits_of(rows: CoveredRows, options: Any) -> HitTable:
-    """Count the hits of all rows, or of the groups that the options name."""
     groups = getattr(options, "groups", None)
     labels = None if groups is None else read_row_labels(groups, rows.n, keep=rows.keep)
     return HitTable.of(rows, labels)

@@ -333,7 +333,6 @@ def _first_above(x: FloatArray, t: float) -> NDArray[np.intp]:
 
 
 def _difference(a: Any, b: Any) -> Any:
-    """Return a - b; beyond the range of float64 it is infinite."""
     with np.errstate(over="ignore"):
         return a - b
 

@@ -123,7 +123,6 @@ class Lines:
         return self._largest(self.curve.nominal - lower, upper - self.curve.nominal)
 
     def _limits(self, rate: float) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]:
-        """Return the limits of the shares of hits, and of hits off the edge."""
         count = self.curve.count.astype(np.float64)
         hits = exact_limits(self.curve.hits.astype(np.float64), count, 1 - rate)
         if np.array_equal(self.inside, self.curve.hits):
@@ -259,7 +258,6 @@ def _by_size(marked: NDArray[np.bool_], rows: IntervalRows | SetRows, sizes: Siz
 
 
 def filled_sizes(sizes: Sizes) -> int:
-    """Return the number of lines by size that have rows; 0 if no level has several sizes."""
     parts = map(sizes.groups, range(sizes.L))
     found = [int(np.count_nonzero(groups.sums(tied.rows))) for tied, groups in parts]
     return sum(found) if max(found) > 1 else 0
@@ -310,7 +308,6 @@ def position_labels(rows: IntervalRows) -> RowLabels | None:
 
 
 def positions(rows: IntervalRows) -> FloatArray:
-    """Return where the intervals of each row lie, NaN for rows without any bound."""
     lower, upper = rows.prediction.lower, rows.prediction.upper
     low, high = np.where(np.isinf(lower), upper, lower), np.where(np.isinf(upper), lower, upper)
     with np.errstate(invalid="ignore"):  # without any bound

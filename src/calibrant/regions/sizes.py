@@ -243,7 +243,6 @@ class SizeGroups(NamedTuple):
     end: IndexArray
 
     def sums(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the sums of a column over the sizes of each group, 0 for groups without any."""
         places = np.stack([self.begin, self.end], axis=1).ravel()
         total: NDArray[Any] = np.add.reduceat(np.append(column, column[:1]), places)[::2]
         return np.where(self.begin < self.end, total, 0)

@@ -205,7 +205,6 @@ def _read_directions(directions: Any, D: int) -> tuple[FloatArray, int]:
 
 
 def _standardized(X: FloatArray) -> FloatArray:
-    """Return columns of mean 0 and standard deviation 1; constant ones become 0."""
     X = X / np.maximum(np.abs(X).max(axis=0), np.finfo(np.float64).tiny)  # keeps squares in range
     X = X - X.mean(axis=0)
     spread = X.std(axis=0)
