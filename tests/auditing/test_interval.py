@@ -395,7 +395,6 @@ class TestRefused:
                 "no valid interval is known",
             ),
         ],
-        ids=str,
     )
     def test_calls(self, given, options, error, words, refusal):
         assert words in refusal(interval, *given, error=error, **options)
