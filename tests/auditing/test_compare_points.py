@@ -722,7 +722,7 @@ class TestRefused:
             ({"columns": "ab"}, "2 different names, one for each coordinate; got 'ab'"),
             ({"columns": 2}, "2 different names, one for each coordinate; got 2"),
             ({"columns": b"ab"}, "2 different names, one for each coordinate; got b'ab'"),
-            ({"columns": frozenset("ab")}, "2 different names, one for each coordinate; got frozenset("),
+            ({"columns": frozenset("a")}, "2 different names, one for each coordinate; got frozenset("),
             ({"names": {"source": 7}}, "names must map texts to texts, such as {'source': 'run 7'}; got 'source': 7"),
             ({"names": {7: "run"}}, "names must map texts to texts, such as {'source': 'run 7'}; got 7: 'run'"),
             ({"names": "run 7"}, "names must be a mapping such as {'source': 'run 7'}; got 'run 7'"),
