@@ -94,10 +94,6 @@ def from_sbi(draws: Any, theta: Any, *, log_density: Any = None, names: Sequence
     Drawn
         ``y``, ``prediction`` (`Samples`, its axes in the order of calibrant) and ``names``.
 
-    Notes
-    -----
-    In sbi draws come first, in calibrant rows do. If M = n, the order cannot be checked.
-
     Examples
     --------
     >>> import numpy as np
@@ -224,12 +220,6 @@ def from_arviz(
     Drawn
         ``y``, ``prediction`` (`Samples`, chains one after another) and ``names``: that of a scalar variable, else
         ``name[label]`` with the coordinates of arviz.
-
-    Notes
-    -----
-    Draws of a Markov chain depend on each other, which makes ranks pile up at both ends: thin them first, such as with
-    ``posterior.isel(draw=slice(None, None, 10))``. Observations of one posterior predictive share its parameters, which
-    makes cases dependent.
 
     Examples
     --------

@@ -61,11 +61,6 @@ def check_calibrated(
     ------
     AssertionError
         Saying what was found.
-
-    Notes
-    -----
-    Passing does not prove calibration: few rows pass with large errors. If rows are drawn anew in each run, one run in
-    a hundred fails at level 0.99 although the predictions are calibrated; fix the seed.
     """
     __tracebackhide__ = True  # the traceback ends in the test that called
     level, chosen = check_level(level), _entries(tests)

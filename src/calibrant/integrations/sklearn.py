@@ -49,15 +49,6 @@ def scorer(metric: Any = "ece", **options: Any) -> Scorer:
         Called as ``scorer(estimator, X, y, sample_weight=None)``. Greater is better, as scikit-learn wants it: errors
         come with a minus sign.
 
-    Notes
-    -----
-    A binary estimator is scored by its probability of ``classes_[1]``, others by all their class probabilities. Labels
-    may be anything that ``classes_`` contains. With metadata routing, weights arrive after
-    ``scorer(...).set_score_request(sample_weight=True)``.
-
-    A calibration error alone chooses badly: always predicting the base rate has an error near 0. Choose by
-    `brier_score` or `log_score`, and look at `ece` beside it; small folds make it large even if calibrated.
-
     Examples
     --------
     >>> scorer("ece", bins=10)

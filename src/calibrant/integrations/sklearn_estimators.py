@@ -91,14 +91,6 @@ class ProbabilityRecalibrator(OneToOneFeatureMixin, TransformerMixin, _Recalibra
         The map, a `Recalibration`.
     n_features_in_, feature_names_in_
         Number and names of the columns.
-
-    Notes
-    -----
-    P is one probability per row, that of ``classes_[1]``, as a 1-D array or one column, or has one column per class.
-    Two columns are recalibrated as the one probability that they are, so every binary method can be used. What comes
-    back has the shape of what was passed. Rows that trained the model behind the probabilities are the wrong rows.
-
-    As with scikit-learn's own calibrators, X cannot be any table of numbers, so `check_estimator` runs few checks.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -29,11 +29,6 @@ class StreamingMetric:
     **options
         Options of the verb.
 
-    Notes
-    -----
-    Outcomes come first, predictions second. CPU tensors are read as they are, and need no ``detach()``; class
-    probabilities must sum to 1 within 1e-6, so take softmax in float32 or better.
-
     Examples
     --------
     >>> stream = StreamingMetric("ece", bins=2)

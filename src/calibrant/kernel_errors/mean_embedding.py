@@ -76,11 +76,6 @@ def ucme(
     -------
     float
 
-    Notes
-    -----
-    The value is a square and depends on kernel and locations; it is above 0 for calibrated predictions too. `cme_test`
-    says whether it is more than chance.
-
     Examples
     --------
     One location at p = 0.5, y = 1, the kernel there exp(-0.5) for both rows; residuals 1 - 0 and 1 - 1:

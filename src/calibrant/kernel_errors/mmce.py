@@ -57,14 +57,6 @@ def mmce(
     -------
     float
 
-    Notes
-    -----
-    Exact in O(n log n) time: no n × n matrix is formed. Values of different bandwidths cannot be compared: R's
-    probcal uses 0.2, Kumar's code and netcal 0.4, CalibrationErrors.jl 1. A calibrated model has a value
-    above 0, of the order of n^(-1/2); compare with `skce_test` or ``consistency_test(metric="mmce")``. The biased
-    `skce` with the kernel ``Exponential(bandwidth)`` is 2 · MMCE². Values near 0 are better compared as squares: the
-    root turns 1e-17 into 3e-9.
-
     Examples
     --------
     One prediction of 0.25 that did not happen: :math:`e = -0.25`.

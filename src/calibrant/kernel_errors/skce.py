@@ -113,13 +113,6 @@ def skce(
     -------
     float
 
-    Notes
-    -----
-    The size depends on the kernel: values of different kernels or length scales cannot be compared. `skce_test` says
-    whether a value is more than chance. For one probability per row the biased value is 2 · MMCE² with the same
-    kernel; it is computed exactly in O(n log n). For class vectors and distributions the cost is O(n²) time and O(n)
-    memory; use blocks beyond about 50,000 rows.
-
     Examples
     --------
     Two certain and wrong predictions, 1 apart: their kernel is exp(-1), and h = 2 · (-1) · 1 · exp(-1).

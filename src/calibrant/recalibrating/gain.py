@@ -172,22 +172,6 @@ def recalibration_gain(
     -------
     RecalibrationGain
 
-    Notes
-    -----
-    The limits are those of the gain on new rows, from the same source, of the map that is fitted on all rows. Student's
-    limits of the mean gain cover 73 to 92 % at the nominal 95 %, because gain and standard error depend on the same
-    distance of the map from the identity; the limits here allow for that and for the skewness of the gains, and are
-    given only if enough rows carry the mean and every fold has a map. `docs/concepts/validity.md` shows how often they
-    cover.
-
-    A calibrated model loses a little by any map: about d/2n of the log score for d parameters. No positive `low` does
-    not show that predictions are calibrated. The gain depends on the family of maps, so `high` says nothing about
-    other maps.
-
-    With `clip` the score before is that of the clipped predictions, which can be worse than the ones given: `note` says
-    so, and by how much. Isotonic maps give probabilities of 0 and 1, whose log score is infinite out of sample; they
-    are refused with ``score="log"``.
-
     Examples
     --------
     Twenty rows say 0.8 and three of five happen, in each fold alike. Every map changes 0.8 to 0.6, and the score falls

@@ -142,39 +142,6 @@ def recalibrate(
     Recalibration
         The map with its parameters; `apply` maps new predictions.
 
-    Notes
-    -----
-    Rows that trained the model are the wrong rows: its overconfidence shows on new rows and not on them, and the map
-    would correct nothing. Take rows that neither the model nor its early stopping has seen.
-
-    A map is fitted to these rows, and its score on them is too good. `recalibration_gain` measures out of sample
-    whether it helps. With few rows it often does harm, most of all the flexible ones: calibrated predictions lose about
-    d / 2n of the log score by d fitted parameters.
-
-    Temperature, beta and the isotonic maps keep the order of scores (ties may arise), and logistic does if its slope is
-    positive. With an increasing map m, a decision by the threshold t on p is the decision by m(t) on m(p). Quadratic is
-    not monotone.
-
-    `gradient` certifies an optimum: no component of the gradient of `objective` exceeds 1e-10; a fit that does not
-    reach that is refused. Outcomes that are separated by the scores have no finite optimum and are refused, as are
-    constant scores, one class, and an event at p = 0. A row at p = 0 that did not happen, or at p = 1 that did, is
-    fitted exactly by every map of positive slope: it counts in n, and 0 and 1 stay 0 and 1.
-
-    If rows are exchangeable, a recalibrated interval or set covers a new outcome with a probability of at least its
-    level, on average over calibration sets, and without ties at most 1 / (n + 1) above it. That takes level /
-    (1 - level) rows; with fewer, intervals are infinite and sets full. It is a statement on all rows together, or
-    within each of `groups`, and not given the features of a row.
-    With weights δ is the smallest e for which rows with scores up to e have the weight level · (W + max w) or more.
-    The gradient of ``location-scale`` is that of a problem in units of the mean standard deviation σ, by the log score
-    of a Normal in units of (mean of 1 / σ²)^(-½).
-
-    References
-    ----------
-    Platt (2000), logistic. Guo et al. (2017), temperature. Kull, Silva Filho and Flach (2017), beta. Oron and Flournoy
-    (2017), centred isotonic. Vovk, Petej and Fedorova (2015), Venn-Abers. Kull et al. (2019), dirichlet. Berta et al.
-    (2026), matrix. Romano, Patterson and Candès (2019), shift. Tibshirani et al. (2019), its weights. Chernozhukov,
-    Fernández-Val and Galichon (2010), sorted quantiles. Kuleshov, Fenner and Ermon (2018), pit.
-
     Examples
     --------
     Two of three rows with a score of 0.75 happened, and one of three with 0.25. The logits are ±ln 3 and those of the

@@ -51,11 +51,6 @@ def brier_score(
     -------
     float
 
-    Notes
-    -----
-    A proper score: it rewards calibration and discrimination together, and alone says nothing about either. A value
-    depends on how predictable the outcomes are; `decompose` splits it. A `Grid` of one probability per row has it too.
-
     Examples
     --------
     (0.2² + 0.4²) / 2:
@@ -141,14 +136,6 @@ def log_score(
     float
         In nats, lower is better. Infinite if an outcome happened that was given probability or density 0. At least 0
         for probabilities; densities have no largest value, so their score may be negative.
-
-    Notes
-    -----
-    The value of a density depends on the units of y; differences between two distributions of the same outcomes do
-    not. Draws have no density and are refused; `crps` and `energy_score` judge them.
-
-    Infinity is the right answer for a prediction that ruled out what happened: other packages clip silently and
-    return a number that depends on the precision of the machine (scikit-learn: 2⁻⁵² for float64).
 
     Examples
     --------

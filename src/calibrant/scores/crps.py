@@ -64,17 +64,6 @@ def crps(
     float or ndarray
         In the units of y, lower is better. Draws of vectors are scored coordinate by coordinate: an array (D,).
 
-    Notes
-    -----
-    A proper score: it rewards calibration and sharpness together, and `decompose` splits it. One draw gives the
-    absolute error. The plain score of M draws is too high by about 1/M of its spread part, which favours large
-    ensembles; the fair one may be negative. Elsewhere the fair form is also called "pwm", and the plain one "qd",
-    "nrg" or "ecdf". `energy_score` also judges the dependence
-    between coordinates.
-
-    For a distribution of whole numbers the integral is a sum. Values beyond the quantiles 1e-10 and 1 - 1e-10
-    are left out. The relative error is of the order of 1e-10.
-
     Examples
     --------
     Draws 1 and 3 for the outcome 2: mean distance 1, and half the mean distance of two draws is (0 + 2 + 2 + 0)/8.

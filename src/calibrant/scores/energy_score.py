@@ -52,13 +52,6 @@ def energy_score(
     float
         Lower is better; for one coordinate and beta 1 the value of `crps`.
 
-    Notes
-    -----
-    A proper score of the joint distribution (Gneiting and Raftery 2007). Coordinates are not rescaled, and one with
-    large units decides: divide draws and outcomes by a scale first if all are to count alike. It is strong on location
-    and weak on the dependence between coordinates. beta = 2 would judge the mean alone and is refused. It costs M²D/2
-    operations per row; no array of M² numbers is stored.
-
     Examples
     --------
     Draws (3, 4) and (0, 0) for the outcome (0, 0): distances 5 and 0, and twice 5 between the two.

@@ -58,13 +58,6 @@ def interval_score(
         A number for one level, an array in the order of the levels for several. Infinite if a width is; the penalty
         parts stay finite.
 
-    Notes
-    -----
-    A proper score: on average the central interval of the true distribution at this level scores best. Neither wide
-    intervals that cover everything nor narrow ones that miss gain by it. It has the unit of the outcome: compare
-    models on the same rows and at the same level, not values of different data. In terms of the
-    `quantile_score` :math:`\rho` it is :math:`(2/\alpha)\,[\rho_{\alpha/2}(y, l) + \rho_{1 - \alpha/2}(y, u)]`.
-
     Examples
     --------
     The first outcome lies inside an interval of width 2; the second 1 above one of width 3, which costs 2/0.5 = 4:
@@ -129,12 +122,6 @@ def quantile_score(
     -------
     float or ndarray
         A number for one level, an array in the order of the levels for several. Infinite where a quantile is.
-
-    Notes
-    -----
-    A proper score: the quantile of the true distribution has the best mean. At level 0.5 it is half the mean absolute
-    error. Values of different levels cannot be compared; `weighted_interval_score` puts them into one number, and
-    `coverage` tells whether outcomes stay at or below the quantile as often as they should.
 
     Examples
     --------
@@ -204,11 +191,6 @@ def weighted_interval_score(
     -------
     float
         Infinite if a width or a quantile is.
-
-    Notes
-    -----
-    A proper score, and an approximation of the CRPS that needs quantiles only, better the more levels there are. Values
-    for different sets of levels cannot be compared. It has the unit of the outcome.
 
     Examples
     --------

@@ -66,17 +66,6 @@ def skill(
     float or ndarray
         1 is perfect, 0 no better than climatology, negative worse; not clipped. An array (D,) for the CRPS of vectors.
 
-    Notes
-    -----
-    Calibrated predictions may be useless: the marginal distribution itself is calibrated. Whether a value is more than
-    chance is said by `skill_test`, its limits by `interval`.
-
-    Draws are scored by the fair CRPS, so the number of draws does not matter on average; one draw has none and is
-    refused. The fair score presumes draws that are independent given what was known. If all rows have the same draws,
-    if those of every row are sorted, or if draws depend on their neighbours (lag-1 test, p < 0.001), the plain CRPS is
-    used: evenly spaced quantiles of the exact marginal distribution would seem to have skill otherwise. Antithetic or
-    quasi-random draws in random order cannot be told from independent ones.
-
     Examples
     --------
     Outcomes 0 and 10 in turn. Two of them differ by 10 with probability 10/19, so climatology scores 2.63 on average;
@@ -165,12 +154,6 @@ def skill_test(
           most. `rows` are those that decide most,
         - `heavy`: the share of the loss in the 5 % of the rows that lose most, and the skill of the other rows. It
           describes these rows.
-
-    Notes
-    -----
-    The term (1 - S)/(n - 1) is there because climatology is made of the same outcomes: their empirical distribution
-    function minimises the mean CRPS over all constant forecasts. With it no constant distribution that is scored
-    exactly is ever called informative; without it 9 in 100 are at n = 50. It is 0 for a given `climatology`.
 
     Examples
     --------

@@ -57,19 +57,6 @@ class TorchMetric:
     **options
         Options of the verb. Class probabilities (n, K) are judged by ``notion="confidence"``, the default.
 
-    Notes
-    -----
-    Reading a value from a device stops the queue of work, so `update` looks only at types and shapes. Values are
-    checked where they are (probabilities in [0, 1], rows that sum to 1 within 1e-6, outcomes, weights, nan). The first
-    bad one is remembered, and `compute`, `sync` and `summary` raise an error that names its batch and row, counted from
-    0; in a distributed run it is raised on every rank.
-
-    A score meets bin edges in its own precision, bfloat16 in that of float32, as in the verbs themselves. Class
-    probabilities must sum to 1 within 1e-6: take softmax in float32.
-
-    All processes of a group must call `compute`, those without rows too. A sampler that repeats rows to even out the
-    ranks makes them count twice; give repeated rows weight 0.
-
     Examples
     --------
     >>> import torch
