@@ -152,21 +152,13 @@ OF_MU = "the truth of 'mu' must have shape (6,), a value for each of 6 cases; go
 CASES = {
     "a truth of other cases": ({"mu": np.zeros(5)}, {}, OF_MU + "(5,)"),
     "a truth of one number": ({"mu": 0.5}, {}, OF_MU + "()"),
-    "a truth of other coordinates": (
-        {"theta": np.zeros((6, 2))},
-        {},
-        "'theta' must have shape (6, 3), a value",
-    ),
+    "a truth of other coordinates": ({"theta": np.zeros((6, 2))}, {}, "'theta' must have shape (6, 3), a value"),
     "a turned truth": ({"theta": np.zeros((3, 6))}, {}, "got shape (3, 6)"),
     "a list that is too short": ([{"mu": 0.5}] * 5, {}, "truth must have a mapping for each of 6 cases; got 5"),
     "text": ({"mu": ["x"] * 6}, {}, "truth['mu'] must contain numbers; got values of type object"),
     "an array": (np.zeros(6), {}, "truth must be a mapping from names to values, as there are 2 variables: 'mu', 'th"),
     "a case of a list": (TRUTH, {"case": "sim"}, "case= names a dimension of one object; data is a list"),
-    "an unknown variable": (
-        TRUTH,
-        {"variables": "sigma"},
-        "data has no variable 'sigma'; it has 'mu', 'theta'.",
-    ),
+    "an unknown variable": (TRUTH, {"variables": "sigma"}, "data has no variable 'sigma'; it has 'mu', 'theta'."),
     "an unknown truth": ({**TRUTH, "sigma": np.ones(6)}, {}, "data has no variable 'sigma'"),
     "a variable without truth": (
         {"mu": TRUTH["mu"]},
@@ -225,12 +217,7 @@ class TestArvizRefuses:
             (dataset(0), TRUTH, {"case": "sim"}, "'mu' has no dimension 'sim' (case=); it has chain: 2, draw: 5"),
             ([no_draws], {"mu": 1.0}, {}, "or 'sample'; it has chain: 2"),
             ([dataset(0)], {"theta": np.zeros(2)}, {}, "must have shape (1, 3) or (3,), a value"),
-            (
-                whole,
-                pupils,
-                {"case": "sim"},
-                "dimensions ('school',), and perhaps one of cases; it has sim: 6",
-            ),
+            (whole, pupils, {"case": "sim"}, "dimensions ('school',), and perhaps one of cases; it has sim: 6"),
         ):
             assert sentence in refused(data, truth, **options)
 
@@ -238,11 +225,7 @@ class TestArvizRefuses:
         broken = dataset(1).copy(deep=True)
         broken["theta"][0, 3, 1] = np.nan
         for other, name, sentence in (
-            (
-                dataset(1).isel(draw=slice(None, 3)),
-                "mu",
-                "all cases must have the same number of draws; of 'mu'",
-            ),
+            (dataset(1).isel(draw=slice(None, 3)), "mu", "all cases must have the same number of draws; of 'mu'"),
             (dataset(1).isel(school=[1, 0, 2]), "theta", "'theta' must be alike in all cases;"),
             (broken, "theta", "draws must not be missing; row 1, draw 3, coordinate 1 is nan"),
         ):
@@ -356,17 +339,9 @@ class TestBayesFlow:
     def test_other_things_that_do_not_fit(self, refusal):
         two = {"a": np.zeros((4, 7)), "b": np.zeros((4, 8, 1))}
         for samples, targets, sentence in (
-            (
-                np.zeros((4, 7, 2)),
-                np.zeros((4, 2)),
-                "samples must be a dict from names to arrays; got 'ndarray'.",
-            ),
+            (np.zeros((4, 7, 2)), np.zeros((4, 2)), "samples must be a dict from names to arrays; got 'ndarray'."),
             ({}, {}, "samples has no variables; "),
             ({"a": np.zeros((4, 7))}, {"b": np.zeros(4)}, "targets has no variable 'a'; it has 'b'. Choose with"),
-            (
-                two,
-                {"a": np.zeros(4), "b": np.zeros((4, 1))},
-                "all variables must have the same n rows and M draws;",
-            ),
+            (two, {"a": np.zeros(4), "b": np.zeros((4, 1))}, "all variables must have the same n rows and M draws;"),
         ):
             assert refusal(from_bayesflow, samples, targets).startswith(sentence)

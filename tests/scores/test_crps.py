@@ -195,10 +195,7 @@ def test_refusals(prediction, options, words):
         crps(y, prediction, **options)
 
 
-DISTRIBUTIONS = {
-    "normal": lambda m, s: Normal([m], s),
-    "laplace": lambda m, s: Laplace([m], s),
-}
+DISTRIBUTIONS = {"normal": lambda m, s: Normal([m], s), "laplace": lambda m, s: Laplace([m], s)}
 
 
 def integral_absolute_differences(f, *points):

@@ -32,11 +32,7 @@ from calibrant.scores.crps import crps
 from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
 rows = st.lists(
-    st.tuples(
-        st.integers(0, 1),
-        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
-        st.integers(1, 4),
-    ),
+    st.tuples(st.integers(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(1, 4)),
     min_size=1,
     max_size=25,
 )

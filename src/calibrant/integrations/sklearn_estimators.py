@@ -242,13 +242,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, _Recalibrating
         estimator = clone(self.estimator)
         refuse_without("predict_proba", estimator)
         P = cross_val_predict(
-            estimator,
-            X,
-            y,
-            cv=self._splits(X, y),
-            method="predict_proba",
-            n_jobs=self.n_jobs,
-            params=params,
+            estimator, X, y, cv=self._splits(X, y), method="predict_proba", n_jobs=self.n_jobs, params=params
         )
         self.estimator_ = clone(self.estimator).fit(X, y, **params)
         return _summing_to_1(P)

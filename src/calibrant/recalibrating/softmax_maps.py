@@ -113,8 +113,7 @@ def _existing_optimum(score: Callable[[LogRows], Objective], rows: LogRows, star
         at_infinity = vanishes(score(rows), start, found.point)
     except np.linalg.LinAlgError:
         raise NotApplicableError(
-            "the rows do not determine this map. Pass more rows, or use {method='temperature'}",
-            option="method",
+            "the rows do not determine this map. Pass more rows, or use {method='temperature'}", option="method"
         ) from None
     if at_infinity:
         raise NotApplicableError(SEPARATED, how=NOT_REACHED)

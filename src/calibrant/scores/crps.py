@@ -34,11 +34,7 @@ ELSEWHERE = (
 
 @public
 def crps(
-    y: Outcomes,
-    prediction: Distribution | None = None,
-    *,
-    fair: bool = False,
-    weights: ArrayLike | None = None,
+    y: Outcomes, prediction: Distribution | None = None, *, fair: bool = False, weights: ArrayLike | None = None
 ) -> float | FloatArray:
     r"""Mean squared distance between the predicted distribution function and the step at the outcome.
 

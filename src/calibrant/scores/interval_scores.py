@@ -26,11 +26,7 @@ WisPart = Literal["total", "dispersion", "below", "above"]
 
 @public
 def interval_score(
-    y: Outcomes,
-    prediction: Intervals | None = None,
-    *,
-    part: Part = "total",
-    weights: ArrayLike | None = None,
+    y: Outcomes, prediction: Intervals | None = None, *, part: Part = "total", weights: ArrayLike | None = None
 ) -> float | FloatArray:
     r"""Width of an interval plus a penalty for outcomes outside of it; lower is better.
 
