@@ -13,7 +13,6 @@ from calibrant.core.null import redraw_labels
 from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors import skce_null as module
-from calibrant.kernel_errors import skce_null as skce_bootstrap
 from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernel_errors.skce_null import (
     biased_pvalue,
@@ -25,8 +24,6 @@ from calibrant.kernel_errors.skce_null import (
 )
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.forms import ChangedForm, LineForm, VectorForm
-from calibrant.kernels.kernel import Exponential as ExponentialRedrawnPairs
-from calibrant.kernels.kernel import Gaussian as GaussianRedrawnPairs
 from calibrant.kernels.pair_sums import PRODUCT_ROWS, TILE, multinomial_counts, pair_sum
 
 RNG = np.random.default_rng(0)
@@ -327,7 +324,7 @@ def test_whole_computation(name, w):
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
     expected = bootstrapped(summary, Exponential(0.3), 50, chance())
-    monkeypatch.setattr(skce_bootstrap, "MAX_BOOTSTRAP_NUMBERS", 7 * BOOTSTRAPPED_ROWS)
+    monkeypatch.setattr(module, "MAX_BOOTSTRAP_NUMBERS", 7 * BOOTSTRAPPED_ROWS)
     assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
@@ -466,7 +463,7 @@ def target_matrix(K, seed=4):
 def form_of(n, K, kernel=None, G=None, seed=0):
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(K, 0.4), n)
-    return VectorForm.of(P, rng.integers(0, K, n), kernel or ExponentialRedrawnPairs(0.3, "tv"), G)
+    return VectorForm.of(P, rng.integers(0, K, n), kernel or Exponential(0.3, "tv"), G)
 
 
 def labels_of(B, form, seed=1):
@@ -497,45 +494,26 @@ def assert_agrees(found, form, Y, w):
     np.testing.assert_allclose(found, one_by_one(form, Y, w), rtol=0, atol=1e-12 * size)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3, PRODUCT_ROWS + 1])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_every_size(sums, n, weighted):
-    form = form_of(n, 3)
+EVERY_SIZE = (1, 2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 3, PRODUCT_ROWS + 1)
+TABLES = [
+    *({"n": n, "weighted": weighted} for n in EVERY_SIZE for weighted in (False, True)),
+    *({"K": K, "weighted": True, "target": target} for K in (2, 10, 130, 300) for target in (False, True)),
+    *({"kernel": kernel} for kernel in (Gaussian(0.4, "euclidean"), Exponential(0.2, "l1"))),
+    {"kernel": Exponential(0.2, l1_of_pairs)},
+    *({"n": 20, "B": B, "dtype": dtype} for B in (1, 7, 64, 130) for dtype in (np.uint8, np.uint16, np.int64)),
+]
+
+
+def check_redrawn(sums, n=140, K=3, B=5, kernel=None, dtype=np.int64, weighted=False, target=False):
+    form = form_of(n, K, kernel, target_matrix(K) if target else None)
     w = np.random.default_rng(2).gamma(1.0, size=n) if weighted else unit_weights(n)
-    Y = labels_of(5, form)
+    Y = labels_of(B, form).astype(dtype)
     assert_agrees(sums(form, Y, w), form, Y, w)
 
 
-@pytest.mark.parametrize("K", [2, 10, 130, 300])
-@pytest.mark.parametrize("target", [False, True])
-def test_any_number_of_classes(sums, K, target):
-    form = form_of(140, K, G=target_matrix(K) if target else None)
-    w = np.random.default_rng(2).gamma(1.0, size=140)
-    Y = labels_of(3, form)
-    assert_agrees(sums(form, Y, w), form, Y, w)
-
-
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        ExponentialRedrawnPairs(0.3, "tv"),
-        GaussianRedrawnPairs(0.4, "euclidean"),
-        ExponentialRedrawnPairs(0.2, "l1"),
-        ExponentialRedrawnPairs(0.2, l1_of_pairs),
-    ],
-)
-def test_any_kernel(sums, kernel):
-    form = form_of(140, 3, kernel)
-    Y, w = labels_of(4, form), unit_weights(140)
-    assert_agrees(sums(form, Y, w), form, Y, w)
-
-
-@pytest.mark.parametrize("B", [1, 7, 64, 130])
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64])
-def test_any_number_of_redraws_and_any_integers(sums, B, dtype):
-    form = form_of(20, 4)
-    Y, w = labels_of(B, form).astype(dtype), unit_weights(20)
-    assert_agrees(sums(form, Y, w), form, Y, w)
+@pytest.mark.parametrize("table", TABLES)
+def test_redrawn_sums(sums, table):
+    check_redrawn(sums, **table)
 
 
 def test_the_outcomes_of_the_form_do_not_matter(sums):

@@ -52,6 +52,8 @@ class TestProbabilities:
         assert probability_kernel(Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels"), 4) == (
             Gaussian(0.5, "euclidean") * Gaussian(1.0, "labels")
         )
+        for kernel in (Gaussian(1.0, "euclidean"), Exponential(1.0, "tv"), Exponential(1.0, "l1")):
+            assert probability_kernel(kernel, 10).prediction == kernel
 
     @pytest.mark.parametrize("shape", [Gaussian, Matern32, Matern52, RationalQuadratic])
     @pytest.mark.parametrize("distance", ["tv", "l1"])
@@ -62,10 +64,6 @@ class TestProbabilities:
         message = refusal(probability_kernel, kernel, 3)
         assert f"{shape.__name__} with distance='{distance}' is not positive definite for 3 classes" in message
         assert f"distance='euclidean', or Exponential(distance='{distance}')" in message
-
-    @pytest.mark.parametrize("kernel", [Gaussian(1.0, "euclidean"), Exponential(1.0, "tv"), Exponential(1.0, "l1")])
-    def test_valid_for_many_classes(self, kernel):
-        assert probability_kernel(kernel, 10).prediction == kernel
 
     @pytest.mark.parametrize(
         ("kernel", "words"),
@@ -105,10 +103,13 @@ class TestDistributions:
             "median", "euclidean"
         )
 
-    def test_one_on_predictions_alone(self):
-        assert distribution_kernel(Matern52(2.0), NORMAL) == Matern52(2.0, "wasserstein") * Gaussian(
-            "median", "euclidean"
-        )
+    def test_given(self):
+        target = Gaussian("median", "euclidean")
+        for kernel, expected in (
+            (Matern52(2.0), Matern52(2.0, "wasserstein") * target),
+            (Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean"), None),
+        ):
+            assert distribution_kernel(kernel, NORMAL) == (expected or kernel)
 
     @pytest.mark.parametrize(
         ("kernel", "distribution", "error", "words"),
@@ -135,22 +136,16 @@ class TestDistributions:
         assert "covariances do not commute; use distance='embedding', or Exponential" in message
         assert distribution_kernel(kernel, MvNormal(np.zeros((2, 2)), np.eye(2))).prediction == kernel
 
-    def test_the_exponential_of_covariances_that_do_not_commute(self):
-        assert distribution_kernel(Exponential(1.0, "wasserstein"), TURNED).prediction.distance == "wasserstein"
-
-    def test_euclidean_may_be_said(self):
-        kernel = Exponential(1.0, "wasserstein") * Gaussian(1.0, "euclidean")
-        assert distribution_kernel(kernel, NORMAL) == kernel
+        exponential = Exponential(1.0, "wasserstein")
+        assert distribution_kernel(exponential, TURNED).prediction.distance == "wasserstein"
 
 
 class TestTargetMatrix:
-    def test_delta_is_none(self):
-        assert target_matrix(Delta(), 3) is None
-
     def test_labels(self):
         e = np.exp(-np.arange(3) / 2)
         expected = [[e[0], e[1], e[2]], [e[1], e[0], e[1]], [e[2], e[1], e[0]]]
         np.testing.assert_allclose(target_matrix(Exponential(2.0, "labels"), 3), expected, rtol=1e-15)
+        assert target_matrix(Delta(), 3) is None
 
     def test_a_function_of_labels(self):
         cost = np.array([[0, 1, 5], [1, 0, 2], [5, 2, 0]])
@@ -163,17 +158,13 @@ class TestTargetMatrix:
 
 
 class TestCommute:
-    def test_shared_and_diagonal(self):
+    def test_shared_diagonal_and_turned(self):
         assert commute(MvNormal(np.zeros((3, 2)), [[1.0, 0.3], [0.3, 1.0]]))
         assert commute(MvNormal(np.zeros((2, 2)), [np.diag([1.0, 2.0]), np.diag([3.0, 0.5])]))
-
-    def test_one_frame_of_axes(self):
+        assert not commute(TURNED)
         Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
         covariances = [Q @ np.diag(values) @ Q.T for values in ([1, 2, 3], [5, 1, 0.1], [1, 1, 1])]
-        assert commute(MvNormal(np.zeros((3, 3)), covariances))
-
-    def test_other_frames(self):
-        assert not commute(TURNED)
+        assert commute(MvNormal(np.zeros((3, 3)), covariances))  # one frame of axes
 
     def test_one_row_that_differs_among_many(self):
         covariances = np.array([np.diag([1.0 + i, 2.0]) for i in range(50)])

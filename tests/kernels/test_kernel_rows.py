@@ -22,14 +22,13 @@ from calibrant import (
     skce,
     skce_test,
 )
-from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import is_unit
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
 from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
-from calibrant.kernels.kernel_rows import CoverageRows, canonical_order
+from calibrant.kernels.kernel_rows import canonical_order
 
 RNG = np.random.default_rng(0)
 n = 24
@@ -120,28 +119,12 @@ def test_by_hand():
     assert skce([1, 1], sets, kernel=Exponential(2.0)) == pytest.approx(-2 * 0.25 * math.exp(-1))
 
 
-class TestRows:
-    @pytest.mark.parametrize("name", CASES)
-    def test_what_a_kernel_sees(self, name):
-        y, prediction = CASES[name]
-        rows = CoverageRows.of(read_typed(y, prediction))
-        points, e = seen(name)
-        np.testing.assert_array_equal(rows.points, np.stack(points, axis=1))
-        np.testing.assert_allclose(rows.e, np.column_stack(e), rtol=1e-15)
-        assert rows.n == n
-        assert is_unit(rows.w)
-
-
 class Joint(JointKernel):
     def __call__(self, p, a, q, b):
         return np.ones(len(p))
 
 
 class TestRefusals:
-    def test_sets_without_a_level(self, refusal):
-        message = refusal(skce, LABELS, Sets(MASK[:, :, 0]))
-        assert message == "Sets without a level cannot be compared with one; pass Sets(mask, level)"
-
     def test_infinite_bounds(self, refusal):
         lower = CENTRE - 1
         lower[7] = -np.inf
@@ -173,12 +156,14 @@ class TestRefusals:
             message = refusal(verb, *CASES["intervals"], kernel=Exponential(1.0, distance), **options)
             assert "uses the Euclidean distance of their bounds, sizes or values" in message
 
-    def test_kernels(self, refusal):
-        assert "uses the Euclidean distance" in refusal(skce, *CASES["sets"], kernel=Delta())
-        message = refusal(skce, *CASES["sets"], kernel=Exponential(1.0) * Gaussian(1.0))
-        assert "hit or miss: the kernel on targets is Delta(); got Gaussian(" in message
-        message = refusal(skce, *CASES["sets"], kernel=Joint(), error=NotApplicableError)
-        assert "for class probabilities only" in message
+    def test_kernels_and_sets_without_a_level(self, refusal):
+        for prediction, kernel, error, words in (
+            (CASES["sets"][1], Delta(), InputError, "uses the Euclidean distance"),
+            (CASES["sets"][1], Exponential(1.0) * Gaussian(1.0), InputError, "targets is Delta(); got Gaussian("),
+            (CASES["sets"][1], Joint(), NotApplicableError, "for class probabilities only"),
+            (Sets(MASK[:, :, 0]), None, InputError, "Sets without a level cannot be compared with one; pass Sets("),
+        ):
+            assert words in refusal(skce, LABELS, prediction, kernel=kernel, error=error)
 
     @pytest.mark.parametrize("verb", [ucme, cme_test])
     def test_locations_need_a_distribution(self, verb, refusal):
@@ -212,36 +197,6 @@ ORDERED = 40
 ORDER_WEIGHTS = ORDER_RNG.integers(1, 4, ORDERED).astype(float)
 
 
-def probabilities():
-    P = ORDER_RNG.multinomial(4, [0.3, 0.3, 0.4], ORDERED) / 4  # many ties
-    return read_probabilities(ORDER_RNG.integers(0, 3, ORDERED), P, weights=ORDER_WEIGHTS)
-
-
-def binary():
-    return read_probabilities(
-        ORDER_RNG.integers(0, 2, ORDERED), ORDER_RNG.integers(0, 5, ORDERED) / 4, weights=ORDER_WEIGHTS
-    )
-
-
-@pytest.mark.parametrize("make", [probabilities, binary])
-def test_rows_come_out_the_same_whatever_their_order(make):
-    rows = make()
-    expected = rows.take(canonical_order(rows, with_outcomes=True))
-    mixed = rows.take(ORDER_RNG.permutation(ORDERED))
-    found = mixed.take(canonical_order(mixed, with_outcomes=True))
-    for name in ("y", "w", "P" if hasattr(rows, "P") else "p"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
-
-
-@pytest.mark.parametrize("make", [probabilities, binary])
-def test_outcomes_do_not_decide_unless_asked(make):
-    rows = make()
-    order = canonical_order(rows)
-    other = type(rows)(np.zeros_like(rows.y), *(getattr(rows, a) for a in ("P" if hasattr(rows, "P") else "p", "w")))
-    np.testing.assert_array_equal(canonical_order(other), order)
-    assert not np.array_equal(canonical_order(rows, with_outcomes=True), order)
-
-
 def test_by_prediction_then_weight_then_outcome():
     rows = read_probabilities([1, 0, 1, 0], [0.5, 0.5, 0.25, 0.5], weights=[2, 2, 9, 1])
     assert canonical_order(rows, with_outcomes=True).tolist() == [2, 3, 1, 0]
@@ -254,7 +209,9 @@ def test_distributions_by_prediction_then_weight_then_outcome():
     assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 3, 0]
 
 
-DISTRIBUTIONS = {
+PREDICTIONS = {
+    "binary": ORDER_RNG.integers(0, 5, ORDERED) / 4,  # many ties
+    "classes": ORDER_RNG.multinomial(4, [0.3, 0.3, 0.4], ORDERED) / 4,
     "Normal": Normal(ORDER_RNG.integers(0, 3, ORDERED), ORDER_RNG.integers(1, 3, ORDERED)),
     "Laplace": Laplace(ORDER_RNG.integers(0, 3, ORDERED), 1.0),
     "Samples": Samples(ORDER_RNG.integers(0, 2, (ORDERED, 4)).astype(float)),
@@ -264,27 +221,25 @@ DISTRIBUTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_the_order_of_distributions_does_not_depend_on_outcomes(name):
-    distribution = DISTRIBUTIONS[name]
+@pytest.mark.parametrize("prediction", PREDICTIONS.values(), ids=PREDICTIONS)
+def test_an_order_of_their_own(prediction):
+    """The order does not depend on that of the rows, nor on outcomes unless these are asked for."""
+    drawn = isinstance(prediction, Distribution)
     first, second = (
-        read_outcomes(ORDER_RNG.normal(size=(ORDERED, *distribution.shape)), distribution, weights=ORDER_WEIGHTS)
+        read_outcomes(ORDER_RNG.normal(size=(ORDERED, *prediction.shape)), prediction, weights=ORDER_WEIGHTS)
+        if drawn
+        else read_probabilities(ORDER_RNG.integers(0, 2, ORDERED), prediction, weights=ORDER_WEIGHTS)
         for _ in range(2)
     )
     np.testing.assert_array_equal(canonical_order(first), canonical_order(second))
     assert not np.array_equal(canonical_order(first, with_outcomes=True), canonical_order(second, with_outcomes=True))
-
-
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_distributions_come_out_the_same_whatever_their_order(name):
-    distribution = DISTRIBUTIONS[name]
-    rows = read_outcomes(ORDER_RNG.normal(size=(ORDERED, *distribution.shape)), distribution, weights=ORDER_WEIGHTS)
-    mixed = rows.take(ORDER_RNG.permutation(ORDERED))
+    mixed = first.take(ORDER_RNG.permutation(ORDERED))
     for asked in (False, True):
-        first, second = (part.take(canonical_order(part, with_outcomes=asked)) for part in (rows, mixed))
-        np.testing.assert_array_equal(first.distribution.sample(3, 0), second.distribution.sample(3, 0))
-        np.testing.assert_array_equal(first.w, second.w)
-    np.testing.assert_array_equal(first.y, second.y)  # the last was asked to look at them
+        one, other = (rows.take(canonical_order(rows, with_outcomes=asked)) for rows in (first, mixed))
+        shown = [rows.distribution.sample(3, 0) if drawn else rows.prediction for rows in (one, other)]
+        np.testing.assert_array_equal(*shown)
+        np.testing.assert_array_equal(one.w, other.w)
+    np.testing.assert_array_equal(one.y, other.y)  # the last was asked to look at them
 
 
 def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():

@@ -64,10 +64,6 @@ class _Adapter:
     variables: tuple[str, ...] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, x: Any, draws: int, rng: np.random.Generator) -> Any:
-        """Return draws of the posterior given x."""
-        raise NotImplementedError
-
     def chosen(self, draws: Mapping[str, Any]) -> dict[str, Any]:
         if self.variables is None:
             return dict(draws)
@@ -164,7 +160,7 @@ class NumpyroSampler(_Adapter):
         }
 
 
-ADAPTERS: dict[str, type[_Adapter]] = {
+ADAPTERS: dict[str, Callable[..., Callable[..., Any]]] = {
     "sbi": SbiSampler,
     "bayesflow": BayesFlowSampler,
     "pymc": PymcSampler,

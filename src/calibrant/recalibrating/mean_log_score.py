@@ -130,8 +130,6 @@ class LogScore:
     separable: bool = False  # whether columns can separate the outcomes; a point that does so ends the search
 
     def __call__(self, theta: FloatArray) -> Local:
-        """Return value, gradient and Hessian."""
-
         def work(part: slice) -> tuple[float, FloatArray, FloatArray, float, float]:
             return self._sums(theta, part)
 

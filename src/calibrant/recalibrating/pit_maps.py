@@ -40,7 +40,6 @@ class Table(NamedTuple):
     values: FloatArray
 
     def __call__(self, u: FloatArray) -> FloatArray:
-        """Return R(u)."""
         return np.asarray(np.interp(u, *self._ends()))
 
     def inverse(self, levels: FloatArray) -> FloatArray:

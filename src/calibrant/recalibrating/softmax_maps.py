@@ -146,7 +146,6 @@ class Vector:
     rows: LogRows
 
     def __call__(self, point: FloatArray) -> Local:
-        """Return value, gradient and Hessian."""
         rows, K = self.rows, self.rows.z.shape[1]
         value, gradient, hessian, separates = 0.0, np.zeros(2 * K), np.zeros((2 * K, 2 * K)), True
         scale, bias = point[:K], point[K:]
@@ -237,7 +236,6 @@ class Square:
     centre: FloatArray  # (K, K + 1)
 
     def __call__(self, point: FloatArray) -> Local:
-        """Return value, gradient and Hessian."""
         K = self.rows.z.shape[1]
         value, gradient = self._penalty(point)
         hessian = np.zeros((K * (K + 1), K * (K + 1)))

@@ -67,22 +67,6 @@ class TorchMetric:
     TorchMetric('ece', n=4)
     >>> metric.compute()  # (0, 0.5]: mean 1.25/3, two of three happened; (0.5, 1]: 0.75, one of one
     0.25
-
-    In Lightning, every rank runs the same lines, and logs the value of all rows::
-
-        class Model(LightningModule):
-            def __init__(self):
-                super().__init__()
-                self.net = torch.nn.Linear(8, 1)
-                self.ece = TorchMetric("ece", bins=10)
-
-            def validation_step(self, batch, _):
-                x, y = batch
-                self.ece.update(y, self.net(x).squeeze(1).sigmoid())
-
-            def on_validation_epoch_end(self):
-                self.log("ece", self.ece.compute())
-                self.ece.reset()
     """
 
     def __init__(self, metric: Any = "ece", *, pos_label: Any = None, device: Any = None, **options: Any) -> None:
