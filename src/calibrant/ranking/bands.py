@@ -149,8 +149,6 @@ def ecdf_band(N: int, t: ArrayLike, level: float) -> Band:
 
     t is increasing and in (0, 1). Bands are remembered.
 
-    Examples
-    --------
     >>> band = ecdf_band(4, [0.5], 0.8)  # P(c = 0) = P(c = 4) = 1/16
     >>> band.lower, band.upper, round(band.coverage, 12), round(band.gamma, 12)
     (array([1]), array([3]), 0.875, 0.625)
@@ -184,8 +182,6 @@ def gamma_pvalue(gamma: float, N: int, t: ArrayLike) -> float:
 
     It is at most 1 - level exactly if the curve leaves the band of that level.
 
-    Notes
-    -----
     γ/2 <= p <= T γ always. The upper bound is returned where γ is below 1e-200, as if it were 1e-200, and with millions
     of rows where p is below 1e-8: such a p is not understated, and it is never 0.
     """
@@ -235,8 +231,6 @@ def histogram_band(N: int, shares: ArrayLike, level: float) -> Band:
     The limits of bin k, of probability s_k, are those of Binomial(N, s_k) at one g for all bins, the largest that will
     do; see `ecdf_band`. Bins of one share have one pair of limits, so the attained probability can exceed the level.
 
-    Examples
-    --------
     >>> band = histogram_band(2, [0.5, 0.5], 0.5)
     >>> band.lower, band.upper, round(band.coverage, 12)
     (array([1, 1]), array([1, 1]), 0.5)

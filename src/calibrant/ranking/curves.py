@@ -306,7 +306,6 @@ RANK_HISTOGRAM = enter_rank_curve(rank_histogram, HistogramOptions, _histogram_c
 
 
 def level_of_each(level: float, C: int, multiplicity: str) -> float:
-    """Return the level of the band of one column for which the bands of all columns together have `level`."""
     return level if multiplicity == "none" or C == 1 else min(1 - (1 - level) / C, LARGEST_LEVEL)
 
 

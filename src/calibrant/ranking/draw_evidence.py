@@ -64,7 +64,6 @@ class RankedDraws(NamedTuple):
     def of(
         cls, rows: DistributionRows, rank: NDArray[np.int64], numbers: NDArray[np.intp] | None = None
     ) -> RankedDraws | None:
-        """Return the rows; None if there are no draws whose distances are known."""
         distribution = rows.samples
         if distribution is None or not distribution.finite or distribution.M < 2:
             return None

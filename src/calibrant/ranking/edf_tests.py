@@ -156,7 +156,6 @@ def piet(u: FloatArray) -> tuple[float, float]:
 
 
 def cauchy(p: FloatArray) -> tuple[float, float]:
-    """Return T and the combined p-value."""
     terms = 1 / np.tan(np.pi * np.maximum(p, np.finfo(np.float64).tiny))
     T = float((terms / p.size).sum())  # the sum itself may overflow
     return T, float(np.arctan2(1.0, T) / np.pi)

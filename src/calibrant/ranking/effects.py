@@ -217,7 +217,6 @@ def band_test(ranks: Ranks) -> BandTest:
 
 
 def share_limits(k: float, n: float, rate: float) -> tuple[float, float]:
-    """Return the Clopper-Pearson limits of a share, k of n, with this error rate."""
     low, high = exact_limits(np.array([float(k)]), np.array([float(n)]), 1 - rate)
     return float(low[0]), float(high[0])
 

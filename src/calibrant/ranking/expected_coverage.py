@@ -171,7 +171,6 @@ EXPECTED_COVERAGE = enter_rank_curve(
 
 
 def _hits(ranks: Ranks, q: NDArray[np.int64], region: str) -> NDArray[np.int64]:
-    """Return how many rows lie in the region of q ranks, (T, C)."""
     if region == "hpd":
         return below(ranks.counts, q)
     a = (ranks.M + 1 - q) // 2  # 1 or more

@@ -148,7 +148,6 @@ def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:
 
 
 def _made_by_draws(evidence: DrawEvidence) -> tuple[str, ...]:
-    """Return what dependent or repeated draws make too, and is not said of them."""
     if evidence.repeated:
         return (NARROW, WIDE, OUTSIDE, LIGHT, HEAVY)
     return (NARROW, OUTSIDE, LIGHT, HEAVY) if evidence.dependent else ()
@@ -160,7 +159,6 @@ def outside_pvalue(counts: NDArray[np.int64]) -> float:
 
 
 def _with_atoms(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: float) -> tuple[FamilyFit, bool]:
-    """Return the fit with atoms at the ends if they are needed, and whether they are."""
     if outside_pvalue(counts) >= rate:
         return fit, False
     rich = family.with_atoms(fit)
@@ -197,7 +195,6 @@ def _shape(family: RankFamily, fit: FamilyFit, counts: NDArray[np.int64], rate: 
 
 
 def _middle(counts: NDArray[np.int64]) -> float:
-    """Return the share of ranks in the middle fifth over what it would be if they were uniform."""
     M = counts.size - 1
     inside = np.abs(2 * np.arange(M + 1) - M) <= (M + 1) / 5
     return float(counts[inside].sum() / counts.sum() / inside.mean())

@@ -90,7 +90,6 @@ class KeptRanks(Summary):
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the counts."""
         counted = tuple(Ranks.from_bytes(part) for part in values.get("counted", ()))
         labels = tuple(tuple(str(label) for label in known) for known in values.get("labels", ()))
         names = tuple(str(name) for name in values.get("names", ()))

@@ -36,7 +36,6 @@ def _is_off(columns: Mapping[str, Any], name: str, quantity: str, c: int) -> boo
 
 
 def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw shift and spread along each covariate, clearest first, with limits and one scale; regions are shaded."""
     c = _drawn_coordinate(details)
     panels = panels_of(columns, details, c)
     pair = details.get("pair_shift")
@@ -98,7 +97,6 @@ def _draw_one(
 
 
 def _draw_pair(ax: Any, shift: Any, names: tuple[str, ...], size: float) -> None:
-    """Draw the shift in the cells of two covariates as a coloured table."""
     from matplotlib.patches import Rectangle
 
     most = float(np.nanmax(np.abs(shift))) or 1.0
@@ -128,7 +126,6 @@ def describe_conditional_map(columns: Mapping[str, Any], details: Mapping[str, A
 
 
 def marks_conditional_map(columns: Mapping[str, Any], details: Mapping[str, Any]) -> list[Mark]:
-    """Return the cells of each panel."""
     c = _drawn_coordinate(details)
     found = []
     for k, (name, quantity) in enumerate(panels_of(columns, details, c)):

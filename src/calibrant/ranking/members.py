@@ -30,7 +30,6 @@ class Members:
 
     @classmethod
     def of(cls, rows: DistributionRows) -> Self:
-        """Take outcomes and their draws, which must be finite."""
         distribution = rows.samples
         assert distribution is not None  # the only kind that verbs of members read
         held = distribution.held if distribution.finite else distribution.draws  # the second names the infinite one

@@ -80,16 +80,13 @@ class Together(NamedTuple):
 
     @property
     def pvalue(self) -> float | None:
-        """The smaller one; None if nothing was tested."""
         return min((p for p in (self.ranks, self.pairs) if p is not None), default=None)
 
     def wrong_pairs(self, level: float, passes: Sequence[bool]) -> list[int]:
-        """Return the pairs that go together otherwise than stated, clearest first."""
         found = self.dependence
         return [] if found is None else found.wrong((1 - level) / self._factor, passes)
 
     def failure(self, level: float, passes: Sequence[bool]) -> str:
-        """Return what is known of all columns together; empty if nothing was tested."""
         if self.pvalue is None:
             return ""
         if self.wrong_pairs(level, passes):

@@ -34,7 +34,6 @@ Z_SCORE_CONTRACTION = recovery_plots.Z_SCORE_CONTRACTION
 
 
 def draw_rank_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw counts over expected counts and the joint band: bars, or steps of a few columns."""
     left, right = _edges(columns, details)
     expected = np.asarray(columns["expected"])
     heights = table(columns["counts"]) / expected[:, None]
@@ -113,7 +112,6 @@ RANK_HISTOGRAM = Picture(
 def draw_ecdf_difference(
     ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], *, scale: str | None = None
 ) -> None:
-    """Draw a line per column, the joint band and the pointwise standard deviation; all times √n on that scale."""
     if scale not in (None, "sqrt_n"):
         raise refuse_choice("scale", scale, (None, "sqrt_n"))
     factor = 1.0 if scale is None else np.sqrt(details["n"])
@@ -168,7 +166,6 @@ ECDF_DIFFERENCE = Picture(
 
 
 def draw_expected_coverage(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw a line per column, the diagonal, the joint band and, of one column, its pointwise intervals."""
     column = _sorted(columns)
     level, coverage = column["level"], column["coverage"]
     confidence = f"{100 * details['confidence']:g} %"
@@ -247,7 +244,6 @@ EXPECTED_COVERAGE = Picture(
 
 
 def draw_pit_histogram(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Draw the share of each bin over the share it would have if calibrated."""
     lower, upper = np.asarray(columns["lower"]), np.asarray(columns["upper"])
     _draw_bars(ax, lower, upper, columns["density"], "rows")
     ax.axhline(1, color=palette.REFERENCE, linewidth=1.2, linestyle="--", label="calibrated")

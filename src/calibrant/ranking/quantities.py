@@ -244,7 +244,6 @@ def _asked(name: str, f: Quantity, z: NDArray[Any], given: tuple[Any, ...]) -> N
 
 
 def _native(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values in a type that compiled code knows."""
     if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
         return values.astype(np.float32 if values.dtype.itemsize < 4 else np.float64)
     return values.astype(values.dtype.newbyteorder("="), copy=False)

@@ -51,7 +51,6 @@ class RankCheck(NamedTuple):
     pvalues: tuple[float, ...] = ()  # of each column of ranks, adjusted for the others; `pvalue` is the smallest
 
     def adjusted(self, tests: int) -> float:
-        """Return the p-value that allows for so many checks."""
         return min(1.0, tests * self.pvalue)
 
     def of_column(self, c: int) -> RankCheck:
@@ -87,7 +86,6 @@ def marginal_check(ranks: Ranks) -> RankCheck:
 
 
 def joint_checks(rows: DistributionRows, setting: Setting) -> tuple[list[RankCheck], list[str]]:
-    """Return the checks of vectors as a whole, and what was left out."""
     distribution = cast(Samples, rows.distribution)
     checks, missing = [], []
     D = distribution.shape[0] if distribution.shape else 1

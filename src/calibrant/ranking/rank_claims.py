@@ -260,7 +260,6 @@ class Checks(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The error rate of one check."""
         return (1 - self.setting.level) / self.tests
 
     @property

@@ -111,12 +111,10 @@ class FamilyFit(NamedTuple):
 
     @property
     def shift(self) -> float:
-        """By how much predictions are too high."""
         return -self.a
 
     @property
     def spread(self) -> float:
-        """The factor that the spread needs."""
         return math.exp(self.log_s)
 
 

@@ -17,7 +17,6 @@ USUAL_Z = 2.0  # of about 95 % of calibrated normal predictions
 
 
 def _drawn(values: Any) -> Any:
-    """Return at most `MAX_ROWS_DRAWN` of the rows."""
     return values[:: -(-len(values) // MAX_ROWS_DRAWN)]
 
 
@@ -59,7 +58,6 @@ def marks_recovery(columns: Mapping[str, Any], details: Mapping[str, Any]) -> li
 
 
 def _evenly(values: Any) -> list[int]:
-    """Return a few places of values, evenly among the sorted ones."""
     order = np.argsort(values, kind="stable")
     return sorted(set(order[np.linspace(0, len(order) - 1, min(MARKS, len(order))).round().astype(int)].tolist()))
 

@@ -55,7 +55,6 @@ class Relation(NamedTuple):
         )
 
     def figure(self, setting: Setting) -> tuple[Figure, ...]:
-        """Return the picture of shift along the covariates, if cells have enough rows."""
         options = MapOptions(None, setting.level, MIN_REDRAWS, setting.rng)
         curve = map_of(self.kept, options, self.found)
         if curve is None:

@@ -95,7 +95,6 @@ def _moments(rows: DistributionRows) -> Moments:
 
 
 def named_columns(name: str, values: FloatArray) -> dict[str, FloatArray]:
-    """Return values (n,) under their name, or the columns of (n, C) under the name and their numbers."""
     if values.ndim == 1:
         return {name: values}
     return {f"{name}[column {k}]": column for k, column in enumerate(values.T)}

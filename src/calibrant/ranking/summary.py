@@ -174,7 +174,6 @@ class Ranks(Summary):
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
-        """Build from decoded values, reading the optional parts."""
         for name, kind in (("groups", Ranks), ("covariates", CovariateMoments), ("exchanged", ExchangedCounts)):
             if name in values:
                 values[name] = tuple(kind.from_bytes(part) for part in values[name])
@@ -302,7 +301,6 @@ def _group_ranks(found: Ranked, w: FloatArray, labels: RowLabels) -> tuple[Ranks
 
 
 def _merged_groups(one: Ranks, other: Ranks) -> tuple[tuple[Label, ...], tuple[Ranks, ...]]:
-    """Join the groups of two batches by label."""
     found = dict(zip(one.labels, one.groups, strict=True))
     for label, group in zip(other.labels, other.groups, strict=True):
         found[label] = found[label] + group if label in found else group

@@ -136,7 +136,6 @@ class Calibration:
 
 
 def calibration_of(fits: Iterable[Fit], names: Names, *, quantity: Quantities | None, entropy: int) -> Calibration:
-    """Return the calibration of these fits, in order."""
     every = list(fits)
     done, failures = [fit for fit in every if fit.failure is None], tuple(fit.failure for fit in every if fit.failure)
     if len(done) < MIN_FITS:
@@ -202,7 +201,6 @@ def verdict_range(ranks: Ranks, failed: int, level: float) -> Range:
 def with_failures(
     findings: Findings, ranks: Ranks, failures: Sequence[Failure], of_parameters: Note | None
 ) -> Findings:
-    """Return the findings of an audit with what failed fits could change."""
     found = verdict_range(ranks, len(failures), findings.level)
     verdict, main = findings.verdict, next(iter(findings.verdict.claims), None)
     tolerance = verdict.tolerance

@@ -197,7 +197,6 @@ def _finite(numbers: NDArray[Any], whose: str) -> FloatArray:
 
 
 def _extra(name: str, value: Any, M: int) -> Any:
-    """Return a density, or the number of divergences."""
     if name == "divergences":
         count = np.asarray(value, dtype=np.float64)
         if not (np.isfinite(count) & (count >= 0) & (count == np.floor(count))).all():
@@ -211,7 +210,6 @@ def _extra(name: str, value: Any, M: int) -> Any:
 
 
 def _split(found: Any, B: int) -> list[Any]:
-    """Return what a sampler of B data sets returned, for each of them."""
     if isinstance(found, Mapping):
         for name, value in found.items():
             if len(value) != B:

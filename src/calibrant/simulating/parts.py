@@ -45,7 +45,6 @@ class Parts:
         return sorted(set(found))
 
     def write(self, fits: Iterable[Fit]) -> None:
-        """Write a part, named by its first fit."""
         ordered = sorted(fits, key=lambda fit: fit.index)
         if ordered:
             replace_bytes(self.folder / f"part-{ordered[0].index:06d}.npz", part_bytes(ordered))
@@ -117,7 +116,6 @@ def part_bytes(fits: list[Fit]) -> bytes:
 
 
 def read_part(path: Path, about: Mapping[str, Any]) -> list[Fit]:
-    """Read what `part_bytes` wrote; refuse what does not fit together."""
     name, columns = codec.decode(path.read_bytes())
     if name != NAME:
         raise SummaryError(f"it is a {name}")
