@@ -54,15 +54,13 @@ class TestTypes:
             with pytest.raises(InputError, match="equals that of draws in 1 of 1"):
                 energy_ranks([0.0], Samples([[0.0, 1.0]], log_density=q), log_density_y=of_y)
 
-    def test_what_the_coarser_type_cannot_hold_is_infinite(self):
+    def test_what_the_coarser_type_cannot_hold_is_infinite_but_not_where_distances_count(self, refusal):
         assert ranks([1e300, 0.0], Samples(np.array([[1, 2], [1, 2]], np.float32))).tolist() == [2, 0]
         assert ranks(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]])).tolist() == [1, 1]
         samples = Samples([[0.0, 1.0]], log_density=[[-1e300, 0.2]])
         assert energy_ranks([0.0], samples, log_density_y=np.float32([0.1])).tolist() == [1]
         found = rank_exchange_test(np.float32([1, 2]), Samples([[1e300, -1e300], [1.0, 5.0]]))
         assert 0 < found.pvalue <= 1
-
-    def test_but_not_where_distances_count(self, refusal):
         samples = Samples(CLOUDS.astype(np.float32))
         assert "Pass both as float64" in refusal(joint_ranks, np.array([1e300, -1e300] * 60).reshape(N, 3), samples)
 
@@ -80,19 +78,18 @@ class TestSizes:
         y = np.round(Y * 8) / 8
         np.testing.assert_allclose(z_scores(y * factor, Samples(few * factor)), z_scores(y, Samples(few)), rtol=1e-12)
 
-    def test_z_scores_beyond_float64(self, refusal):
+    def test_what_float64_does_not_hold(self, refusal):
         assert "the scores must be finite; row 1 is -inf" in refusal(
             z_scores, [0.0, 1e308], Samples([[1.0, 2.0], [0.0, 1e-300]])
         )
+        assert "beyond float64" in refusal(contraction, Y * 1e120, Samples(DRAWS * 1e160), error=NotApplicableError)
+        assert contraction(Y, Samples(DRAWS * 1e200)) == -np.inf
+        assert "too small" in refusal(rank_score_test, Y, Samples(DRAWS), covariates=X * 1e-160)
 
     @pytest.mark.parametrize("factor", [1e-160, 1e200])
     def test_contraction_of_outcomes_whose_variance_float64_does_not_hold(self, refusal, factor):
         message = refusal(contraction, Y * factor, Samples(DRAWS * factor), error=NotApplicableError)
         assert "rescale" in message
-
-    def test_contraction_of_wide_draws(self, refusal):
-        assert "beyond float64" in refusal(contraction, Y * 1e120, Samples(DRAWS * 1e160), error=NotApplicableError)
-        assert contraction(Y, Samples(DRAWS * 1e200)) == -np.inf
 
     @pytest.mark.parametrize("factor", [5e-324, 1e-200, 1e200, 1e308])
     @pytest.mark.parametrize("own", [True, False])
@@ -117,9 +114,6 @@ class TestSizes:
         expected = conditional_test(Y, Samples(DRAWS), covariates=X, resamples=99, method="score")
         assert found.pvalue == expected.pvalue
         assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
-
-    def test_covariates_whose_squares_lose_digits(self, refusal):
-        assert "too small" in refusal(rank_score_test, Y, Samples(DRAWS), covariates=X * 1e-160)
 
     def test_batches_of_covariates_that_are_too_far_apart(self):
         near, far = (Ranks.of([0, 1, 2], 3, covariates=[a, b, 0.0]) for a, b in ((1e150, 2e150), (1e153, 2e153)))
@@ -177,13 +171,11 @@ class TestAudit:
         assert "contraction" not in table["name"]
         assert all(np.isfinite(value) for value in table["value"])
 
-    def test_rows_of_weight_zero_may_miss_a_density(self):
+    def test_weights(self, refusal):
         q, of_y = RNG.normal(size=(N, M)), RNG.normal(size=N)
         w = np.arange(N) % 2
         options = {"weights": w, "resamples": 19}
         one = audit(Y, Samples(DRAWS, log_density=q), log_density_y=np.where(w, of_y, np.nan), **options)
         assert one.table == audit(Y, Samples(DRAWS, log_density=q), log_density_y=of_y, **options).table
-
-    def test_what_ranks_alone_look_at_is_not_ignored_under_weights(self, refusal):
         w = RNG.uniform(1, 2, N)
         assert "covariates= is used with ranks" in refusal(audit, Y, Samples(DRAWS), covariates=X, weights=w)

@@ -186,14 +186,11 @@ def test_own_points():
         )
 
 
-def test_search_is_not_capped_at_one_minus_level():
+def test_levels_close_to_one():
     band = ecdf_band(5, np.arange(1, 4) / 4, 0.9)
     assert band.gamma == pytest.approx(53 / 256)
     assert band.coverage == pytest.approx(235 / 256)
-
-
-def test_levels_close_to_one():
-    """Where 1 - P(inside) has no digits left, the band comes from the sum of what leaves."""
+    # Where 1 - P(inside) has no digits left, the band comes from the sum of what leaves.
     t = np.arange(1, 20) / 20
     for tail in (3e-9, 1e-9, 1e-12, 1e-15):
         band = ecdf_band(100, t, 1 - tail)

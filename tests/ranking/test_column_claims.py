@@ -79,15 +79,14 @@ class TestNotes:
         assert visible_notes(column(kinds.NONE, smallest=(np.inf, np.inf))) == []
 
 
-class TestTogether:
-    @pytest.mark.parametrize(
-        ("together", "passes", "failure"),
-        [
-            (Together(1e-9), (True, True), "dependence wrong"),
-            (Together(1e-9), (True, False), "other"),
-            (Together(0.2), (True, True), "none"),
-            (Together(), (True, True), ""),
-        ],
-    )
-    def test_failure(self, together, passes, failure):
-        assert together.failure(0.95, passes) == failure
+@pytest.mark.parametrize(
+    ("together", "passes", "failure"),
+    [
+        (Together(1e-9), (True, True), "dependence wrong"),
+        (Together(1e-9), (True, False), "other"),
+        (Together(0.2), (True, True), "none"),
+        (Together(), (True, True), ""),
+    ],
+)
+def test_failure_of_all_columns_together(together, passes, failure):
+    assert together.failure(0.95, passes) == failure

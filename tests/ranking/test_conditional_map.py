@@ -43,7 +43,7 @@ def test_the_picture_is_of_the_coordinate_of_the_first_region(plt):
     assert found.plot().get_ylabel().startswith("shift of column 1, sd")
 
 
-def test_values_are_means_of_cells():
+def test_values_are_means_of_cells_within_their_limits():
     phi = legendre(M)[0, ranks(Y, DRAWS)]
     for name, left, right, rows, shift in zip(MAP.covariate, MAP.left, MAP.right, MAP.rows, MAP.shift, strict=True):
         if name == "city":
@@ -51,9 +51,6 @@ def test_values_are_means_of_cells():
         inside = (TABLE[name] >= left) & (TABLE[name] <= right)
         assert inside.sum() == rows == 50
         assert shift == pytest.approx(-SHIFT / shrinkage(M)[0] * phi[inside].mean())
-
-
-def test_limits_enclose_the_values_and_grow_for_small_cells():
     assert (MAP.shift_low < MAP.shift).all()
     assert (MAP.shift < MAP.shift_high).all()
     assert (MAP.spread_low < MAP.spread).all()
@@ -64,12 +61,9 @@ def test_limits_enclose_the_values_and_grow_for_small_cells():
     assert off[MAP.covariate == "bmi"].sum() >= 3
 
 
-def test_categories():
+def test_categories_and_coordinates():
     assert MAP.cell[MAP.covariate == "city"].tolist() == ["Oslo", "Rome"]
     assert np.isnan(MAP.left[MAP.covariate == "city"]).all()
-
-
-def test_coordinates():
     y = np.column_stack([Y, RNG.normal(size=N)])
     found = conditional_map(y, Samples(RNG.normal(size=(N, 19, 2))), covariates=X, resamples=99)
     assert found.shift.shape == (len(found.rows), 2)

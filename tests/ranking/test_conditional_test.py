@@ -293,26 +293,22 @@ class TestBadInput:
         with pytest.raises(InputError, match=words):
             conditional_test(self.Y, self.DRAWS, **options)
 
-    def test_few_rows(self):
+    def test_few_rows_and_other_summaries(self):
         with pytest.raises(NotApplicableError, match="at least 10 rows"):
             conditional_test(self.Y[:9], self.DRAWS.take(slice(9)), covariates=self.X[:9])
         few = conditional_test(self.Y[:40], self.DRAWS.take(slice(40)), covariates=self.X[:40], resamples=19)
         assert "score alone" in few.method
         assert few.details["regions"] == ()
+        with pytest.raises(SummaryError, match="KeptRanks"):
+            conditional_test(Ranks.of([0, 1], 3))
 
-    def test_more_columns_than_rows(self):
+    def test_more_columns_than_rows_and_constant_ones(self):
         x = np.random.default_rng(0).normal(size=(100, 150))
         found = conditional_test(self.Y, self.DRAWS, covariates=x, resamples=19)
         assert "no boxes" in found.method
         assert 0 < found.pvalue <= 1
-
-    def test_constant_covariates_are_left_out(self):
         x = {"a": self.X[:, 0], "flat": np.ones(100), "text": ["same"] * 100}
         assert "left out: flat, text" in conditional_test(self.Y, self.DRAWS, covariates=x, resamples=19).method
-
-    def test_other_summaries(self):
-        with pytest.raises(SummaryError, match="KeptRanks"):
-            conditional_test(Ranks.of([0, 1], 3))
 
 
 def test_region_is_equal_by_value():

@@ -26,7 +26,7 @@ from calibrant.ranking.counting import (
 from calibrant.ranking.loops import compiled_counts
 
 
-def test_without_ties_nothing_is_drawn():
+def test_ties_are_broken_at_random(refusal):
     less, none = np.array([3, 0, 4]), np.zeros(3, np.int64)
     generator = np.random.default_rng(0)
     found = ranked(less, none, generator, M=4)
@@ -34,9 +34,6 @@ def test_without_ties_nothing_is_drawn():
     assert generator.random() == np.random.default_rng(0).random()
     assert (found.M, found.names, found.tied.tolist(), found.cells) == (4, ("",), [0], False)
     np.testing.assert_array_equal(ranked(less, none, None, M=4).rank, less)
-
-
-def test_every_place_is_equally_likely():
     found = ranked(np.full(9000, 2), np.full(9000, 2), 0, M=6)
     counts = np.bincount(found.rank, minlength=7)
     assert counts[[0, 1, 5, 6]].tolist() == [0, 0, 0, 0]
@@ -47,9 +44,6 @@ def test_every_place_is_equally_likely():
     assert (columns.tied.tolist(), columns.names, named.names) == ([0, 2], ("0", "1"), ("a", "b"))
     np.testing.assert_array_equal(columns.rank, named.rank)
     assert column_names(np.zeros(3)) == ("",)
-
-
-def test_ties_need_a_generator(refusal):
     message = refusal(ranked, np.zeros((1000, 2), int), np.ones((1000, 2), int), None, M=9)
     assert "the outcome equals draws in 2,000 of 2,000 ranks" in message
     assert "pass rng=" in message
@@ -123,7 +117,7 @@ def bounds(y, prediction):
     return pit_bounds(rows)
 
 
-def test_draws_by_hand():
+def test_bounds_by_hand():
     low, high = bounds([2.0, 0.0, 9.0], Samples([[1.0, 2.0, 2.0, 3.0], [1.0] * 4, [1.0, 2.0, 3.0, 4.0]]))
     np.testing.assert_array_equal(low, [0.2, 0.0, 0.8])
     np.testing.assert_array_equal(high, [0.8, 0.2, 1.0])
@@ -133,26 +127,17 @@ def test_draws_by_hand():
     low, high = bounds(None, CdfValues([0.2, 0.9], below=[0.0, 0.7]))
     np.testing.assert_array_equal(low, [0.0, 0.7])
     np.testing.assert_array_equal(high, [0.2, 0.9])
-
-
-def test_discrete_distributions_of_scipy():
     y = np.array([0.0, 2.0, 7.0, 2.5])
     distribution = stats.poisson(mu=[1.0, 2.0, 3.0, 2.0])
     low, high = bounds(y, ScipyDistribution(distribution))
     np.testing.assert_array_equal(high, distribution.cdf(y))
     np.testing.assert_allclose(high - low, np.where(y == 2.5, 0.0, distribution.pmf(np.floor(y))), atol=1e-15)
-
-
-def test_mixtures_of_jumps_and_densities():
     # A zero-inflated law: half its mass at 0, half normal.
     distribution = Mixture([Samples([[0.0]] * 3), Normal([0.0] * 3, 1.0)], [0.5, 0.5])
     low, high = bounds([0.0, -1.0, 1.0], distribution)
     tail = stats.norm.cdf(-1)
     np.testing.assert_allclose(low, [0.25, tail / 2, 1 - tail / 2], rtol=1e-15)
     np.testing.assert_allclose(high, [0.75, tail / 2, 1 - tail / 2], rtol=1e-15)
-
-
-def test_marginals_of_vectors():
     mean, cov = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[4.0, 1.0], [1.0, 9.0]])
     y = np.array([[1.0, -2.0], [2.0, 4.0]])
     low, high = bounds(y, MvNormal(mean, cov))

@@ -49,22 +49,16 @@ def test_units_of_the_covariates_do_not_matter(factor, offset):
     np.testing.assert_allclose(other.statistic, found.statistic, rtol=1e-6)
 
 
-def test_constant_and_repeated_covariates_add_nothing():
+def test_what_does_not_vary_adds_nothing(refusal):
     rank, M, x = drawn()
     more = np.column_stack([x, np.full(60, 0.1), x[:, 0] * 2 + 1, x.sum(axis=1)])
     found, other = (score_found(Ranks.of(rank, M, covariates=v)) for v in (x, more))
     assert found.shared["dof"] == other.shared["dof"] == 4
     np.testing.assert_allclose(other.statistic, found.statistic, rtol=1e-6)
-
-
-def test_one_draw_has_one_polynomial():
     found = score_found(Ranks.of([0, 1, 1, 0], 1, covariates=[1.0, 2.0, 4.0, 0.0]))
     assert found.shared["dof"] == 1
     x = np.array([1.0, 2.0, 4.0, 0.0]) - 1.75
     assert found.statistic[0] == pytest.approx((x @ [-1, 1, 1, -1]) ** 2 / (x @ x))
-
-
-def test_nothing_varies(refusal):
     for x in ([2.0, 2.0, 2.0], [1e9 + 0.1] * 3):
         assert "no covariate varies" in refusal(
             score_found, Ranks.of([0, 1, 2], 3, covariates=x), error=NotApplicableError

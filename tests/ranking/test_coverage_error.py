@@ -26,12 +26,9 @@ def every_interval(counts):
     return inside + [(n - c, 1 - width) for c, width in inside]
 
 
-def test_an_interval_can_be_off_twice_as_far_as_a_quantile():
+def test_by_hand():
     found = coverage_errors(ranks_of([30, 20, 20, 30]), 0.05, 0.05)
     assert found.estimate[0] == pytest.approx(0.1)  # the middle half contains 40 of 100, each quantile is off by 0.05
-
-
-def test_of_one_draw_is_that_of_a_binomial_share():
     found = coverage_errors(ranks_of([40, 10]), 0.05, 0.025)
     limits = stats.binomtest(40, 50).proportion_ci(0.95)
     assert found.estimate[0] == pytest.approx(0.3)

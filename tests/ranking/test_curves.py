@@ -59,25 +59,22 @@ def test_columns_are_judged_together(name):
     assert (alone.lower > curve.lower).any()
 
 
-class TestByHand:
-    def test_one_point(self):
-        # M = 1: five of six ranks are 0, and B(6, 1/2) has P(B >= 5) = 7/64.
-        curve = ecdf_difference(Ranks.of([0, 0, 1, 0, 0, 0], M=1), level=0.75)
-        assert curve.t.tolist() == [0, 0.5, 1]
-        assert curve.v.tolist() == [0, 5 / 6 - 0.5, 0]
-        assert (curve.gamma, curve.where) == (pytest.approx(14 / 64), 0.5)
-        assert curve.pvalue == pytest.approx(14 / 64)  # both tails
-        # Within 2 to 4 lie 50/64 of all.
-        np.testing.assert_allclose(curve.lower, [0, 2 / 6 - 0.5, 0])
-        np.testing.assert_allclose(curve.upper, [0, 4 / 6 - 0.5, 0])
-        assert curve.coverage == pytest.approx(50 / 64)
-        assert curve.sd.tolist() == pytest.approx([0, np.sqrt(0.25 / 6), 0])
-
-    def test_all_of_one_rank(self):
-        curve = ecdf_difference(Ranks.of([3] * 5, M=3))
-        np.testing.assert_allclose(curve.v, [0, -0.25, -0.5, -0.75, 0])
-        assert curve.where == 0.75
-        assert curve.gamma == pytest.approx(2 * 0.25**5)
+def test_one_point_and_one_rank():
+    # M = 1: five of six ranks are 0, and B(6, 1/2) has P(B >= 5) = 7/64.
+    curve = ecdf_difference(Ranks.of([0, 0, 1, 0, 0, 0], M=1), level=0.75)
+    assert curve.t.tolist() == [0, 0.5, 1]
+    assert curve.v.tolist() == [0, 5 / 6 - 0.5, 0]
+    assert (curve.gamma, curve.where) == (pytest.approx(14 / 64), 0.5)
+    assert curve.pvalue == pytest.approx(14 / 64)  # both tails
+    # Within 2 to 4 lie 50/64 of all.
+    np.testing.assert_allclose(curve.lower, [0, 2 / 6 - 0.5, 0])
+    np.testing.assert_allclose(curve.upper, [0, 4 / 6 - 0.5, 0])
+    assert curve.coverage == pytest.approx(50 / 64)
+    assert curve.sd.tolist() == pytest.approx([0, np.sqrt(0.25 / 6), 0])
+    curve = ecdf_difference(Ranks.of([3] * 5, M=3))
+    np.testing.assert_allclose(curve.v, [0, -0.25, -0.5, -0.75, 0])
+    assert curve.where == 0.75
+    assert curve.gamma == pytest.approx(2 * 0.25**5)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
@@ -111,14 +108,13 @@ def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(n, M, C, level, 
         assert leaves(curve).any() == (curve.pvalue.min() <= 1 - level) or near.any()
 
 
-class TestPoints:
-    def test_many_draws_and_few_points(self):
-        curve = ecdf_difference(Ranks.of(RNG.integers(0, 5001, 300), M=5000))
-        assert curve.t.size == 1001
-        assert curve.t[1:4] == pytest.approx(np.array([5, 10, 15]) / 5001)
-        whole, few = (ecdf_difference(Ranks.of(np.arange(100), M=99), points=points) for points in (None, 3))
-        assert few.t.tolist() == [0, 0.25, 0.5, 0.75, 1]
-        assert few.upper[2] < whole.upper[50]
+def test_many_draws_and_few_points():
+    curve = ecdf_difference(Ranks.of(RNG.integers(0, 5001, 300), M=5000))
+    assert curve.t.size == 1001
+    assert curve.t[1:4] == pytest.approx(np.array([5, 10, 15]) / 5001)
+    whole, few = (ecdf_difference(Ranks.of(np.arange(100), M=99), points=points) for points in (None, 3))
+    assert few.t.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert few.upper[2] < whole.upper[50]
 
 
 class TestKinds:
@@ -130,8 +126,6 @@ class TestKinds:
         u = Normal(np.zeros(240), 1.0).cdf(y)
         np.testing.assert_array_equal(curve.t, np.arange(201) / 200)  # 200 is the largest divisor of 1000 up to 240
         np.testing.assert_allclose(curve.v, [np.mean(u <= t) - t for t in curve.t], atol=1e-12)
-
-    def test_values_on_the_edge_of_a_cell(self):
         at = [0.1, 0.3, 0.7, 0.9, 0.1]  # right-closed: 0.1 is not beyond 0.1
         curve = ecdf_difference(None, CdfValues(at), points=9)
         assert (5 * (curve.v + curve.t)).round(9).tolist() == [0, 2, 2, 3, 3, 3, 3, 4, 4, 5, 5]
@@ -180,13 +174,19 @@ def test_mean_counts_over_random_ties():
 
 
 class TestHistogramByHand:
-    def test_bins_that_do_not_divide_the_ranks(self):
+    def test_two_bins(self):
         # Five ranks in two bins: 0 and 1, then 2 to 4. Five rows are expected as 2 and 3.
         curve = rank_histogram(Ranks.of([0, 1, 1, 4, 2], M=4), bins=2)
         assert (curve.first.tolist(), curve.last.tolist()) == ([0, 2], [1, 4])
         assert curve.edges.tolist() == [0, 2, 5]
         assert (curve.counts.tolist(), curve.expected.tolist()) == ([3, 2], [2.0, 3.0])
         assert curve.chi2 == pytest.approx(1 / 2 + 1 / 3)
+        # Counts of the first bin within 2 to 4 of 6 have 50/64; beyond, 1 and 5 have 12/64.
+        curve = rank_histogram(Ranks.of([0, 0, 0, 0, 0, 1], M=1), bins=2, level=0.75)
+        assert (curve.lower.tolist(), curve.upper.tolist()) == ([2, 2], [4, 4])
+        assert curve.coverage == pytest.approx(50 / 64)
+        assert curve.gamma_band == pytest.approx(44 / 64)  # 2 P(B <= 2)
+        assert bars_leave(curve)
 
     def test_bins_have_the_probability_of_their_ranks(self):
         """A share of b/m each, not 1/(bins + 1): bars of ranks that are all equally frequent have height 1."""
@@ -195,14 +195,6 @@ class TestHistogramByHand:
             np.testing.assert_array_equal(curve.counts, curve.expected)
             assert curve.chi2 == 0
             assert curve.pvalue == 1
-
-    def test_two_bins(self):
-        # Counts of the first bin within 2 to 4 of 6 have 50/64; beyond, 1 and 5 have 12/64.
-        curve = rank_histogram(Ranks.of([0, 0, 0, 0, 0, 1], M=1), bins=2, level=0.75)
-        assert (curve.lower.tolist(), curve.upper.tolist()) == ([2, 2], [4, 4])
-        assert curve.coverage == pytest.approx(50 / 64)
-        assert curve.gamma_band == pytest.approx(44 / 64)  # 2 P(B <= 2)
-        assert bars_leave(curve)
 
     def test_few_rows_are_simulated(self):
         ranks = Ranks.of([0, 0, 0, 0, 0, 1], M=1)
@@ -239,25 +231,23 @@ def test_every_row_is_in_a_bar(n, M, data):
     assert (curve.upper >= curve.expected).all()
 
 
-class TestColumns:
-    def test_are_judged_together(self):
-        ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9)
-        together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
-        one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
-        assert together.lower.tolist() == one.lower.tolist()
-        assert alone.lower.tolist() == rank_histogram(ranks.take([0])).lower.tolist()
-        np.testing.assert_array_equal(together.pvalue, holm(together.pvalue_each))
-        np.testing.assert_array_equal(alone.pvalue, alone.pvalue_each)
-        assert "4 columns, judged together" in together.method
+def test_bars_of_columns_are_judged_together():
+    ranks = Ranks.of(RNG.integers(0, 10, (200, 4)), M=9)
+    together, alone = rank_histogram(ranks), rank_histogram(ranks, multiplicity="none")
+    one = rank_histogram(ranks.take([0]), level=1 - 0.05 / 4)
+    assert together.lower.tolist() == one.lower.tolist()
+    assert alone.lower.tolist() == rank_histogram(ranks.take([0])).lower.tolist()
+    np.testing.assert_array_equal(together.pvalue, holm(together.pvalue_each))
+    np.testing.assert_array_equal(alone.pvalue, alone.pvalue_each)
+    assert "4 columns, judged together" in together.method
 
 
-class TestHistogramKinds:
-    def test_distributions_are_counted_in_cells(self):
-        at = [0.0, 0.25, 0.2500001, 0.5, 1.0, 0.75]  # right-closed, and 0 in the first
-        curve = rank_histogram(None, CdfValues(at), bins=4)
-        assert curve.counts.tolist() == [2, 2, 1, 1]
-        assert curve.cells
-        assert curve.edges.tolist() == [0, 250, 500, 750, 1000]
+def test_distributions_are_counted_in_cells():
+    at = [0.0, 0.25, 0.2500001, 0.5, 1.0, 0.75]  # right-closed, and 0 in the first
+    curve = rank_histogram(None, CdfValues(at), bins=4)
+    assert curve.counts.tolist() == [2, 2, 1, 1]
+    assert curve.cells
+    assert curve.edges.tolist() == [0, 250, 500, 750, 1000]
 
 
 @given(

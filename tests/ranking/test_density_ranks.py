@@ -63,11 +63,9 @@ class TestReferences:
 
 
 class TestSamples:
-    def test_by_hand(self):
+    def test_by_hand_and_up_to_a_constant_of_each_row(self):
         samples = Samples([[0.0, 1.0, 2.0]] * 3, log_density=[[-1.0, -2.0, -3.0]] * 3)
         np.testing.assert_array_equal(energy_ranks([0.0] * 3, samples, log_density_y=[-0.5, -2.5, -np.inf]), [0, 2, 3])
-
-    def test_a_constant_of_each_row_may_be_missing(self):
         rng = np.random.default_rng(0)
         q, q_y, constant = rng.normal(size=(20, 9)), rng.normal(size=20), rng.normal(size=20)
         found = energy_ranks(q_y, Samples(q, log_density=q), log_density_y=q_y)
@@ -106,6 +104,9 @@ class TestDistributions:
         np.testing.assert_array_equal(energy_ranks(y, MvNormal(np.zeros((2, 2)), np.eye(2))), [499, 500])
         summary = summarize(energy_ranks, y, MvNormal(np.zeros((2, 2)), np.eye(2)))
         assert (summary.cells, summary.M) == (True, 999)
+        np.testing.assert_array_equal(energy_ranks([0.0, 1e300], Normal([0.0, -1e300], 1e-300)), [0, 999])
+        distribution = MvNormal([[0.0, 0.0], [0.0, 0.0]], np.eye(2))
+        np.testing.assert_array_equal(energy_ranks([[0.0, 0.0], [1e200, 0.0]], distribution), [0, 999])
 
     @pytest.mark.parametrize("shared", [True, False])
     def test_closed_forms_agree_with_draws(self, shared):
@@ -120,11 +121,6 @@ class TestDistributions:
             y, Samples(draws, distribution.log_density(draws)), log_density_y=distribution.log_density(y)
         )
         assert np.abs(energy_ranks(y, distribution) / 1000 - counted / M).max() < 5 * 0.5 / np.sqrt(M) + 0.001
-
-    def test_far_outcomes(self):
-        np.testing.assert_array_equal(energy_ranks([0.0, 1e300], Normal([0.0, -1e300], 1e-300)), [0, 999])
-        distribution = MvNormal([[0.0, 0.0], [0.0, 0.0]], np.eye(2))
-        np.testing.assert_array_equal(energy_ranks([[0.0, 0.0], [1e200, 0.0]], distribution), [0, 999])
 
     @pytest.mark.parametrize("vectors", [True, False])
     def test_mixtures_are_drawn_from(self, vectors):
@@ -175,11 +171,10 @@ class TestRefusals:
     def test_input(self, refusal, prediction, options, words):
         assert words in refusal(energy_ranks, [0.0], prediction, **options)
 
-    def test_distributions_without_a_density(self, refusal):
+    def test_densities_that_are_missing_or_no_numbers(self, refusal):
         poisson = ScipyDistribution(stats.poisson([2.0]))
         assert "has no density" in refusal(energy_ranks, [1.0], poisson, rng=0, error=NotApplicableError)
 
-    def test_densities_that_are_no_numbers(self, refusal):
         class Broken(Distribution):
             n = 3
 

@@ -26,21 +26,17 @@ def test_references(y, references, name):
 
 
 class TestByHand:
-    def test_numbers(self):
+    def test_numbers_and_scales(self):
         # Distances from 1: the outcome 2; draws 1, 3, 2.5.
         samples, vectors = Samples([[2.0, -2.0, 3.5]]), Samples([[[2.0], [-2.0], [3.5]]])
         for scale in (None, "pooled", [7.0]):
             np.testing.assert_array_equal(tarp_ranks([3.0], samples, references=[1.0], scale=scale), [1])
         np.testing.assert_array_equal(tarp_ranks([[3.0]], vectors, references=[[1.0]]), [1])
         np.testing.assert_array_equal(tarp_ranks([1.0], Samples([[0.0, 2.0]]), references=[0.0]), [1])  # at a draw
-
-    def test_scale(self):
         # From (0, 0): the outcome (2, 0) and the draw (0, 10), with the second coordinate over 1 or 10.
         y, samples = [[2.0, 0.0]], Samples([[[0.0, 10.0]]])
         np.testing.assert_array_equal(tarp_ranks(y, samples, references=[[0.0, 0.0]], scale=None), [0])
         np.testing.assert_array_equal(tarp_ranks(y, samples, references=[[0.0, 0.0]], scale=[1.0, 10.0]), [1])
-
-    def test_the_pooled_scale_forgets_units(self):
         rng = np.random.default_rng(0)
         y, x, t = rng.normal(size=(50, 2)), rng.normal(size=(50, 9, 2)), rng.normal(size=(50, 2))
         units = np.array([2.0**500, 2.0**-500])
@@ -83,12 +79,10 @@ class TestReferencePoints:
         assert stats.chisquare(other).pvalue > 0.001
         assert stats.chisquare(fitted).pvalue < 1e-6
 
-    def test_rows_of_weight_zero(self):
+    def test_rows_of_weight_zero_and_the_order_of_draws(self):
         y, samples = [1.0, np.nan, 5.0], Samples([[0.5], [0.0], [0.0]])
         given = {"references": [0.0, np.nan, 4.0], "weights": [2.0, 0.0, 1.0]}
         assert summarize(tarp_ranks, y, samples, **given).weight[:, 0].tolist() == [1.0, 2.0]
-
-    def test_draws_in_any_order(self):
         for options in ({}, {"covariates": self.X}):
             found = tarp_ranks(self.Y, self.RIGHT, rng=0, **options)
             turned = tarp_ranks(self.Y, Samples(self.RIGHT.held[:, ::-1]), rng=0, **options)
@@ -131,17 +125,16 @@ class TestRefusals:
         assert "row 0, draw 0 is inf" in refusal(tarp_ranks, [0.0], Samples([[np.inf]]), references=[1.0])
 
 
-class TestOther:
-    def test_is_another_row(self):
-        y = np.arange(7.0)[:, None] * [1.0, 10.0]
-        shifts = set()
-        for seed in range(60):
-            found = other_outcomes(y, np.random.default_rng(seed))
-            assert (found != y).all()
-            np.testing.assert_array_equal(np.sort(found, axis=0), y)
-            (shift,) = set(((found - y)[:, 0] % 7).tolist())
-            shifts.add(shift)
-        assert shifts == set(range(1, 7))
+def test_is_another_row():
+    y = np.arange(7.0)[:, None] * [1.0, 10.0]
+    shifts = set()
+    for seed in range(60):
+        found = other_outcomes(y, np.random.default_rng(seed))
+        assert (found != y).all()
+        np.testing.assert_array_equal(np.sort(found, axis=0), y)
+        (shift,) = set(((found - y)[:, 0] % 7).tolist())
+        shifts.add(shift)
+    assert shifts == set(range(1, 7))
 
 
 class TestFitted:

@@ -57,40 +57,32 @@ class TestFar:
         assert evidence_of(given_of(y, NORMAL, weights=w))[0].far.rows == (5, 9)
 
 
-class TestRepeats:
-    def test_resampled_draws(self):
-        draws = np.take_along_axis(NORMAL[:, :12], RNG.integers(12, size=(N, M)), axis=1)
-        assert evidence_of(given_of(Y, draws))[0].repeated
-        rng = np.random.default_rng(1)  # counts are not called repeats
-        counts = given_of(rng.poisson(3, N).astype(float), rng.poisson(3, (N, M)).astype(float))
-        assert not evidence_of(counts)[0].repeated
-
-    def test_by_all_outcomes(self):
-        tied = np.array([1, 3, 2, 0])
-        p = tied / 4
-        for k in range(4):
-            total = sum(
-                np.prod(np.where(one, p, 1 - p)) for one in itertools.product([0, 1], repeat=4) if sum(one) <= k
-            )
-            assert _few_successes(tied, 4, k) == pytest.approx(total)
+def test_resampled_draws():
+    draws = np.take_along_axis(NORMAL[:, :12], RNG.integers(12, size=(N, M)), axis=1)
+    assert evidence_of(given_of(Y, draws))[0].repeated
+    rng = np.random.default_rng(1)  # counts are not called repeats
+    counts = given_of(rng.poisson(3, N).astype(float), rng.poisson(3, (N, M)).astype(float))
+    assert not evidence_of(counts)[0].repeated
+    tied = np.array([1, 3, 2, 0])
+    p = tied / 4
+    for k in range(4):
+        total = sum(np.prod(np.where(one, p, 1 - p)) for one in itertools.product([0, 1], repeat=4) if sum(one) <= k)
+        assert _few_successes(tied, 4, k) == pytest.approx(total)
 
 
-class TestOutside:
-    def test_rows_side_and_distance(self):
-        y = Y.copy()
-        y[:80] += 6
-        found = outside(y, NORMAL)
-        assert found.above > 75
-        assert len(set(range(80)) & set(found.rows)) > 75
-        assert 2 < found.distance < 6
-
-    def test_rows_of_another_spread(self):
-        found = outside(Y, NORMAL * np.where(np.arange(N) % 2, 1.0, 0.4)[:, None])
-        assert found.narrower < 0.8
-        rightly = np.where(np.arange(N) % 2, 1.0, 0.5)
-        y = rightly * Y
-        y[:80:2] += 6
-        assert outside(y, NORMAL * rightly[:, None]).narrower == pytest.approx(0.5, abs=0.1)
+def test_rows_side_distance_and_spread():
+    y = Y.copy()
+    y[:80] += 6
+    found = outside(y, NORMAL)
+    assert found.above > 75
+    assert len(set(range(80)) & set(found.rows)) > 75
+    assert 2 < found.distance < 6
+    found = outside(Y, NORMAL * np.where(np.arange(N) % 2, 1.0, 0.4)[:, None])
+    assert found.narrower < 0.8
+    rightly = np.where(np.arange(N) % 2, 1.0, 0.5)
+    y = rightly * Y
+    y[:80:2] += 6
+    assert outside(y, NORMAL * rightly[:, None]).narrower == pytest.approx(0.5, abs=0.1)
 
 
 def test_dependent_draws():

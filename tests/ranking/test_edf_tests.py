@@ -107,15 +107,12 @@ def test_pvalues_fall_with_the_statistic_of_cramer_von_mises():
     assert (np.diff(p[order]) <= 5e-7).all()
 
 
-def test_every_rank_is_spread_over_its_cell():
+def test_every_rank_is_spread_evenly_over_its_cell():
     counts = np.array([[2, 0], [0, 3], [3, 2]])
     one, other = randomised(counts, np.random.default_rng(0))
     assert np.floor(one * 3).tolist() == [0, 0, 2, 2, 2]
     assert np.floor(other * 3).tolist() == [1, 1, 1, 2, 2]
     assert (np.diff(one) > 0).all()
-
-
-def test_uniform_ranks_give_uniform_values():
     rng = np.random.default_rng(0)
     counts = np.bincount(rng.integers(0, 5, 20_000), minlength=5)[:, None]
     (u,) = randomised(counts, rng)

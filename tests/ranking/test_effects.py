@@ -45,14 +45,11 @@ def test_of_normal_predictions(scale, needed, shift):
     assert rank_effect(predicted(shift=shift)).shift[0] == pytest.approx(shift, rel=0.02, abs=1e-9)
 
 
-def test_by_hand():
+def test_components():
     found = rank_effect(Ranks.of([1, 1, 1, 0], M=1))  # φ_1 = -1, 1
     assert found.Z.tolist() == [[1.0]]  # (3 - 1) / sqrt(4)
     assert found.shift[0] == pytest.approx(-np.sqrt(np.pi / 3) / 2)
     assert np.isnan(found.spread[0])
-
-
-def test_variance_of_the_components_is_1():
     rng = np.random.default_rng(0)
     Z = rank_effect(Ranks.of(rng.integers(0, 10, (40, 4000)), M=9)).Z
     np.testing.assert_allclose(Z @ Z.T / 4000, np.eye(4), atol=0.1)
@@ -62,7 +59,7 @@ def found(C):
     return ColumnTests(np.full(C, 2.0), np.full(C, 0.25), "a test", {"Z": np.ones((3, C))}, {"dof": 3})
 
 
-def test_one_column_without_an_axis_gives_numbers():
+def test_numbers_of_one_column_and_arrays_of_several():
     ranks = Ranks.of([0, 1, 3], M=3)
     result = rank_result(ranks, found(1), np.array([0.5]), "")
     effect = rank_effect(ranks)
@@ -73,9 +70,6 @@ def test_one_column_without_an_axis_gives_numbers():
     assert result.details["names"] == ("",)
     assert type(result.details["tied"]) is int
     assert result.method == "a test; ranks among 3 draws"
-
-
-def test_columns_give_arrays():
     ranks = Ranks.of([[0, 1], [3, 2]], M=3, names=["u", "v"])
     result = rank_result(ranks, found(2), np.array([0.5, 0.5]), "; 2 columns, Holm")
     assert result.pvalue.shape == result.estimate[0].shape == (2,)
@@ -85,14 +79,11 @@ def test_columns_give_arrays():
     assert rank_result(Ranks.of([[0], [3]], M=3), found(1), np.array([0.5]), "").pvalue.shape == (1,)
 
 
-def test_adjusted():
+def test_adjusted_and_shaped():
     p = np.array([[0.01, 0.04], [np.nan, 0.5]])
     np.testing.assert_allclose(adjusted(p, "holm"), [[0.03, 0.08], [np.nan, 0.5]])
     np.testing.assert_allclose(adjusted(p, "bonferroni"), [[0.03, 0.12], [np.nan, 1.0]])
     np.testing.assert_array_equal(adjusted(p, "none"), p)
-
-
-def test_shaped():
     assert shaped(np.array([2.5]), True) == 2.5
     assert shaped(np.ones((3, 1)), True).shape == (3,)
     assert shaped(np.ones((3, 1)), False).shape == (3, 1)
@@ -109,13 +100,10 @@ def test_orthonormal_and_free_of_constants(M):
         np.testing.assert_allclose(row[::-1], (-1) ** k * row, atol=1e-10)
 
 
-def test_are_polynomials_of_their_degree():
+def test_legendre_polynomials():
     r = np.arange(21)
     for k, row in enumerate(legendre(20), start=1):
         np.testing.assert_allclose(np.polyval(np.polyfit(r, row, k), r), row, atol=1e-10)
-
-
-def test_by_hand_legendre():
     np.testing.assert_allclose(legendre(2), [np.array([-1, 0, 1]) * np.sqrt(1.5), np.array([1, -2, 1]) / np.sqrt(2)])
     x = 2 * (np.arange(5001) + 0.5) / 5001 - 1  # the limit is the continuous polynomial
     np.testing.assert_allclose(legendre(5000)[1], np.sqrt(5) * (3 * x * x - 1) / 2, atol=1e-3)

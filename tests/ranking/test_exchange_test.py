@@ -120,16 +120,13 @@ def rows_of(n=12, seed=0, M=5, D=2):
     return read_outcomes(rng.normal(size=(n, D)), Samples(rng.normal(size=(n, M, D))))
 
 
-def test_holds_the_ranks_and_their_replicates():
+def test_what_is_held_and_what_does_not_fit(refusal):
     given = rows_of()
     found = exchanged(given, 7, 0)
     assert found.exchanged[0].tables.shape == (7, 6, 2)
     assert (found.exchanged[0].tables.sum(axis=1) == 12).all()
     assert found.take([0, 1]) == summarize("ranks", given.y, given.distribution)
     assert found.n == 12
-
-
-def test_what_does_not_fit(refusal):
     one = exchanged(rows_of(), 7, 1)
     assert (one + exchanged(rows_of(seed=2), 7, 2)).n == 24
     assert "same resamples" in refusal(lambda: one + exchanged(rows_of(), 8, 2), error=SummaryError)
@@ -164,7 +161,7 @@ def test_the_outcome_comes_first():
         np.testing.assert_array_equal(found[:, :, 0], expected)
 
 
-def test_without_ties_every_rank_is_equally_likely():
+def test_every_member_is_equally_likely_the_same_in_all_columns():
     rng = np.random.default_rng(0)
     rows = read_outcomes(rng.normal(size=40), Samples(rng.normal(size=(40, 4))))
     tables = exchanged_counts(rows, 500, np.random.default_rng(1))
@@ -172,17 +169,11 @@ def test_without_ties_every_rank_is_equally_likely():
     assert (tables.sum(axis=1) == 40).all()
     share = tables.sum(axis=0)[:, 0] / (500 * 40)
     np.testing.assert_allclose(share, 0.2, atol=5 * np.sqrt(0.16 / (500 * 40)))
-
-
-def test_one_member_stands_for_the_outcome_in_all_columns():
     rng = np.random.default_rng(0)
     draws = rng.normal(size=(30, 6))
     both = np.stack([draws, -draws], axis=2)  # where one is high the other is low
     tables = exchanged_counts(read_outcomes(both[:, 0], Samples(both[:, 1:])), 50, np.random.default_rng(1))
     np.testing.assert_array_equal(tables[:, :, 0], tables[:, ::-1, 1])
-
-
-def test_tied_members_share_their_ranks():
     rows = read_outcomes(np.zeros(100), Samples(np.zeros((100, 3))))
     share = exchanged_counts(rows, 200, np.random.default_rng(0)).sum(axis=0)[:, 0] / 20_000
     np.testing.assert_allclose(share, 0.25, atol=0.02)

@@ -53,7 +53,7 @@ class TestReferences:
 
 
 class TestByHand:
-    def test_counts(self):
+    def test_counts_and_limits(self):
         # Nine ranks among seven draws; (m - 2a)/m with m = 8. Ranks 3 and 4 are inside of all intervals.
         ranks = Ranks.of([0, 0, 1, 2, 3, 4, 4, 6, 7], M=7)
         curve = expected_coverage(ranks)
@@ -62,8 +62,6 @@ class TestByHand:
         curve = expected_coverage(ranks, region="hpd")
         assert curve.level.tolist() == [j / 8 for j in range(1, 8)]
         assert (9 * curve.coverage).round(12).tolist() == [2, 3, 4, 5, 7, 7, 8]
-
-    def test_one_level(self):
         # Three of six in the central half: Clopper-Pearson of 3 of 6, and B(6, 1/2) stays within 2 to 4 with 50/64.
         curve = expected_coverage(Ranks.of([0, 0, 1, 2, 2, 3], M=3), levels=0.5, confidence=0.75)
         assert (curve.level.tolist(), curve.coverage.tolist()) == ([0.5], [0.5])
@@ -77,7 +75,7 @@ class TestByHand:
         assert (curve.gamma, curve.pvalue, curve.where) == (pytest.approx(84 / 64), pytest.approx(1), 0.5)
 
     def test_levels_are_those_that_draws_attain(self):
-        """With 19 draws there is 0.5 and 0.9 but no 0.95, and none is called what it is not."""
+        # With 19 draws there is 0.5 and 0.9 but no 0.95, and none is called what it is not.
         rng = np.random.default_rng(0)
         y, draws = rng.normal(size=20_000), rng.normal(size=(20_000, 19))
         curve = expected_coverage(y, Samples(draws), levels=[0.5, 0.95])
@@ -86,8 +84,6 @@ class TestByHand:
         finer = expected_coverage(rng.normal(size=20_000), Samples(rng.normal(size=(20_000, 39))), levels=[0.5, 0.95])
         assert finer.level.tolist() == [0.5, 0.95]
         np.testing.assert_allclose(finer.coverage, [0.5, 0.95], atol=0.01)
-
-    def test_levels_keep_their_order(self):
         ranks = Ranks.of(RNG.integers(0, 100, 50), M=99)
         curve = expected_coverage(ranks, levels=[0.9, 0.5, 0.903])
         assert curve.level.tolist() == [0.9, 0.5, 0.9]
@@ -156,7 +152,7 @@ class TestKinds:
             np.testing.assert_allclose(curve.coverage[k], inside.mean(axis=0))
             assert curve.level[k] == pytest.approx((21 - 2 * a) / 21)
 
-    def test_distributions_are_counted_in_cells(self):
+    def test_distributions_values_and_quantiles(self):
         y = RNG.normal(size=240)
         curve = expected_coverage(y, Normal(np.zeros(240), 1.0))
         u = Normal(np.zeros(240), 1.0).cdf(y)
@@ -164,8 +160,6 @@ class TestKinds:
         assert curve.level[:3].tolist() == [0.01, 0.02, 0.03]
         expected = [np.mean((u > 0.5 - q / 2) & (u <= 0.5 + q / 2)) for q in curve.level]
         np.testing.assert_allclose(curve.coverage, expected, atol=1e-12)
-
-    def test_values_and_quantiles(self):
         at = [0.05, 0.3, 0.5, 0.7, 0.95]
         assert expected_coverage(None, CdfValues(at), levels=[0.5, 0.8]).coverage.tolist() == [0.6, 0.6]
         y, values = np.array([0.5, 1.5, 1.6, 9.0]), np.tile([1.0, 2.0], (4, 1))
@@ -173,14 +167,11 @@ class TestKinds:
         assert (found.coverage.item(), found.tied) == (0.5, 4)
 
 
-class TestRefusals:
-    def test_density_is_not_in_the_draws(self, refusal):
-        for prediction in (Samples([[1.0, 2.0]]), Normal(0.0, 1.0)):
-            words = refusal(expected_coverage, [0.0], prediction, region="hpd")
-            assert 'expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")' in words
-
-    def test_one_draw_has_no_interval(self, refusal):
-        one = Ranks.of([0, 1, 1], M=1)
-        assert "at least 2 draws" in refusal(expected_coverage, one, error=NotApplicableError)
-        assert expected_coverage(one, region="hpd").coverage.tolist() == [1 / 3]
-        assert expected_coverage(Ranks.of([0, 1, 1], M=2)).level.tolist() == [1 / 3]
+def test_no_density_and_no_interval(refusal):
+    for prediction in (Samples([[1.0, 2.0]]), Normal(0.0, 1.0)):
+        words = refusal(expected_coverage, [0.0], prediction, region="hpd")
+        assert 'expected_coverage(summarize("energy_ranks", y, prediction), region="hpd")' in words
+    one = Ranks.of([0, 1, 1], M=1)
+    assert "at least 2 draws" in refusal(expected_coverage, one, error=NotApplicableError)
+    assert expected_coverage(one, region="hpd").coverage.tolist() == [1 / 3]
+    assert expected_coverage(Ranks.of([0, 1, 1], M=2)).level.tolist() == [1 / 3]

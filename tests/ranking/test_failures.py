@@ -57,32 +57,22 @@ class TestOutside:
         counts[[0, -1]] = below, above
         return counts
 
-    def test_spikes_at_the_ends(self):
+    def test_spikes_and_slopes_at_the_ends(self):
         assert failures(self.flat(200, 220)) == ("outside",)
         assert failures(self.flat(300, 20)) == ("outside",)
-
-    def test_a_slope_towards_the_ends_is_a_spread(self):
         assert failures(ranked(stats.norm.cdf(2 * Z))) == ("too narrow",)
-
-    def test_few_draws_do_not_tell_a_spike_from_a_slope(self):
         assert failures(self.flat(100, 100, M=4))[0] == "too narrow"
-
-    def test_nothing_between_the_ends(self):
         counts = np.zeros(100, dtype=np.int64)
         counts[[0, -1]] = 500
         assert failures(counts) == ("too narrow",)
-
-    def test_what_is_left_is_judged_without_them(self):
         counts = ranked(stats.norm.cdf(1.5 * Z))
         counts[-1] += 1500
         assert failures(counts)[:2] == ("outside", "too narrow")
 
-    def test_pvalue_by_hand(self):
+    def test_pvalue(self):
         # 3 of 3 rows outside one of two draws at each side
         assert outside_pvalue(np.array([2, 0, 1])) == pytest.approx((2 / 3) ** 3)
-
-    def test_reference(self):
-        """10 of the 30 outcomes of the reference lie outside 12 draws."""
+        # 10 of the 30 outcomes of the reference lie outside 12 draws.
         counts = np.zeros(13, dtype=np.int64)
         counts[[0, 5, -1]] = 4, 20, 6
         assert outside_pvalue(counts) == pytest.approx(0.011504121855338978, rel=1e-9)
@@ -112,39 +102,32 @@ class TestDraws:
         assert failures(ranked(stats.norm.cdf(u)), evidence=evidence) == names
 
 
-class TestOther:
-    def test_a_comb_and_one_draw(self):
-        assert failures(np.tile([40, 0], 50)) == ("other",)
-        assert failures(np.array([70, 30])) == ("too high",)
-        assert failures(np.array([50, 50])) == ("other",)
+def test_a_comb_and_one_draw():
+    assert failures(np.tile([40, 0], 50)) == ("other",)
+    assert failures(np.array([70, 30])) == ("too high",)
+    assert failures(np.array([50, 50])) == ("other",)
 
 
-class TestOutward:
-    def test_direction_of_a_bias_does_not_show(self):
-        rising = np.arange(1, 11) * 10
-        assert outward_failure(rising, 0.05) == "too narrow or biased"
-        assert outward_failure(rising[::-1], 0.05) == "too wide"
-
-    def test_right_size_and_wrong_shape(self):
-        """Correlation 0.8 stated as 0, D = 4: regions of 50 % contain 63 %, of 90 % 85 %."""
-        counts = np.array([126, 126, 126, 126, 126, 55, 55, 55, 56, 149])
-        assert outward_failure(counts, 0.05) == "wrong shape"
+def test_bias_and_wrong_shape():
+    rising = np.arange(1, 11) * 10
+    assert outward_failure(rising, 0.05) == "too narrow or biased"
+    assert outward_failure(rising[::-1], 0.05) == "too wide"
+    # Correlation 0.8 stated as 0, D = 4: regions of 50 % contain 63 %, of 90 % 85 %.
+    counts = np.array([126, 126, 126, 126, 126, 55, 55, 55, 56, 149])
+    assert outward_failure(counts, 0.05) == "wrong shape"
 
 
-class TestNormalErrors:
-    def test_limits_are_those_of_the_family(self):
-        found, one = normal_errors(np.full(20, 50), 0.95), normal_errors(np.array([0, 0, 1, 0, 0, 0]), 0.95)
-        assert found.shift == pytest.approx(0, abs=1e-6)
-        assert -0.1 < found.shift_low < 0 < found.shift_high < 0.1
-        assert found.names == ()
-        assert one.shift_high - one.shift_low > 2
-        assert one.spread_high > 3
-        assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent  # a small dependence is none
-        assert not DrawEvidence(tau=3.0, dependence=0.01).dependent
-
-    def test_the_clearer_error_comes_first(self):
-        assert normal_errors(ranked(stats.norm.cdf(1.8 * Z - 0.2)), 0.95).names == ("too narrow", "too high")
-        assert normal_errors(ranked(stats.norm.cdf(1.1 * Z - 0.8)), 0.95).names == ("too high", "too narrow")
+def test_limits_and_order():
+    found, one = normal_errors(np.full(20, 50), 0.95), normal_errors(np.array([0, 0, 1, 0, 0, 0]), 0.95)
+    assert found.shift == pytest.approx(0, abs=1e-6)
+    assert -0.1 < found.shift_low < 0 < found.shift_high < 0.1
+    assert found.names == ()
+    assert one.shift_high - one.shift_low > 2
+    assert one.spread_high > 3
+    assert not DrawEvidence(tau=1.1, dependence=1e-9).dependent  # a small dependence is none
+    assert not DrawEvidence(tau=3.0, dependence=0.01).dependent
+    assert normal_errors(ranked(stats.norm.cdf(1.8 * Z - 0.2)), 0.95).names == ("too narrow", "too high")
+    assert normal_errors(ranked(stats.norm.cdf(1.1 * Z - 0.8)), 0.95).names == ("too high", "too narrow")
 
 
 def power(shift, spread, n, M, *, tail=0.05, repeats=400, cells=False):
@@ -185,19 +168,13 @@ class TestRelated:
 
     BIASED = np.bincount(np.random.default_rng(1).binomial(99, stats.norm.cdf(Z + SIGN)), minlength=100)
 
-    def test_bias_that_changes_sign_is_not_called_too_narrow(self):
+    def test_only_what_covariates_make_is_withheld(self):
         assert "too narrow" in failures(self.BIASED)
         assert failures(self.BIASED, related="shift") == ("related to covariates",)
-
-    def test_shift_and_too_wide_stay(self):
         counts = ranked(stats.norm.cdf((Z + 0.4) / 1.4))
         assert set(failures(counts, related="shift")) == {"too wide", "too low"}
-
-    def test_spread_stays_where_only_it_changes(self):
         counts = ranked(stats.norm.cdf(Z * np.where(SIGN > 0, 1.7, 1.0)))
         assert "too narrow" in failures(counts, related="spread")
-
-    def test_uniform_ranks_are_only_related(self):
         assert diagnosis(np.full(100, 8), 0.025, departs=False, related="shift").failures == ("related to covariates",)
 
 

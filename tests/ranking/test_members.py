@@ -36,11 +36,13 @@ def test_blocks_cover_the_rows(monkeypatch):
     assert found.size == 1
 
 
-def test_numbers_that_are_refused(refusal):
+def test_refusals(refusal):
     assert "row 1, draw 0 is inf" in refusal(of, [0.0, 0.0], [[1.0], [np.inf]])
     far = of(np.zeros(3, np.float32), np.array([[1.0], [2.0], [1e300]]))
     assert "row 2 goes beyond it" in refusal(far.block, slice(1, 3))
     assert "compared as float32" in refusal(far.block, slice(0, 3))
+    message = refusal(member_ranks, lambda part: SCORES[part], 3, None, M=3, size=3, what="the depth")
+    assert message.startswith("the depth of the outcome equals that of draws in 2 of 3 ranks")
 
 
 SCORES = np.array([[2, 1, 2, 3], [0, 1, 1, 1], [5, 5, 5, 5]])
@@ -59,11 +61,6 @@ def test_any_number_of_rows_at_a_time(size):
     assert (found.tied.tolist(), found.M, found.names) == ([2], 3, ("",))
     once = member_ranks(lambda part: SCORES[part], 3, 0, M=3, size=3, what="it")
     np.testing.assert_array_equal(found.rank, once.rank)
-
-
-def test_ties_are_counted_in_the_message(refusal):
-    message = refusal(member_ranks, lambda part: SCORES[part], 3, None, M=3, size=3, what="the depth")
-    assert message.startswith("the depth of the outcome equals that of draws in 2 of 3 ranks")
 
 
 DOUBLE = np.dtype(np.float64)

@@ -38,9 +38,6 @@ def test_by_hand():
     assert found.outcomes[0] == pytest.approx(1 / 2)
     assert found.members[0] == pytest.approx(4 / 6)
     assert found.difference[0] == pytest.approx(-1 / 6)
-
-
-def test_coordinates_that_do_not_vary_or_are_the_same():
     rng = np.random.default_rng(0)
     y = np.stack([np.full(30, 9.0), np.arange(30.0)], axis=1)  # above all draws: every rank of the first is M
     assert pairs(y, rng.normal(size=(30, 5, 2))).outcomes[0] == 0
@@ -50,16 +47,13 @@ def test_coordinates_that_do_not_vary_or_are_the_same():
     assert found.outcomes[0] == pytest.approx(1)
 
 
-def test_a_shift_of_two_coordinates_is_not_dependence():
-    """The mean product of their ranks is far from 0; their correlation is not."""
+def test_errors_of_coordinates_are_not_those_of_pairs():
+    # The mean product of their ranks is far from 0; their correlation is not.
     rng = np.random.default_rng(3)
     found = pairs(rng.normal(size=(1000, 2)) + 0.5, rng.normal(size=(1000, 19, 2)))
     assert abs(found.difference[0]) < 0.1
     assert found.pvalue[0] > 0.01
-
-
-def test_pairs_of_wrong_coordinates_are_not_named():
-    """Correlations of their ranks do not tell their dependence alone."""
+    # Correlations of their ranks do not tell their dependence alone.
     rng = np.random.default_rng(4)
     y, draws = correlated(0.8, (300,), rng), rng.normal(size=(300, 19, 2)) + np.array([0.0, 1.0])
     assert pairs(y, draws).pvalue[0] < 0.01

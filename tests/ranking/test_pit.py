@@ -20,24 +20,18 @@ def test_continuous_distributions_need_no_chance():
     distribution = Normal([0.0, 1.0], [1.0, 2.0])
     np.testing.assert_array_equal(pit([0.5, -9.0], distribution), distribution.cdf([0.5, -9.0]))
     np.testing.assert_array_equal(pit([0.5, -9.0], distribution, rng=1), distribution.cdf([0.5, -9.0]))
-
-
-def test_vectors_by_coordinate():
     distribution = MvNormal([[0.0, 1.0]], [[4.0, 1.0], [1.0, 1.0]])
     np.testing.assert_allclose(pit([[2.0, 1.0]], distribution), [[stats.norm.cdf(1), 0.5]], rtol=1e-15)
     assert pit(np.zeros((3, 2)), Samples(RNG.normal(size=(3, 5, 2))), rng=0).shape == (3, 2)
 
 
-def test_draws_fall_between_their_bounds_and_are_repeatable():
+def test_jumps_are_filled_at_random_and_repeatably():
     y, distribution = np.array([2.0] * 500), Samples([[1.0, 2.0, 2.0, 3.0]] * 500)
     u = pit(y, distribution, rng=3)
     assert 0.2 <= u.min() < 0.21
     assert 0.79 < u.max() <= 0.8
     np.testing.assert_array_equal(u, pit(y, distribution, rng=np.random.default_rng(3)))
     assert (u != pit(y, distribution, rng=4)).any()
-
-
-def test_rows_without_a_jump_stay_exact():
     u = pit(None, CdfValues([0.3, 0.9], below=[0.3, 0.7]), rng=0)
     assert u[0] == 0.3
     assert 0.7 <= u[1] <= 0.9
@@ -154,7 +148,7 @@ def shares(low, high, bins, weights=None):
     return pit_histogram(None, CdfValues(high, below=low), bins=bins, weights=weights).share
 
 
-def test_rows_are_spread_evenly():
+def test_rows_are_spread_evenly_or_count_in_the_bin_they_close():
     # [0, 0.5] over bins of 0.25: half each; [0.25, 1] over three bins.
     np.testing.assert_allclose(shares([0.0, 0.25], [0.5, 1.0], 4), [3 / 12, 5 / 12, 2 / 12, 2 / 12], rtol=1e-14)
     np.testing.assert_allclose(shares([0.0, 0.5], [0.5, 1.0], 2, weights=[3, 1]), [0.75, 0.25], rtol=1e-15)
@@ -163,9 +157,6 @@ def test_rows_are_spread_evenly():
     ends = {"lower": [0.0, 0.5], "upper": [0.5, 1.0]}
     assert columns == {**ends, "share": [0.75, 0.25], "expected": [0.5, 0.5], "density": [1.5, 0.5]}
     assert (curve.kind, curve.n) == ("pit_histogram", 2)
-
-
-def test_values_without_spread_count_in_the_bin_they_close():
     u = np.array([0.0, 0.1, 0.3, 0.30000000000000004, 1.0])
     np.testing.assert_allclose(shares(u, u, 10) * 5, [2, 0, 1, 1, 0, 0, 0, 0, 0, 1], atol=1e-15)
 

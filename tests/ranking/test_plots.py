@@ -78,9 +78,6 @@ def test_bars(plt):
     assert [bar.get_x() for bar in ax.containers[0]] == [0, 0.25, 0.5, 0.75]
     assert (ax.get_xlim(), ax.get_xlabel()) == ((0, 1), "probability integral transform")
     assert ECDF_OF_DISTRIBUTION.plot().get_xlabel() == "probability integral transform t"
-
-
-def test_band_is_a_strip_of_steps(plt):
     corners = {(x, round(y, 12)) for x, y in band(ONE.plot()).tolist()}
     edges = [(-0.5, 1.5), (1.5, 4.5)]
     for side in (ONE.lower / ONE.expected, ONE.upper / ONE.expected):
@@ -107,9 +104,6 @@ def test_many_columns_have_a_panel_each(plt):
     assert "20 of 40" in ax.get_xlabel()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["95 % band, joint", "calibrated", "observed"]
-
-
-def test_panels_do_not_overlap_each_other_nor_the_legend(plt):
     ax = MANY.plot()
     ax.figure.canvas.draw()
     boxes = [panel.get_tightbbox() for panel in ax.child_axes]
@@ -167,15 +161,12 @@ def test_one_column(plt, scale, factor):
     assert ax.get_xlabel() == "rank over number of ranks, t"
 
 
-def test_three_columns(plt):
+def test_colours_of_columns(plt):
     found = ecdf_lines(ECDF_OF_THREE.plot())
     for c, name in enumerate("abc"):
         (line,) = [line for label, line in found.items() if label.startswith(f"{name}, p ")]
         np.testing.assert_array_equal(line.get_ydata(), ECDF_OF_THREE.v[:, c])
     assert [label[0] for label in found if ", p " in label] == ["a", "b", "c"]
-
-
-def test_a_coordinate_has_one_colour_in_all_pictures(plt):
     ranks = Ranks.of(np.random.default_rng(1).integers(0, [30, 22, 30], (200, 3)), M=29, names=["a", "b", "c"])
     colours = [
         {line.get_label()[0]: line.get_color() for line in curve.plot().lines if ", p " in line.get_label()}
@@ -268,9 +259,6 @@ def test_a_few_levels_in_any_order(plt):
     ends = np.array(sticks.lines[2][0].get_segments())[:, :, 1]
     np.testing.assert_allclose(ends, np.column_stack([FEW_LEVELS.low, FEW_LEVELS.high])[::-1])
     assert sticks.get_label() == "95 % interval, pointwise"
-
-
-def test_one_level_has_a_band_too(plt):
     corners = band(SINGLE.plot())
     assert (corners[:, 1].min(), corners[:, 1].max()) == (SINGLE.lower.item(), SINGLE.upper.item())
     assert (corners[:, 0].min(), corners[:, 0].max()) == pytest.approx((0.88, 0.92))
@@ -295,7 +283,7 @@ class TestWordsExpectedCoverage:
         assert found[0].text.split("\n")[1].startswith("pointwise ")
         assert found[0].text.split("\n")[2].startswith("joint band ")
 
-    def test_one(self):
+    def test_descriptions(self):
         words = plots.describe(COVERAGE_OF_ONE.kind, COVERAGE_OF_ONE.columns, COVERAGE_OF_ONE.details)
         assert "coverage of central intervals, from 80 rows. The curve leaves the 95 % band, joint over all" in words
         k = int(np.flatnonzero(COVERAGE_OF_ONE.level == COVERAGE_OF_ONE.where)[0])
@@ -305,8 +293,6 @@ class TestWordsExpectedCoverage:
             "below the diagonal; p < 0.001." in words
         )
         assert words.endswith("Below the diagonal is over-confident, above it under-confident.")
-
-    def test_several(self):
         words = plots.describe(COVERAGE_OF_THREE.kind, COVERAGE_OF_THREE.columns, COVERAGE_OF_THREE.details)
         assert "coverage of regions of highest density" in words
         assert "1 of 3 curves leave" in words

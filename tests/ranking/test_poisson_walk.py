@@ -91,14 +91,11 @@ def test_limits_without_room(K):
     assert falling.outside(*limits) == pytest.approx(1, rel=1e-14)
 
 
-def test_steps_that_differ_by_rounding_share_a_kernel():
+def test_kernels_and_transforms():
     even, uneven = (PoissonWalk.of(9, np.array(t)) for t in (np.arange(1, 1000) / 1000, [0.1, 0.2, 0.25, 0.3]))
     assert [len({id(kernel) for kernel in walk.kernels}) for walk in (even, uneven)] == [1, 2]
     others = [PoissonWalk.of(9, np.array(t)) for t in ([0.1, 0.5, 0.9], [0.1, 0.5, 0.9001], [0.1, 0.9, 0.95])]
     assert [walk.mirrored for walk in (even, *others)] == [True, True, False, False]
-
-
-def test_transforms_need_long_vectors():
     assert dispatch.takes_transform(1000, dispatch.TRANSFORM_TERMS // 1000)
     assert not dispatch.takes_transform(1000, dispatch.TRANSFORM_TERMS // 1000 - 1)
 

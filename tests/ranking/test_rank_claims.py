@@ -55,16 +55,15 @@ def judged(counts, tolerance=None):
     return next(claim for claim in verdict.claims if claim.quantity == "coverage_error"), verdict
 
 
-class TestShares:
-    def test_of_checks_families_and_coordinates(self):
-        r = np.random.default_rng(0).integers(0, 10, (50, 2))
-        ranks = Ranks.of(r, 9)
-        checks = checks_of(ranks, Ranks.of(r[:, 0], 9), families=2)
-        assert checks.tests == 4
-        assert checks.rate == pytest.approx(0.05 / 4)
-        assert checks.rates.test == pytest.approx(0.05 / 8)
-        # half of the rate of a check is for the upper limit of the error, half for 5 numbers of 2 coordinates
-        assert checks.rates.limits == pytest.approx(0.05 / 4 / 2 / 10)
+def test_of_checks_families_and_coordinates():
+    r = np.random.default_rng(0).integers(0, 10, (50, 2))
+    ranks = Ranks.of(r, 9)
+    checks = checks_of(ranks, Ranks.of(r[:, 0], 9), families=2)
+    assert checks.tests == 4
+    assert checks.rate == pytest.approx(0.05 / 4)
+    assert checks.rates.test == pytest.approx(0.05 / 8)
+    # half of the rate of a check is for the upper limit of the error, half for 5 numbers of 2 coordinates
+    assert checks.rates.limits == pytest.approx(0.05 / 4 / 2 / 10)
 
 
 class TestSize:
@@ -98,21 +97,17 @@ class TestSize:
 
 
 class TestVerdict:
-    def test_within(self):
+    def test_of_the_tolerance(self):
         error, verdict = judged(EVEN)
         assert (verdict.status, verdict.tolerance) == ("within", 0.01)
         # the upper limit is 1.96/(2·100) and a little, at the middle
         assert error.high == pytest.approx(0.0098, abs=0.0002)
         assert verdict.claims[0].estimate == 0.9
-
-    def test_tolerances(self):
         error, verdict = judged(NARROW)
         assert verdict.status == "miscalibrated"
         assert (verdict.claims[0].kind, verdict.claims[0].estimate) == ("below", 0.82)
         found = [judged(NARROW, tolerance)[1].status for tolerance in (0.01, error.estimate + 0.001, 0.2)]
         assert found == ["miscalibrated", "cannot tell", "within"]
-
-    def test_cannot_tell_says_how_many_rows_it_takes(self):
         _, verdict = judged(EVEN // 100)
         # (Kuiper's 1.473 - 1.1/√20 + 1.96/2)² / 0.05² = 1,946
         assert (verdict.status, verdict.needed) == ("cannot tell", (0.05, (2000, "rows")))

@@ -52,8 +52,6 @@ class TestMarginal:
     def test_by_hand(self):
         np.testing.assert_array_equal(ranks(Y, Samples(X)), [[0, 1], [1, 1], [1, 1]])
         np.testing.assert_array_equal(ranks([5.0], Samples([[1.0]])), [1])
-
-    def test_infinite_draws_are_legal(self):
         draws = [[-np.inf, 0.0, np.inf], [np.inf, np.inf, -np.inf]]
         np.testing.assert_array_equal(ranks([1.0, 0.0], Samples(draws)), [2, 1])
 
@@ -213,29 +211,28 @@ class Scaled:
         return z[:, :, 0] * x[:, None]
 
 
-class TestReading:
-    @pytest.mark.parametrize(
-        ("f", "takes"),
-        [
-            (norm, False),
-            (lambda z, x: z, True),
-            (lambda z, x=None: z, False),
-            (lambda z, *, axis=2: z, False),
-            (lambda *given: given[0], False),
-            (partial(lambda z, x, power: z, power=2), True),
-            (partial(lambda a, z: z, 1), False),
-            (Scaled(), True),
-            (np.abs, False),
-            (np.sum, False),
-            (max, False),
-        ],
-    )
-    def test_a_second_argument_without_default_is_the_covariates(self, f, takes):
-        assert takes_covariates(f) == takes
+@pytest.mark.parametrize(
+    ("f", "takes"),
+    [
+        (norm, False),
+        (lambda z, x: z, True),
+        (lambda z, x=None: z, False),
+        (lambda z, *, axis=2: z, False),
+        (lambda *given: given[0], False),
+        (partial(lambda z, x, power: z, power=2), True),
+        (partial(lambda a, z: z, 1), False),
+        (Scaled(), True),
+        (np.abs, False),
+        (np.sum, False),
+        (max, False),
+    ],
+)
+def test_a_second_argument_without_default_is_the_covariates(f, takes):
+    assert takes_covariates(f) == takes
 
 
 class TestValues:
-    def test_members_are_given_once_and_cannot_be_written_to(self):
+    def test_members_are_given_once_and_rows_of_equal_ones_show_nothing(self, refusal):
         seen = []
 
         def first(z):
@@ -244,8 +241,6 @@ class TestValues:
 
         np.testing.assert_array_equal(values_of("first", first, Z.copy(), None), Z[:, :, 0])
         assert seen == [((4, 6, 2), False)] * 2
-
-    def test_rows_of_equal_members_show_nothing(self, refusal):
         z = np.ones((3, 4))
         z[2] = [1.0, 2.0, 3.0, 4.0]
         message = refusal(values_of, "gap", lambda z: z - z[:, :1], z, None)

@@ -113,13 +113,10 @@ def test_of_regions_with_the_same_rows_left_the_smallest_is_named():
         assert set(np.flatnonzero(scan.rows(place))) == set(range(40, 80))
 
 
-def test_categories_are_single_cells():
+def test_cells_of_categories_and_equal_values():
     axis = Axis(np.array([0.0, 1.0, 2.0, 2.0]), 3, 16)
     assert axis.ranges.tolist() == [[0, 0], [1, 1], [2, 2]]
     assert not axis.is_whole.any()
-
-
-def test_equal_values_stay_together():
     axis = Axis(np.array([1.0] * 50 + [2.0] * 3), 0, 16)
     assert axis.cells == 2
     assert axis.neighbours.tolist() == [[1.0, 2.0]]

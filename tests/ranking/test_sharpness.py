@@ -27,60 +27,45 @@ class Own(Distribution):
         return 4 - np.asarray(q) * 4
 
 
-class TestStandardDeviations:
-    def test_by_hand(self):
-        assert sharpness(Laplace([0.0, 1.0], [1.0, 3.0])) == pytest.approx(2 * np.sqrt(2), rel=1e-15)
-        assert sharpness(Laplace([0.0, 1.0], [1.0, 7.0]), statistic="rms") == pytest.approx(np.sqrt(50), rel=1e-15)
-        assert sharpness(Samples([[1.0, 3.0], [0.0, 0.0]])) == pytest.approx(np.sqrt(2) / 2, rel=1e-15)
-        assert sharpness(ScipyDistribution(stats.gamma(a=[4.0, 9.0], scale=0.5))) == pytest.approx(1.25, rel=1e-14)
-        assert sharpness(Normal([0.0, 0.0], [1.0, 5.0]), weights=[3, 1]) == 2.0
-        np.testing.assert_allclose(sharpness(VECTORS), [2.0, 3.0], rtol=1e-15)
-
-    def test_draws_of_vectors(self):
-        np.testing.assert_allclose(sharpness(Samples(DRAWS)), DRAWS.std(axis=1, ddof=1).mean(axis=0), rtol=1e-14)
-        rms = np.sqrt(DRAWS.var(axis=1, ddof=1).mean(axis=0))
-        np.testing.assert_allclose(sharpness(Samples(DRAWS), statistic="rms"), rms, rtol=1e-14)
-
-    def test_mixtures_have_their_total_variance(self):
-        distribution = Mixture([Normal([-1.0], 2.0), Laplace([3.0], 1.0)], [0.25, 0.75])
-        # mean 2; 0.25 (4 + 9) + 0.75 (2 + 1)
-        assert sharpness(distribution) == pytest.approx(np.sqrt(5.5), rel=1e-15)
+def test_standard_deviations():
+    assert sharpness(Laplace([0.0, 1.0], [1.0, 3.0])) == pytest.approx(2 * np.sqrt(2), rel=1e-15)
+    assert sharpness(Laplace([0.0, 1.0], [1.0, 7.0]), statistic="rms") == pytest.approx(np.sqrt(50), rel=1e-15)
+    assert sharpness(Samples([[1.0, 3.0], [0.0, 0.0]])) == pytest.approx(np.sqrt(2) / 2, rel=1e-15)
+    assert sharpness(ScipyDistribution(stats.gamma(a=[4.0, 9.0], scale=0.5))) == pytest.approx(1.25, rel=1e-14)
+    assert sharpness(Normal([0.0, 0.0], [1.0, 5.0]), weights=[3, 1]) == 2.0
+    np.testing.assert_allclose(sharpness(VECTORS), [2.0, 3.0], rtol=1e-15)
+    np.testing.assert_allclose(sharpness(Samples(DRAWS)), DRAWS.std(axis=1, ddof=1).mean(axis=0), rtol=1e-14)
+    rms = np.sqrt(DRAWS.var(axis=1, ddof=1).mean(axis=0))
+    np.testing.assert_allclose(sharpness(Samples(DRAWS), statistic="rms"), rms, rtol=1e-14)
+    distribution = Mixture([Normal([-1.0], 2.0), Laplace([3.0], 1.0)], [0.25, 0.75])
+    # mean 2; 0.25 (4 + 9) + 0.75 (2 + 1)
+    assert sharpness(distribution) == pytest.approx(np.sqrt(5.5), rel=1e-15)
 
 
-class TestWidth:
-    def test_of_distributions(self):
-        expected = 2 * stats.norm.ppf(0.95) * 2
-        assert sharpness(Normal([0.0, 9.0], [1.0, 3.0]), statistic="width", level=0.9) == pytest.approx(expected)
-        assert sharpness(Own(), statistic="width", level=0.5) == 2.0
-
-    def test_of_draws(self):
-        # M = 3: [x_(1), x_(3)] has coverage 1/2; beyond, an end is infinite.
-        distribution = Samples([[1.0, 2.0, 5.0], [0.0, 1.0, 2.0]])
-        assert sharpness(distribution, statistic="width", level=0.5) == 3.0
-        assert sharpness(distribution, statistic="width", level=0.9) == np.inf
-
-    def test_several_levels(self):
-        distribution = Normal([0.0], 1.0)
-        found = sharpness(distribution, statistic="width", level=[0.5, 0.9])
-        assert found.tolist() == pytest.approx(
-            [sharpness(distribution, statistic="width", level=level) for level in (0.5, 0.9)], rel=1e-12
-        )
-        assert sharpness(distribution, statistic="width", level=[0.5]).shape == (1,)
+def test_widths():
+    expected = 2 * stats.norm.ppf(0.95) * 2
+    assert sharpness(Normal([0.0, 9.0], [1.0, 3.0]), statistic="width", level=0.9) == pytest.approx(expected)
+    assert sharpness(Own(), statistic="width", level=0.5) == 2.0
+    # M = 3: [x_(1), x_(3)] has coverage 1/2; beyond, an end is infinite.
+    distribution = Samples([[1.0, 2.0, 5.0], [0.0, 1.0, 2.0]])
+    assert sharpness(distribution, statistic="width", level=0.5) == 3.0
+    assert sharpness(distribution, statistic="width", level=0.9) == np.inf
+    distribution = Normal([0.0], 1.0)
+    found = sharpness(distribution, statistic="width", level=[0.5, 0.9])
+    assert found.tolist() == pytest.approx(
+        [sharpness(distribution, statistic="width", level=level) for level in (0.5, 0.9)], rel=1e-12
+    )
+    assert sharpness(distribution, statistic="width", level=[0.5]).shape == (1,)
 
 
-class TestLogDeterminant:
-    def test_of_vectors_and_numbers(self):
-        assert sharpness(VECTORS, statistic="log_det") == pytest.approx(np.log(35), rel=1e-14)
-        assert sharpness(Normal([0.0, 0.0], [1.0, np.e]), statistic="log_det") == pytest.approx(1.0, rel=1e-15)
-
-    def test_of_draws(self):
-        expected = np.mean([np.linalg.slogdet(np.cov(row.T))[1] for row in DRAWS])
-        assert sharpness(Samples(DRAWS), statistic="log_det") == pytest.approx(expected, rel=1e-12)
-
-    def test_of_mixtures(self):
-        distribution = Mixture([MvNormal([[0.0, 0.0]], COV), MvNormal([[2.0, 4.0]], COV)], [0.5, 0.5])
-        expected = np.linalg.slogdet(COV + np.array([[1.0, 2.0], [2.0, 4.0]]))[1]
-        assert sharpness(distribution, statistic="log_det") == pytest.approx(expected, rel=1e-14)
+def test_log_determinants():
+    assert sharpness(VECTORS, statistic="log_det") == pytest.approx(np.log(35), rel=1e-14)
+    assert sharpness(Normal([0.0, 0.0], [1.0, np.e]), statistic="log_det") == pytest.approx(1.0, rel=1e-15)
+    expected = np.mean([np.linalg.slogdet(np.cov(row.T))[1] for row in DRAWS])
+    assert sharpness(Samples(DRAWS), statistic="log_det") == pytest.approx(expected, rel=1e-12)
+    distribution = Mixture([MvNormal([[0.0, 0.0]], COV), MvNormal([[2.0, 4.0]], COV)], [0.5, 0.5])
+    expected = np.linalg.slogdet(COV + np.array([[1.0, 2.0], [2.0, 4.0]]))[1]
+    assert sharpness(distribution, statistic="log_det") == pytest.approx(expected, rel=1e-14)
 
 
 @pytest.mark.parametrize("scale", [1e-139, 1e139])

@@ -31,24 +31,20 @@ class TestValues:
         assert contraction([0.0, 2.0], Normal([0.0, 0.0], 2.0)) == -1.0  # wider than the outcomes, not clipped
         assert contraction([0.0, 1.0], Samples([[0.3] * 5, [0.7] * 5])) == pytest.approx(1.0, abs=1e-30)
         assert contraction([0.0, 1.0], Normal([0.0, 0.0], [1.0, 1e200])) == -np.inf
+        # sums of squares would keep no digit of a spread of 1 around a hundred million
+        y = np.array([1e8, 1e8 + 2])
+        assert contraction(y, Normal(y, 1.0)) == 0.5
 
-    def test_draws_of_vectors(self):
+    def test_vectors(self):
         expected = 1 - DRAWS.var(axis=1, ddof=1).mean(axis=0) / Y.var(axis=0, ddof=1)
         np.testing.assert_allclose(contraction(Y, Samples(DRAWS)), expected, rtol=1e-13)
         assert contraction(Y[:, :1], Samples(DRAWS[:, :, :1])).shape == (1,)
         y, draws = RNG.normal(size=3000), RNG.normal(size=(3000, 500))  # several blocks
         expected = 1 - draws.var(axis=1, ddof=1).mean() / y.var(ddof=1)
         assert contraction(y, Samples(draws)) == pytest.approx(expected, rel=1e-12)
-
-    def test_distributions_of_vectors(self):
         distribution = MvNormal(np.zeros((3, 2)), [[1.0, 0.5], [0.5, 9.0]])
         y = [[0.0, 0.0], [2.0, 3.0], [4.0, 6.0]]
         np.testing.assert_allclose(contraction(y, distribution), [1 - 1 / 4, 1 - 9 / 9], rtol=1e-15)
-
-    def test_far_from_zero(self):
-        # sums of squares would keep no digit of a spread of 1 around a hundred million
-        y = np.array([1e8, 1e8 + 2])
-        assert contraction(y, Normal(y, 1.0)) == 0.5
 
     def test_a_right_forecaster_and_climatology(self):
         mu = RNG.normal(size=4000)
@@ -119,8 +115,6 @@ class TestZScores:
         mixture = Mixture([Normal([-1.0], 2.0), Normal([1.0], 2.0)], [0.5, 0.5])
         np.testing.assert_allclose(z_scores([-5.0], mixture), [np.sqrt(5)], rtol=1e-15)
         np.testing.assert_allclose(z_scores([0.0], ScipyDistribution(stats.gamma(a=[4.0]))), [2.0], rtol=1e-15)
-
-    def test_vectors(self):
         draws = Z_RNG.normal(size=(5, 6, 2))
         y = Z_RNG.normal(size=(5, 2))
         expected = (draws.mean(axis=1) - y) / draws.std(axis=1, ddof=1)
@@ -146,21 +140,18 @@ def test_of_calibrated_gaussian_draws_the_variance_is_known(M):
     assert z.var(ddof=1) == pytest.approx(expected, abs=4 * error)
 
 
-class TestZScoreRefusals:
-    def test_draws_that_are_all_alike(self, refusal):
-        # the mean of three times 0.1 is not 0.1, so that their variance is not 0
-        draws = np.full((3, 3), 0.1)
-        assert draws.var(axis=1, ddof=1)[0] > 0
-        draws[:2] = Z_RNG.normal(size=(2, 3))
-        message = refusal(z_scores, [1.0, 2.0, 3.0], Samples(draws))
-        assert message.startswith("the predictive variance must be a finite number above 0; row 2 is 0.0. ")
-        assert np.isfinite(z_scores([1e6], Samples(1e6 + np.array([[0.0, 1e-9, 2e-9]])))).all()  # close, not alike
-
-    def test_a_coordinate_that_does_not_vary(self, refusal):
-        draws = Z_RNG.normal(size=(3, 4, 2))
-        draws[1, :, 1] = 7.0
-        message = refusal(z_scores, np.zeros((3, 2)), Samples(draws))
-        assert "row 1, coordinate 1 is 0.0" in message
+def test_draws_that_do_not_vary(refusal):
+    # the mean of three times 0.1 is not 0.1, so that their variance is not 0
+    draws = np.full((3, 3), 0.1)
+    assert draws.var(axis=1, ddof=1)[0] > 0
+    draws[:2] = Z_RNG.normal(size=(2, 3))
+    message = refusal(z_scores, [1.0, 2.0, 3.0], Samples(draws))
+    assert message.startswith("the predictive variance must be a finite number above 0; row 2 is 0.0. ")
+    assert np.isfinite(z_scores([1e6], Samples(1e6 + np.array([[0.0, 1e-9, 2e-9]])))).all()  # close, not alike
+    draws = Z_RNG.normal(size=(3, 4, 2))
+    draws[1, :, 1] = 7.0
+    message = refusal(z_scores, np.zeros((3, 2)), Samples(draws))
+    assert "row 1, coordinate 1 is 0.0" in message
 
 
 ONE, TWO = np.ones(2), np.array([[0.0, 1.0], [2.0, -1.0]])

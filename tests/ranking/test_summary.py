@@ -34,7 +34,7 @@ def test_counts():
     assert cells_ranks(0, 5).points.size == 99
 
 
-def test_columns():
+def test_columns_and_weights():
     found = Ranks.of(TWO, M=3)
     assert found.counts.T.tolist() == [[1, 1, 0, 1], [0, 0, 1, 2]]
     assert (found.names, found.single, found.C) == (("0", "1"), False, 2)
@@ -42,9 +42,6 @@ def test_columns():
     assert Ranks.of([1, 2], M=3, names="a").names == ("a",)
     one = found.take([1])
     assert (one.counts.T.tolist(), one.names, one.single) == ([[0, 0, 1, 2]], ("1",), False)
-
-
-def test_weights():
     found = Ranks.of(TWO, M=3, weights=[1.0, 2.0, 0.0])
     assert found.counts.T.tolist() == [[1, 1, 0, 0], [0, 0, 0, 2]]
     assert found.weight.T.tolist() == [[1, 2, 0, 0], [0, 0, 0, 3]]
@@ -152,23 +149,22 @@ def test_ties_are_counted_over_all_groups():
     assert summary.cells
 
 
-class TestGroupRefusals:
-    def test_parts_that_do_not_fit(self, refusal):
-        one, other = Ranks.of([0], 3), Ranks.of([0], 4)
-        both = Ranks.of([0, 0], 3)
+def test_parts_that_do_not_fit(refusal):
+    one, other = Ranks.of([0], 3), Ranks.of([0], 4)
+    both = Ranks.of([0, 0], 3)
 
-        def joined(groups, labels):
-            return replace(both, groups=groups, labels=labels)
+    def joined(groups, labels):
+        return replace(both, groups=groups, labels=labels)
 
-        assert joined((one, one), ("a", "b")).groups == (one, one)
-        assert "merge" in refusal(joined, (one, other), ("a", "b"), error=SummaryError)
-        assert "one label per group" in refusal(joined, (one, one), ("a", "a"), error=SummaryError)
-        assert "must be Ranks" in refusal(joined, (1,), ("a",), error=SummaryError)
-        assert "rows of all ranks" in refusal(joined, (one,), ("a",), error=SummaryError)
-        message = refusal(lambda: Ranks.of([0], 3, groups=["a"]) + one, error=SummaryError)
-        assert "ranks with groups do not merge with ranks without" in message
-        assert "one label per row" in refusal(Ranks.of, [0, 1], M, groups=["a"])
-        assert "groups must not be missing; row 1" in refusal(Ranks.of, [0, 1], M, groups=["a", None])
+    assert joined((one, one), ("a", "b")).groups == (one, one)
+    assert "merge" in refusal(joined, (one, other), ("a", "b"), error=SummaryError)
+    assert "one label per group" in refusal(joined, (one, one), ("a", "a"), error=SummaryError)
+    assert "must be Ranks" in refusal(joined, (1,), ("a",), error=SummaryError)
+    assert "rows of all ranks" in refusal(joined, (one,), ("a",), error=SummaryError)
+    message = refusal(lambda: Ranks.of([0], 3, groups=["a"]) + one, error=SummaryError)
+    assert "ranks with groups do not merge with ranks without" in message
+    assert "one label per row" in refusal(Ranks.of, [0, 1], M, groups=["a"])
+    assert "groups must not be missing; row 1" in refusal(Ranks.of, [0, 1], M, groups=["a", None])
 
 
 KEEP = np.array([True, False, True])
@@ -212,15 +208,13 @@ def close(a, b):
 
 
 class TestCovariateMoments:
-    def test_by_hand(self):
+    def test_by_hand_and_as_the_rows(self):
         found = Ranks.of([0, 1], 1, covariates=[3.0, 5.0])
         (moments,) = found.covariates
         assert moments.mean.tolist() == [4.0]
         assert moments.spread.tolist() == [[2.0]]
         assert moments.cross.tolist() == [[[2.0]]]  # (-1)(-1) + 1 · 1, φ_1 = -1, 1
         assert replace(found, covariates=()) == Ranks.of([0, 1], 1)
-
-    def test_are_those_of_the_rows(self):
         rng = np.random.default_rng(0)
         rank, x = rng.integers(0, M + 1, (50, 3)), rng.integers(0, 1000, (50, 2)) / 4
         found, far = (Ranks.of(rank, M, covariates=x + offset).covariates[0] for offset in (0.0, 2.0**40))

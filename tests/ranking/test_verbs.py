@@ -99,12 +99,10 @@ class TestSummaries:
         parts = [summarize(ranks, Y[i : i + 1], SAMPLES.take(slice(i, i + 1))) for i in range(3)]
         assert sum(parts) == found
 
-    def test_weights(self):
+    def test_weights_and_rows_of_weight_zero(self):
         found = summarize(ranks, Y, SAMPLES, weights=[1.0, 2.0, 0.5])
         assert found.weight[:, 0].tolist() == [1.0, 0.0, 2.0, 0.5]
         assert found.weight2[:, 0].tolist() == [1.0, 0.0, 4.0, 0.25]
-
-    def test_rows_of_weight_zero_are_absent(self):
         tied = Samples([[1.0, 1.0, 2.0]] * 40)
         y = np.ones(40)
         y[::2] = np.nan
@@ -113,9 +111,7 @@ class TestSummaries:
         assert found == summarize(ranks, y[1::2], tied.take(slice(1, None, 2)), weights=w[1::2], rng=0)
         assert found.tied.tolist() == [20]
 
-    def test_labels_have_no_meaning(self, refusal):
+    def test_labels_and_misspelt_options(self, refusal):
         assert "classes= is for labels" in refusal(summarize, ranks, Y, SAMPLES, classes=[0, 1])
         assert "pos_label= is for labels" in refusal(summarize, ranks, Y, SAMPLES, pos_label=1)
-
-    def test_misspelt_options(self, refusal):
         assert "ranks has no option bins" in refusal(summarize, ranks, "no outcomes", SAMPLES, bins=3)
