@@ -162,8 +162,7 @@ def _stream(scan: Scan, request: Request, names: Mapping[str, str]) -> Audit:
     if request.resume and kept.exists():
         start = Checkpoint.read(kept, scan.files).fitting(kept, scan.asked(job), scan.files)
         tell(f"resuming after {start.now.done:,} rows, which are kept in {kept}")
-    found: Audit = scan.found(job, kept if request.resume else None)
-    return found
+    return scan.found(job, kept if request.resume else None)
 
 
 def _outcomes(scan: Scan, size: int) -> Iterator[pl.DataFrame]:

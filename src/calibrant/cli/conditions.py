@@ -156,7 +156,8 @@ def plain(path: str) -> str:
 
 def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[ConditionResult]:
     """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
-    written, known = {}, {}
+    written: dict[str, str] = {}
+    known: dict[str, Found] = {}
     for path, found in values_of(results):
         if written.setdefault(plain(path), path) != path:
             raise InputError(

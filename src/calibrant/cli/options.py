@@ -39,6 +39,7 @@ ABOUT, ROWS, MAP, MEASURING = "Labels and levels of the prediction", "Rows", "Ma
 MANY, FORMAT, OUTPUT = "More rows than memory", "Format of FILE", "Output"
 """The headings of the help, in their order."""
 
+FIT = "recalibrate"
 AUDITS = "audit check"
 FITS = "audit check recalibrate"
 NAMED = "audit check recalibrate apply"
@@ -114,9 +115,7 @@ class Request:
     fail_if: tuple[str, ...] = _many(
         "check samples", CONDITIONS, "CONDITION", "Fail when this holds: miscalibrated, 'ece.low > 0.05'. Repeatable."
     )
-    y: str | None = _row(
-        MODELS, COLUMNS, "COLUMN", "Outcome: 0 and 1, true and false, labels or numbers; a,b,c for vectors."
-    )
+    y: str | None = _row(MODELS, COLUMNS, "COLUMN", "Outcome: 0/1, true/false, labels or numbers; a,b,c for vectors.")
     by: tuple[str, ...] = _many(NAMED, COLUMNS, "COLUMN", "Labels of groups. May be repeated.")
     weights: str | None = _row(MODELS, COLUMNS, "COLUMN", "Importance weights of the rows.")
     clusters: str | None = _row(MODELS, COLUMNS, "COLUMN", "Labels of rows that may depend on each other, such as ids.")
@@ -124,12 +123,8 @@ class Request:
     covariates: str | None = _row(
         AUDITS, COLUMNS, "COLUMNS", "Numbers or categories known beforehand, against which ranks are tested."
     )
-    columns: str | None = _row(
-        "samples", COLUMNS, "COLUMNS", "Coordinates, such as 'x_*' or a,b,c (default: all columns)."
-    )
-    array: tuple[str, ...] = _many(
-        "samples", COLUMNS, "NAME", "Array of an NPZ file with the points. Repeat it if each file has another."
-    )
+    columns: str | None = _row("samples", COLUMNS, "COLUMNS", "Coordinates, such as 'x_*' or a,b,c (default: all).")
+    array: tuple[str, ...] = _many("samples", COLUMNS, "NAME", "Array of points in an NPZ file; one, or one for each.")
     no_real: bool = _flag("samples", COLUMNS, "All files contain generated points; there is no REAL.")
 
     p: str | None = _row(NAMED, PREDICTION, "COLUMN", "Probability of the event.")
@@ -142,9 +137,7 @@ class Request:
     upper: tuple[str, ...] = _many(NAMED, PREDICTION, "COLUMN", "Their upper bounds, in the same order.")
     set_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Sets: whether each class is in the set, true or false.")
     quantile_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Quantiles, such as 'q*' or q05,q50,q95.")
-    draws: str | None = _row(
-        NAMED, PREDICTION, "COLUMNS", "Lists of draws, or an array (n, M) of an NPZ file; one for each --y."
-    )
+    draws: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Lists of draws, or NPZ arrays (n, M); one for each --y.")
     draw_cols: str | None = _row(NAMED, PREDICTION, "COLUMNS", "Draws, one column for each, such as 'member*'.")
 
     log_density: str | None = _row(AUDITS, ABOUT, "COLUMN", "Log densities of --draws, as lists, where they are known.")
@@ -165,28 +158,16 @@ class Request:
 
     where: str | None = _row(READS, ROWS, "FILTER", "Rows to keep: 'age >= 65 and region in (north, west)'.")
 
-    method: str | None = _row(
-        "recalibrate", MAP, "NAME", "temperature, logistic, shift, ... (default: auto, the simplest that helps)."
-    )
-    score: str | None = _row("recalibrate", MAP, "NAME", "Score that is minimised and measured: log, brier, crps.")
-    smoothing: str | None = _row(
-        "recalibrate", MAP, "NAME", "platt: Platt's targets, for logistic.", type=click.Choice(["platt"])
-    )
-    ridge: str | None = _row(
-        "recalibrate", MAP, "NUMBER", "Penalty of matrix (default 1) or dirichlet (default 0.01; or A,B)."
-    )
-    clip: float | None = _row(
-        "recalibrate", MAP, "NUMBER", "Limit probabilities to [NUMBER, 1 - NUMBER] first.", type=float
-    )
-    inner: str | None = _row("recalibrate", MAP, "NAME", "Method of each class for one-vs-rest (default logistic).")
-    folds: int | None = _row(
-        "recalibrate", MAP, "NUMBER", "Folds that judge maps (default 5).", type=click.IntRange(min=2)
-    )
-    no_gain: bool = _flag("recalibrate", MAP, "Fit the map without measuring what it gains on other rows.")
+    method: str | None = _row(FIT, MAP, "NAME", "temperature, shift, ... (default: auto, the simplest that helps).")
+    score: str | None = _row(FIT, MAP, "NAME", "Score that is minimised and measured: log, brier, crps.")
+    smoothing: str | None = _row(FIT, MAP, "NAME", "platt: Platt's targets for logistic.", type=click.Choice(["platt"]))
+    ridge: str | None = _row(FIT, MAP, "NUMBER", "Penalty of matrix (default 1) or dirichlet (default 0.01; or A,B).")
+    clip: float | None = _row(FIT, MAP, "NUMBER", "Limit probabilities to [NUMBER, 1 - NUMBER] first.", type=float)
+    inner: str | None = _row(FIT, MAP, "NAME", "Method of each class for one-vs-rest (default logistic).")
+    folds: int | None = _row(FIT, MAP, "NUMBER", "Folds that judge maps (default 5).", type=click.IntRange(min=2))
+    no_gain: bool = _flag(FIT, MAP, "Fit the map without measuring what it gains on other rows.")
 
-    metric: tuple[str, ...] = _many(
-        "compare", MEASURING, "NAME", "ece, cutoff_error, log_score ... (default: ece, brier_score)."
-    )
+    metric: tuple[str, ...] = _many("compare", MEASURING, "NAME", "ece, log_score, ... (default: ece, brier_score).")
     difference: float | None = _row(
         "compare", MEASURING, "NUMBER", "Largest difference that does not matter.", flag="--tolerance", type=_number
     )

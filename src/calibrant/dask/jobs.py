@@ -11,7 +11,7 @@ from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
 from calibrant.core.summary import Summary
 from calibrant.dask.partitions import Partitions, dask_library, delayed_task, errors_name
-from calibrant.engines.jobs import Job, Measured, Measuring, Summarizing
+from calibrant.engines.jobs import Job, Measured, Measuring, Result_co, Summarizing
 from calibrant.engines.merging import Merging
 from calibrant.errors import InputError
 from calibrant.report.audit import Audit
@@ -52,19 +52,6 @@ def measure(
     dict
         A `Measured` (value, rounding) for each verb, by its name and options.
 
-    Notes
-    -----
-    Summaries are merged eight by eight on the workers in the order of the partitions: the same partitions give the
-    same bits, on any scheduler, and others the same value up to the rounding of sums. The scheduler is the one that is
-    active: threads, processes, or a ``distributed.Client``. Empty partitions are fine. An error names its partition;
-    its row numbers are counted within that partition.
-
-    Where random numbers are drawn before partitions are merged, each partition has its own generator, seeded by `rng`,
-    its number and a checksum of its rows.
-
-    Rows are counted by compiled code (Numba) from two million on: those of the partition at hand, times the number of
-    partitions. Every worker compiles once.
-
     Examples
     --------
     >>> import functools
@@ -88,8 +75,7 @@ def measure(
     """
     partitions = Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups)
     job = Measuring.of(verbs, partitions.columns.groups, exact=exact, classes=classes, pos_label=pos_label)
-    found: dict[str, Measured] = run(job, partitions)
-    return found
+    return run(job, partitions)
 
 
 @public
@@ -132,11 +118,6 @@ def audit(
     Audit
         As of `calibrant.audit`.
 
-    Notes
-    -----
-    Partitions are summarised and merged as in `measure`; the tests run here, on the summary of all rows. A frame is
-    asked for the columns in use only.
-
     Examples
     --------
     >>> import dask.array as da
@@ -149,8 +130,7 @@ def audit(
     job = AuditJob(
         exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
     )
-    found: Audit = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
-    return found
+    return run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights, groups=groups))
 
 
 @public
@@ -191,14 +171,13 @@ def summarize(
     0.25
     """
     job = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
-    summary: Summary = run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights))
-    return summary
+    return run(job, Partitions.of(data, y=y, prediction=prediction, weights=weights))
 
 
 FAN_IN = 8  # summaries merged by one task
 
 
-def run(job: Job, partitions: Partitions) -> Any:
+def run(job: Job[Result_co], partitions: Partitions) -> Result_co:
     parts = partitions.each(job.part, "part")
     (total,) = dask_library().compute(merged(parts))
     if total is None:

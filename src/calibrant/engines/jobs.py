@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -31,14 +31,16 @@ from calibrant.inputs.columns import Batch
 from calibrant.inputs.kinds import AnyRows, read
 from calibrant.inputs.probabilities import Binary
 
+Result_co = TypeVar("Result_co", covariant=True)
 
-class Job(Protocol):
+
+class Job(Protocol[Result_co]):
     """A measurement of batches. It is sent to other processes, so everything in it must be picklable."""
 
     def part(self, batch: Batch) -> Summary:
         """Return the summary of a batch."""
 
-    def finish(self, total: Summary) -> Any:
+    def finish(self, total: Summary) -> Result_co:
         """Return the result for all rows."""
 
 

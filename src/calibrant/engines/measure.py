@@ -53,10 +53,6 @@ def fold(
     -------
     Summary
 
-    Notes
-    -----
-    The same batches give the same bits. Batches cut elsewhere give the same value up to the rounding of sums.
-
     Examples
     --------
     >>> from calibrant import ece
@@ -115,11 +111,6 @@ def measure(
     dict
         For each verb, under its name with the given options, a `Measured`: `value` is what the verb returns, `rounding`
         by how much it may differ from the value of the rows themselves (0 for most).
-
-    Notes
-    -----
-    What is kept of the rows is shared: ece, brier_score and the tests of one probability all read one `Grid`. `scan`
-    does the same with files. `calibrant.dask.measure` and `calibrant.spark.measure` have this signature too.
 
     Examples
     --------

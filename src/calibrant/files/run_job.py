@@ -15,7 +15,7 @@ from calibrant.core.dispatch import expecting
 from calibrant.core.ordered import Ordered
 from calibrant.core.several import PerLabel, Several
 from calibrant.core.summary import Summary
-from calibrant.engines.jobs import Job, Measuring
+from calibrant.engines.jobs import Job, Measuring, Result_co
 from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.checkpoint import Checkpoint, RunDescription, Total
@@ -35,7 +35,9 @@ ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last 
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
-def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Path | None = None) -> Any:
+def run_job(
+    job: Job[Result_co], reading: Reading, *, asked: RunDescription, checkpoint: Path | None = None
+) -> Result_co:
     """Return the result of a job for all rows.
 
     With a `checkpoint` the total is saved to that file regularly. If it exists, the run resumes from it, provided that
@@ -50,7 +52,7 @@ def run_job(job: Job, reading: Reading, *, asked: RunDescription, checkpoint: Pa
         return _run(job, reading, _Checkpointing(checkpoint, asked, reading))
 
 
-def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
+def _run(job: Job[Result_co], reading: Reading, kept: _Checkpointing | None) -> Result_co:
     merging: Merging[Summary] = Merging()
     start = kept.resume(merging) if kept else START
     done = kept.now.done if kept else 0
@@ -74,13 +76,15 @@ def _run(job: Job, reading: Reading, kept: _Checkpointing | None) -> Any:
     if summary is None:
         raise nothing_to_measure([found.path for found in reading.files], reading.where, reading.columns.weights)
     changed = _changed_file(reading)
-    found = job.finish(summary) if changed is None else None
-    if kept:
-        kept.path.unlink(missing_ok=True)
     if changed is not None:
+        if kept:
+            kept.path.unlink(missing_ok=True)
         raise InputError(
             f"{changed} was changed while the files were measured. Measure again when nothing writes to it"
         )
+    found = job.finish(summary)
+    if kept:
+        kept.path.unlink(missing_ok=True)
     return found
 
 
@@ -111,7 +115,7 @@ def _entries(summary: Summary) -> int:
     return summary.score.size if isinstance(summary, Ordered) else 0
 
 
-def _part(job: Job, columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
+def _part(job: Job[Any], columns: NamedColumns, piece: Piece, number: int) -> Summary | None:
     """Return the summary of a piece, in the chunks it was decoded in if possible; None if no row counts."""
     if isinstance(job, Measuring) and (chunks := columns.pieces(piece.frame)):
         part = job.part_of_pieces(chunks)

@@ -10,7 +10,7 @@ from typing import Any
 
 from calibrant.core.annotations import Alternative
 from calibrant.core.catalogue import public
-from calibrant.engines.jobs import Job, Measured, Measuring
+from calibrant.engines.jobs import Job, Measured, Measuring, Result_co
 from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.files.checkpoint import RunDescription, described
 from calibrant.files.csv_file import USUAL, Dialect
@@ -74,14 +74,6 @@ def scan(
     ------
     InputError
         With the fields `row`, `option`, `value` and `file`, where they are known.
-
-    Notes
-    -----
-    Only the columns that are needed and the rows that `where` keeps are decoded. Batches have 2^21 rows and never span
-    two files, so the same files give the same bits. NaN is a missing value for `where`: no comparison holds for it.
-
-    Folders of Delta Lake, Iceberg and Hudi tables are refused, because they also contain removed rows. Checksums of
-    Parquet pages are not verified.
 
     Examples
     --------
@@ -157,7 +149,7 @@ class Scan:
             Of each verb a `Measured`: its `value`, and by how much that may differ from the value of the rows.
         """
         job = Measuring.of(verbs, self.columns.groups, exact=exact, **self.labels)
-        return dict(self.found(job, checkpoint))
+        return self.found(job, checkpoint)
 
     @public
     def audit(
@@ -197,10 +189,9 @@ class Scan:
             calibration_size=calibration_size,
             **self.labels,
         )
-        found: Audit = self.found(job, checkpoint)
-        return found
+        return self.found(job, checkpoint)
 
-    def found(self, job: Job, checkpoint: str | os.PathLike[str] | None = None) -> Any:
+    def found(self, job: Job[Result_co], checkpoint: str | os.PathLike[str] | None = None) -> Result_co:
         """Run a job over the rows and return its result."""
         if not isinstance(checkpoint, (str, os.PathLike, type(None))) or "\0" in str(checkpoint):
             raise InputError(f"checkpoint must be the path of a file; got {shown(checkpoint)}")
@@ -211,7 +202,7 @@ class Scan:
         """Return a new pass over the files."""
         return Reading(self.files, self.columns, self.where, self.format, self.dialect)
 
-    def asked(self, job: Job) -> RunDescription:
+    def asked(self, job: Job[Any]) -> RunDescription:
         """Return what a job measures, in words that are the same in every process."""
         columns = ("y", "prediction", "weights", "groups")
         return {

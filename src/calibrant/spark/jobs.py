@@ -45,12 +45,6 @@ def measure(
     dict
         A `Measured` (value, rounding) for each verb, by its name and options.
 
-    Notes
-    -----
-    Where random numbers are drawn before rows are merged, every million rows of a partition have their own generator,
-    seeded by `rng`, their number and a checksum. The number of rows is not known beforehand: a worker uses compiled
-    code (Numba) from the two millionth row of a partition on.
-
     Examples
     --------
     ::
@@ -64,8 +58,7 @@ def measure(
     """
     named = NamedColumns.read(y, prediction, weights, groups)
     job = Measuring.of(verbs, named.groups, exact=exact, classes=classes, pos_label=pos_label)
-    found: dict[str, Measured] = run(job, named, selected(data, named))
-    return found
+    return run(job, named, selected(data, named))
 
 
 @public
@@ -107,15 +100,6 @@ def audit(
     Audit
         As of `calibrant.audit`. An error names the partition and the row in it.
 
-    Notes
-    -----
-    The frame is read once. Every partition becomes a summary where it is: a `Grid` of 365 kB for one probability per
-    row, 2 K + 1 of them for K classes, and as much at most for each group. Workers merge them 64 at a time, and the
-    driver gets a few. With `exact` they grow with the different scores, and all of them go to the driver.
-
-    The same rows in the same partitions and the same order give the same bits. Spark promises no order of rows after a
-    shuffle: there the last digit may vary. Rows whose group is null form the group "(missing)".
-
     Examples
     --------
     ::
@@ -128,8 +112,7 @@ def audit(
         exact, level, tolerance, relative, resamples, rng, classes, pos_label, names, alternative, calibration_size
     )
     named = NamedColumns.read(y, prediction, weights, groups)
-    found: Audit = run(job, named, selected(data, named))
-    return found
+    return run(job, named, selected(data, named))
 
 
 @public
@@ -168,8 +151,7 @@ def summarize(
     """
     job = Summarizing.of(metric, options, classes=classes, pos_label=pos_label)
     named = NamedColumns.read(y, prediction, weights)
-    summary: Summary = run(job, named, selected(data, named))
-    return summary
+    return run(job, named, selected(data, named))
 
 
 READABLE = "expected numbers, booleans, text, or arrays of numbers"

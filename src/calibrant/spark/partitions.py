@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.core.dispatch import expecting, on_one_thread
 from calibrant.core.summary import Summary
-from calibrant.engines.jobs import Job
+from calibrant.engines.jobs import Job, Result_co
 from calibrant.engines.merging import Merging
 from calibrant.errors import CalibrantError, InputError, NotApplicableError, SummaryError
 from calibrant.files.reading import recut
@@ -19,12 +19,12 @@ from calibrant.inputs.columns import NamedColumns
 FAN_IN = 64  # summaries that one worker merges: 23 MB of grids
 
 
-def run(job: Job, columns: NamedColumns, chosen: Any) -> Any:
+def run(job: Job[Result_co], columns: NamedColumns, chosen: Any) -> Result_co:
     """Return the result of a job for all rows of a frame that has just these columns."""
     return job.finish(total(job, columns, chosen))
 
 
-def total(job: Job, columns: NamedColumns, chosen: Any, fan_in: int = FAN_IN) -> Summary:
+def total(job: Job[Any], columns: NamedColumns, chosen: Any, fan_in: int = FAN_IN) -> Summary:
     """Return the summary of all rows of a frame that has just these columns.
 
     A partition becomes a summary; 64 of them one, and 64 of those one, on the workers; the rest is merged here: that
@@ -91,7 +91,7 @@ class SentPart(NamedTuple):
         return {name: [value] for name, value in self._asdict().items()}
 
 
-def folding(job: Job, columns: NamedColumns, width: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def folding(job: Job[Any], columns: NamedColumns, width: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the function for mapInArrow that makes one row of a partition, none of an empty one.
 
     The rows of `width` partitions go to one place.
@@ -174,7 +174,7 @@ def _width(batch: Any) -> int:
     return max(1, row)
 
 
-def _total(job: Job, columns: NamedColumns, batches: Iterator[Any], partition: int) -> Summary | None:
+def _total(job: Job[Any], columns: NamedColumns, batches: Iterator[Any], partition: int) -> Summary | None:
     merging = Merging[Summary]()
     for number, (start, numbered) in enumerate(tables(batches)):
         table, stop = numbered.rename_columns(list(columns.needed)), start + numbered.num_rows
