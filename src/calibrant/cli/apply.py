@@ -69,16 +69,9 @@ class Work:
             )
 
     def change(self) -> Change:
-        types = {name: self._type(self.schema[source]) for name, source in self.added.items()}
+        inner = pl.Boolean() if self.found.kind == "sets" else pl.Float64()
+        types = {name: _lists(inner, depth(self.schema[source])) for name, source in self.added.items()}
         return Change(self.columns.needed, types, self.made, self.columns.groups)
-
-    def _type(self, before: pl.DataType) -> pl.DataType:
-        if self.found.kind == "sets":
-            return pl.Boolean()
-        found: pl.DataType = pl.Float64()
-        for _ in range(depth(before)):
-            found = pl.List(found)
-        return found
 
     def made(self, frame: pl.DataFrame) -> dict[str, Any]:
         batch = self.columns.batch(self._checked(frame))
@@ -193,8 +186,9 @@ def _series(values: Any) -> Any:
     """Return an array as a column; further axes become lists."""
     import numpy as np
 
-    column = pl.Series(np.ascontiguousarray(values))
-    kind: Any = pl.Boolean() if values.dtype == bool else pl.Float64()
-    for _ in range(values.ndim - 1):
-        kind = pl.List(kind)
-    return column.cast(kind)
+    inner = pl.Boolean() if values.dtype == bool else pl.Float64()
+    return pl.Series(np.ascontiguousarray(values)).cast(_lists(inner, values.ndim - 1))
+
+
+def _lists(dtype: Any, axes: int) -> Any:
+    return _lists(pl.List(dtype), axes - 1) if axes else dtype

@@ -40,7 +40,12 @@ def run(file: Path, request: Request) -> bool:
 
         replace_text(request.junit, junit(outcomes, file.name, headline))
     if os.environ.get(STEP_SUMMARY):
-        _append(Path(os.environ[STEP_SUMMARY]), step_summary(outcomes, file.name, headline))
+        place = Path(os.environ[STEP_SUMMARY])
+        try:
+            with place.open("a", encoding="utf-8") as summary:
+                summary.write(step_summary(outcomes, file.name, headline))
+        except OSError as problem:  # the check stands
+            tell(f"the step summary {place} could not be written: {problem.strerror}")
     return not any(outcome.failed for outcome in outcomes)
 
 
@@ -57,15 +62,6 @@ def _results(file: Path, request: Request) -> dict[str, Any]:
             f"{file} contains results, for which columns and rows were chosen before; leave out {', '.join(unused)}"
         )
     return read_results(file)
-
-
-def _append(path: Path, text: str) -> None:
-    """Append to the summary of the build; the check stands even if that fails."""
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as problem:
-        tell(f"the step summary {path} could not be written: {problem.strerror}")
 
 
 def junit(outcomes: Sequence[ConditionResult], source: str, headline: str) -> str:

@@ -8,30 +8,20 @@ Nothing is evaluated as code. What has a name in the JSON is found by it: ``ece.
 from __future__ import annotations
 
 import math
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from calibrant.cli.output import measurements
 from calibrant.errors import InputError, did_you_mean, listing, shown
+from calibrant.files.where import COMPARISONS, NUMBER
 from calibrant.inputs.arrays import is_percentage
 
-OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "=": operator.eq,
-    ">": operator.gt,
-    "<": operator.lt,
-}
 CONDITION = re.compile(
     r"""\s*(?P<path>"[^"]+"|'[^']+'|[^<>]+?)\s*"""
     r"""(?<![<>=!])(?P<op>>=|<=|==|!=|=|>|<)\s*(?P<value>[^<>=!]+?)\s*"""
 )
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 EXTREME = re.compile(r"(?P<which>max|min)\s*\((?P<path>.+)\)")
 VERDICTS = {
     "predictions": ("miscalibrated", "within", "cannot tell"),
@@ -71,7 +61,7 @@ class ConditionResult:
 
     @property
     def failed(self) -> bool:
-        return OPERATORS[self.condition.op](self.found.value, self.condition.threshold)
+        return bool(COMPARISONS[self.condition.op](self.found.value, self.condition.threshold))
 
     @property
     def line(self) -> str:
@@ -251,7 +241,7 @@ def _refuse_impossible(condition: Condition, path: str, limit: float) -> None:
     of_groups = names[0] in ("groups", "worst_group") and names[-1] in (*ESTIMATES, "estimate", "low", "high")
     of_all = names[0] in SHARES and names[-1] not in ("excess", "statistic")
     is_share = names[-1] == "pvalue" or of_all or of_groups
-    holds = OPERATORS[condition.op]
+    holds = COMPARISONS[condition.op]
     if is_share and not (holds(0.0, limit) or holds(1.0, limit) or (holds(0, 0) and 0 <= limit <= 1)):
         hint = f"; for percentage points write {limit / 100:g}" if 1 < limit <= 100 and names[-1] != "pvalue" else ""
         raise InputError(

@@ -43,7 +43,10 @@ def kind_named(request: Request) -> str | None:
     if not named:
         return None
     if len(named) > 1:
-        raise InputError(_two_kinds(given))
+        options = [option for options in NAMING.values() for option in options if option in given]
+        if options == ["--p", "--p-cols"]:
+            raise InputError("--p names one column and --p-cols several; give one of them")
+        raise InputError(f"{' and '.join(options[:2])} name predictions of different kinds; give one kind at a time")
     kind = named[0]
     for option, (kinds, about) in APPLIES.items():
         if option in given and kind not in kinds and not (option == "--clusters" and request.command == "recalibrate"):
@@ -52,18 +55,10 @@ def kind_named(request: Request) -> str | None:
         _check_bounds(given)
     if kind == "samples":
         _check_draws(given)
-    if kind in ("intervals", "quantiles") and request.crossed is not None:
-        wanted = "swap" if kind == "intervals" else "sort"
-        if request.crossed != wanted:
-            raise InputError(f"--crossed {request.crossed} is not for {kind}; use --crossed {wanted}")
+    wanted = "swap" if kind == "intervals" else "sort"
+    if request.crossed not in (None, wanted):
+        raise InputError(f"--crossed {request.crossed} is not for {kind}; use --crossed {wanted}")
     return kind
-
-
-def _two_kinds(given: list[str]) -> str:
-    options = [option for options in NAMING.values() for option in options if option in given]
-    if options == ["--p", "--p-cols"]:
-        return "--p names one column and --p-cols several; give one of them"
-    return f"{' and '.join(options[:2])} name predictions of different kinds; give one kind at a time"
 
 
 def _instead(option: str, kind: str) -> str:

@@ -209,30 +209,18 @@ def measurements(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _is_sound(results: Any) -> bool:
     try:
-        return (
-            isinstance(results["verdict"]["headline"], str)
-            and isinstance(results["n"], int)
-            and isinstance(results["level"], float)
-            and all(_is_measurement(m) for m in measurements(results))
-            and all(_is_claim(claim) for claim in results["verdict"].get("claims") or ())
-            and (not results.get("groups") or _is_table(results["groups"]["columns"]))
-        )
+        found, claims = measurements(results), results["verdict"].get("claims") or ()
+        texts = [results["verdict"]["headline"]]
+        texts += [text for claim in claims for text in (claim["subject"]["kind"], claim["quantity"])]
+        texts += [m[key] for m in found for key in ("name", "label")]
+        numbers = [claim[key] for claim in claims for key in ("low", "high")]
+        for m in found:
+            numbers += [m["value"], m["expected"], m["pvalue"], *(m["interval"] or ()), *m["details"].values()]
+        for number in numbers:
+            float(0 if number is None else number)  # infinities are texts
+        groups = results["groups"]["columns"] if results.get("groups") else {"group": ()}
+        is_table = "group" in groups and len(set(map(len, groups.values()))) == 1
+        are_texts = all(isinstance(text, str) for text in texts)
+        return is_table and are_texts and isinstance(results["n"], int) and isinstance(results["level"], float)
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
-
-
-def _is_claim(claim: Mapping[str, Any]) -> bool:
-    for number in (claim["low"], claim["high"]):
-        float(0 if number is None else number)
-    return isinstance(claim["subject"]["kind"], str) and isinstance(claim["quantity"], str)
-
-
-def _is_table(columns: Mapping[str, Sequence[Any]]) -> bool:
-    return len({len(column) for column in columns.values()}) == 1 and "group" in columns
-
-
-def _is_measurement(m: Mapping[str, Any]) -> bool:
-    numbers = [m["value"], m["expected"], m["pvalue"], *(m["interval"] or ()), *m["details"].values()]
-    for number in numbers:
-        float(0 if number is None else number)  # infinities are texts
-    return isinstance(m["name"], str) and isinstance(m["label"], str)

@@ -13,10 +13,8 @@ from typing import Any
 from calibrant.errors import InputError, shown
 from calibrant.files.lazy_libraries import pl
 
-SUSPICIOUS_BYTES, SUSPICIOUS_RATIO = (
-    1 << 30,
-    100,
-)  # bytes that are read without a question, and times that arrays are packed
+SUSPICIOUS_BYTES = 1 << 30  # more of them are read only if they were not packed
+SUSPICIOUS_RATIO = 100  # times as many bytes as are packed
 NPY_MAGIC = b"\x93NUMPY"  # of an NPY file
 
 

@@ -6,7 +6,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +76,7 @@ class Reading:
         for number, found in enumerate(self.files[position.file :], start=position.file):
             table, constants = self.open(number), found.constants
             frames = table.frames(needed, self.where, size=BATCH, skip=start, constants=constants, labels=self.labels)
-            for k, frame in enumerate(recut(frames, BATCH, _joined)):
+            for k, frame in enumerate(recut(frames, BATCH, partial(pl.concat, rechunk=False))):
                 if k == 0:
                     self.check_kinds(table, found, frame)
                 yield self._checked(Piece(number, start + k * BATCH, frame, self.known))
@@ -192,10 +192,6 @@ class Reading:
                     "length"
                 )
                 raise self._values(piece, name).refusal(message, now=now.shape, then=then.shape)
-
-
-def _joined(frames: list[Any]) -> Any:
-    return pl.concat(frames, rechunk=False)
 
 
 def recut(frames: Iterable[Any], size: int, together: Callable[[list[Any]], Any]) -> Iterator[Any]:

@@ -32,6 +32,7 @@ CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches
 MAX_CHECKPOINT_SHARE = 0.05  # of the time at most goes into writing checkpoints that grow
 MIN_SHARE_DIFFERENT = 0.99  # of scores in the first batch, from which most scores of all rows differ
 ENTRY_BYTES = 70  # of memory for each different score, at the peak of the last merge
+REMEDY = "fix the file or delete it, and run the same again to resume from there"
 MAX_FILES_COUNTED = 1000  # files whose rows are counted beforehand, to show the remaining time
 
 
@@ -71,7 +72,8 @@ def _run(job: Job[Result_co], reading: Reading, kept: _Checkpointing | None) -> 
         summary = merging.total()
     except (CalibrantError, KeyboardInterrupt, SystemExit) as problem:
         if kept and kept.leave() and isinstance(problem, CalibrantError):
-            raise problem.within("", ". {advice}", advice=kept.how_to_resume()) from problem
+            advice = f"The {kept.now.done:,} rows before are kept in {kept.path}: {REMEDY}"
+            raise problem.within("", ". {advice}", advice=advice) from problem
         raise
     if summary is None:
         raise nothing_to_measure([found.path for found in reading.files], reading.where, reading.columns.weights)
@@ -173,13 +175,6 @@ class _Checkpointing:
                 self.write()
                 return True
         return False
-
-    def how_to_resume(self) -> str:
-        """Say what is not lost."""
-        return (
-            f"The {self.now.done:,} rows before are kept in {self.path}: fix the file or delete it, and run the same "
-            "again to resume from there"
-        )
 
     def warn(self, problem: Exception) -> None:
         if not self.warned:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.errors import InputError, shown
 from calibrant.files.lazy_libraries import pl
@@ -88,7 +87,8 @@ class Values:
         """Refuse a column in which a value is missing; NaN is looked for only if asked, as it takes a pass."""
         if nulls_only and not self.column.null_count():
             return
-        missing = self._missing()
+        nan = self.column.is_nan() if self.column.dtype.is_float() else False
+        missing = np.asarray((self.column.is_null() | nan).to_numpy())
         if missing.any():
             raise self.refusal(
                 "has no value in {count:,} of "
@@ -147,10 +147,6 @@ class Values:
             fields |= {"row": self.start + row, "place": f"row {self.start + row:,}"}
         message = "column {name} of {file} " + problem.replace("{counting}", counting(self.where))
         return InputError(message, name=shown(self.name), file=str(self.file), **fields)
-
-    def _missing(self) -> NDArray[np.bool_]:
-        nan = self.column.is_nan() if self.column.dtype.is_float() else False
-        return np.asarray((self.column.is_null() | nan).to_numpy())
 
     def _texts(self) -> list[str | None] | None:
         is_text = isinstance(self.column.dtype, (pl.String, pl.Categorical, pl.Enum))
