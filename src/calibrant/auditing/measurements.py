@@ -238,7 +238,7 @@ def _with_rounding(line: Measurement, scores: Scores) -> Measurement:
     if not bound:
         return line
     words = f"rows counted in cells: off by at most {bound:.2g}"
-    method = line.method if "on a grid" in line.method else f"{line.method}; {words}" if line.method else words
+    method = "; ".join(filter(None, [line.method, words])) if "rounding" not in line.details else line.method
     return replace(line, method=method, details={**line.details, "rounding": bound})
 
 

@@ -1,4 +1,4 @@
-"""The conditions of `calibrant check`: a path into the JSON of an audit, a comparison, and a number or a verdict.
+"""The conditions of `calibrant check`: the name of a result of an audit, a comparison, and a number or a verdict.
 
 Nothing is evaluated as code. What has a name in the JSON is found by it: ``ece.pvalue`` is a field of the measurement
 ``ece``, ``groups.plan.student.bias`` one of the group ``plan = student``. A word such as ``miscalibrated`` is short for

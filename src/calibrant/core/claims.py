@@ -1,6 +1,6 @@
 """Claims: what an audit says, as values with limits.
 
-Sentences, boxes, marks in tables, JSON and the conditions of `calibrant check` are made from claims. A claim can be
+Sentences, marks in tables, JSON and the conditions of `calibrant check` are made from claims. A claim can be
 compared with the truth where it is known; `benchmarks/validity/claims.py` counts how often claims are false.
 """
 
@@ -49,7 +49,7 @@ class Claim:
     test: str = ""  # which test rejects, or what the limits rest on
     pvalue: float | None = None  # adjusted for everything that was tested
     row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
-    unit: float = 1.0  # error that words and boxes write as 100 %; all other fields are in the unit of the quantity
+    unit: float = 1.0  # error that words write as 100 %; all other fields are in the unit of the quantity
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
     at_floor: bool = False  # whether resampling can give no smaller p-value
 

@@ -1,6 +1,6 @@
 """The voice: verdicts and claims in words. One grammar for a headline, one for a line of the table of claims.
 
-What is said of a quantity stands in `quantities`, what is said beside claims in `notes`; nothing else writes sentences.
+What is said of a quantity stands in `quantities`, what is said beside claims in `notes`.
 """
 
 from __future__ import annotations
