@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 from scipy import stats
+from tests.auditing.found import values
 
 import calibrant as cb
 from calibrant.core.evidence import ALL_ROWS, Subject, note
@@ -83,10 +84,6 @@ def test_what_is_listed_for_a_tolerance_is_what_an_audit_with_it_decides(design,
 
 def keys(audit):
     return [each.key for each in audit.verdict.notes]
-
-
-def values(audit):
-    return {m.name: m for m in audit.findings.measurements}
 
 
 def test_each_measurement_is_the_one_of_its_verb():
@@ -361,6 +358,7 @@ def test_certain_predictions():
         ({"groups": {}}, "no columns"),
         ({"resamples": 5}, "at least 19"),
         ({"rng": "x"}, "rng must be"),
+        ({"names": "abc"}, "names must be a mapping"),
     ],
 )
 def test_refusals(options, words):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import NotApplicableError
 
 RNG = np.random.default_rng(1)
 P = RNG.random(400)
@@ -14,20 +14,6 @@ Y = (RNG.random(400) < P).astype(int)
 def test_an_impossible_outcome_needs_no_independence():
     y, p = np.r_[1, Y], np.r_[0.0, P]
     assert cb.audit(y, p, clusters=np.arange(401) // 5, resamples=99).verdict.claims[0].pvalue == 0
-
-
-@pytest.mark.parametrize("tolerance", [1e-300, 5e-324, 1e-7])
-def test_a_tolerance_that_no_rows_can_show(tolerance):
-    with pytest.raises(InputError, match="must be at least 1e-06"):
-        cb.audit(Y, P, tolerance=tolerance, resamples=19)
-
-
-@pytest.mark.parametrize(
-    ("clusters", "words"), [([None] + ["a"] * 399, "clusters must not be missing"), ([1, 2], "expected 400 rows")]
-)
-def test_clusters_that_cannot_be_read(clusters, words):
-    with pytest.raises(InputError, match=words):
-        cb.audit(Y, P, clusters=clusters, resamples=19)
 
 
 def test_scores_beyond_what_percentages_can_show():
@@ -42,14 +28,19 @@ def test_power_of_rare_events_is_that_of_the_test():
     assert cb.equivalence_test(np.zeros(400, int), np.zeros(400), tolerance=0.05).pvalue < 1e-6
 
 
-def test_a_simultaneous_region_needs_enough_redraws():
-    with pytest.raises(InputError, match="needs at least 40 resamples; got 39"):
-        cb.reliability_curve(Y, P, strategy="isotonic", simultaneous=True, resamples=39)
-
-
-def test_sets_without_a_level_have_nothing_to_be_compared_with():
-    with pytest.raises(NotApplicableError, match="have no level"):
-        cb.equivalence_test([0, 1], cb.Sets([[True, False], [True, True]]), tolerance=0.3)
+@pytest.mark.parametrize(
+    ("verb", "given", "words"),
+    [
+        *((cb.audit, {"tolerance": tolerance}, "must be at least 1e-06") for tolerance in (1e-300, 5e-324, 1e-7)),
+        (cb.audit, {"clusters": [None] + ["a"] * 399}, "clusters must not be missing"),
+        (cb.audit, {"clusters": [1, 2]}, "expected 400 rows"),
+        (cb.reliability_curve, {"strategy": "isotonic", "simultaneous": True}, "at least 40 resamples; got 39"),
+    ],
+)
+def test_refusals(verb, given, words, refusal):
+    assert words in refusal(verb, Y, P, resamples=39, **given)
+    sets = cb.Sets([[True, False], [True, True]])
+    assert "have no level" in refusal(cb.equivalence_test, [0, 1], sets, tolerance=0.3, error=NotApplicableError)
 
 
 def test_models_with_equal_confidence_and_other_labels_differ():

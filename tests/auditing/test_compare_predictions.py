@@ -11,6 +11,7 @@ from calibrant.auditing.plots import marks_reliability_curves
 from calibrant.core.binned import bin_table
 from calibrant.core.catalogue import find
 from calibrant.core.ordered import Ordered
+from calibrant.core.pvalues import holm
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.probabilities import read_binary
 
@@ -102,9 +103,8 @@ class TestSeries:
         y, p = models
         order = np.random.default_rng(0).permutation(500)
         one = cb.compare_predictions(y, p, time=np.arange(500)).pairs[0]
-        other = cb.compare_predictions(y[order], {name: column[order] for name, column in p.items()}, time=order).pairs[
-            0
-        ]
+        permuted = {name: column[order] for name, column in p.items()}
+        other = cb.compare_predictions(y[order], permuted, time=order).pairs[0]
         assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-9)
 
     def test_level_with_dependent_differences(self):
@@ -132,27 +132,14 @@ class TestSeries:
 class TestManyModels:
     def test_pairs_are_adjusted(self, models):
         y, p = models
-        found = cb.compare_predictions(y, {**p, "constant": np.full(500, 0.5)})
-        assert [(pair.first, pair.second) for pair in found.pairs] == [
-            ("sharp", "timid"),
-            ("sharp", "constant"),
-            ("timid", "constant"),
-        ]
         every = {**p, "constant": np.full(500, 0.5)}
-        raw = [
-            cb.compare_predictions(y, [every[pair.first], every[pair.second]]).pairs[0].pvalue for pair in found.pairs
-        ]
-        assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw), rel=1e-9)
-        expected = [cb.brier_score(y, v) for v in (*p.values(), np.full(500, 0.5))]
+        found = cb.compare_predictions(y, every)
+        pairs = [("sharp", "timid"), ("sharp", "constant"), ("timid", "constant")]
+        assert [(pair.first, pair.second) for pair in found.pairs] == pairs
+        raw = [cb.compare_predictions(y, [every[a], every[b]]).pairs[0].pvalue for a, b in pairs]
+        assert [pair.pvalue for pair in found.pairs] == pytest.approx(holm(np.array(raw)), rel=1e-9)
+        expected = [cb.brier_score(y, v) for v in every.values()]
         assert found.values["brier_score"] == pytest.approx(expected)
-
-
-def _holm(raw):
-    order = np.argsort(raw)
-    steps = np.maximum.accumulate(np.array(raw)[order] * np.arange(len(raw), 0, -1)).clip(max=1)
-    adjusted = np.empty(len(raw))
-    adjusted[order] = steps
-    return adjusted.tolist()
 
 
 class TestCutoffErrors:
@@ -304,7 +291,7 @@ class TestSeveralMetrics:
             alone = cb.compare_predictions(*models, metric=pair.metric, level=0.975).pairs[0]
             assert (pair.low, pair.high) == pytest.approx((alone.low, alone.high))
         raw = [cb.compare_predictions(*models, metric=metric).pairs[0].pvalue for metric in found.values]
-        assert [pair.pvalue for pair in found.pairs] == pytest.approx(_holm(raw))
+        assert [pair.pvalue for pair in found.pairs] == pytest.approx(holm(np.array(raw)))
 
     def test_one_that_cannot_be_compared_is_named(self, models, refusal):
         found = cb.compare_predictions(*models, metric=["decompose", "brier_score"])

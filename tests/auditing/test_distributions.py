@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.auditing.found import values
 
 import calibrant as cb
 from calibrant.auditing.distributions import distribution_table, levels_of
@@ -21,10 +22,6 @@ MEAN, STD = RNG.normal(0, 2, N), RNG.uniform(1, 3, N)
 Y = RNG.normal(MEAN, STD)
 RIGHT = cb.Normal(MEAN, STD)
 DRAWS = RNG.normal(MEAN[:, None], STD[:, None], (N, 19))
-
-
-def values(audit):
-    return {m.name: m for m in audit.findings.measurements}
 
 
 def test_each_measurement_is_the_one_of_its_verb():

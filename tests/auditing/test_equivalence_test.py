@@ -9,6 +9,7 @@ from calibrant.errors import InputError, NotApplicableError
 from calibrant.summaries import Ranks
 
 HALF = np.full(400, 0.5)
+NOT_SHARES = (0, 1, -0.1, np.nan, np.inf, True, "0.1", None, [0.1], np.array([0.1, 0.2]))
 
 
 def happened(k, n=400):
@@ -149,11 +150,6 @@ class TestRanks:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("tolerance", [0, 1, -0.1, np.nan, np.inf, True, "0.1", None, [0.1], np.array([0.1, 0.2])])
-    def test_tolerance(self, refusal, tolerance):
-        message = refusal(cb.equivalence_test, happened(204), HALF, tolerance=tolerance)
-        assert "tolerance must lie strictly between 0 and 1" in message
-
     @pytest.mark.parametrize(
         ("call", "error", "words"),
         [
@@ -161,10 +157,14 @@ class TestRefusals:
             ({"metric": "nothing"}, InputError, "expected a verb of calibrant"),
             ({"rng": 0}, InputError, "not for one probability per row"),
             ({"bins": 10}, InputError, "cutoff_error has no option bins"),
+            *(({"tolerance": tau}, InputError, "tolerance must lie strictly between 0 and 1") for tau in NOT_SHARES),
+            *(({"relative": each}, InputError, "relative must be") for each in ("no", np.nan, 1, None, HALF > 0)),
         ],
+        ids=str,
     )
     def test_options(self, refusal, call, error, words):
-        assert words in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, error=error, **call)
+        call = {"tolerance": 0.1, **call}
+        assert words in refusal(cb.equivalence_test, happened(204), HALF, error=error, **call)
 
     def test_data(self, D2, refusal):
         ranks, summary = Ranks.of([0] * 60 + [1] * 40, M=1), cb.summarize("cutoff_error", happened(204), HALF)
@@ -176,7 +176,3 @@ class TestRefusals:
             (D2, {"relative": True, "error": NotApplicableError}, "one_vs_rest"),
         ):
             assert words in refusal(cb.equivalence_test, *given, tolerance=0.1, **options)
-
-    @pytest.mark.parametrize("relative", ["no", np.nan, 1, None, np.array([1, 0])])
-    def test_relative_is_true_or_false(self, refusal, relative):
-        assert "relative must be" in refusal(cb.equivalence_test, happened(204), HALF, tolerance=0.1, relative=relative)

@@ -286,8 +286,6 @@ class TestRefusals:
     )
     def test_calls(self, refusal, given, options, words):
         assert words in refusal(explain, *given, **options)
-
-    def test_other_summaries(self, refusal):
         message = refusal(explain, Grid.zero(), error=SummaryError)
         assert message.startswith("explain reads a summary of kind Ranks; got Grid")
 

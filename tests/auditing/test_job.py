@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tests.auditing.found import values
 
 from calibrant import Intervals, MvNormal, Normal, Quantiles, Samples, Sets, audit
 from calibrant.auditing.job import AuditJob
@@ -57,10 +58,6 @@ def audited(job, *rows, **given):
     for batch in batches(*rows, **given):
         merging.add(Summary.from_bytes(job.part(batch).to_bytes()))
     return job.finish(merging.total())
-
-
-def table(found):
-    return {line.name: line for line in found.findings.measurements}
 
 
 @pytest.fixture
@@ -132,7 +129,7 @@ def test_more_rows_than_are_kept_are_counted(kind, few_kept):
     groups = None if kind in WITHOUT_GROUPS else REGION
     ours = audited(AuditJob(resamples=49), y, predicted, None, groups)
     whole = audit(y, predicted(slice(None)), groups=groups, resamples=49)
-    assert table(ours)[COUNTED[kind]].value == table(whole)[COUNTED[kind]].value
+    assert values(ours)[COUNTED[kind]].value == values(whole)[COUNTED[kind]].value
     assert ours.findings.n == N
     assert any("count" in text and "600 rows of them" in text for text in ours.findings.caveats)
     if groups:
@@ -144,7 +141,7 @@ def test_more_rows_than_are_kept_are_counted(kind, few_kept):
 
 def test_cells_state_how_far_they_are_off(few_kept):
     found, of_rows = audited(AuditJob(resamples=99), *KINDS["binary"]), audit(Y, P, resamples=99)
-    ours, whole = table(found), table(of_rows)
+    ours, whole = values(found), values(of_rows)
     assert found.verdict.status == "miscalibrated"
     assert set(whole) - set(ours) == {"mmce"}
     sampled = {name for name in ours if name.startswith(("recalibrat", "skce_test"))}
@@ -157,12 +154,7 @@ def test_cells_state_how_far_they_are_off(few_kept):
     assert bounded == {"kuiper_test", "kolmogorov_smirnov_test", "decompose.mcb", "decompose.dsc"}
     assert "off by at most" in str(found)
     assert "off by at most" not in str(of_rows)
-    for words in (
-        "counted in",
-        "mmce does not apply",
-        "Kernel errors (skce_test) are those of 600",
-        "is measured on",
-    ):
+    for words in ("counted in", "mmce does not apply", "Kernel errors (skce_test) are those of 600", "is measured on"):
         assert any(words in caveat for caveat in found.findings.caveats)
 
 
@@ -170,8 +162,8 @@ def test_cells_state_how_far_they_are_off(few_kept):
 def test_exact_keeps_all_scores(kind, few_kept):
     y, predicted = KINDS[kind]
     ours, whole = (
-        table(audited(AuditJob(exact=True, resamples=99), y, predicted)),
-        table(audit(y, predicted(slice(None)), resamples=99)),
+        values(audited(AuditJob(exact=True, resamples=99), y, predicted)),
+        values(audit(y, predicted(slice(None)), resamples=99)),
     )
     assert set(ours) == set(whole)
     sampled = ("recalibrat", "skce_test", "classes.skce_test")
@@ -182,8 +174,8 @@ def test_exact_keeps_all_scores(kind, few_kept):
 
 
 def test_classes_in_cells(few_kept):
-    ours = table(audited(AuditJob(resamples=399), *KINDS["classes"]))
-    whole = table(audit(LABELS, CLASSES, resamples=399))
+    ours = values(audited(AuditJob(resamples=399), *KINDS["classes"]))
+    whole = values(audit(LABELS, CLASSES, resamples=399))
     for name, line in ours.items():
         off = line.details.get("rounding", 0.0)
         if name == "calibration_test":  # a p-value of other redraws
@@ -226,7 +218,7 @@ def test_a_column_of_numbers_is_not_one_of_groups(kind, refusal):
 def test_labels_and_names():
     job = pickle.loads(pickle.dumps(AuditJob(pos_label="yes", resamples=19, names={"source": "a file"})))
     found = audited(job, np.where(Y == 1, "yes", "no"), KINDS["binary"][1])
-    assert table(found)["brier_score"].value == pytest.approx(table(audit(Y, P, resamples=19))["brier_score"].value)
+    assert values(found)["brier_score"].value == pytest.approx(values(audit(Y, P, resamples=19))["brier_score"].value)
     assert found.findings.names == {"source": "a file"}
     named = audited(AuditJob(classes=["a", "b", "c"], resamples=19), np.array(list("abc"))[LABELS], KINDS["classes"][1])
     assert set(named.findings.sections[1].tables[0].columns["class"]) == {"a", "b", "c"}

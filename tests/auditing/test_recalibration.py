@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit, logit, softmax
+from tests.auditing.found import notes
 
 import calibrant as cb
 from calibrant.auditing.recalibration import calibration_sample, gain_claims, map_note
@@ -34,10 +35,6 @@ def found():
 
 def gains(result):
     return [claim for claim in result.verdict.claims if claim.quantity == "recalibration_gain"]
-
-
-def notes(result):
-    return {note.key: note.values for note in result.verdict.notes}
 
 
 def section(result):

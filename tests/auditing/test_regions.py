@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from tests.auditing.found import notes, values
 
 import calibrant as cb
 from calibrant.auditing.interval import interval
@@ -34,14 +35,6 @@ def intervals(factor, level=0.9, std=STD):
 def claimed(verdict):
     """Return what is claimed of each subject."""
     return {(claim.subject, claim.quantity): claim.kind for claim in verdict.claims}
-
-
-def notes(verdict):
-    return {note.key: note.values for note in verdict.notes}
-
-
-def values(audit):
-    return {m.name: m for m in audit.findings.measurements}
 
 
 def hits(k, n, level=0.9, widths=2.0):
@@ -89,10 +82,7 @@ class TestMeasurements:
         assert audit.findings.sections[0].tables == ()
         sizes = audit.findings.sections[1].tables[0]
         assert sizes.columns["nominal"] == (0.5,) * 3 + (0.9,) * 3
-
-    def test_what_several_levels_have_each_is_named_by_the_level(self):
-        predicted = cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])
-        found = values(cb.audit(Y, predicted, resamples=19))
+        # what levels have each is named by the level
         for k, level in enumerate((0.5, 0.9)):
             one = interval(interval_score, Y, predicted.at(level))
             assert found[f"interval_score.{level}"].value == pytest.approx(one.estimate, rel=1e-12)
@@ -189,13 +179,10 @@ class TestVerdict:
     def test_of_several_levels_the_worst_is_named(self):
         audit = cb.audit(Y, cb.Normal(np.zeros(N), 0.8 * STD).interval([0.5, 0.8, 0.9]), resamples=19)
         assert audit.verdict.status == "miscalibrated"
-        levels = [
-            claim for claim in audit.verdict.claims if claim.subject.kind == "intervals" and not claim.subject.part
-        ]
-        assert [(claim.kind, claim.subject.level) for claim in levels] == [
-            ("below", level) for level in (0.8, 0.5, 0.9)
-        ]
-        assert audit.verdict.claims[0] == levels[0] == min(levels, key=lambda claim: claim.pvalue)
+        claims = audit.verdict.claims
+        levels = [claim for claim in claims if claim.subject.kind == "intervals" and not claim.subject.part]
+        assert [(claim.kind, claim.subject.level) for claim in levels] == [("below", c) for c in (0.8, 0.5, 0.9)]
+        assert claims[0] == levels[0] == min(levels, key=lambda claim: claim.pvalue)
 
     def test_widths_that_do_not_follow_the_difficulty(self):
         # half the rows are hard; all intervals together cover 90 %, the narrow ones too much
@@ -226,12 +213,8 @@ class TestVerdict:
         assert table.columns["coverage"] == (pytest.approx(80 / 180), 1.0)
         assert audit.verdict.status == "miscalibrated"
         assert audit.verdict.claims[0].subject == Subject("group", "part = bad")
-        assert {
-            subject.name: kind for (subject, _), kind in claimed(audit.verdict).items() if subject.kind == "group"
-        } == {
-            "part = bad": "below",
-            "part = good": "above",
-        }
+        kinds = {subject.name: kind for (subject, _), kind in claimed(audit.verdict).items() if subject.kind == "group"}
+        assert kinds == {"part = bad": "below", "part = good": "above"}
         # two groups, and three families
         worst = coverage_test(y[group == "bad"], predicted.take(group == "bad")).pvalue
         assert table.columns["pvalue_adjusted"][0] == pytest.approx(6 * worst)

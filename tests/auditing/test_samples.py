@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.auditing.found import notes, values
 
 import calibrant as cb
 from calibrant.core.evidence import Subject, note
@@ -34,18 +35,10 @@ def ensemble(spread=1.0, shift=0.0):
     return cb.Samples(MEAN[:, None] + shift + spread * NOISE)
 
 
-def table(audit):
-    return {m.name: m for m in audit.findings.measurements}
-
-
 def claimed(audit, quantity):
     """Return the claims on a quantity, by the name or kind of their subject."""
     claims = audit.verdict.claims
     return {claim.subject.name or claim.subject.kind: claim for claim in claims if claim.quantity == quantity}
-
-
-def notes(audit):
-    return {note.key: note.values for note in audit.verdict.notes}
 
 
 class TestNumbers:
@@ -74,7 +67,7 @@ class TestNumbers:
         assert claim.level == 0.95
         truth = {"spread": 1 / options.get("spread", 1), "shift": options.get("shift", 0.0)}[quantity]
         assert not claim.is_false(truth)
-        assert table(audit)[f"explain.{quantity}"].interval == (claim.low, claim.high)
+        assert values(audit)[f"explain.{quantity}"].interval == (claim.low, claim.high)
 
     def test_the_tolerance_decides(self):
         narrow = ensemble(0.6)  # central 60 % intervals, ±0.84 sd, cover 2Φ(0.84 * 0.6) - 1 = 39 %
@@ -96,12 +89,12 @@ class TestNumbers:
         decides = {m.name for m in audit.findings.measurements if m.decides}
         joint = {"joint_ranks.mean_distance", "joint_ranks.average", "pair_dependence"}
         assert decides == {"coverage_error", "uniformity_test", *joint, "conditional_test", "tarp_ranks"}
-        smallest = min(table(audit)[name].pvalue for name in decides - {"coverage_error"})
+        smallest = min(values(audit)[name].pvalue for name in decides - {"coverage_error"})
         assert claimed(audit, "coverage_error")["all rows"].pvalue == smallest
 
     def test_the_table_is_that_of_the_verbs(self):
         draws = ensemble(0.8)
-        found = table(cb.audit(Y, draws, resamples=19))
+        found = values(cb.audit(Y, draws, resamples=19))
         test, said = cb.uniformity_test(Y, draws), cb.explain(Y, draws)
         assert found["uniformity_test"].pvalue == test.pvalue
         assert found["explain.spread"].value == pytest.approx(said.spread, rel=1e-11)
@@ -121,8 +114,8 @@ class TestNumbers:
         assert audit.verdict.status == "miscalibrated"
         on_covariates = [claim for claim in audit.verdict.claims if claim.subject.kind == "covariates"]
         assert {claim.quantity for claim in on_covariates if claim.level} == {"conditional_test", "tarp_ranks"}
-        assert table(audit)["conditional_test"].pvalue == 3 / 400
-        assert table(audit)["tarp_ranks"].pvalue < 1e-4
+        assert values(audit)["conditional_test"].pvalue == 3 / 400
+        assert values(audit)["tarp_ranks"].pvalue < 1e-4
         right = cb.audit(Y, ensemble(), covariates=MEAN, resamples=19)
         assert right.verdict.status != "miscalibrated"
         assert not claimed(right, "conditional_test")
@@ -190,7 +183,7 @@ class TestNumbers:
     def test_groups_count_twice_on_a_page_with_two_families(self):
         alone = cb.audit(Y, ensemble(0.8), resamples=19)
         audit = cb.audit(Y, ensemble(0.8), groups=np.arange(N) % 2, resamples=19)
-        assert table(audit)["uniformity_test"].pvalue == pytest.approx(2 * table(alone)["uniformity_test"].pvalue)
+        assert values(audit)["uniformity_test"].pvalue == pytest.approx(2 * values(alone)["uniformity_test"].pvalue)
         columns = audit.findings.groups.columns
         expected = np.minimum(1, 2 * holm(np.array(columns["pvalue"])))  # 2 families
         np.testing.assert_allclose(columns["pvalue_adjusted"], expected)
@@ -236,12 +229,12 @@ class TestNumbers:
         draws = MEAN[:, None] + NOISE
         draws[3, 5] = np.inf
         audit = cb.audit(Y, cb.Samples(draws), resamples=19)
-        assert "crps" not in table(audit)
+        assert "crps" not in values(audit)
         assert any("some draws are infinite" in caveat for caveat in audit.findings.caveats)
 
     def test_weights_are_judged_by_coverage(self):
         audit = cb.audit(Y, ensemble(), weights=RNG.uniform(1, 2, N), resamples=19)
-        assert "uniformity_test" not in table(audit)
+        assert "uniformity_test" not in values(audit)
 
     def test_a_row_of_weight_zero_is_an_absent_row(self):
         w = np.ones(N)
@@ -257,7 +250,7 @@ class TestVectors:
         assert audit.verdict.status != "miscalibrated"
         coordinates = audit.findings.sections[0].tables[0].columns
         assert set(coordinates["coordinate"]) == {"a", "b", "c"}
-        assert {"joint_ranks.mean_distance", "joint_ranks.average"} <= set(table(audit))
+        assert {"joint_ranks.mean_distance", "joint_ranks.average"} <= set(values(audit))
 
     def test_wrong_dependence(self):
         audit = cb.audit(VECTORS, cb.Samples(MEANS[:, None] + NOISES), resamples=19)
@@ -284,10 +277,10 @@ class TestVectors:
 
         draws = cb.Samples(RIGHT, log_density=log_density(RIGHT))
         with_truth = cb.audit(VECTORS, draws, log_density_y=log_density(VECTORS[:, None])[:, 0], resamples=19)
-        assert {"energy_ranks", "joint_ranks.average"} <= set(table(with_truth))
-        assert "joint_ranks.mean_distance" not in table(with_truth)
+        assert {"energy_ranks", "joint_ranks.average"} <= set(values(with_truth))
+        assert "joint_ranks.mean_distance" not in values(with_truth)
         without = cb.audit(VECTORS, draws, resamples=19)
-        assert "joint_ranks.mean_distance" in table(without)
+        assert "joint_ranks.mean_distance" in values(without)
         assert any("pass log_density_y=" in caveat for caveat in without.findings.caveats)
 
     def test_groups_and_coordinates(self):
@@ -321,19 +314,19 @@ def test_table_and_verdict_agree(seed, size, spread, tolerance, with_covariates)
     audit = cb.audit(rng.normal(x), draws, tolerance=tolerance, covariates=covariates, resamples=19)
     verdict, main = audit.verdict, claimed(audit, "coverage_error").get("all rows") or audit.verdict.claims[0]
     pvalues = [m.pvalue for m in audit.findings.measurements if m.decides and m.pvalue is not None]
-    assert main.pvalue == table(audit)[main.test].pvalue
+    assert main.pvalue == values(audit)[main.test].pvalue
     assert (main.pvalue <= 0.05) == (min(pvalues) <= 0.05)
     if verdict.status == "miscalibrated":
         assert min(pvalues) <= 0.05
     if min(pvalues) <= 0.05 and tolerance is None:
         assert verdict.status == "miscalibrated" or verdict.tolerance == 0.01
-    low, high = table(audit)["coverage_error"].interval
+    low, high = values(audit)["coverage_error"].interval
     if verdict.status == "within":
         assert high <= verdict.tolerance
     for claim in verdict.claims:
         if claim.kind in ("above", "below"):
             assert not claim.low <= claim.expected <= claim.high
-    assert low <= table(audit)["coverage_error"].value <= high
+    assert low <= values(audit)["coverage_error"].value <= high
 
 
 @pytest.mark.parametrize("M", [1, 9, 39, 999])
@@ -466,5 +459,5 @@ def test_legends_have_the_pvalues_of_the_tables():
     (curve,) = [figure.curve for figure in ranks.figures if figure.name == "ecdf_difference"]
     assert dict(zip(curve.names, curve.pvalue.tolist(), strict=True)) == pytest.approx(adjusted)
     (curve,) = [figure.curve for figure in whole.figures if figure.name == "joint_ranks"]
-    found = [table(audit)[f"joint_ranks.{name}"].pvalue for name in ("mean_distance", "average")]
+    found = [values(audit)[f"joint_ranks.{name}"].pvalue for name in ("mean_distance", "average")]
     assert curve.pvalue.tolist() == pytest.approx(found)

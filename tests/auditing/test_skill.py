@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.auditing.found import notes
 
 import calibrant as cb
 
@@ -14,10 +15,6 @@ NOISE = RNG.normal(size=(N, 49))
 
 def skills(audit):
     return [claim for claim in audit.verdict.claims if claim.quantity == "skill"]
-
-
-def notes(audit):
-    return {note.key: note.values for note in audit.verdict.notes}
 
 
 class TestOneCoordinate:

@@ -52,10 +52,11 @@ def test_scores_of_one_probability_and_of_classes_do_not_merge():
         ([1, 0], {"pos_label": [1, 0]}, "pos_label must be one label"),
         ([1, 0], {"classes": [[1], [2]]}, "single labels"),
         ([10**400, 0], {}, "row 0"),
+        ([1, 0], {"bins": 10**12}, "at most"),
         (np.array(["2020-01-01", "NaT"], "M8[D]"), {"pos_label": np.datetime64("2020-01-01")}, "row 1"),
     ],
 )
-def test_labels_that_are_refused(y, options, words):
+def test_what_is_refused(y, options, words):
     with pytest.raises(cb.errors.InputError, match=words):
         cb.ece(y, [0.9, 0.1], **options)
 
@@ -73,11 +74,6 @@ def test_one_probability_per_row_is_no_matrix(verb, refusal):
     message = refusal(getattr(cb, verb), [0, 1], [[0.5, 0.5], [0.5, 0.5]])
     assert "top_label(y, P)" in message
     assert "one_vs_rest(y, P, k)" in message
-
-
-def test_far_too_many_bins():
-    with pytest.raises(cb.errors.InputError, match="at most"):
-        cb.ece(Y, P, bins=10**12)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +97,3 @@ def test_frames_of_groups():
         adjusted(None, {1: G, "1": G})
     with pytest.raises(cb.errors.InputError, match="groups is not a data frame"):
         adjusted(None, pd.DataFrame(np.stack([G, G], axis=1), columns=["a", "a"]))
-
-
-def test_names_that_are_no_mapping():
-    with pytest.raises(cb.errors.InputError, match="names must be a mapping"):
-        cb.audit(Y, P, names="abc")

@@ -20,8 +20,7 @@ Y, P = [0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0]
 
 class TestByHand:
     @pytest.mark.parametrize(
-        ("norm", "expected"),
-        [("l1", 0.5), ("l2-squared", (1 / 64 + 49 / 64) / 2), ("l2", 0.625), ("max", 0.875)],
+        ("norm", "expected"), [("l1", 0.5), ("l2-squared", (1 / 64 + 49 / 64) / 2), ("l2", 0.625), ("max", 0.875)]
     )
     def test_norms(self, norm, expected):
         assert ece(Y, P, bins=2, norm=norm) == expected
@@ -89,11 +88,7 @@ class TestDebiased:
         assert ece([0, 1, 1], [0.25, 0.5, 0.75], bins=2, norm="l2-squared", debias=True) == -1 / 8
 
     @given(
-        st.lists(
-            st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 10)),
-            min_size=2,
-            max_size=15,
-        ),
+        st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1), st.floats(0.1, 10)), min_size=2, max_size=15),
         st.integers(1, 4),
     )
     def test_pair_sums(self, drawn, m):

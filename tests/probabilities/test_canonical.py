@@ -14,12 +14,7 @@ from hypothesis.extra.numpy import arrays
 from calibrant import consistency_test, ece, mce, summarize
 from calibrant.errors import SummaryError
 from calibrant.inputs.probabilities import two_columns
-from calibrant.probabilities.canonical import (
-    MedianVariance,
-    bin_numbers,
-    distinct,
-    median_variance_bins,
-)
+from calibrant.probabilities.canonical import MedianVariance, bin_numbers, distinct, median_variance_bins
 
 # Two rows in the cell of the lower halves: mean (3, 3, 2)/8, frequencies (1, 0, 1)/2.
 # One row alone: it predicts (3, 1, 0)/4, and class 1 came true.
@@ -174,8 +169,7 @@ rows = st.lists(
 options = st.fixed_dictionaries(
     {
         "bins": st.one_of(
-            st.integers(1, 200),
-            st.builds(MedianVariance, st.integers(1, 2), st.one_of(st.none(), st.integers(1, 9))),
+            st.integers(1, 200), st.builds(MedianVariance, st.integers(1, 2), st.one_of(st.none(), st.integers(1, 9)))
         ),
         "distance": st.sampled_from(["tv", "euclidean", "squared-euclidean"]),
     }

@@ -20,9 +20,7 @@ BOTH = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
 
 rows = st.lists(
     st.tuples(
-        st.integers(0, 1),
-        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
-        st.floats(0.1, 10),
+        st.integers(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.floats(0.1, 10)
     ),
     min_size=1,
     max_size=40,
@@ -210,8 +208,7 @@ def test_values_of_the_specification(verb, statistic, pvalue, method, D1):
 
 
 @pytest.mark.parametrize(
-    ("verb", "enumerated", "series"),
-    [(kuiper_test, 0.30033, 0.44179), (kolmogorov_smirnov_test, 0.20842, 0.25257)],
+    ("verb", "enumerated", "series"), [(kuiper_test, 0.30033, 0.44179), (kolmogorov_smirnov_test, 0.20842, 0.25257)]
 )
 def test_of_all_outcomes(verb, enumerated, series, M):
     assert verb(*M).pvalue == pytest.approx(enumerated, abs=0.023)

@@ -57,9 +57,7 @@ class TestByHand:
             assert spiegelhalter_test(y, p).pvalue < 1e-6
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 1), st.floats(0.01, 0.49), st.floats(0.1, 9)), min_size=1, max_size=30),
-)
+@given(st.lists(st.tuples(st.integers(0, 1), st.floats(0.01, 0.49), st.floats(0.1, 9)), min_size=1, max_size=30))
 def test_estimate_is_the_brier_score_less_its_expectation(drawn):
     y, p, w = (np.array(column) for column in zip(*drawn, strict=True))
     result = spiegelhalter_test(y, p, weights=w, null="asymptotic")

@@ -94,16 +94,6 @@ class TestIndependence:
         assert mixed.details == found.details
         assert mixed.statistic == found.statistic
 
-    def test_simulated_series_agree_with_the_exact_distribution(self):
-        # One further series of one row has no transition: the law stays that of the first 12 rows.
-        rng = np.random.default_rng(3)
-        miss = rng.random(12) < 0.4
-        exact = christoffersen_test(*judged(~miss, 0.7), method="independence").pvalue
-        given = judged([*~miss, True], 0.7)
-        series = [0] * 12 + [1]
-        found = christoffersen_test(*given, method="independence", series=series, resamples=19_999).pvalue
-        assert found == pytest.approx(exact, abs=0.02)
-
     def test_beyond_ten_thousand_rows_the_limit(self):
         hit = np.random.default_rng(0).random(10_001) < 0.9
         for method, df in (("independence", "1 degree"), ("conditional", "2 degrees")):
@@ -142,12 +132,15 @@ class TestConditional:
             reached = statistics >= test.statistic - 1e-9 * max(1, test.statistic)
             assert test.pvalue == pytest.approx(min(1.0, mass[reached].sum()), rel=1e-9)
 
-    def test_simulated_series_agree_with_the_exact_distribution(self):
-        miss = np.random.default_rng(5).random(15) < 0.4
-        exact = christoffersen_test(*judged(~miss, 0.8), method="conditional").pvalue
-        given = judged([*~miss, True], 0.8)
-        found = christoffersen_test(*given, method="conditional", series=[0] * 15 + [1], resamples=19_999).pvalue
-        assert found == pytest.approx(exact, abs=0.02)
+
+@pytest.mark.parametrize(("method", "n", "level", "seed"), [("independence", 12, 0.7, 3), ("conditional", 15, 0.8, 5)])
+def test_simulated_series_agree_with_the_exact_distribution(method, n, level, seed):
+    # One further series of one row has no transition: the law stays that of the first n rows.
+    miss = np.random.default_rng(seed).random(n) < 0.4
+    exact = christoffersen_test(*judged(~miss, level), method=method).pvalue
+    options = {"method": method, "series": [0] * n + [1], "resamples": 19_999}
+    found = christoffersen_test(*judged([*~miss, True], level), **options).pvalue
+    assert found == pytest.approx(exact, abs=0.02)
 
 
 @pytest.mark.parametrize(("n", "level"), [(6, 0.5), (8, 0.8), (9, 0.9)])
