@@ -28,8 +28,8 @@ from benchmarks.validity.recalibration_designs import NUMBERS, OWN_PAIRS, VECTOR
 
 from calibrant.errors import CalibrantError
 from calibrant.inputs.arrays import kept_mask
+from calibrant.recalibrating.cross_fitting import read_dealing
 from calibrant.recalibrating.fitting import check_method, read_calibration
-from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.gain import GainAndMap, Plan, measured_gain
 from calibrant.recalibrating.method import FitOptions
 

@@ -128,10 +128,6 @@ class TestProperties:
         np.testing.assert_array_equal(q.argmax(axis=1), P.argmax(axis=1))
         assert found.gradient <= 1e-10
 
-    def test_temperature_is_recovered(self):
-        y, P = simulated(40_000, 5, seed=5, slope=1 / 1.8)
-        assert fitted(y, P, "temperature").parameters["temperature"] == pytest.approx(1.8, abs=0.05)
-
     def test_two_classes_have_the_temperature_of_one_probability(self):
         y, P = simulated(300, 2, seed=6)
         two = fitted(y, P, "temperature")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.errors import InputError
-from calibrant.recalibrating.folds import read_dealing
+from calibrant.recalibrating.cross_fitting import read_dealing
 
 
 def partition(n, *args, seed=0, **options):

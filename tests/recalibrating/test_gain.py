@@ -13,9 +13,8 @@ from scipy.stats import skew, t
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, recalibration_gain, summarize
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.recalibrating.cross_fitting import cross_fit, scores_before
+from calibrant.recalibrating.cross_fitting import cross_fit, read_dealing, scores_before
 from calibrant.recalibrating.fitting import fit, read_calibration
-from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.gain_limits import Units, gain_limits, unseen_misses
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibrate import recalibrate

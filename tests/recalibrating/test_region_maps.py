@@ -68,13 +68,6 @@ class TestConformalQuantile:
 class TestIntervalsByHand:
     y = (1.0, 2.0, 3.0)
 
-    def test_shift(self):
-        # Outcomes stick out by 1, -1 and 3: the 3rd of 4 ranks at level 0.7 is 3.
-        found = recalibrate(self.y, Intervals([2.0, 1.0, -4.0], [3.0, 3.0, 0.0], 0.7), method="shift")
-        assert found.parameters["shift"] == 3.0
-        after = found.apply(Intervals([0.0], [1.0], 0.7))
-        assert (after.lower[0, 0], after.upper[0, 0]) == (-3.0, 4.0)
-
     def test_ends_that_would_cross_become_the_middle(self):
         wide = Intervals([-9.0, -8.0, -7.0], [11.0, 12.0, 13.0], 0.5)
         found = recalibrate(self.y, wide, method="shift")

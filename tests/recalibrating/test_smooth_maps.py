@@ -41,13 +41,6 @@ def test_on_a_bound_the_gradient_points_outwards(name):
 
 
 class TestByHand:
-    def test_temperature_of_two_scores(self):
-        """At logits ±ln 3, 2 of 3 rows on the side of the score: expit(s ln 3) = 2/3, so s = ln 2 / ln 3."""
-        found = recalibrate([1, 1, 0, 0, 0, 1], [0.75] * 3 + [0.25] * 3, method="temperature")
-        assert found.parameters["slope"] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
-        assert found.parameters["temperature"] == pytest.approx(math.log(3) / math.log(2), rel=1e-12)
-        np.testing.assert_allclose(found.apply([0.25, 0.5, 0.75]), [1 / 3, 1 / 2, 2 / 3], rtol=1e-12)
-
     def test_logistic_through_two_frequencies(self):
         """Two scores and two parameters: the map gives each score its frequency, 1/4 and 2/3."""
         y, p = [1, 0, 0, 0, 1, 1, 0], [0.2] * 4 + [0.6] * 3

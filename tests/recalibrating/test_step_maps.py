@@ -19,25 +19,19 @@ class TestIsotonicByHand:
 
     Y, P = [0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5]
 
-    def test_knots_are_both_ends_of_each_run(self):
+    def test_linear_between_both_ends_of_each_run_and_constant_beyond(self):
         found = recalibrate(self.Y, self.P, method="isotonic")
         np.testing.assert_allclose(found.parameters["knots"], [0.1, 0.2, 0.3, 0.4, 0.5])
         np.testing.assert_array_equal(found.parameters["values"], [0, 0.5, 0.5, 1, 1])
-
-    def test_linear_between_knots_and_constant_beyond(self):
-        found = recalibrate(self.Y, self.P, method="isotonic")
-        np.testing.assert_allclose(
-            found.apply([0.0, 0.1, 0.15, 0.25, 0.325, 0.45, 1.0]), [0, 0, 0.25, 0.5, 0.625, 1, 1], rtol=1e-12
-        )
+        after = found.apply([0.0, 0.1, 0.15, 0.25, 0.325, 0.45, 1.0])
+        np.testing.assert_allclose(after, [0, 0, 0.25, 0.5, 0.625, 1, 1], rtol=1e-12)
 
     def test_centred_knots_are_means_of_scores(self):
         """The run at 0.5 lies at 0.25; the run at 1 keeps both ends."""
         found = recalibrate(self.Y, self.P, method="centred-isotonic")
         np.testing.assert_allclose(found.parameters["knots"], [0.1, 0.25, 0.4, 0.5])
         np.testing.assert_array_equal(found.parameters["values"], [0, 0.5, 1, 1])
-
-    def test_centred_knots_are_weighted_means(self):
-        """With weights 1 and 3 at 0.2 and 0.3 the frequency is 1/4, at the mean score 0.275."""
+        # With weights 1 and 3 at 0.2 and 0.3 the frequency is 1/4, at the mean score 0.275.
         found = recalibrate(self.Y, self.P, method="centred-isotonic", weights=[1, 1, 3, 1, 1])
         np.testing.assert_allclose(found.parameters["knots"], [0.1, 0.275, 0.4, 0.5])
         np.testing.assert_allclose(found.parameters["values"], [0, 0.25, 1, 1])

@@ -22,8 +22,8 @@ from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.probabilities.evidence import ADVICE
 from calibrant.probabilities.reliability_curve import reliability_curves
 from calibrant.recalibrating.choice import MIN_RARER, MIN_ROWS
+from calibrant.recalibrating.cross_fitting import Dealing, Numbers
 from calibrant.recalibrating.fitting import CalibrationRows
-from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain import MAX_ROWS_REPEATED, REPEATS, GainAndMap, Plan, measured_gain
 from calibrant.recalibrating.gain_claims import QUANTITY, error_claim, gain_claim, gain_note
 from calibrant.recalibrating.method import FitOptions

@@ -22,6 +22,8 @@ from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.probabilities import Binary
 from calibrant.recalibrating.cross_fitting import (
     IDENTITY_NAME,
+    Dealing,
+    Numbers,
     check_finite,
     cross_fit,
     scores_before,
@@ -29,7 +31,6 @@ from calibrant.recalibrating.cross_fitting import (
     used_by,
 )
 from calibrant.recalibrating.fitting import CalibrationRows, fit
-from calibrant.recalibrating.folds import Dealing, Numbers
 from calibrant.recalibrating.gain_limits import Units
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS

@@ -28,8 +28,11 @@ from calibrant.progress import steps
 from calibrant.recalibrating.choice import fit_chosen
 from calibrant.recalibrating.cross_fitting import (
     CrossFitted,
+    Dealing,
+    Numbers,
     check_finite,
     cross_fit,
+    read_dealing,
     scores_after,
     scores_before,
     units_of,
@@ -42,7 +45,6 @@ from calibrant.recalibrating.fitting import (
     read_parts,
     refuse_fair,
 )
-from calibrant.recalibrating.folds import Dealing, Numbers, read_dealing
 from calibrant.recalibrating.gain_limits import GainLimits, Units, gain_limits, refusal, unseen_misses
 from calibrant.recalibrating.mean_log_score import clipped, logit
 from calibrant.recalibrating.method import FitOptions

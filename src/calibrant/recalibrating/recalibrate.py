@@ -19,8 +19,8 @@ from calibrant.inputs.options import check_count, generator
 from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.sets import Sets
 from calibrant.recalibrating.choice import fit_chosen
+from calibrant.recalibrating.cross_fitting import read_dealing
 from calibrant.recalibrating.fitting import CalibrationRows, check_method, fit, read_calibration, read_parts
-from calibrant.recalibrating.folds import read_dealing
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibration import Recalibration
 
