@@ -156,13 +156,14 @@ class TestInScikitLearn:
 
 class TestRefused:
     def test_what_is_not_one_number(self, refusal):
-        assert "kuiper_test is a test: call kuiper_test(y, p)" in refusal(scorer, "kuiper_test")
-        assert "ReliabilityDisplay.from_estimator" in refusal(scorer, reliability_curve)
-        assert "brier_score, cutoff_error, ece, log_score, mce" in refusal(scorer, "decompose")
-        assert "expected a verb" in refusal(scorer, "accuracy")
-
-    def test_unknown_options(self, refusal):
-        assert "ece has no option bin" in refusal(scorer, "ece", bin=10)
+        for metric, options, words in (
+            ("kuiper_test", {}, "kuiper_test is a test: call kuiper_test(y, p)"),
+            (reliability_curve, {}, "ReliabilityDisplay.from_estimator"),
+            ("decompose", {}, "brier_score, cutoff_error, ece, log_score, mce"),
+            ("accuracy", {}, "expected a verb"),
+            ("ece", {"bin": 10}, "ece has no option bin"),
+        ):
+            assert words in refusal(scorer, metric, **options)
 
     def test_an_estimator_without_probabilities(self, sk, binary, refusal):
         X, y, _ = binary

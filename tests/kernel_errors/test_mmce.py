@@ -39,18 +39,13 @@ def test_definition(w, bandwidth):
     assert found == pytest.approx(balanced(Y, P, bandwidth, w), rel=1e-12)
 
 
-def test_the_default_bandwidth():
-    assert mmce(Y, P) == mmce(Y, P, bandwidth=0.2)
-
-
 def test_by_hand():
     # residuals 0.5 at 0.5 and -1 at 1: (0.25 + 1 - exp(-2.5)) / 4
     assert mmce([1, 0], [0.5, 1.0]) == pytest.approx(math.sqrt(1.25 - math.exp(-2.5)) / 2)
-
-
-def test_balanced_by_hand():
     # a right one at 0.9 and a wrong one at 0.9: 0.1 - 0.9
     assert mmce([1, 0], [0.9, 0.9], balanced=True) == pytest.approx(0.8)
+    # one event in ten at 0.1, which netcal scores 0.8
+    assert mmce([1] + [0] * 9, [0.1] * 10) == pytest.approx(0, abs=1e-8)
 
 
 def test_classes_are_judged_by_the_most_probable():
@@ -62,11 +57,6 @@ def test_classes_are_judged_by_the_most_probable():
     assert mmce([0], [[0.5, 0.5]]) == 0.5
     assert mmce([1], [[0.375, 0.375, 0.25]]) == pytest.approx(0.375)
     assert mmce([0], [[0.375, 0.375, 0.25]]) == pytest.approx(0.625)
-
-
-def test_frequency_that_is_right():
-    # one event in ten at 0.1, which netcal scores 0.8
-    assert mmce([1] + [0] * 9, [0.1] * 10) == pytest.approx(0, abs=1e-8)
 
 
 @settings(max_examples=25)

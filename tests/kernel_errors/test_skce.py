@@ -189,10 +189,6 @@ class TestDistributions:
         assert "draws must be even" in refusal(skce, y, distribution, kernel=kernel, draws=21)
         assert "at least 2" in refusal(skce, y, distribution, kernel=kernel, draws=0)
 
-    def test_labels_are_refused(self, refusal):
-        assert "classes= is for labels" in refusal(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0), classes=[0, 1])
-        assert "pos_label= is for labels" in refusal(skce, [0.0, 1.0], Normal([0.0, 1.0], 1.0), pos_label=1)
-
 
 class TestTies:
     """Laws that tie the kinds together."""

@@ -131,33 +131,45 @@ class TestBlock:
         assert skce_test(sum(parts)).pvalue == pytest.approx(whole.pvalue, rel=1e-9)
 
 
+FAINT = np.repeat([0.2, 0.25], 50)
+FAINT_VARIANCE = 50 * 0.1875 + 50 * 0.16
+
+
 class TestLimits:
     """Each refusal names the limit, the value, and what to do."""
 
-    def test_fewer_than_ten_blocks(self, refusal):
-        for y, p, m in ((Y1[:19], P1[:19], None), (Y1, P1, 11), (REAL, DISTRIBUTION, 50)):
-            message = refusal(skce_test, y, p, method="block", blocksize=m, error=NotApplicableError)
-            assert "at least 10 blocks" in message
-            assert f"{len(y)} rows make {len(y) // (m or 2)} of {m or 2} rows" in message
-            assert 'method="resample"' in message
-        assert skce_test(REAL[:20], DISTRIBUTION.take(slice(20)), method="block").n == 20
-
-    def test_too_little_variance_for_blocks(self, refusal):
-        p = np.full(200, 0.01)
-        p[0] = 0.02
-        message = refusal(skce_test, np.zeros(200, int), p, method="block", error=NotApplicableError)
-        assert "at least 8; it is 1.99" in message
+    @pytest.mark.parametrize(
+        ("y", "prediction", "options", "words"),
+        [
+            (Y1[:19], P1[:19], {"method": "block"}, "at least 10 blocks; 19 rows make 9 of 2 rows"),
+            (Y1, P1, {"method": "block", "blocksize": 11}, "at least 10 blocks; 101 rows make 9 of 11 rows"),
+            (REAL, DISTRIBUTION, {"method": "block", "blocksize": 50}, "at least 10 blocks; 101 rows make 2 of 50"),
+            (np.zeros(200, int), np.r_[0.02, np.full(199, 0.01)], {"method": "block"}, "at least 8; it is 1.99"),
+            *(
+                (np.full(100, y), prediction, {"method": "bootstrap"}, f"at least 20; it is {FAINT_VARIANCE:.3g}")
+                for y, prediction in (
+                    (0, FAINT),
+                    (0, np.column_stack([1 - FAINT, FAINT])),
+                    (1, np.column_stack([0 * FAINT, 1 - FAINT, FAINT])),
+                )
+            ),
+            # 100 rows of variance 1/4, but nearly all of the weight is in one of them
+            (
+                np.arange(100) % 2,
+                np.linspace(0.45, 0.55, 100),
+                {"method": "bootstrap", "weights": np.r_[100, np.ones(99)]},
+                "it is 0.2",
+            ),
+            (REAL[:63], DISTRIBUTION.take(slice(63)), {"method": "bootstrap"}, "from 64 rows on; got 63"),
+        ],
+    )
+    def test_too_little(self, y, prediction, options, words, refusal):
+        message = refusal(skce_test, y, prediction, error=NotApplicableError, **options)
+        assert words in message
         assert 'method="resample"' in message
 
-    def test_too_little_variance_for_the_bootstrap(self, refusal):
-        p = np.full(100, 0.25)
-        p[:50] = 0.2
-        V = 50 * 0.1875 + 50 * 0.16
-        for prediction in (p, np.column_stack([1 - p, p]), np.column_stack([0 * p, 1 - p, p])):
-            y = np.zeros(100, int) + (prediction.ndim == 2 and prediction.shape[1] == 3)
-            message = refusal(skce_test, y, prediction, method="bootstrap", error=NotApplicableError)
-            assert f"at least 20; it is {V:.3g}" in message
-            assert 'method="resample"' in message
+    def test_enough_blocks(self):
+        assert skce_test(REAL[:20], DISTRIBUTION.take(slice(20)), method="block").n == 20
 
     def test_enough_variance(self):
         p = np.full(80, 0.5)
@@ -166,20 +178,6 @@ class TestLimits:
         assert skce_test(y, np.append(p, 0.5)[1:], method="bootstrap", kernel=Exponential(1.0), resamples=19).pvalue > 0
         with pytest.raises(NotApplicableError):
             skce_test(y, p, method="bootstrap", resamples=19)
-
-    def test_weights_count_in_the_variance(self, refusal):
-        # 100 rows of variance 1/4, but nearly all of the weight is in one of them.
-        w = np.ones(100)
-        w[0] = 100
-        p = np.linspace(0.45, 0.55, 100)
-        message = refusal(skce_test, np.arange(100) % 2, p, weights=w, method="bootstrap", error=NotApplicableError)
-        assert "it is 0.2" in message
-
-    def test_few_rows_of_distributions(self, refusal):
-        y, distribution = REAL[:63], DISTRIBUTION.take(slice(63))
-        message = refusal(skce_test, y, distribution, method="bootstrap", error=NotApplicableError)
-        assert "from 64 rows on; got 63" in message
-        assert 'method="resample"' in message
 
     def test_the_default_for_distributions_depends_on_their_number(self):
         for rows, words in ((63, "9 redraws of the outcomes"), (64, "9 bootstrap replicates")):
@@ -194,18 +192,22 @@ class TestLimits:
 
 
 class TestOptions:
-    @pytest.mark.parametrize("method", [None, "resample", "bootstrap"])
-    def test_blocksize_belongs_to_blocks(self, method, refusal):
-        message = refusal(skce_test, Y1, P1, method=method, blocksize=5)
-        assert 'blocksize belongs to method="block" and "bound"' in message
-
-    @pytest.mark.parametrize("method", [None, "resample", "bootstrap", "block"])
-    def test_the_biased_one_belongs_to_the_bound(self, method, refusal):
-        assert "uses the unbiased estimator" in refusal(skce_test, Y1, P1, method=method, unbiased=False)
-
-    @pytest.mark.parametrize("resamples", [0, -1, 9.0, True, "99"])
-    def test_resamples(self, resamples, refusal):
-        assert "resamples must be" in refusal(skce_test, Y1, P1, resamples=resamples)
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            *(
+                ({"method": method, "blocksize": 5}, 'blocksize belongs to method="block" and "bound"')
+                for method in (None, "resample", "bootstrap")
+            ),
+            *(
+                ({"method": method, "unbiased": False}, "uses the unbiased estimator")
+                for method in (None, "resample", "bootstrap", "block")
+            ),
+            *(({"resamples": resamples}, "resamples must be") for resamples in (0, -1, 9.0, True, "99")),
+        ],
+    )
+    def test_refused(self, options, words, refusal):
+        assert words in refusal(skce_test, Y1, P1, **options)
 
     @pytest.mark.parametrize(
         ("kernel", "words"),

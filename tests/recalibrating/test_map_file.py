@@ -267,23 +267,8 @@ class TestRefused:
 
 
 NUMBERS = [0, 1, -1, 0.5, 2, 1e300, -0.0, 10**400, math.nan, math.inf]
-VALUES = [
-    None,
-    True,
-    "inf",
-    "-inf",
-    "log",
-    "a",
-    "beta",
-    "relevel",
-    [],
-    {},
-    [0.1],
-    ["a", 2],
-    [[1.0]],
-    "\ud800",
-    *NUMBERS,
-]
+TEXTS = ["inf", "-inf", "log", "a", "beta", "relevel"]
+VALUES = [None, True, *TEXTS, [], {}, [0.1], ["a", 2], [[1.0]], "\ud800", *NUMBERS]
 
 
 def nodes(tree):

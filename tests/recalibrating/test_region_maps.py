@@ -282,15 +282,16 @@ class TestSets:
 
 
 class TestQuantiles:
-    def test_shift_by_hand(self):
-        # n = 4, y - q = 1, 2, 3, 4: ranks ⌊5 · 0.25⌋ = 1, ⌈5 · 0.5⌉ = 3, ⌈5 · 0.75⌉ = 4.
-        values = np.zeros((4, 3))
-        found = recalibrate([1.0, 2.0, 3.0, 4.0], Quantiles(values, [0.25, 0.5, 0.75]), method="shift")
-        np.testing.assert_array_equal(found.parameters["shift"], [1.0, 3.0, 4.0])
-
-    def test_products_are_rounded_first(self):
-        found = recalibrate(np.arange(1.0, 100.0), Quantiles(np.zeros((99, 3)), [0.07, 0.29, 0.57]), method="shift")
-        np.testing.assert_array_equal(found.parameters["shift"], [7.0, 29.0, 57.0])
+    @pytest.mark.parametrize(
+        ("y", "levels", "shifts"),
+        [
+            ([1.0, 2.0, 3.0, 4.0], [0.25, 0.5, 0.75], [1.0, 3.0, 4.0]),  # ranks ⌊5 · 0.25⌋, ⌈5 · 0.5⌉, ⌈5 · 0.75⌉
+            (np.arange(1.0, 100.0), [0.07, 0.29, 0.57], [7.0, 29.0, 57.0]),  # products are rounded first
+        ],
+    )
+    def test_shift_by_hand(self, y, levels, shifts):
+        found = recalibrate(y, Quantiles(np.zeros((len(y), 3)), levels), method="shift")
+        np.testing.assert_array_equal(found.parameters["shift"], shifts)
 
     def test_rows_are_sorted(self):
         found = recalibrate([5.0, 5.0, 5.0], Quantiles([[0.0, 9.0]] * 3, [0.4, 0.6]), method="shift")

@@ -202,22 +202,16 @@ def test_twice_the_mean_quantile_score(rows, levels):
 
 
 @given(WIS_ROWS, GRIDS)
-def test_a_shift_changes_nothing(rows, levels):
-    y, values, _ = drawn_quantiles(rows, levels)
-    for part in WIS_PARTS:
-        found = weighted_interval_score(y, Quantiles(values, levels), part=part)
-        moved = weighted_interval_score(y + 100, Quantiles(values + 100, levels), part=part)
-        assert moved == pytest.approx(found, rel=1e-10, abs=1e-10)
-
-
-@given(WIS_ROWS, GRIDS)
-def test_parts_add_up_and_mirror(rows, levels):
+def test_parts_add_up_mirror_and_move(rows, levels):
     y, values, w = drawn_quantiles(rows, levels)
     total, *parts = (weighted_interval_score(y, Quantiles(values, levels), weights=w, part=part) for part in WIS_PARTS)
     assert sum(parts) == pytest.approx(total, rel=1e-12, abs=1e-12)
     mirror = Quantiles(-values[:, ::-1], levels)
     below = weighted_interval_score(-y, mirror, weights=w, part="below")
     assert below == pytest.approx(parts[2], rel=1e-12, abs=1e-12)
+    for part, value in zip(WIS_PARTS, (total, *parts), strict=True):
+        moved = weighted_interval_score(y + 100, Quantiles(values + 100, levels), weights=w, part=part)
+        assert moved == pytest.approx(value, rel=1e-10, abs=1e-10)
 
 
 class TestMedian:

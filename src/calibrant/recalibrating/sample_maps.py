@@ -166,7 +166,14 @@ def _lowest(residuals: Residuals, where: str) -> Slice:
     while high.left <= FLAT:
         low, high = (high if high.right < -FLAT else low), residuals.at(2 * high.s)
     for step in range(MAX_STEPS):
-        here = residuals.at((_crossing, _secant, _halfway)[step % 3](low, high))
+        width, turn = high.s - low.s, low.right - high.left
+        gap = high.value - low.value - high.left * width
+        tried = (
+            low.s + min(max(gap / turn, 0.0), width),  # where the falling line at `low` meets the rising one at `high`
+            low.s + width * low.right / turn,  # where the slope would be 0 if it rose evenly
+            low.s / 2 + high.s / 2,
+        )
+        here = residuals.at(tried[step % 3])
         if here.left <= FLAT and here.right >= -FLAT:
             ends = [_end_of_flat(residuals, here, outside) for outside in (low, high)]
             return residuals.at(ends[0] / 2 + ends[1] / 2)
@@ -175,21 +182,6 @@ def _lowest(residuals: Residuals, where: str) -> Slice:
             return here
         low, high = (here, high) if here.right < 0 else (low, here)
     return min(low, high, key=lambda one: one.value)
-
-
-def _crossing(low: Slice, high: Slice) -> float:
-    """Return where the falling line at `low` meets the rising one at `high`."""
-    gap = high.value - low.value - high.left * (high.s - low.s)
-    return low.s + min(max(gap / (low.right - high.left), 0.0), high.s - low.s)
-
-
-def _secant(low: Slice, high: Slice) -> float:
-    """Return where the slope would be 0 if it rose evenly."""
-    return low.s + (high.s - low.s) * low.right / (low.right - high.left)
-
-
-def _halfway(low: Slice, high: Slice) -> float:
-    return low.s / 2 + high.s / 2
 
 
 def _end_of_flat(residuals: Residuals, inside: Slice, outside: Slice) -> float:
