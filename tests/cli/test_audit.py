@@ -93,9 +93,6 @@ def test_every_option_reaches_the_audit(run, data, columns):
     assert done.is_audit(cb.audit(y, p, pos_label="yes", weights=w, groups={"segment": segment}, level=0.9, rng=5))
     names = {"source": "data.csv", "outcome": "churned", "prediction": "score", "weights": "w", "made": "2024-05-01"}
     assert done.results["names"] == {**names, "filter": filter, "groups": "segment"}
-
-
-def test_seed_repeats_itself(run, data):
     first, again, other = (run("audit", data, NAMED, "--seed", seed).out for seed in ("1", "1", "2"))
     assert first == again != other
 
@@ -199,7 +196,7 @@ def test_rows_are_counted_as_they_are_kept(refused, folder):
     assert sentence.endswith("rows are counted from 0 among the rows that --where keeps)")
 
 
-def test_results_and_predictions_are_not_mixed_up(refused, folder, frame):
+def test_results_and_lists_are_not_mixed_up_with_predictions(refused, folder, frame, require):
     frame.write_ndjson(folder / "data.json")
     sentence = "data.json seems to contain results, not predictions; use calibrant check or calibrant compare."
     assert refused("audit", "data.json", NAMED).startswith(sentence)
@@ -207,6 +204,10 @@ def test_results_and_predictions_are_not_mixed_up(refused, folder, frame):
     sentence = "--json would overwrite data.json, which is an input file; choose another name"
     assert refused("audit", "data.json", options, "--json ./data.json") == sentence
     assert "missing argument 'FILE'" in refused("audit", options, "--json data.json")
+    require("polars").DataFrame({"y": [0, 1], "p": [[0.5, 0.5], [0.2, 0.8]]}).write_parquet(folder / "a.parquet")
+    assert refused("audit", "a.parquet", "--y y --p p").startswith(
+        "column 'p' of a.parquet (--p) contains lists, and --p names the probability of one event; "
+    )
 
 
 def test_progress_is_for_terminals_only(process, run, data):
@@ -254,10 +255,3 @@ def test_large_whole_numbers_and_decimals_are_groups(run, folder, require, optio
     found = run("audit", "a.parquet", "--y y --p p --by id --by account --json", *options).results
     expected = {f"id = {2**63 + k}" for k in range(3)} | {f"account = {2**60 + k}" for k in range(3)}
     assert expected <= set(found["groups"]["columns"]["group"])
-
-
-def test_lists_are_not_one_probability(refused, folder, require):
-    require("polars").DataFrame({"y": [0, 1], "p": [[0.5, 0.5], [0.2, 0.8]]}).write_parquet(folder / "a.parquet")
-    assert refused("audit", "a.parquet", "--y y --p p").startswith(
-        "column 'p' of a.parquet (--p) contains lists, and --p names the probability of one event; "
-    )

@@ -128,8 +128,6 @@ def test_step_summary_is_added(run, folder, results, monkeypatch):
     assert done.code == 0
     assert done.err == "calibrant: the step summary none/summary.md could not be written: No such file or directory\n"
 
-
-def test_nothing_is_markup_in_the_summary_of_a_step():
     outcome = ConditionResult(Condition("a|b > 1", "a|b", ">", 1.0), Found(2.0))
     text = step_summary([outcome], "<img src=x>[a](b)|`c`", "**bold**\n# heading & <b>")
     assert text == (

@@ -80,7 +80,7 @@ def test_what_makes_them_hard_to_compare(run, write, options, remark):
     assert done.err.startswith(f"calibrant: {remark}")
 
 
-def test_report_with_json(run, data):
+def test_report_with_json_but_not_with_data(run, refused, write, data):
     run("audit", data, "--y left --p score -o a.html")
     run("audit", data, "--y left --p score --json b.json")
     done = run("compare", "a.html", "b.json")
@@ -88,8 +88,6 @@ def test_report_with_json(run, data):
     assert "expected calibration error" in done.out
     assert set(done.out.split()) >= {"0"}
 
-
-def test_data_are_no_results(refused, write, data):
     assert refused("compare", write("a.json"), data) == (
         "data.csv contains predictions, not results; measure them first: calibrant audit data.csv --json results.json"
     )

@@ -76,11 +76,7 @@ NO_LISTS = "must contain lists of numbers; it contains "
 LISTS = {
     f"{Y} --draws ragged": (OF, "ragged", f"{LENGTHS}row 0 has 3 draws and row 4 has 2 (counted from 0)"),
     f"{Y} --draws empty": (OF, "empty", "contains empty lists; there must be at least one draw"),
-    f"{Y} --draws gap": (
-        OF,
-        "gap",
-        "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair or",
-    ),
+    f"{Y} --draws gap": (OF, "gap", "has no value in row 2, draw 1 (counted from 0), and 1 more are missing. Repair"),
     f"{Y} --draws nan": (OF, "nan", "has no value in row 5, draw 2 (counted from 0), and 0 more are missing"),
     f"{Y} --draws null": (OF, "null", "has no value in 1 of 6 rows, the first of them row 3 (counted from 0). Repair"),
     f"{Y} --draws text": (OF, "text", f"{NO_LISTS}List(String). Name another column"),
@@ -101,10 +97,6 @@ def test_lists_that_are_none(refused, made, options):
     message = refused("audit", made, options)
     assert message.startswith(of.format(column) + sentence)
     assert ("among the rows that --where keeps" in message) == ("--where" in options)
-
-
-def test_missing_lists_can_be_left_out(run, made):
-    assert run("audit", made, Y, "--draws null --where 'null is not null'").code == 0
 
 
 def test_lists_of_outcomes_are_checked_too(refused, folder, require):
@@ -158,7 +150,9 @@ def test_given_twice(refused):
     )
 
 
-def test_patterns_of_other_kinds_do_not_stand_for_whole_arrays(run, folder):
+def test_missing_lists_left_out_and_patterns_of_other_kinds(run, folder, made):
+    """Patterns of other kinds do not stand for whole arrays."""
+    assert run("audit", made, Y, "--draws null --where 'null is not null'").code == 0
     P = np.random.default_rng(0).dirichlet([1, 1, 1], 50)
     np.savez(folder / "a.npz", y=np.arange(50) % 3, P=P)
     assert run("audit", "a.npz", "--y y --p-cols 'P*'").code == 0

@@ -112,10 +112,6 @@ def test_empty_file(refused, write, ending):
     assert refused("audit", name, *YP) == f"{name} is empty (0 bytes); write the predictions to it first"
 
 
-def test_header_only(refused, write):
-    assert refused("audit", write("a.csv", "y,p\n"), *YP) == "a.csv has nothing to measure: there are no rows"
-
-
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "npz"])
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
 def test_truncated_file(refused, folder, frame, ending, part):
@@ -143,6 +139,7 @@ def test_damaged_parquet_as_a_process(process, folder, frame):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
+        ("a.csv", b"y,p\n", "a.csv has nothing to measure: there are no rows"),
         ("a.csv", b"PAR1\x15\x04", "a.csv is not CSV: it begins like Parquet. Add --format parquet"),
         ("a.parquet", b"y,p\n1,0.5\n0,0.25\n", "a.parquet cannot be read as Parquet"),
         ("a.ndjson", b'[{"y": 1, "p": 0.5}]', "a.ndjson cannot be read as NDJSON"),
@@ -175,12 +172,10 @@ def test_content_that_is_not_what_it_should_be(refused, write, name, content, se
     assert sentence in refused("audit", write(name, content), *YP)
 
 
-def test_numbers_that_turn_into_fractions_late(run, write):
+def test_numbers_that_turn_into_fractions_late_and_encodings_that_do_not_fit(run, refused, write):
     rows = "".join(f"{i % 2},{i % 2}\n" for i in range(12_000))
     assert run("audit", write("a.csv", "y,p\n" + rows + "1,0.25\n0,0.75\n"), *YP).code == 0
 
-
-def test_encoding_that_does_not_fit(refused, write):
     write("a.csv", "größe,p\n1,0.5\n")
     assert "a.csv is not in ascii: " in refused("audit", "a.csv", "--encoding ascii", *YP)
     for encoding in ("klingon", "hex"):
@@ -260,13 +255,15 @@ def test_without_permission(folder, write, good, as_anyone):
     assert locked == demo == [2, "", f"calibrant: {sentence}\n"]
 
 
-def test_places_that_cannot_be_written(refused, folder, write, good):
+def test_places_that_cannot_be_written_and_pipes(refused, folder, write, good):
     write("a.csv", good)
     (folder / "taken.html").mkdir()
     assert "taken.html is a folder; name a file in it" in refused("audit", "a.csv", *YP, "-o taken.html")
     assert "there is no folder a.csv to write" in refused("audit", "a.csv", *YP, "-o a.csv/report.html")
-    done = refused("audit", "a.csv", *YP, "-o /proc/report.html")
-    assert "/proc" in done
+    assert "/proc" in refused("audit", "a.csv", *YP, "-o /proc/report.html")
+    os.mkfifo(folder / "pipe.csv")
+    sentence = "pipe.csv is not a regular file but a device or a pipe; save its content to a file first"
+    assert refused("audit", "pipe.csv", *YP) == sentence
 
 
 @pytest.fixture
@@ -312,12 +309,6 @@ def test_full_disk_under_a_recalibrated_file(run, folder, write, good, full_disk
         assert sorted(path.name for path in folder.iterdir()) == ["a.csv", "map.json"]
 
     for_each({name: (name,) for name in ("out.csv", "out.parquet")}, check)
-
-
-def test_pipes_and_devices(refused, folder):
-    os.mkfifo(folder / "pipe.csv")
-    sentence = "pipe.csv is not a regular file but a device or a pipe; save its content to a file first"
-    assert refused("audit", "pipe.csv", *YP) == sentence
 
 
 def test_labels_that_fit_no_column(refused, folder, vectors):

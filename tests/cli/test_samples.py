@@ -51,13 +51,13 @@ def test_every_format_gives_the_numbers_of_the_library(run, folder, require, end
     save(folder / f"real.{ending}", REAL)
     save(folder / f"fake.{ending}", FAKE)
     found = run("samples", f"real.{ending}", f"fake.{ending}", "--json").results
+    assert found["kind"] == "points"
     real, fake = (as_written(REAL), as_written(FAKE)) if ending in ("csv", "ndjson") else (REAL, FAKE)
     named = {"real": f"real.{ending}", "generated": f"fake.{ending}", "made": "2024-05-01"}
     columns = None
     if ending not in ("npy", "npz"):
         columns, named = NAMES, named | {"coordinates": "height, width, depth"}
     assert found == compare(real, fake, columns=columns, names=named).findings.to_dict()
-    assert found["kind"] == "points"
 
 
 def test_every_option_reaches_the_comparison(run, folder, require):
@@ -92,14 +92,11 @@ def test_text_report_and_json(run, folder, arrays):
     assert done.err.endswith("\nreport: report.html\n")
 
 
-def test_several_sets(run, arrays):
+def test_several_sets(run, folder, arrays):
     found = run("samples", "real.npy", "fake.npy", "other.npy", "--json").results
     named = {"real": "real.npy", "generated": "fake.npy, other.npy", "made": "2024-05-01"}
     assert found == compare(REAL, {"fake": FAKE, "other": OTHER}, names=named).findings.to_dict()
     assert {"density_coverage.coverage.fake", "density_coverage.coverage.other"} <= set(values(found))
-
-
-def test_sets_whose_files_are_called_alike(run, folder, arrays):
     (folder / "new").mkdir()
     save(folder / "new" / "fake.npy", OTHER)
     for files, called in (
@@ -111,11 +108,9 @@ def test_sets_whose_files_are_called_alike(run, folder, arrays):
         assert found["names"]["generated"] == ", ".join(called)
         assert {f"mmd.{name}" for name in called} <= set(values(found))
 
-
-def test_one_archive_with_all_sets(run, folder):
     np.savez(folder / "run.npz", y=REAL, first=FAKE, second=OTHER)
-    arrays = "--array y --array first --array second"
-    found = run("samples", "run.npz", "run.npz", "run.npz", arrays, "--json").results
+    named = "--array y --array first --array second"
+    found = run("samples", "run.npz", "run.npz", "run.npz", named, "--json").results
     names = {"real": "run.npz, y", "generated": "run.npz, first, run.npz, second", "made": "2024-05-01"}
     assert found["names"] == names
     expected = compare(REAL, {"run.npz, first": FAKE, "run.npz, second": OTHER})
@@ -161,6 +156,7 @@ def test_what_cannot_be_compared(refused, folder, arrays, arguments, sentence):
 
 
 def test_places_are_checked_before_the_work(refused, folder, require):
+    require("polars")
     save(folder / "real.ndjson", REAL)
     save(folder / "fake.ndjson", FAKE)
     (folder / "fake.ndjson").rename(folder / "fake.json")
@@ -191,10 +187,6 @@ def test_names_that_mean_harm(run, folder, require):
     page = (folder / "report.html").read_text()
     assert not any(text in page for text in (script, "<b>", "<i>", "\x1b"))
     assert report.read("report.html")["names"]["coordinates"] == f"{script}, ^.*$, *\\x07"
-
-
-def test_many_coordinates_have_a_short_list(run, folder):
-    import polars as pl
 
     for name in ("real.parquet", "fake.parquet"):
         points = RNG.normal(size=(30, 40))

@@ -21,6 +21,7 @@ def test_tolerance_and_clusters_reach_the_audit(run, data, columns):
     assert done.results["groups"] is None  # clusters are not groups
     found = run("audit", data, NAMED, "--clusters age --by segment --json").results
     assert len(found["groups"]["columns"]["group"]) == 2
+    assert run("audit", data, NAMED, "--tolerance 0.3 --stream --json").results["verdict"]["tolerance"] == 0.3
 
 
 def test_alternative_reaches_the_audit(run, folder, require):
@@ -29,10 +30,6 @@ def test_alternative_reaches_the_audit(run, folder, require):
     require("polars").DataFrame(frame).write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", "--y y --lower lo --upper hi --level 0.8 --alternative less --json")
     assert done.is_audit(cb.audit(frame["y"], cb.Intervals(frame["lo"], frame["hi"], 0.8), alternative="less"))
-
-
-def test_tolerance_of_a_stream(run, data):
-    assert run("audit", data, NAMED, "--tolerance 0.3 --stream --json").results["verdict"]["tolerance"] == 0.3
 
 
 @pytest.mark.parametrize(
@@ -58,24 +55,21 @@ def test_missing_clusters(refused, folder, frame):
 
 
 class TestTitleAndDate:
-    def test_report(self, run, data):
+    def test_reports_of_every_command(self, run, data, folder):
         assert run("audit", data, NAMED, "-o", "a.html", "--title", "May\x1b, 2024").code == 0
         names = report.read("a.html")["names"]
         assert (names["title"], names["made"]) == ("May\\x1b, 2024", "2024-05-01")
-
-    def test_check_and_samples(self, run, data, folder):
         assert run("check", data, NAMED, "--fail-if 'ece > 0.9' -o a.html --title May").code == 0
         assert report.read("a.html")["names"]["title"] == "May"
         np.save(folder / "a.npy", np.random.default_rng(0).normal(size=(60, 2)))
         assert run("samples", "--no-real a.npy -o b.html --title Points").code == 0
         assert report.read("b.html")["names"]["title"] == "Points"
 
-    def test_today(self, run, data, monkeypatch):
+    def test_today_but_for_the_library_which_has_no_clock(self, run, data, columns, monkeypatch):
         monkeypatch.delenv("SOURCE_DATE_EPOCH")
         made = run("audit", data, NAMED, "--json").results["names"]["made"]
         assert np.datetime64("today") - np.datetime64(made) <= np.timedelta64(1, "D")
 
-    def test_the_library_has_no_clock(self, columns):
         assert cb.audit(columns["left"], columns["score"]).findings.names == {}
 
 
@@ -167,17 +161,13 @@ class TestTerminal:
 
         return seen
 
-    def test_colour_and_width(self, watched):
+    def test_colour_and_width(self, watched, run, data, monkeypatch):
         text = watched()
         assert text.startswith(("\x1b[31m\x1b[1m✗", "\x1b[32m\x1b[1m✓", "\x1b[33m\x1b[1m?"))
         assert max(map(len, text.splitlines())) > 88
-
-    def test_no_color(self, watched):
         assert "\x1b" not in watched(NO_COLOR="1")
-
-    def test_a_file_gets_88_columns_and_no_colour(self, run, data, monkeypatch):
         monkeypatch.setenv("COLUMNS", "200")
-        out = run("audit", data, NAMED).out
+        out = run("audit", data, NAMED).out  # what goes to a file
         assert max(map(len, out.splitlines())) <= 88
         assert "\x1b" not in out
 

@@ -44,15 +44,8 @@ def same(found, expected):
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_frame_is_audited_as_one_batch_of_its_rows(exact, columns, framed, scheduler):
-    found = audit(
-        framed(columns, 0, 300, 301, 700),
-        y="label",
-        prediction="score",
-        weights="weight",
-        groups=["side"],
-        exact=exact,
-        resamples=19,
-    )
+    given = {"y": "label", "prediction": "score", "weights": "weight", "groups": ["side"]}
+    found = audit(framed(columns, 0, 300, 301, 700), **given, exact=exact, resamples=19)
     job = of_batches.AuditJob(exact, resamples=19)
     batch = Batch(columns["label"], columns["score"], columns["weight"], {"side": columns["side"]})
     same(found, job.finish(job.part(batch)))
@@ -75,12 +68,9 @@ def test_classes_with_names(columns, framed, threads):
 
 
 def test_a_generator_is_used_here_and_not_on_workers(columns, framed, cluster):
-    frame = framed(columns, 200, 500)
+    frame, given = framed(columns, 200, 500), {"y": "label", "prediction": "score", "resamples": 19}
     with cluster.as_current():
-        found = [
-            audit(frame, y="label", prediction="score", resamples=19, rng=np.random.default_rng(1)) for _ in range(2)
-        ]
-    same(*found)
+        same(*(audit(frame, **given, rng=np.random.default_rng(1)) for _ in range(2)))
 
 
 def test_refusals(columns, framed, cut, threads, refusal):
@@ -94,10 +84,8 @@ def test_intervals(columns, framed, threads):
     frame = framed({"y": y, "low": low, "high": low + 3, "side": columns["side"]}, 300, 500)
     prediction = from_columns(Intervals, "low", "high", level=0.9)
     found = audit(frame, y="y", prediction=prediction, groups="side", alternative="less", resamples=19)
-    whole = in_memory(
-        y, Intervals(low, low + 3, 0.9), groups={"side": columns["side"]}, alternative="less", resamples=19
-    )
-    same(found, whole)
+    given = {"groups": {"side": columns["side"]}, "alternative": "less", "resamples": 19}
+    same(found, in_memory(y, Intervals(low, low + 3, 0.9), **given))
 
 
 def test_the_audit_of_arrays_points_here(cut, refusal):

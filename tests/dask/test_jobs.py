@@ -54,43 +54,27 @@ def data():
 
 
 BINARY = ["brier_score", "log_score", "ece", "mce", "direction", "kuiper_test", "spiegelhalter_test", "decompose"]
+INTERVALS = ["coverage", "interval_score", "coverage_test", "width"]
 CLASSES = ["brier_score", "log_score", "ece", functools.partial(calibrant.ece, notion="classwise")]
 KINDS = {
-    "binary": (BINARY, "event", "p", lambda c: c["p"], {}),
-    "text": (BINARY, "answer", "p", lambda c: c["p"], {"pos_label": "yes"}),
-    "classes": (CLASSES, "label", ["P0", "P1", "P2"], lambda c: c["P"], {}),
-    "named classes": (CLASSES, "animal", ["P0", "P1", "P2"], lambda c: c["P"], {"classes": ["cat", "dog", "owl"]}),
-    "intervals": (
-        ["coverage", "interval_score", "coverage_test", "width"],
-        "y",
-        from_columns(Intervals, "low", "high", level=0.68),
-        lambda c: Intervals(c["low"], c["high"], 0.68),
-        {},
-    ),
-    "sets": (
-        ["coverage", "coverage_test"],
-        "label",
-        from_columns(Sets, ["in0", "in1", "in2"], 0.8),
-        lambda c: Sets(np.column_stack([c["in0"], c["in1"], c["in2"]]), 0.8),
-        {},
-    ),
-    "quantiles": (
-        ["quantile_score", "coverage"],
-        "y",
-        from_columns(Quantiles, ["q10", "q90"], levels=[0.1, 0.9]),
-        lambda c: Quantiles(np.column_stack([c["q10"], c["q90"]]), [0.1, 0.9]),
-        {},
-    ),
-    "samples": (["crps"], "y", from_columns(Samples, [f"d{k}" for k in range(9)]), lambda c: Samples(c["draws"]), {}),
-    "law": (
-        ["crps", "pit_histogram"],
-        "y",
-        from_columns(Normal, "mean", std="std"),
-        lambda c: Normal(c["mean"], c["std"]),
-        {},
-    ),
-    "cdf": (["pit_histogram"], None, from_columns(CdfValues, "at"), lambda c: CdfValues(c["at"]), {}),
+    "binary": (BINARY, "event", "p", {}),
+    "text": (BINARY, "answer", "p", {"pos_label": "yes"}),
+    "classes": (CLASSES, "label", ["P0", "P1", "P2"], {}),
+    "named classes": (CLASSES, "animal", ["P0", "P1", "P2"], {"classes": ["cat", "dog", "owl"]}),
+    "intervals": (INTERVALS, "y", from_columns(Intervals, "low", "high", level=0.68), {}),
+    "sets": (["coverage", "coverage_test"], "label", from_columns(Sets, ["in0", "in1", "in2"], 0.8), {}),
+    "quantiles": (["quantile_score", "coverage"], "y", from_columns(Quantiles, ["q10", "q90"], levels=[0.1, 0.9]), {}),
+    "samples": (["crps"], "y", from_columns(Samples, [f"d{k}" for k in range(9)]), {}),
+    "law": (["crps", "pit_histogram"], "y", from_columns(Normal, "mean", std="std"), {}),
+    "cdf": (["pit_histogram"], None, from_columns(CdfValues, "at"), {}),
 }
+
+
+def given(data, prediction):
+    """Return a prediction of names as one of arrays."""
+    if isinstance(prediction, str):
+        return data[prediction]
+    return data["P"] if isinstance(prediction, list) else prediction.of(data.__getitem__)
 
 
 def expected(verb, y, prediction, **given):
@@ -105,12 +89,12 @@ def named(verb):
 @pytest.mark.parametrize("places", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_are_measured_as_arrays_are(kind, places, data, framed, threads):
-    verbs, y, columns, prediction, labels = KINDS[kind]
+    verbs, y, columns, labels = KINDS[kind]
     flat = {name: values for name, values in data.items() if np.ndim(values) == 1}
     found = measure(verbs, framed(flat, *places), y=y, prediction=columns, exact=True, **labels)
     assert len(found) == len(verbs)
     for verb in verbs:
-        rows = (None if y is None else data[y], prediction(data))
+        rows = (None if y is None else data[y], given(data, columns))
         wanted = calibrant.width(rows[1]) if verb == "width" else expected(verb, *rows, **labels)
         close(found[named(verb)].value, wanted)
         assert found[named(verb)].rounding == 0
@@ -118,14 +102,14 @@ def test_frames_are_measured_as_arrays_are(kind, places, data, framed, threads):
 
 @pytest.mark.parametrize("kind", ["binary", "named classes", "intervals", "samples"])
 def test_weights_count_on_every_scheduler(kind, scheduler, data, framed):
-    verbs, y, columns, prediction, labels = KINDS[kind]
+    verbs, y, columns, labels = KINDS[kind]
     verbs = [verb for verb in verbs if verb not in ("width", "coverage_test", "kuiper_test", "spiegelhalter_test")]
     weights = data["w"].copy()
     weights[100:201] = 0  # a partition that counts for nothing
     flat = {name: values for name, values in data.items() if np.ndim(values) == 1} | {"w": weights}
     found = measure(verbs, framed(flat, *SEVEN), y=y, prediction=columns, weights="w", exact=True, **labels)
     for verb in verbs:
-        close(found[named(verb)].value, expected(verb, data[y], prediction(data), weights=weights, **labels))
+        close(found[named(verb)].value, expected(verb, data[y], given(data, columns), weights=weights, **labels))
 
 
 def test_arrays_with_other_chunks_are_brought_together(data, cut, scheduler):

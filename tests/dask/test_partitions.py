@@ -39,15 +39,11 @@ def test_parts_that_do_not_merge_are_named(cut, require, threads, refusal):
     assert message.startswith("partitions 0 to 1: scores of type float64 and float32")
 
 
-def test_no_rows_at_all_are_refused_as_ever(cut, scheduler, refusal):
+def test_no_rows_and_no_weights_are_refused_as_ever(y, p, cut, scheduler, refusal):
     nothing = cut(np.zeros(0), 0, 0)
     words = "there are no rows: each of the 3 partitions is empty"
     assert refusal(measure, "brier_score", (nothing, nothing)).startswith(words)
-
-
-def test_weights_that_are_all_0_leave_no_rows(y, p, cut, threads, refusal):
-    message = refusal(measure, "brier_score", (y, p, cut(np.zeros(6), 3)))
-    assert "no row of a weight above 0" in message
+    assert "no row of a weight above 0" in refusal(measure, "brier_score", (y, p, cut(np.zeros(6), 3)))
 
 
 def test_refused_before_anything_is_computed(y, p, cut, refuses):
@@ -57,11 +53,7 @@ def test_refused_before_anything_is_computed(y, p, cut, refuses):
     no_tuple = "Dask arrays are given as (y, prediction)"
     cases = {
         "list": (([0, 1], p), {}, no_array),
-        "name": (
-            ("label", p),
-            {},
-            "y is given by the names of columns, 'label'; pass their frame first, and",
-        ),
+        "name": (("label", p), {}, "y is given by the names of columns, 'label'; pass their frame first, and"),
         "names": ((y, ["a", "b"]), {}, f"{of_names}, ['a', 'b']; pass their frame"),
         "typed names": ((y, from_columns(Normal, "m", "s")), {}, of_names),
         "in memory": ((y, Normal([0.0], 1.0)), {}, "prediction is a Normal, which is in memory; name the columns"),

@@ -55,13 +55,7 @@ def test_intervals(rows, scheduler, require):
     np.testing.assert_array_equal(found["high"], expected.upper[:, 0])
 
 
-@pytest.mark.parametrize("method", METHODS["binary"])
-def test_no_rows_of_probabilities(rows, method):
-    remedy = cb.recalibrate(rows.left, rows.score, method=method)
-    assert remedy.apply(rows.score.head(0)).shape == (0,)
-
-
-@pytest.mark.parametrize("method", METHODS["classes"])
-def test_no_rows_of_class_probabilities(rows, method):
-    P = np.column_stack([1 - rows.score, rows.score])
-    assert cb.recalibrate(rows.left.astype(int), P, method=method).apply(P[:0]).shape == (0, 2)
+@pytest.mark.parametrize(("kind", "method"), [(kind, m) for kind in ("binary", "classes") for m in METHODS[kind]])
+def test_no_rows(rows, kind, method):
+    p = rows.score if kind == "binary" else np.column_stack([1 - rows.score, rows.score])
+    assert cb.recalibrate(rows.left.astype(int), p, method=method).apply(p[:0]).shape == (0, *p.shape[1:])

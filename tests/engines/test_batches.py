@@ -29,9 +29,6 @@ def test_ties_of_equal_batches_are_broken_differently():
     assert chi2(counts) < 30  # had all batches one stream, counts would be multiples of 200
     assert np.array_equal(counts, cb.summaries.fold("ranks", [TIED] * N, rng=0).counts)
     assert not np.array_equal(counts, cb.summaries.fold("ranks", [TIED] * N, rng=1).counts)
-
-
-def test_a_stream_too():
     stream = StreamingMetric("uniformity_test", rng=0)
     for _ in range(N):
         stream.update(*TIED)
@@ -51,15 +48,12 @@ def test_a_generator_travels_as_a_number():
     assert picklable_options({"rng": None}) == {"rng": None}
 
 
-def test_a_generator_gives_one_number_and_goes_on():
+def test_a_generator_gives_one_number_and_goes_on(refusal):
     rng, same = np.random.default_rng(5), np.random.default_rng(5)
     first = seed_of(rng)
     assert first == int(same.integers(2**63))
     assert seed_of(rng) != first
     assert seed_of(np.int8(4)) == 4
-
-
-def test_what_is_no_chance_is_refused_before_rows_are_read(refusal):
     assert "rng must be" in refusal(seed_of, "soon")
     assert "rng must be" in refusal(picklable_options, {"rng": True})
 

@@ -64,11 +64,6 @@ def test_exact():
         assert rounding == 0
 
 
-def test_blocks_have_a_constant_size():
-    job = Measuring.of([functools.partial(cb.skce, blocksize=2), cb.ece], exact=True)
-    assert job.part(next(cut())).names == ("skce(blocksize=2)", "ece")
-
-
 def test_verbs_without_outcome_beside_others():
     intervals = Intervals(P - 1, P + 1, 0.9)
     found = measured(Measuring.of([cb.width, cb.coverage]), [Batch(P, intervals)])
@@ -77,7 +72,9 @@ def test_verbs_without_outcome_beside_others():
     assert alone["width"].value == pytest.approx(2.0)
 
 
-def test_it_travels():
+def test_blocks_have_a_constant_size_and_jobs_travel():
+    job = Measuring.of([functools.partial(cb.skce, blocksize=2), cb.ece], exact=True)
+    assert job.part(next(cut())).names == ("skce(blocksize=2)", "ece")
     job = pickle.loads(pickle.dumps(Measuring.of([functools.partial(cb.ece, bins=5)])))
     assert measured(job, cut())["ece(bins=5)"].value == pytest.approx(cb.ece(Y, P, bins=5), rel=1e-12)
 

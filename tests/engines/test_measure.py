@@ -55,12 +55,9 @@ def test_every_kind_of_prediction():
     assert cb.coverage(fold(cb.coverage, bounds)) == whole
 
 
-def test_the_same_batches_give_the_same_bits():
+def test_the_same_batches_give_the_same_bits_and_series_the_value_of_arrays():
     first, second = (fold("ece", batches(13, Y, P, W)).to_bytes() for _ in range(2))
     assert first == second
-
-
-def test_frames():
     frame = pd.DataFrame({"y": Y, "p": P})
     found = fold("ece", ((part.y, part.p) for part in (frame[:300], frame[300:])))
     assert cb.ece(found) == pytest.approx(cb.ece(Y, P), rel=1e-12)
@@ -134,10 +131,7 @@ class TestNamedColumns:
         whole = cb.coverage_gap(table["y"], cb.Intervals(table["low"], table["high"], 0.5), groups=table["side"])
         assert found == pytest.approx(whole, rel=1e-12)
         cases = [
-            (
-                partial(cb.coverage_gap, groups=table["side"]),
-                "groups are given twice: as 'side', and as an option",
-            ),
+            (partial(cb.coverage_gap, groups=table["side"]), "groups are given twice: as 'side', and as an option"),
             ("coverage", "none of the verbs compares groups: 'coverage'"),
         ]
         refuses(lambda verb: cb.measure(verb, parts, y="y", prediction=bounds, groups="side"), cases)

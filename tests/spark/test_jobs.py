@@ -109,22 +109,11 @@ def data():
     mean, std = rng.normal(size=N), rng.uniform(0.5, 2, N)
     z = rng.normal(mean, std)
     return {
-        "y": (rng.random(N) < p).astype(np.int64),
-        "p": p,
-        "p32": p.astype(np.float32),
-        "P0": P[:, 0],
-        "P1": P[:, 1],
-        "P2": P[:, 2],
-        "probabilities": P,
-        "label": label,
-        "text": np.array(["red", "green", "blue"], dtype=object)[label],
-        "mean": mean,
-        "std": std,
-        "z": z,
-        "low": mean - std,
-        "high": mean + std,
-        "low2": mean - 2 * std,
-        "high2": mean + 2 * std,
+        **{"y": (rng.random(N) < p).astype(np.int64), "p": p, "p32": p.astype(np.float32)},
+        **{"P0": P[:, 0], "P1": P[:, 1], "P2": P[:, 2], "probabilities": P},
+        **{"label": label, "text": np.array(["red", "green", "blue"], dtype=object)[label]},
+        **{"mean": mean, "std": std, "z": z, "low": mean - std, "high": mean + std},
+        **{"low2": mean - 2 * std, "high2": mean + 2 * std},
         "draws": rng.normal(mean[:, None], std[:, None], (N, 20)),
         "w": rng.exponential(size=N) * (rng.random(N) < 0.9),
         "group": np.array(["north", "south"], dtype=object)[rng.integers(0, 2, N)],
@@ -165,7 +154,6 @@ def cut(table, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def frames(spark, cut):
-    """Return a function from a number of partitions to the frame."""
     return lambda parts: spark.read.parquet(cut(parts))
 
 
@@ -259,7 +247,7 @@ def test_cells_state_their_rounding(data, frames):
     assert abs(found.value.statistic - cb.kuiper_test(data["y"], data["p"]).statistic) <= bound
 
 
-def test_audit_of_cells_and_groups(data, frames):
+def test_audit_of_cells_and_groups(frames):
     options = {"classes": ["red", "green", "blue"], "groups": ["group"], "resamples": 99}
     found = on_spark.audit(frames(5), y="text", prediction=["P0", "P1", "P2"], **options)
     assert found.findings.n == N
@@ -373,8 +361,7 @@ def test_bad_rows_are_told_in_their_own_words(halves, refusal):
 
 def test_refusals_of_a_kind(few, frames, refusal):
     frame = frames(5)
-    words = refusal(on_spark.measure, "kuiper_test_", frame, y="y", prediction="p")
-    assert "expected a verb" in words
+    assert "expected a verb" in refusal(on_spark.measure, "kuiper_test_", frame, y="y", prediction="p")
     words = refusal(on_spark.measure, "mmce", frame, y="y", prediction="p", error=NotApplicableError)
     assert words.startswith("partition 0: ")
     assert "exact=True" in words
@@ -450,10 +437,6 @@ def test_tables_do_not_depend_on_the_batches_of_spark(require, many):
     for rows in (1, 3, 7):  # as many as fit, at least one
         assert [start for start, _ in tables(iter(batches), size=rows * row)] == list(range(0, 12, rows))
     assert len(list(tables(iter(batches), size=1))) == 12
-
-
-def test_tables_of_empty_batches(require):
-    pa = require("pyarrow")
     empty, full = pa.record_batch({"x": pa.array([], pa.int64())}), pa.record_batch({"x": [1, 2]})
     assert list(tables(iter([empty, empty]))) == []
     ((start, table),) = tables(iter([empty, full, empty]))
@@ -479,12 +462,9 @@ def test_rows_of_a_partition_that_is_large_are_counted_by_compiled_code(require,
     assert seen == [(4, 0, False), (4, 1, True), (2, 2, True)]
 
 
-def test_the_first_refusal_is_told():
+def test_the_first_refusal_and_summaries_that_do_not_merge_are_told():
     refused = [SentPart(5, 0, "InputError", "b", None), SentPart(4, 0, "SummaryError", "a", None)]
     assert merged(sorted([SentPart(3, 0, None, None, b""), *refused]), 10).words == "a"
-
-
-def test_summaries_that_do_not_merge_are_told():
     found = merged([SentPart.of(k, kind.zero(), 10) for k, kind in enumerate((Grid, Ordered))], 10)
     assert found.error == "SummaryError"
     assert found.words.startswith("partitions 0 and later: ")
