@@ -25,16 +25,9 @@ def as_written(array):
 def frame(require):
     """Return a frame with two outcomes, lists of their draws, lists of vectors, and a column for each draw."""
     pl = require("polars")
-    columns = {
-        "a": Y[:, 0],
-        "b": Y[:, 1],
-        "both": Y.tolist(),
-        "da": DRAWS[..., 0].tolist(),
-        "db": DRAWS[..., 1].tolist(),
-        "vectors": DRAWS.tolist(),
-        "lead": LEAD.tolist(),
-        **{f"member_{j}": DRAWS[:, j, 0] for j in range(M)},
-    }
+    columns = {"a": Y[:, 0], "b": Y[:, 1], "both": Y.tolist(), "da": DRAWS[..., 0].tolist()}
+    columns |= {"db": DRAWS[..., 1].tolist(), "vectors": DRAWS.tolist(), "lead": LEAD.tolist()}
+    columns |= {f"member_{j}": DRAWS[:, j, 0] for j in range(M)}
     single = pl.Float32
     types = {"both": pl.List(single), "da": pl.List(single), "db": pl.List(single), "vectors": pl.List(pl.List(single))}
     return pl.DataFrame(columns, schema_overrides=types)
@@ -108,15 +101,11 @@ def test_arrays_of_other_types(run, folder, dtype):
     assert done.is_audit(cb.audit(y.astype(np.float64), cb.Samples(draws)))
 
 
-def test_rows_are_kept_by_a_filter(run, folder, frame):
+def test_filter_and_covariates(run, folder, frame):
     frame.write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", "--y a --draws da --where 'lead = week' --json")
     rows = LEAD == "week"
     assert done.is_audit(cb.audit(Y[rows, 0], cb.Samples(DRAWS[rows, :, 0])))
-
-
-def test_covariates(run, folder, frame):
-    frame.write_parquet(folder / "a.parquet")
     done = run("audit", "a.parquet", "--y a --draws da --covariates b,member_0 --by lead --json")
     x = {"b": Y[:, 1], "member_0": DRAWS[:, 0, 0]}
     assert done.is_audit(cb.audit(Y[:, 0], cb.Samples(DRAWS[..., 0]), groups={"lead": LEAD}, covariates=x))

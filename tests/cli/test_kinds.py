@@ -73,12 +73,9 @@ def test_what_does_not_fit(refused, prices, options, sentence):
         ("small,lo", "Name another column"),
     ],
 )
-def test_sets_that_are_none(refused, prices, columns, sentence):
+def test_sets_and_outcomes_of_intervals_that_are_none(refused, prices, columns, sentence):
     options = ("--y", "size", "--set-cols", columns, "--level", "0.9", "--classes", "small,large")
     assert sentence in refused("audit", prices, *options)
-
-
-def test_outcomes_of_intervals_are_numbers(refused, prices):
     sentence = refused("audit", prices, "--y size", *BOUNDS, "--level 0.9")
     assert sentence.startswith("column 'size' of prices.csv must contain numbers; row 0 (counted from 0) is the text")
 

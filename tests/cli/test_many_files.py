@@ -41,12 +41,9 @@ def test_several_files_are_one_set_of_rows(run, parts, whole, folder):
     assert found(run("audit", parts, *by)) == whole
 
 
-def test_check_takes_a_folder(run, parts):
+def test_check_takes_a_folder_but_not_one_without_rows(run, refused, parts):
     assert run("check", parts, *NAMED, "--fail-if 'ece > 0.9'").code == 0
     assert run("check", parts, *NAMED, "--fail-if 'ece > 0.01' --stream").code == 1
-
-
-def test_no_rows_at_all(refused, parts):
     sentence = "the 3 files, from parts/part-0.csv on, have nothing to measure: --where 'age > 1000' keeps none of the"
     for options in ("", " --stream"):
         assert refused("audit", parts, *NAMED, f"--where 'age > 1000'{options}").startswith(sentence)
@@ -121,7 +118,7 @@ def test_other_kinds_are_read_in_pieces_too(run, folder, frame, monkeypatch):
     assert "250 rows of them, drawn at random" in run(*asked, "--stream").out
 
 
-def test_a_run_goes_on(run, parts, folder, monkeypatch):
+def test_a_run_goes_on(run, refused, parts, folder, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 64)
     monkeypatch.setattr(run_job, "CHECKPOINT_BATCHES", 1)
     monkeypatch.setattr(run_job, "MAX_CHECKPOINT_SHARE", float("inf"))
@@ -139,9 +136,6 @@ def test_a_run_goes_on(run, parts, folder, monkeypatch):
     assert sorted(path.name for path in folder.iterdir()) == ["found.json", "parts", "report.html"]
     other = run("audit", parts, *NAMED, "--stream --json")
     assert json.loads((folder / "found.json").read_text()) == json.loads(other.out)
-
-
-def test_a_checkpoint_of_something_else(refused, run, parts, folder):
     (folder / "calibrant.checkpoint").write_text("hello")
     assert refused("audit", parts, *NAMED, "--resume").startswith("calibrant.checkpoint cannot be read as a checkpoint")
 

@@ -116,7 +116,6 @@ class TestRecalibrate:
     def test_few_rows_are_not_said_to_be_compared(self, run, folder):
         pl.DataFrame({"y": [0, 1] * 10, "p": [0.3, 0.6] * 10}).write_csv("few.csv")
         done = run("recalibrate", "few.csv", "--y y --p p")
-        assert done.code == 0
         assert "Predictions stay as they are, so nothing is gained." in done.out
         assert "standard error" not in done.out
 
@@ -234,10 +233,8 @@ class TestApply:
         names, make, columns_of = APPLIED[kind]
         after = columns_of(found.apply(make(table.select(names).to_numpy())))
         expected = dict(zip(names, after.T, strict=True))
-        if ending == "parquet":
-            out = pl.read_parquet("out.parquet")
-        else:
-            out = pl.read_csv("out.csv", schema_overrides={"id": pl.String})
+        csv = {"schema_overrides": {"id": pl.String}}
+        out = pl.read_parquet("out.parquet") if ending == "parquet" else pl.read_csv("out.csv", **csv)
         assert out.columns == [*table.columns, *(f"{name}_recalibrated" for name in expected)]
         assert out.select(table.columns).equals(table)
         for name, values in expected.items():
@@ -359,6 +356,8 @@ class TestApply:
         assert "calib.parquet: this map cannot be read" in swapped
 
     def test_unknown_group_and_unreadable_map(self, refused, run, files, table):
+        message = refused("apply", "none.json", "calib.csv", "-o out.csv")
+        assert message == "the map none.json cannot be read: No such file or directory. Check the path"
         bounds = "--y z --lower lo --upper hi --level 0.8 --by region"
         run("recalibrate", "calib.parquet", bounds, "--method scale --no-gain -o map.json")
         table.with_columns(region=pl.lit("west")).write_parquet("new.parquet")
@@ -368,9 +367,3 @@ class TestApply:
         np.savez("a.npz", score=np.full(3, 0.5))
         done = run("apply", "map.json", "a.npz", "-o out.parquet")
         assert "Apply the map in Python" in done.err
-
-
-def test_apply_names_a_map_that_cannot_be_read(refused, tmp_path, table):
-    table.write_csv(tmp_path / "data.csv")
-    message = refused("apply", tmp_path / "none.json", tmp_path / "data.csv", "-o", tmp_path / "out.csv")
-    assert message == f"the map {tmp_path / 'none.json'} cannot be read: No such file or directory. Check the path"

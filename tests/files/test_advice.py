@@ -14,13 +14,8 @@ from calibrant.files.scan import scan
 from calibrant.files.table_file import FORMATS
 
 FOLDER = Path(calibrant.files.__file__).parent
-ACCEPTED = {
-    "where": str,
-    "format": FORMATS.index,
-    "delimiter": read_delimiter,
-    "encoding": codecs.lookup,
-    "decimal_comma": bool,
-}
+ACCEPTED = {"where": str, "format": FORMATS.index, "delimiter": read_delimiter, "encoding": codecs.lookup}
+ACCEPTED |= {"decimal_comma": bool}
 PLACE = re.compile(r"\{(\w+)=('[^']*')?")
 
 

@@ -214,21 +214,14 @@ def test_texts_that_are_read(tmp_path, measure, content, options, score):
     assert measure(tmp_path / "a.csv", **options)["brier_score"].value == pytest.approx(score)
 
 
-class TestLargeWholeNumbers:
-    @pytest.fixture
-    def file(self, tmp_path, columns, require):
-        pl = require("polars")
-        ids = pl.Series([2**63 + k % 3 for k in range(1000)], dtype=pl.Int128)
-        pl.DataFrame({"y": columns["y"], "p": columns["p"], "id": ids}).write_csv(tmp_path / "a.csv")
-        return tmp_path / "a.csv"
-
-    def test_as_groups(self, file):
-        (batch,) = scan(file, y="y", prediction="p", groups="id").batches()
-        assert set(batch.groups["id"]) == {2**63, 2**63 + 1, 2**63 + 2}
-
-    def test_as_labels(self, file, columns):
-        found = scan(file, y="id", prediction="p", pos_label=2**63 + 1).measure("brier_score")["brier_score"].value
-        assert found == pytest.approx(np.mean(((np.arange(1000) % 3 == 1) - columns["p"]) ** 2), rel=1e-12)
+def test_large_whole_numbers_as_groups_and_as_labels(tmp_path, columns, require):
+    pl, file = require("polars"), tmp_path / "a.csv"
+    ids = pl.Series([2**63 + k % 3 for k in range(1000)], dtype=pl.Int128)
+    pl.DataFrame({"y": columns["y"], "p": columns["p"], "id": ids}).write_csv(file)
+    (batch,) = scan(file, y="y", prediction="p", groups="id").batches()
+    assert set(batch.groups["id"]) == {2**63, 2**63 + 1, 2**63 + 2}
+    found = scan(file, y="id", prediction="p", pos_label=2**63 + 1).measure("brier_score")["brier_score"].value
+    assert found == pytest.approx(np.mean(((np.arange(1000) % 3 == 1) - columns["p"]) ** 2), rel=1e-12)
 
 
 def test_decimals_of_more_than_38_digits(tmp_path, refusal, measure, require):
