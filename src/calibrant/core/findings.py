@@ -135,7 +135,6 @@ class Findings:
 
     @property
     def title(self) -> str:
-        """What the heading of a page calls the kind."""
         others = {"points": "Sets of points", "comparison": "Predictions of the same rows"}
         return KINDS[self.kind].title if self.kind in KINDS else others.get(self.kind, self.kind)
 

@@ -139,7 +139,6 @@ class NamedColumns:
 
     @property
     def predicted(self) -> tuple[str, ...]:
-        """The columns of the prediction."""
         p = self.prediction
         return p.needed if isinstance(p, FromColumns) else _as_tuple(p)
 

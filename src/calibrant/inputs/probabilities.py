@@ -57,7 +57,6 @@ class Binary:
 
     @property
     def simplex(self) -> FloatArray:
-        """The probabilities (1 - p, p) of two classes, (n, 2)."""
         return two_columns(self.p)
 
     def pairs(self) -> Binary:
@@ -96,7 +95,6 @@ class Classes:
 
     @property
     def simplex(self) -> FloatArray:
-        """The probabilities in float64."""
         return self.P.astype(np.float64, copy=False)
 
     @property

@@ -65,7 +65,6 @@ class DistributionRows:
         return self.distribution if isinstance(self.distribution, Samples) else None
 
     def take(self, rows: Rows | slice) -> DistributionRows:
-        """Return these rows alone; a slice is not copied."""
         w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
         return DistributionRows(self.y[rows], self.distribution.take(rows), w, None, self.dtype, self.names)
 
@@ -218,7 +217,6 @@ class RegionRows:
         return str(self.prediction.prediction_kind)
 
     def take(self, rows: Rows | slice) -> Self:
-        """Return these rows alone; a slice is not copied."""
         w = self.w[rows] if isinstance(rows, slice) else take_weights(self.w, rows)
         return type(self)(self.y[rows], self.prediction.take(rows), w)
 

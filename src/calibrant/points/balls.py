@@ -64,17 +64,6 @@ def density_coverage(
         `relabelled`: for each of the four the mean, a range of 95 % and all values of the divisions, None without
         `resamples`.
 
-    Notes
-    -----
-    Coverage below its expectation means that generated points miss real ones, for example a mode. Low density or
-    precision means that generated points lie where there are no real points. Density can exceed 1, where generated
-    points crowd around real ones. A copy of the real set has precision, recall and coverage 1 and density (k + 1)/k,
-    more with tied distances: all four reward memorised points.
-
-    Expected precision and recall depend on the distribution; use `resamples`. All four depend on n, m, k and the number
-    of coordinates, and are comparable only where these are equal. Distances are Euclidean: coordinates are not
-    rescaled, and one with large values dominates. For images and texts pass features.
-
     Examples
     --------
     Real points 0, 1 and 3 have balls [-1, 1], [0, 2] and [1, 5]. The generated point 0.5 lies in two of them, and 9 in

@@ -117,11 +117,6 @@ def c2st(
         are also rows of y). Of several classifiers `auc` and `pvalue_unadjusted` have those of each: the latter do not
         allow for the number of classifiers.
 
-    Notes
-    -----
-    A small p-value says that the distributions differ, not where. A large one says that these classifiers, fitted to
-    half of the rows, found no difference. Rows must be independent; successive draws of a Markov chain are not.
-
     Examples
     --------
     Two rows of each set are held out and separated without error. One of the six labellings of them does so:

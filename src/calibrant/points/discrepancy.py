@@ -85,12 +85,6 @@ def mmd(
     float
         Always the square, in the units of the kernel.
 
-    Notes
-    -----
-    A mean of 0 implies equal distributions only for a characteristic kernel, such as the Gaussian one; the polynomial
-    kernel sees three moments. Values are comparable only for the same kernel and bandwidth. Scale coordinates that have
-    different units first; otherwise the largest unit dominates.
-
     Examples
     --------
     Each set has one pair at distance 1; between the sets two pairs have distance 0 and two have distance 1. With
@@ -133,12 +127,6 @@ def kernel_distance(y: ArrayLike, points: ArrayLike) -> float:
     -------
     float
         Its mean is 0 if both sets have one distribution, and it can be negative.
-
-    Notes
-    -----
-    Unlike `frechet_distance` it is unbiased, so values of sets of different sizes are comparable. It sees moments up to
-    the third; sets that agree in these are at distance 0. The kernel has no length scale, so the unit of the features
-    matters: use the features of the published values that you compare with.
 
     Examples
     --------

@@ -89,11 +89,6 @@ def mmd_test(
         largest T_k, which this choice biases upwards. `n` counts the points used of both sets. `details` has `n` and
         `m`, `kernel`, its `bandwidth`, and `resamples`, or `blocks`, `blocksize` and `standard_error`.
 
-    Notes
-    -----
-    Permutations need points that are exchangeable under the null hypothesis, such as independent points. Draws of a
-    Markov chain are not exchangeable; thin them first.
-
     Examples
     --------
     Of the 20 divisions of six points into three and three, 2 separate the groups, so p is about 2/20:

@@ -53,17 +53,6 @@ def frechet_distance(
     float
         At least 0; 0 if means and covariances agree. With ``extrapolate=True`` it can be negative.
 
-    Notes
-    -----
-    The square of the 2-Wasserstein distance of two normal distributions (Dowson and Landau 1982), in squared units of
-    the coordinates; on features of an Inception network it is the FID (Heusel et al. 2017). It depends on means and
-    covariances only: sets that differ in anything else have distance 0. Coordinates are not rescaled, so one with large
-    values dominates. Covariances have divisor n - 1.
-
-    The value is biased: two sets of one distribution have a positive value, about (1/n + 1/m) times a number that grows
-    with d². Values at different n are not comparable. For a normal distribution in 50 dimensions with covariance 1 and
-    n = m = 1600 it is 0.861 on average. `compare` shows the value expected by chance beside it.
-
     Examples
     --------
     Means 1 and 4, standard deviations 1 and 3 (divisor n - 1): (4 - 1)² + (3 - 1)².

@@ -59,11 +59,6 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
         the curve with recall and with precision counted eight times as much, and `overlap`, :math:`\sum_k \min(p_k,
         q_k)`, the share that both have in common. ``.plot()`` draws both curves.
 
-    Notes
-    -----
-    Compare the curve with the expected one, not with the corner (1, 1): clusters of few points have unequal shares by
-    chance. The clusters do not know which set a point belongs to, so the expected curve allows for them exactly.
-
     Examples
     --------
     Real points are at 0 and 10, generated ones all at 0: half of the real distribution is covered, and all that is

@@ -89,11 +89,9 @@ class PointMoments(Summary):
 
     @classmethod
     def zero(cls) -> Self:
-        """Return no points, of no dimensions."""
         return cls(0, np.zeros(0), np.zeros((0, 0)))
 
     def merged(self, other: Self) -> Self:
-        """Return the moments of the points of both."""
         if self.d != other.d:
             raise SummaryError(f"points with {self.d} columns do not merge with points with {other.d} columns")
         n = self.rows + other.rows

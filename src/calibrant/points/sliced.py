@@ -52,15 +52,6 @@ def sliced_wasserstein(
     float
         0 for equal sets; in the unit of the coordinates to the power p.
 
-    Notes
-    -----
-    For p = 2, two distributions that differ by a shift δ have the distance :math:`|\delta|^2/d`, and isotropic
-    distributions with standard deviations 1 and s have :math:`(s - 1)^2`. It is 0 only if the distributions are equal.
-
-    Two sets of one distribution have a positive distance, which shrinks as n grows; values at different n are not
-    comparable. `sliced_wasserstein_test` gives the expected value. Coordinates are not rescaled: one with large values
-    dominates.
-
     Examples
     --------
     On a line: a shift by 3, with power 2 and 1; and half of the points moved by 0, half by 2:
@@ -111,14 +102,6 @@ def sliced_wasserstein_test(
         `statistic` is the distance. `estimate` is the distance less the mean over the random divisions, which is what
         sets of one distribution have. `n` counts the points of both sets. `details` has `n`, `m`, `power`,
         `directions`, `resamples` and `expected`, that mean.
-
-    Notes
-    -----
-    Differences in location and scale along most directions are found with few points. A difference in one of many
-    coordinates, or in dependence alone, is diluted over the directions; `mmd_test` and `c2st` find more of these.
-    Coordinates are not rescaled. The p-value is at least 1/(B + 1), and does not depend on the order of the rows.
-
-    Points must be exchangeable under the null hypothesis: thin the draws of a Markov chain first.
 
     Examples
     --------

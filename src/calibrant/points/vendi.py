@@ -80,14 +80,6 @@ def vendi_score(
     float
         From 1 to n; a larger order never gives a larger value.
 
-    Notes
-    -----
-    The score of Friedman and Dieng (2023); their package vendi-score 0.0.3 drops the order on one of its paths.
-    Diversity is not correctness: noise is diverse. Compare the value with that of real points. It grows with n and
-    depends on σ, so two sets are comparable only at one n and one σ, given as a number. ``"median"`` takes σ from the
-    set itself: a set spread out twice as far has the same score. `vendi_profile` scores sets with one σ and one n, at
-    many σ.
-
     Examples
     --------
     Two distant places, one with three points and one with one: shares 3/4 and 1/4.

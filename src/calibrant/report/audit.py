@@ -87,7 +87,6 @@ class Audit(Reported):
 
     @property
     def findings(self) -> Findings:
-        """Everything that was found, as plain values."""
         return self._findings
 
     @property

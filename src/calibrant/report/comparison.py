@@ -63,7 +63,6 @@ class Comparison(Reported):
 
     @cached_property
     def findings(self) -> Findings:
-        """Everything that was found, as plain values."""
         return _findings(self)
 
     @property

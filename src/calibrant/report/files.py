@@ -23,7 +23,6 @@ from calibrant.errors import CalibrantError, InputError
 
 
 def replace_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file completely, or leave the old file unchanged; see `replace_bytes`."""
     replace_bytes(path, text.encode("utf-8", errors="replace"))
 
 
