@@ -90,34 +90,23 @@ class TestReference:
 
 
 class TestLevel:
-    def pvalues(self, repeats, sizes, distribution, **options):
-        chance = rng(5)
-        return np.array(
-            [
-                c2st(*(distribution(chance, (size, 2)) for size in sizes), rng=chance, **options).pvalue
-                for _ in range(repeats)
-            ]
-        )
-
-    @staticmethod
-    def rejected_too_often(p, level):
-        """Tell whether more are rejected than one in a million of sets of tests would."""
-        return stats.binom.sf((p <= level).sum() - 1, p.size, level) < 1e-6
-
-    @pytest.mark.parametrize("sizes", [(12, 12), (8, 30)])
-    def test_halves(self, sizes):
-        p = self.pvalues(200, sizes, lambda chance, size: chance.normal(size=size))
-        assert not any(self.rejected_too_often(p, level) for level in (0.05, 0.2, 0.5))
-        assert (p <= 0.5).mean() > 0.3
-
-    def test_points_on_a_lattice(self):
-        p = self.pvalues(200, (12, 12), lambda chance, size: chance.integers(0, 2, size))
-        assert not any(self.rejected_too_often(p, level) for level in (0.05, 0.2, 0.5))
-
-    def test_folds(self):
-        p = self.pvalues(50, (8, 8), lambda chance, size: chance.normal(size=size), folds=2, resamples=9)
-        assert not any(self.rejected_too_often(p, level) for level in (0.1, 0.2, 0.5))
-        assert (p <= 0.5).mean() > 0.2
+    @pytest.mark.parametrize(
+        ("sizes", "draw", "options"),
+        [
+            ((12, 12), np.random.Generator.normal, {}),
+            ((8, 30), np.random.Generator.normal, {}),
+            ((12, 12), lambda chance, size: chance.integers(0, 2, size), {}),  # points on a lattice
+            ((8, 8), np.random.Generator.normal, {"folds": 2, "resamples": 9}),
+        ],
+    )
+    def test_not_more_are_rejected_than_one_in_a_million_of_such_tests_would(self, sizes, draw, options):
+        chance, repeats = rng(5), 50 if options else 200
+        p = np.empty(repeats)
+        for k in range(repeats):
+            p[k] = c2st(*(draw(chance, size=(n, 2)) for n in sizes), rng=chance, **options).pvalue
+        for level in (0.1, 0.2, 0.5) if options else (0.05, 0.2, 0.5):
+            assert stats.binom.sf((p <= level).sum() - 1, repeats, level) >= 1e-6
+        assert (p <= 0.5).mean() > (0.2 if options else 0.3)
 
 
 class TestFolds:
@@ -129,11 +118,10 @@ class TestFolds:
         assert found.details["held_out"] == (3, 3)
 
     def test_pvalues_are_shares_of_the_permutations(self):
-        found = c2st(A, B + 5, folds=2, resamples=19, rng=0)
-        assert found.pvalue == 0.05
-        found = c2st(A[:30], A[30:], folds=2, resamples=19, rng=0)
-        assert found.pvalue * 20 == pytest.approx(round(found.pvalue * 20), abs=1e-12)
-        assert found.pvalue > 0.05
+        assert c2st(A, B + 5, folds=2, resamples=19, rng=0).pvalue == 0.05
+        p = c2st(A[:30], A[30:], folds=2, resamples=19, rng=0).pvalue
+        assert p * 20 == pytest.approx(round(p * 20), abs=1e-12)
+        assert p > 0.05
 
     def test_an_interruption_leaves_nothing_behind(self, monkeypatch):
         class Stopped(GaussianNB):
@@ -178,29 +166,23 @@ class TestDistributions:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        ("folds", "words"),
+        ("options", "words"),
         [
-            (1, "folds must be at least 2; got 1"),
-            (46, "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows of y and"),
-            (2.0, "folds must be a whole number of at least 2; got 2.0 (float)"),
-            (True, "folds must be a whole number of at least 2; got True (bool)"),
-            ("5", "folds must be a whole number of at least 2; got '5' (str)"),
+            ({"folds": 1}, "folds must be at least 2; got 1"),
+            (
+                {"folds": 46},
+                "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows of y and",
+            ),
+            ({"folds": 2.0}, "folds must be a whole number of at least 2; got 2.0 (float)"),
+            *(({"folds": 2, "resamples": B}, "resamples must be") for B in (0, -1, 9.0, "9")),
+            ({"classifier": "knn"}, "classifier must be one of 'best', 'logistic', 'neighbours'"),
+            ({"classifier": 7}, "without fit and predict_proba"),
+            ({"classifier": ()}, "at least one classifier"),
         ],
+        ids=str,
     )
-    def test_folds(self, folds, words, refusal):
-        assert words in refusal(c2st, A, B, folds=folds, rng=0)
-
-    @pytest.mark.parametrize("resamples", [0, -1, 9.0, "9"])
-    def test_resamples(self, resamples, refusal):
-        assert "resamples must be" in refusal(c2st, A, B, folds=2, resamples=resamples, rng=0)
-
-    def test_classifier(self, refusal):
-        assert "Pass GaussianNB()" in refusal(c2st, A, B, classifier=GaussianNB, rng=0)
-        assert "classifier must be one of 'best', 'logistic', 'neighbours'" in refusal(
-            c2st, A, B, classifier="knn", rng=0
-        )
-        assert "without fit and predict_proba" in refusal(c2st, A, B, classifier=7, rng=0)
-        assert "at least one classifier" in refusal(c2st, A, B, classifier=(), rng=0)
+    def test_options(self, options, words, refusal):
+        assert words in refusal(c2st, A, B, rng=0, **options)
 
 
 RNG_HELD_OUT = np.random.default_rng(0)
@@ -229,14 +211,15 @@ class Own:
         return self.answer(1 / (1 + np.exp(-X[:, 0])))
 
 
-class TestHits:
-    def test_the_threshold_is_the_share_of_the_fitted_rows(self):
-        part = HeldOut(np.array([0.2, 0.25, 0.25, 0.3]), np.array([0, 0, 1, 0]), 0.25)
-        assert part.hits.tolist() == [1.0, 0.5, 0.5, 0.0]
-
-    def test_rounding_is_no_side(self):
-        part = HeldOut(np.array([0.1 + 0.2]), np.array([1]), 0.3)
-        assert part.hits.tolist() == [0.5]
+@pytest.mark.parametrize(
+    ("scores", "labels", "threshold", "hits"),
+    [
+        ([0.2, 0.25, 0.25, 0.3], [0, 0, 1, 0], 0.25, [1.0, 0.5, 0.5, 0.0]),
+        ([0.1 + 0.2], [1], 0.3, [0.5]),  # rounding is no side
+    ],
+)
+def test_hits_by_the_share_of_the_fitted_rows(scores, labels, threshold, hits):
+    assert HeldOut(np.array(scores), np.array(labels), threshold).hits.tolist() == hits
 
 
 class TestScores:

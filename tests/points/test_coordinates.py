@@ -132,24 +132,20 @@ class TestConstantColumns:
         assert result.pvalue == 1
         assert np.isfinite(np.concatenate(result[:-1])).all()
 
-    def test_in_y_alone(self):
-        result = found(np.full((40, 1), 0.1), X[:, :1])
-        assert result.spread[0] == math.inf
-        assert result.spread_pvalue[0] == 1 / 200
+    def test_in_one_set_alone(self):
+        x = X[:, :1]
+        result = found(np.full((40, 1), 0.1), x)
+        assert (result.spread[0], result.spread_pvalue[0]) == (math.inf, 1 / 200)
         pooled = np.concatenate([np.full(40, 0.1), X[:, 0]])
-        assert result.location[0] == pytest.approx((X[:, 0].mean() - 0.1) / pooled.std())
-
-    def test_in_the_points_alone(self):
-        result = found(X[:, :1], np.full((40, 1), 0.1))
-        assert result.spread[0] == 0
-        assert result.spread_pvalue[0] == 1 / 200
-        assert result.location[0] == pytest.approx((0.1 - X[:, 0].mean()) / X[:, 0].std(ddof=1))
+        assert result.location[0] == pytest.approx((x.mean() - 0.1) / pooled.std())
+        result = found(x, np.full((40, 1), 0.1))
+        assert (result.spread[0], result.spread_pvalue[0]) == (0, 1 / 200)
+        assert result.location[0] == pytest.approx((0.1 - x.mean()) / x.std(ddof=1))
 
     def test_two_constants(self):
         result = found(np.full((20, 1), 0.1), np.full((20, 1), 0.2))
-        assert result.spread[0] == 1
+        assert (result.spread[0], result.location_pvalue[0]) == (1, 1 / 200)
         assert result.location[0] == pytest.approx(2)  # a pooled sd is half of the distance
-        assert result.location_pvalue[0] == 1 / 200
 
     def test_two_values_as_often_as_each_other(self):
         """Their kurtosis is 1, and the spread has no standard error but for the least one that is allowed."""
@@ -187,22 +183,22 @@ class TestLevel:
             p.append(coordinate_differences(PointSets(Z[:10], Z[10:]), 0.9, 19, rng).pvalue)
         assert np.mean(np.array(p) <= 0.1 + 1e-9) <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
 
-    @pytest.mark.parametrize("shift", [1.0, 4.0, 8.0, 100.0])
-    def test_a_shift_is_no_difference_in_spread(self, shift):
+    @pytest.mark.parametrize(
+        ("n", "m", "mean", "sd", "others"),
+        [
+            *((25, 25, [shift, 0.0, 0.0], 1.0, ([1, 2], [0, 1, 2])) for shift in (1.0, 4.0, 8.0, 100.0)),
+            (20, 40, 0.0, [5.0, 1.0], ([0, 1], [1])),
+        ],
+        ids=str,
+    )
+    def test_a_shift_is_no_spread_and_a_spread_is_no_shift(self, n, m, mean, sd, others):
         """Nor does it make a finding of what chance does in other coordinates."""
-        rng, wrong = np.random.default_rng(7), 0
+        rng, wrong, d = np.random.default_rng(7), 0, np.size(mean) if np.size(mean) > 1 else np.size(sd)
         for _ in range(300):
-            y, x = rng.normal(size=(25, 3)), rng.normal([shift, 0.0, 0.0], 1.0, size=(25, 3))
+            y, x = rng.normal(size=(n, d)), rng.normal(mean, sd, size=(m, d))
             result = coordinate_differences(PointSets(y, x), 0.9, 19, rng)
-            wrong += min(result.location_pvalue[1:].min(), result.spread_pvalue.min()) <= 0.1 + 1e-9
-        assert wrong / 300 <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
-
-    def test_a_spread_is_no_shift(self):
-        rng, wrong = np.random.default_rng(8), 0
-        for _ in range(300):
-            y, x = rng.normal(size=(20, 2)), rng.normal(0.0, [5.0, 1.0], size=(40, 2))
-            result = coordinate_differences(PointSets(y, x), 0.9, 19, rng)
-            wrong += min(result.location_pvalue.min(), result.spread_pvalue[1]) <= 0.1 + 1e-9
+            p = np.concatenate([result.location_pvalue[others[0]], result.spread_pvalue[others[1]]])
+            wrong += p.min() <= 0.1 + 1e-9
         assert wrong / 300 <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
 
 

@@ -42,8 +42,8 @@ class TestProfile:
 
     def test_given_bandwidths_in_any_order(self):
         found = vendi_profile(SMALL, bandwidths=[0.1, 2.0])
-        assert found.bandwidth.tolist() == [2.0, 0.1]
         expected = [vendi_score(SMALL, order=2, bandwidth=sigma) for sigma in (2.0, 0.1)]
+        assert found.bandwidth.tolist() == [2.0, 0.1]
         np.testing.assert_allclose(found.score[:, 0], expected, rtol=1e-12)
 
     def test_of_a_larger_set_the_harmonic_mean_over_subsets(self):

@@ -69,15 +69,14 @@ class TestValues:
         np.testing.assert_array_equal(scatter, scatter.T)
 
 
-class TestChunks:
-    def test_chunks_change_nothing_but_rounding(self, monkeypatch):
-        whole = PointMoments.of(X)
-        monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
-        monkeypatch.setattr(module, "MIN_CHUNK_POINTS", 7)
-        parts = PointMoments.of(X)
-        close(parts.mean, whole.mean)
-        near(parts.scatter, whole.scatter)
-        assert (parts.scatter == parts.scatter.T).all()
+def test_chunks_change_nothing_but_rounding(monkeypatch):
+    whole = PointMoments.of(X)
+    monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
+    monkeypatch.setattr(module, "MIN_CHUNK_POINTS", 7)
+    parts = PointMoments.of(X)
+    close(parts.mean, whole.mean)
+    near(parts.scatter, whole.scatter)
+    assert (parts.scatter == parts.scatter.T).all()
 
 
 class TestMerge:
@@ -90,11 +89,8 @@ class TestMerge:
         close(parts.mean, whole.mean, 1e-13)
         near(parts.scatter, whole.scatter, 1e-9)
 
-    def test_sum_and_nothing(self):
-        parts = [PointMoments.of(part) for part in np.array_split(X, 5)]
-        near(sum(parts).scatter, PointMoments.of(X).scatter)
-        assert PointMoments.zero() + parts[0] == parts[0] + PointMoments.zero() == parts[0]
-        assert PointMoments.zero().n == 0
+    def test_many_parts(self):
+        near(sum(PointMoments.of(part) for part in np.array_split(X, 5)).scatter, PointMoments.of(X).scatter)
 
     def test_other_columns_do_not_merge(self, refusal):
         message = refusal(lambda: PointMoments.of(X) + PointMoments.of(X[:, :2]), error=SummaryError)
@@ -109,12 +105,6 @@ class TestMerge:
 
 
 class TestBytes:
-    def test_bytes_bring_it_back(self):
-        found = PointMoments.of(X)
-        for reader in (Summary, PointMoments):
-            assert reader.from_bytes(found.to_bytes()) == found
-        assert Summary.from_bytes(PointMoments.zero().to_bytes()) == PointMoments.zero()
-
     @pytest.mark.parametrize(
         "changes",
         [

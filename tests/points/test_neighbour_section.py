@@ -71,37 +71,26 @@ def test_short_lists_change_nothing(case, nearest):
     assert found.tolist() == [defined(Z, label) for label in labels]
 
 
-@given(divided(), st.integers(0, 10**6))
-def test_the_order_of_points_has_no_part_in_it(case, seed):
+@given(divided(), st.integers(0, 10**6), st.sampled_from([2.0**-40, 0.5, 2.0**40]))
+def test_order_and_unit_have_no_part_in_it(case, seed, unit):
     Z, labels = case
     order = np.random.default_rng(seed).permutation(len(Z))
-    assert ClosePairs(Z[order]).memorised(labels[:, order]).tolist() == ClosePairs(Z).memorised(labels).tolist()
+    assert ClosePairs(unit * Z[order]).memorised(labels[:, order]).tolist() == ClosePairs(Z).memorised(labels).tolist()
 
 
-@given(divided(), st.sampled_from([2.0**-40, 0.5, 2.0**40]))
-def test_the_unit_has_no_part_in_it(case, unit):
-    Z, labels = case
-    assert ClosePairs(Z * unit).memorised(labels).tolist() == ClosePairs(Z).memorised(labels).tolist()
-
-
-class TestByHand:
-    def test_one_near_point(self):
-        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[0.4], [6.5], [20.0]])) == (1, 1)
-
-    def test_equally_far_is_not_nearer(self):
-        assert of(np.array([[0.0], [1.0], [5.0]]), np.array([[2.0], [-1.0], [6.0]])) == (0, 0)
-
-    def test_a_copy(self):
-        assert of(np.array([[0.0], [1.0]]), np.array([[0.0], [0.0], [9.0]])) == (2, 2)
-
-    def test_real_points_that_are_equal_leave_nothing_nearer(self):
-        assert of(np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [1.0]])) == (0, 0)
-
-    def test_all_points_are_equal(self):
-        assert of(np.zeros((2, 3)), np.zeros((4, 3))) == (0, 0)
-
-    def test_squares_that_vanish(self):
-        assert of(np.array([[1e-170], [2e-170]]), np.array([[1e-170], [3e-170]])) == (0, 0)
+@pytest.mark.parametrize(
+    ("real", "generated", "number"),
+    [
+        ([0.0, 1.0, 5.0], [0.4, 6.5, 20.0], 1),
+        ([0.0, 1.0, 5.0], [2.0, -1.0, 6.0], 0),  # equally far is not nearer
+        ([0.0, 1.0], [0.0, 0.0, 9.0], 2),  # copies
+        ([0.0, 0.0, 1.0], [0.0, 1.0], 0),  # real points that are equal leave nothing nearer
+        ([0.0] * 2, [0.0] * 4, 0),
+        ([1e-170, 2e-170], [1e-170, 3e-170], 0),  # squares that vanish
+    ],
+)
+def test_memorised_by_hand(real, generated, number):
+    assert of(np.array(real)[:, None], np.array(generated)[:, None]) == (number, number)
 
 
 class TestCrowds:

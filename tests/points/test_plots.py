@@ -19,32 +19,32 @@ def cloud(first=FIRST, second=SECOND, names=("real", "generated"), axes=("height
 
 def test_points_of_both_sets(plt):
     ax = cloud().plot()
-    real, generated = ax.lines
-    np.testing.assert_array_equal(real.get_xydata(), FIRST)
-    np.testing.assert_array_equal(generated.get_xydata(), SECOND)
-    assert [line.get_label() for line in ax.lines] == ["real", "generated"]
-    assert [line.get_linestyle() for line in ax.lines] == ["None", "None"]
+    for line, points, name in zip(ax.lines, (FIRST, SECOND), ("real", "generated"), strict=True):
+        np.testing.assert_array_equal(line.get_xydata(), points)
+        assert (line.get_label(), line.get_linestyle()) == (name, "None")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "weight")
 
 
+HOSTILE = ("_hidden", "$a^$ in $")  # Matplotlib would hide the one and read the other as a formula
+
+
 def test_names_that_matplotlib_would_read_otherwise(plt):
-    ax = cloud(names=("_hidden", "$a^$ in $"), axes=("$x", "y$_")).plot()
+    pictures = (cloud(names=HOSTILE, axes=("$x", "y$_")), curve(names=HOSTILE, axis="$x"))
+    for ax in (each.plot() for each in pictures):
+        ax.figure.canvas.draw()
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["set _hidden", r"\$a^\$ in \$"]
+        assert (ax.get_xlabel(), ax.get_ylabel()) in ((r"\$x", r"y\$_"), (r"\$x", "share up to here"))
+    ax = coordinates(names=(*HOSTILE, "x" * 30)).plot()
     ax.figure.canvas.draw()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["set _hidden", r"\$a^\$ in \$"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"\$x", r"y\$_")
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["_hidden", r"\$a^\$ in \$", "x" * 17 + "…"]
 
 
-def test_marks_are_the_middles(plt):
+def test_middles_in_marks_and_words(plt):
     curve = cloud()
     marks = plots.marks("cloud", curve.columns, curve.details)
-    assert len(marks) == 2
     for mark, points, name in zip(marks, (FIRST, SECOND), ("real", "generated"), strict=True):
         assert (mark.x, mark.y) == pytest.approx(tuple(points.mean(axis=0)))
         assert mark.text.startswith(f"middle of {name}\n{mark.x:.3g}, {mark.y:.3g}")
-
-
-def test_description():
-    curve = cloud()
     text = plots.describe("cloud", curve.columns, curve.details)
     assert text.startswith("Scatter of height and weight. real: 30 points around ")
     assert f"generated: 50 points around {SECOND[:, 0].mean():.3g} and {SECOND[:, 1].mean():.3g}" in text
@@ -109,11 +109,8 @@ def test_dots_bars_and_the_line(plt):
 def test_the_first_is_on_top_and_has_its_name(plt):
     ax = coordinates(names=("a", "b", "c")).plot()
     assert ax.get_ylim() == (2.6, -0.6)
-    assert dict(zip(ax.get_yticks(), [t.get_text() for t in ax.get_yticklabels()], strict=True)) == {
-        0: "a",
-        1: "b",
-        2: "c",
-    }
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert dict(zip(ax.get_yticks(), names, strict=True)) == {0: "a", 1: "b", 2: "c"}
 
 
 def test_everything_is_inside_the_axes(plt):
@@ -145,12 +142,6 @@ class TestRatios:
         assert any(low <= tick <= high for tick in ax.get_xticks())
 
 
-def test_names_that_matplotlib_would_read_otherwise_coordinates(plt):
-    ax = coordinates(names=("_hidden", "$a^$ in $", "x" * 30)).plot()
-    ax.figure.canvas.draw()
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["_hidden", r"\$a^\$ in \$", "x" * 17 + "…"]
-
-
 def test_marks(plt):
     curve = coordinates(names=("a", "b", "c"))
     marks = plots.marks("coordinates", curve.columns, curve.details)
@@ -158,23 +149,23 @@ def test_marks(plt):
     assert marks[1].text == "b: 2.5\nby chance -0.3 to 0.3"
 
 
-class TestDescription:
-    def test_names_what_is_outside(self):
-        curve = coordinates(names=("a", "b", "c"))
-        text = plots.describe("coordinates", curve.columns, curve.details)
-        assert text == (
-            "shift of 3 coordinates with the range that chance alone gives. Outside of the range of chance: b (2.5)."
-        )
-
-    def test_of_many_names_five(self):
-        curve = coordinates(np.arange(1, 9))
-        text = plots.describe("coordinates", curve.columns, curve.details)
-        assert text.endswith("Outside of the range of chance: c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 3 more.")
-
-    def test_nothing_is_outside(self):
-        curve = coordinates([0.0])
-        text = plots.describe("coordinates", curve.columns, curve.details)
-        assert text == "shift of 1 coordinate with the range that chance alone gives. None lies outside of that range."
+@pytest.mark.parametrize(
+    ("value", "names", "words"),
+    [
+        (SHIFTS, ("a", "b", "c"), "3 coordinates with {range} Outside of the range of chance: b (2.5)."),
+        (
+            np.arange(1, 9),
+            None,
+            "8 coordinates with {range} "
+            "Outside of the range of chance: c0 (1), c1 (2), c2 (3), c3 (4), c4 (5) and 3 more.",
+        ),
+        ([0.0], None, "1 coordinate with {range} None lies outside of that range."),
+    ],
+)
+def test_description_names_what_is_outside(value, names, words):
+    curve = coordinates(value, names=names)
+    text = plots.describe("coordinates", curve.columns, curve.details)
+    assert text == "shift of " + words.format(range="the range that chance alone gives.")
 
 
 def test_thinned_names_stay_with_their_values(plt):
@@ -213,13 +204,6 @@ def test_steps(plt):
         assert line.get_drawstyle() == "steps-post"  # a share holds from its value on
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("length", "share up to here")
     assert ax.get_ylim() == (-0.02, 1.02)
-
-
-def test_names_that_matplotlib_would_read_otherwise_two_ecdfs(plt):
-    ax = curve(names=("_hidden", "$a^$ in $"), axis="$x^$ in $").plot()
-    ax.figure.canvas.draw()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["set _hidden", r"\$a^\$ in \$"]
-    assert ax.get_xlabel() == r"\$x^\$ in \$"
 
 
 def test_marks_lie_on_the_upper_line(plt):

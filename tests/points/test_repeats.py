@@ -9,8 +9,7 @@ from calibrant.points.inputs import PointSets, Repeats, copies, is_repetitive, r
 
 def test_counts():
     points = np.repeat(np.arange(50.0)[:, None], 10, axis=0)
-    found = Repeats.of(points)
-    assert found == Repeats(500, 50, 10, 10)
+    assert Repeats.of(points) == Repeats(500, 50, 10, 10)
     assert Repeats.of(np.ones((3, 2))) == Repeats(3, 1, 3, 3)
     assert Repeats.of(points[::10]).extra == 0
 
