@@ -172,16 +172,13 @@ class TestAlone:
 @pytest.mark.parametrize(
     ("accepted", "words"),
     [
-        (("sets",), "Sets"),
-        (("sets", "intervals"), "Intervals or Sets"),
-        (
-            ("distributions", "binary", "sets"),
-            "one probability per row (a 1-D array), Sets or a distribution such as Normal",
-        ),
+        ("sets", "Sets"),
+        ("sets intervals", "Intervals or Sets"),
+        ("distributions binary sets", "one probability per row (a 1-D array), Sets or a distribution such as Normal"),
     ],
 )
 def test_listed_in_the_order_of_the_kinds(accepted, words):
-    assert kinds_words(accepted) == words
+    assert kinds_words(tuple(accepted.split())) == words
 
 
 def test_every_kind_is_one_of_the_kinds():

@@ -196,13 +196,19 @@ def test_kinds_do_not_mix(first, second, words, refusal):
     assert words in refusal(lambda: of(first) + of(second), error=SummaryError)
 
 
-def test_other_numbers_of_classes_and_labels(refusal):
-    other = KeptRows.of(read_probabilities([0], [[0.25, 0.25, 0.25, 0.25]]))
-    assert "3 classes do not merge with rows of 4 classes" in refusal(lambda: of("classes") + other, error=SummaryError)
-    sets = KeptRows.of(read_typed([0], Sets([[True, False]], 0.8)))
-    assert "3 labels do not merge with rows of Sets of levels 0.8 and 2 labels" in refusal(
-        lambda: of("set") + sets, error=SummaryError
-    )
+@pytest.mark.parametrize(
+    ("name", "other", "words"),
+    [
+        ("classes", read_probabilities([0], [[0.25] * 4]), "3 classes do not merge with rows of 4 classes"),
+        (
+            "set",
+            read_typed([0], Sets([[True, False]], 0.8)),
+            "3 labels do not merge with rows of Sets of levels 0.8 and 2 labels",
+        ),
+    ],
+)
+def test_other_numbers_of_classes_and_labels(name, other, words, refusal):
+    assert words in refusal(lambda: of(name) + KeptRows.of(other), error=SummaryError)
 
 
 def test_levels_are_compared_after_rounding():

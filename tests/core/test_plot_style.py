@@ -74,18 +74,14 @@ class TestDrawn:
         assert [line.get_color() for line in lines] == list(COLOURS[:3])
         assert [line.get_zorder() for line in lines] == [4 - 2 / 3, 4, 4 - 1 / 3]
 
-    def test_a_legend_lies_below_where_the_figure_makes_room(self, plt):
-        ax = plt.figure(layout="constrained").subplots()
-        draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
-        legend(ax, "best")
-        ax.figure.canvas.draw()
-        assert ax.get_legend().get_window_extent().y1 < ax.get_window_extent().y0
-
-    def test_a_legend_stays_inside_axes_of_a_figure_without_layout(self, ax):
+    @pytest.mark.parametrize("layout", ["constrained", None])
+    def test_a_legend_lies_below_where_the_figure_makes_room_and_else_inside(self, plt, layout):
+        ax = plt.figure(layout=layout).subplots()
         draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
         legend(ax, "upper left")
         ax.figure.canvas.draw()
-        assert ax.get_legend().get_window_extent().y0 > ax.get_window_extent().y0
+        legend_box, axes_box = ax.get_legend().get_window_extent(), ax.get_window_extent()
+        assert (legend_box.y1 < axes_box.y0) if layout else (legend_box.y0 > axes_box.y0)
 
 
 def test_columns_of_a_table():

@@ -101,6 +101,7 @@ class TestTorch:
         torch = require("torch")
         p = torch.tensor(SCORES, dtype=torch.float64, requires_grad=True)
         assert ece(torch.tensor(OUTCOMES), p * 1.0, bins=2) == 0.25
+        assert as_array(torch.nn.Parameter(p), name="prediction").tolist() == SCORES
         assert p.requires_grad
 
     @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
@@ -109,10 +110,6 @@ class TestTorch:
         array = as_array(torch.tensor(SCORES, dtype=getattr(torch, dtype)), name="prediction")
         assert array.tolist() == SCORES  # eighths are exact in every format
         assert array.dtype == ("float32" if dtype == "bfloat16" else dtype)
-
-    def test_parameter(self, require):
-        torch = require("torch")
-        assert as_array(torch.nn.Parameter(torch.tensor(SCORES)), name="prediction").tolist() == SCORES
 
     def test_refused(self, require, refuses):
         torch = require("torch")
@@ -286,7 +283,6 @@ class TestReadParameters:
     def test_a_number_stands_for_all_rows(self, one):
         assert Normal([0, 1, 2], one).std.tolist() == [2.0, 2.0, 2.0]
         assert Normal(one, [1, 2, 3]).mean.tolist() == [2.0, 2.0, 2.0]
-
         assert Normal(3, 2).mean.tolist() == [3.0]
 
     def test_columns_of_frames(self, require):

@@ -103,6 +103,9 @@ def test_labels_that_cannot_be_looked_up():
         (np.array(["2024-05", "2023-05"], "datetime64[M]"), [1, 0], ("2023-05", "2024-05")),
         (["a", 1, "a"], [1, 0, 1], (1, "a")),
         ([np.int64(4), np.int64(3)], [1, 0], (3, 4)),
+        (pd.Series(["b", "a"], index=[7, 3]), [1, 0], ("a", "b")),
+        (pd.Categorical(["b", "a"]), [1, 0], ("a", "b")),
+        (pl.Series(["b", "a"]), [1, 0], ("a", "b")),
     ],
 )
 def test_labels_of_any_kind(labels, code, values):
@@ -110,12 +113,6 @@ def test_labels_of_any_kind(labels, code, values):
     assert found.code.tolist() == code
     assert found.values == values
     assert [type(value) for value in found.values] == [type(value) for value in values]
-
-
-def test_frames(require):
-    pandas, polars = require("pandas"), require("polars")
-    for column in (pandas.Series(["b", "a"], index=[7, 3]), pandas.Categorical(["b", "a"]), polars.Series(["b", "a"])):
-        assert read_row_labels(column, 2).values == ("a", "b")
 
 
 def test_different_labels_stay_different():
@@ -191,9 +188,9 @@ def test_what_are_no_labels(refuses):
     refuses(read_row_labels, cases)
 
 
-def test_order():
-    assert label_order([3, 1, 2]) == [1, 2, 0]
-    assert label_order(["b", 2, "a", 1]) == [3, 1, 2, 0]
+@pytest.mark.parametrize(("labels", "order"), [([3, 1, 2], [1, 2, 0]), (["b", 2, "a", 1], [3, 1, 2, 0])])
+def test_order(labels, order):
+    assert label_order(labels) == order
 
 
 class TestTinyGroups:

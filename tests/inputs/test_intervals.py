@@ -45,12 +45,6 @@ class TestMade:
         assert found.eps == np.finfo(dtype).eps
         assert found.at(0.9).eps == found.take(slice(0, 1)).eps == found.eps
 
-    def test_columns_of_frames(self, require):
-        pd, pl = require("pandas"), require("polars")
-        table = {"low": [0, 1], "high": [2, 3]}
-        for frame in (pd.DataFrame(table, index=[5, 5]), pl.DataFrame(table)):
-            assert Intervals(frame["low"], frame["high"], 0.9).upper[:, 0].tolist() == [2.0, 3.0]
-
 
 @given(PAIRS)
 def test_swap_exchanges_crossed_bounds(pairs):
@@ -127,12 +121,6 @@ class TestRead:
             assert (columns.dtype, eps) == (np.float64, np.finfo(dtype).eps)
             assert columns[0, 0] == float(np.array(0.1, dtype))
         assert read_bounds(np.array([0.1], np.longdouble), "lower")[2] == EPS
-
-    def test_it_is_a_copy(self):
-        given = np.arange(3.0)
-        columns, _, _ = read_bounds(given, "lower")
-        given[0] = 9.0
-        assert columns[0, 0] == 0.0
 
     def test_columns_of_frames(self, require):
         pd, pl = require("pandas"), require("polars")

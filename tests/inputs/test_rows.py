@@ -38,18 +38,14 @@ class TestRead:
             assert read_outcomes(frame, VECTORS).y.tolist() == [[1, 4], [2, 5], [3, 6]]
 
     def test_rows_of_weight_0_are_dropped_whatever_they_hold(self):
-        rows = read_outcomes([1.0, np.nan, 3.0], DISTRIBUTION, weights=[2, 0, 3])
+        y = np.array([1.0, np.nan, 3.0])
+        y.flags.writeable = False  # the outcomes of the caller stay
+        rows = read_outcomes(y, DISTRIBUTION, weights=[2, 0, 3])
         assert lists(rows) == ([1.0, 3.0], [0.0, 2.0], [2.0, 3.0])
 
     def test_take(self):
         rows = read_outcomes([1.0, 2.0, 3.0], DISTRIBUTION, weights=[1, 2, 3]).take(np.array([2, 0]))
         assert lists(rows) == ([3.0, 1.0], [2.0, 0.0], [3.0, 1.0])
-
-    def test_the_callers_outcomes_are_not_modified(self):
-        y = np.array([1.0, 2.0, 3.0])
-        y.flags.writeable = False
-        read_outcomes(y, DISTRIBUTION, weights=[1, 0, 1])
-        assert y.tolist() == [1.0, 2.0, 3.0]
 
 
 SWAPPED = Samples(np.zeros((5, 3, 2)))
@@ -103,24 +99,21 @@ SETS = Sets([[True, False], [True, True], [False, False]], 0.9)
 
 
 class TestReadJudged:
-    def test_intervals(self):
-        rows = read_typed([1, 2, 4], INTERVALS)
-        assert isinstance(rows, IntervalRows)
-        assert rows.covered[:, 0].tolist() == [True, True, False]
-        assert rows.sizes[:, 0].tolist() == [1, 2, 3]
+    @pytest.mark.parametrize(
+        ("y", "prediction", "kind", "covered", "sizes"),
+        [
+            ([1, 2, 4], INTERVALS, IntervalRows, [[True], [True], [False]], [[1], [2], [3]]),
+            ([1, 0, 4], QUANTILES, QuantileRows, [[False, True], [True, True], [False, False]], None),
+            ([1, 1, 0], SETS, SetRows, [[False], [True], [False]], [[1], [2], [0]]),
+        ],
+    )
+    def test_what_is_covered(self, y, prediction, kind, covered, sizes):
+        rows = read_typed(y, prediction)
+        assert isinstance(rows, kind)
+        assert rows.covered.tolist() == covered
+        assert sizes is None or rows.sizes.tolist() == sizes
         assert is_unit(rows.w)
         assert rows.keep is None
-
-    def test_quantiles(self):
-        rows = read_typed([1, 0, 4], QUANTILES)
-        assert isinstance(rows, QuantileRows)
-        assert rows.covered.tolist() == [[False, True], [True, True], [False, False]]
-
-    def test_sets(self):
-        rows = read_typed(["b", "b", "a"], SETS, classes=["a", "b"])
-        assert isinstance(rows, SetRows)
-        assert rows.covered[:, 0].tolist() == [False, True, False]
-        assert rows.sizes[:, 0].tolist() == [1, 2, 0]
 
     def test_values_of_a_distribution_function(self):
         rows = read_typed(None, CdfValues([0.1, 0.2]))
@@ -161,13 +154,11 @@ class TestWeights:
         refuses(lambda y, prediction, weights: read_typed(y, prediction, weights=weights), cases)
 
 
-class TestWithoutOutcome:
-    def test_sizes_are_there(self):
-        assert IntervalRows.alone(INTERVALS).sizes[:, 0].tolist() == [1, 2, 3]
-        assert SetRows.alone(SETS, weights=[1, 0, 1]).sizes[:, 0].tolist() == [1, 0]
-
-    def test_take(self):
-        assert IntervalRows.alone(INTERVALS).take(slice(1, 3)).sizes[:, 0].tolist() == [2, 3]
+def test_sizes_without_outcomes():
+    rows = IntervalRows.alone(INTERVALS)
+    assert rows.sizes[:, 0].tolist() == [1, 2, 3]
+    assert rows.take(slice(1, 3)).sizes[:, 0].tolist() == [2, 3]
+    assert SetRows.alone(SETS, weights=[1, 0, 1]).sizes[:, 0].tolist() == [1, 0]
 
 
 def test_a_slice_shares_memory():

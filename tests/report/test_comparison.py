@@ -1,6 +1,7 @@
 """`Comparison`: claims, the words made from them, pictures, page and JSON."""
 
 import json
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,12 +14,10 @@ from calibrant.report.files import read
 
 def made(*limits, metric="brier_score", names="ab", tolerance=None):
     """Return a comparison with these limits of the differences."""
-    couples = [(a, b) for k, a in enumerate(names) for b in names[k + 1 :]]
-    pairs = []
-    for (a, b), (low, high) in zip(couples, limits, strict=True):
-        pairs.append(Pair(metric, a, b, (low + high) / 2, low, high, 0.01))
+    couples = zip(combinations(names, 2), limits, strict=True)
+    pairs = tuple(Pair(metric, a, b, (low + high) / 2, low, high, 0.01) for (a, b), (low, high) in couples)
     values = {metric: tuple(0.1 * k for k in range(len(names)))}
-    return Comparison(tuple(names), values, tuple(pairs), {metric: "by hand"}, 0.95, tolerance, 1000)
+    return Comparison(tuple(names), values, pairs, {metric: "by hand"}, 0.95, tolerance, 1000)
 
 
 class TestClaims:
