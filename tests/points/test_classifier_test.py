@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -87,26 +86,6 @@ class TestReference:
         forest = RandomForestClassifier(50, random_state=1)
         found = c2st(y, points, classifier=forest, folds=5, resamples=1, rng=0)
         assert found.estimate == pytest.approx(book["c2st/rf"]["value"], abs=0.08)
-
-
-class TestLevel:
-    @pytest.mark.parametrize(
-        ("sizes", "draw", "options"),
-        [
-            ((12, 12), np.random.Generator.normal, {}),
-            ((8, 30), np.random.Generator.normal, {}),
-            ((12, 12), lambda chance, size: chance.integers(0, 2, size), {}),  # points on a lattice
-            ((8, 8), np.random.Generator.normal, {"folds": 2, "resamples": 9}),
-        ],
-    )
-    def test_not_more_are_rejected_than_one_in_a_million_of_such_tests_would(self, sizes, draw, options):
-        chance, repeats = rng(5), 50 if options else 200
-        p = np.empty(repeats)
-        for k in range(repeats):
-            p[k] = c2st(*(draw(chance, size=(n, 2)) for n in sizes), rng=chance, **options).pvalue
-        for level in (0.1, 0.2, 0.5) if options else (0.05, 0.2, 0.5):
-            assert stats.binom.sf((p <= level).sum() - 1, repeats, level) >= 1e-6
-        assert (p <= 0.5).mean() > (0.2 if options else 0.3)
 
 
 class TestFolds:

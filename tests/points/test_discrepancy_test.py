@@ -15,7 +15,6 @@ from scipy.spatial.distance import pdist
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Matern32
 from calibrant.kernels.point_kernels import Polynomial
-from calibrant.points import sums
 from calibrant.points.blocks import PointBlocks, block_terms
 from calibrant.points.discrepancy import mmd
 from calibrant.points.discrepancy_test import (
@@ -72,19 +71,6 @@ class TestPermutation:
         assert 0 < exact < 1
         p = mmd_test(y, points, bandwidth=1.0, resamples=9999).pvalue
         assert abs(p - exact) <= 5 * math.sqrt(exact * (1 - exact) / 9999) + 1e-4
-
-    @pytest.mark.parametrize("aggregate", [None, "max", "fuse"])
-    @pytest.mark.parametrize("sizes", [(8, 8), (5, 15)])
-    def test_level(self, aggregate, sizes):
-        """P(p <= k/20) is k/20 exactly, of continuous points of one law."""
-        chance, n = rng(5), sizes[0]
-        found = []
-        for _ in range(300):
-            z = chance.standard_t(2, size=(sum(sizes), 2))
-            found.append(mmd_test(z[:n], z[n:], resamples=19, aggregate=aggregate, rng=chance).pvalue)
-        for level in (0.1, 0.5):
-            share = np.mean(np.array(found) <= level + 1e-9)
-            assert abs(share - level) <= 4.5 * math.sqrt(level * (1 - level) / 300)
 
     def test_power(self):
         chance = rng(7)
@@ -212,12 +198,6 @@ class TestRefusals:
     )
     def test_options(self, options, words, refusal):
         assert words in refusal(mmd_test, A, B, **options)
-
-    @pytest.mark.parametrize("aggregate", [None, "fuse"])
-    def test_memory_of_divisions(self, aggregate, refusal, monkeypatch):
-        monkeypatch.setattr(sums, "MAX_DIVISION_BYTES", 10**8)
-        message = refusal(mmd_test, A, B, resamples=10**6, aggregate=aggregate)
-        assert "1,000,000 random divisions of the points would take 1.1 GB of memory" in message
 
     def test_points_without_a_scale(self, refusal):
         same = np.ones((10, 2))

@@ -126,8 +126,3 @@ class TestDiversityTest:
     def test_all_points_equal(self):
         assert diversity_test(np.ones((5, 2)), np.ones((7, 2))).pvalue == 1.0
         assert diversity_test(SMALL, np.ones((60, 2)), resamples=99).pvalue == 0.01
-
-    def test_level(self):
-        draw = np.random.default_rng(5)
-        p = np.array([diversity_test(*draw.normal(size=(2, 40, 2)), resamples=49, rng=draw).pvalue for _ in range(100)])
-        assert stats.binom.sf((p <= 0.1).sum() - 1, 100, 0.1) > 1e-4
