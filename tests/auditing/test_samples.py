@@ -16,7 +16,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.judging.notes import as_text
 from calibrant.ranking.failures import normal_errors
 from calibrant.ranking.pair_dependence import is_affordable
-from calibrant.report.claims import marked
+from calibrant.report.page import marked
 
 N, M, D = 400, 49, 3
 RNG = np.random.default_rng(5)

@@ -9,8 +9,7 @@ import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
 from calibrant.core.findings import Findings, Measurement, Section, Table, Verdict
-from calibrant.report.claims import DESCRIBES, RESTS, marked
-from calibrant.report.page import render
+from calibrant.report.page import DESCRIBES, RESTS, marked, render
 from calibrant.report.text import as_html_fragment, as_text
 
 ERROR = Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.0401, 0.0243, 0.0549, 0.95, 4000)

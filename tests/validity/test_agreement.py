@@ -21,7 +21,7 @@ from calibrant.core.claims import Status
 from calibrant.errors import NotApplicableError
 from calibrant.judging.voice import FAULTS as FAULTY
 from calibrant.judging.voice import rows_of, where
-from calibrant.report.claims import SIDES, marked
+from calibrant.report.page import SIDES, marked
 from calibrant.results import Audit
 
 INPUTS = {  # 1,000, fewer of what takes long

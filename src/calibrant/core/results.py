@@ -37,8 +37,19 @@ class FrozenValue:
         return type(self), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
 
+class ComparedValue(FrozenValue):
+    """A frozen value that is equal to another one with the same numbers; arrays have no hash."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class TestResult(FrozenValue):
+class TestResult(ComparedValue):
     """The result of a test.
 
     A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
@@ -59,13 +70,6 @@ class TestResult(FrozenValue):
     method: str
     n: int
     details: Mapping[str, Any] = field(default_factory=dict)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-
-    __hash__ = None  # type: ignore[assignment]  # equal by value, and details have no hash
 
     def __repr__(self) -> str:
         parts = [

@@ -63,15 +63,6 @@ class Samples(Checked, Distribution):
     thinned : str
         What thinning did, in a sentence; empty if nothing was thinned.
 
-    Notes
-    -----
-    The distribution is the empirical one, with probability 1/M for each draw of the row; it has no density. If the same
-    draws of a parameter are used for all rows, the rows are dependent; tests do not account for this.
-
-    With unequal numbers of draws PITs use (r + V)/(M_i + 1). Verbs of ranks compare all rows on one scale: they keep
-    random draws of each row, as many as the shortest has (or ``draws=``), and need `rng` for it. Scores need equal
-    numbers too: call `thin`.
-
     Examples
     --------
     >>> distribution = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
@@ -158,11 +149,6 @@ class Samples(Checked, Distribution):
             coordinates; rows then have unequal numbers of draws. A whole number keeps every k-th of all rows.
         names
             Names of the coordinates.
-
-        Notes
-        -----
-        Draws of a chain depend on those before, which makes ranks pile up at both ends. Thinning makes that small and
-        does not remove it. What it did is in `thinned`, and an audit prints it.
 
         Examples
         --------

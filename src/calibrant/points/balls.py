@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant.core.annotations import Rng
 from calibrant.core.catalogue import public
-from calibrant.core.results import FrozenValue
+from calibrant.core.results import ComparedValue, FrozenValue
 from calibrant.errors import InputError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_count, generator
@@ -134,7 +134,7 @@ def _measurable(sets: PointSets) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Relabelled(FrozenValue):
+class Relabelled(ComparedValue):
     """One of the four numbers over random divisions of the pooled points into two sets.
 
     Attributes
@@ -157,14 +157,6 @@ class Relabelled(FrozenValue):
         """Return mean and range of these values."""
         low, high = np.quantile(draws, [0.025, 0.975])
         return cls(float(draws.mean()), float(low), float(high), draws)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        numbers = (self.mean, self.low, self.high) == (other.mean, other.low, other.high)
-        return numbers and np.array_equal(self.draws, other.draws)
-
-    __hash__ = None  # type: ignore[assignment]  # equality by value; arrays have no hash
 
 
 @dataclass(frozen=True)
@@ -276,12 +268,8 @@ class Lists:
         u = len(of.points)
         wanted = min(list_length(k, share), MAX_LISTED, MAX_ENTRIES // u)
         self.K = u - 1 if u - 1 <= max(wanted, MAX_ALL_LISTED) else wanted
-        self.index = np.empty((self.K, u), dtype=np.intp)
-        self.square = np.empty((self.K, u))
-        search = Neighbours(of.points, of.count)
-        rows = search.order
-        for part, near in search.nearest(self.K, rows):
-            self.index[:, rows[part]], self.square[:, rows[part]] = near.index.T, near.square.T
+        near = Neighbours(of.points, of.count).of_all(self.K)
+        self.index, self.square = (np.ascontiguousarray(part.T) for part in (near.index, near.square))
 
     def counts(self, divisions: Divisions) -> Counts:
         """Return the counts of divisions (B, N) of the sorted points, 1 for the first set."""

@@ -71,9 +71,6 @@ def vendi_profile(
     is the score if the set has n points, and the harmonic mean over all subsets of n points if it has more. For other
     orders the score of a larger set is the mean over 20 random subsets.
 
-    Diversity is not correctness: noise has the highest profile. `diversity_test` tells whether a difference is more
-    than chance.
-
     Examples
     --------
     Four distinct points, and two points that occur twice:

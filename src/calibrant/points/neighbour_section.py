@@ -181,14 +181,9 @@ class ClosePairs:
 
     def __init__(self, pooled: FloatArray) -> None:
         found = distinct(pooled)
-        self.points, self.place, u = found.points, found.place, len(found.points)
-        listed = min(LISTED_NEIGHBOURS, u - 1)
-        self.index, self.square = np.empty((u, listed), dtype=np.intp), np.empty((u, listed))
-        if u > 1:
-            search = Neighbours(self.points, found.count)
-            rows = search.order
-            for part, near in search.nearest(LISTED_NEIGHBOURS, rows):
-                self.index[rows[part]], self.square[rows[part]] = near.index, near.square
+        self.points, self.place = found.points, found.place
+        near = Neighbours(self.points, found.count).of_all(min(LISTED_NEIGHBOURS, len(self.points) - 1))
+        self.index, self.square = near.index, near.square
 
     def memorised(self, divisions: Divisions) -> NDArray[np.int64]:
         """Return for each division of the points (B, N), 1 for two or more real ones, how many others are memorised.

@@ -79,6 +79,13 @@ class Neighbours:
             else:
                 yield part, _nearest_by_products(self.points, rows[part], K)
 
+    def of_all(self, K: int) -> Nearest:
+        u, rows = len(self.points), self.order
+        index, square = np.empty((u, K), dtype=np.intp), np.empty((u, K))
+        for part, near in self.nearest(K, rows):
+            index[rows[part]], square[rows[part]] = near.index, near.square
+        return Nearest(index, square)
+
     def inside(self, centres: FloatArray, R2: FloatArray) -> Iterator[Pairs]:
         """Yield (i, j), arrays of rows: together all pairs of a ball i and a point j with |c_i - x_j|² <= R2_i."""
         if takes_tree(self.points.shape[1]):

@@ -22,8 +22,7 @@ from calibrant.core.words import (
 )
 from calibrant.core.words import text as plain
 from calibrant.judging.voice import HEADINGS, Row, rows_of
-from calibrant.report.claims import marked, parts
-from calibrant.report.page import MARKS, frame_of, tone_of
+from calibrant.report.page import MARKS, frame_of, marked, parts, tone_of
 
 WIDTH = 88  # characters of a line
 MIN_WIDTH, MAX_SENTENCE_WIDTH = 40, 100  # however narrow or wide a terminal is

@@ -55,12 +55,6 @@ def check_distribution(distribution: Distribution, *, draws: int = 10_000, seed:
     AssertionError
         If two methods disagree; the message names the row and the point.
 
-    Notes
-    -----
-    Only a few rows and points are checked, so passing does not prove that the methods agree everywhere. For
-    distributions of vectors it checks shapes, rows and that draws are reproducible, but not whether draws follow the
-    density.
-
     Examples
     --------
     >>> from calibrant import Normal
