@@ -1,6 +1,8 @@
 """Differences of rank distribution functions: the reference values, all small tables of counts, and what is refused."""
 
 import json
+from itertools import combinations
+from math import factorial
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +30,7 @@ def reference(name):
 
 
 def leaves(curve):
-    v = curve.v.T
+    v = curve.columns["coverage" if curve.kind == "expected_coverage" else "v"].T
     return ((v < curve.lower) | (v > curve.upper)).any(axis=-1)
 
 
@@ -77,18 +79,38 @@ def test_one_point_and_one_rank():
     assert curve.gamma == pytest.approx(2 * 0.25**5)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_probabilities_are_exact(level, check_exact):
-    check_exact(
-        lambda ranks: ecdf_difference(Ranks.of(ranks, M=3), level=level),
-        leaves,
-        lambda curve: curve.coverage,
-        N=6,
-        m=4,
-        level=level,
-    )
+def count_tables(N, m):
+    """Yield all counts of N rows in m ranks, and their probability if every rank is equally likely."""
+    for bars in combinations(range(N + m - 1), m - 1):
+        counts = np.diff([-1, *bars, N + m - 1]) - 1
+        orders = factorial(N)
+        for count in counts.tolist():
+            orders //= factorial(count)
+        yield np.repeat(np.arange(m), counts), orders / m**N
 
 
+CURVES = {
+    "ecdf": lambda ranks, level, **how: ecdf_difference(ranks, level=level, **how),
+    "central": lambda ranks, level, **how: expected_coverage(ranks, region="central", confidence=level, **how),
+    "hpd": lambda ranks, level, **how: expected_coverage(ranks, region="hpd", confidence=level, **how),
+}
+EXACT = [("ecdf", 6, 3, level) for level in (0.5, 0.8, 0.95)]
+EXACT += [(kind, 4, M, level) for kind in ("central", "hpd") for M, level in ((3, 0.8), (4, 0.5), (4, 0.95), (6, 0.8))]
+
+
+@pytest.mark.parametrize(("kind", "N", "M", "level"), EXACT)
+def test_probabilities_are_exact(kind, N, M, level):
+    """Bands have their probability over all tables, and p is a distribution function at itself."""
+    found = [(CURVES[kind](Ranks.of(ranks, M), level), share) for ranks, share in count_tables(N, M + 1)]
+    inside = sum(share for curve, share in found if not leaves(curve))
+    assert inside == pytest.approx(found[0][0].details["coverage" if kind == "ecdf" else "attained"], rel=1e-12)
+    assert inside >= level
+    p, share = np.array([(curve.pvalue, share) for curve, share in found]).T
+    for value in np.unique(p):
+        assert share[p <= value * (1 + 1e-9)].sum() == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", CURVES)
 @given(
     n=st.integers(2, 60),
     M=st.integers(1, 30),
@@ -98,14 +120,17 @@ def test_probabilities_are_exact(level, check_exact):
     power=st.floats(0.3, 3),
     multiplicity=st.sampled_from(["bonferroni", "none"]),
 )
-def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(n, M, C, level, seed, power, multiplicity):
+def test_a_curve_leaves_the_band_exactly_if_its_pvalue_is_small(kind, n, M, C, level, seed, power, multiplicity):
+    M += kind == "central"  # which needs two draws
     u = np.random.default_rng(seed).random((n, C)) ** power
-    curve = ecdf_difference(Ranks.of((u * (M + 1)).astype(int), M), level=level, multiplicity=multiplicity)
+    curve = CURVES[kind](Ranks.of((u * (M + 1)).astype(int), M), level, multiplicity=multiplicity)
     most = (1 - level) / (1 if multiplicity == "none" else C)
     near = np.isclose(curve.pvalue_each, most, rtol=1e-9)
     np.testing.assert_array_equal(leaves(curve) | near, (curve.pvalue_each <= most) | near)
     if multiplicity != "none":
         assert leaves(curve).any() == (curve.pvalue.min() <= 1 - level) or near.any()
+    if kind != "ecdf":
+        assert ((curve.low <= curve.coverage) & (curve.coverage <= curve.high)).all()
 
 
 def test_many_draws_and_few_points():
@@ -209,7 +234,7 @@ class TestHistogramByHand:
 
 @pytest.mark.parametrize("bins", [2, 3, 4])
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
-def test_probability_of_the_band_is_exact(bins, level, count_tables):
+def test_probability_of_the_band_is_exact(bins, level):
     found = [
         (rank_histogram(Ranks.of(ranks, M=3), bins=bins, level=level), share) for ranks, share in count_tables(6, 4)
     ]

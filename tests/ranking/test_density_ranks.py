@@ -13,27 +13,31 @@ from calibrant.ranking.quantities import ranks
 
 ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
 COV = ARRAYS["chol"] @ ARRAYS["chol"].T
-NORMALS = {"calibrated": ([0.0, 0, 0], 1.0), "overdispersed": ([0.0, 0, 0], 1.96), "biased": ([0.4, 0, 0], 1.0)}
+MU, MU_SHAPE = ARRAYS["mu"], ARRAYS["mu_shape"]
 
 
-def student(z, mu):
-    """Log density of independent coordinates mu + T/√3, T with 3 degrees of freedom."""
-    return stats.t.logpdf((z - mu) * np.sqrt(3), 3).sum(axis=-1)
+def of_members(log_density):
+    """Return a log density of z given the mean of its row, as a function of outcomes or of draws."""
+    return lambda z: log_density(z - (MU_SHAPE if z.ndim == 2 else MU_SHAPE[:, None])).sum(axis=-1)
 
 
-def gamma(z, mu):
-    """Log density of independent coordinates mu + (G - 2)/√2, G ~ Gamma(2, 1)."""
-    return stats.gamma.logpdf((z - mu) * np.sqrt(2) + 2, 2).sum(axis=-1)
+DENSITIES = {
+    "calibrated": ("y", MvNormal(MU, COV).log_density),
+    "overdispersed": ("y", MvNormal(MU, 1.96 * COV).log_density),
+    "biased": ("y", MvNormal(np.add(MU, [0.4, 0, 0]), COV).log_density),
+    "seed_ideal": ("y_seed", Normal(ARRAYS["mu_seed"], 1.0).log_density),
+    "heavy_tailed": ("y_shape", of_members(lambda z: stats.t.logpdf(z * np.sqrt(3), 3))),
+    "skewed": ("y_shape", of_members(lambda z: stats.gamma.logpdf(z * np.sqrt(2) + 2, 2))),
+}
 
 
 class TestReferences:
-    @pytest.mark.parametrize("name", NORMALS)
-    def test_normal_vectors(self, name):
-        shift, spread = NORMALS[name]
-        y, draws = ARRAYS["y"], ARRAYS[f"samples_{name}"]
-        distribution = MvNormal(ARRAYS["mu"] + shift, spread * COV)
-        samples = Samples(draws, log_density=distribution.log_density(draws))
-        found = energy_ranks(y, samples, log_density_y=distribution.log_density(y))
+    @pytest.mark.parametrize("name", DENSITIES)
+    def test_densities(self, name):
+        y, log_density = DENSITIES[name]
+        draws = ARRAYS[f"samples_{name}"]
+        samples = Samples(draws, log_density=log_density(draws))
+        found = energy_ranks(ARRAYS[y], samples, log_density_y=log_density(ARRAYS[y]))
         assert found.dtype == np.int64
         np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
 
@@ -46,20 +50,6 @@ class TestReferences:
             outside = np.isneginf(ARRAYS["log_density_y_skewed"])
             assert outside.any()
             assert (found[outside] == samples.M).all()
-
-    @pytest.mark.parametrize(("name", "density"), [("skewed", gamma), ("heavy_tailed", student)])
-    def test_other_shapes(self, name, density):
-        y, draws, mu = ARRAYS["y_shape"], ARRAYS[f"samples_{name}"], ARRAYS["mu_shape"]
-        samples = Samples(draws, log_density=density(draws, mu[:, None]))
-        found = energy_ranks(y, samples, log_density_y=density(y, mu))
-        np.testing.assert_array_equal(found, ARRAYS[f"energy_ranks_{name}"])
-
-    def test_normal_numbers(self):
-        distribution = Normal(ARRAYS["mu_seed"], 1.0)
-        draws = ARRAYS["samples_seed_ideal"]
-        samples = Samples(draws, log_density=distribution.log_density(draws))
-        found = energy_ranks(ARRAYS["y_seed"], samples, log_density_y=distribution.log_density(ARRAYS["y_seed"]))
-        np.testing.assert_array_equal(found, ARRAYS["energy_ranks_seed_ideal"])
 
 
 class TestSamples:
