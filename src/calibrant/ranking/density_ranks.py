@@ -55,7 +55,7 @@ def energy_ranks(
         that is the same for the draws and the outcome of a row may be missing; minus infinity is legal.
     draws
         For distributions without a closed form: how many draws the outcome is ranked among, 999 by default, at most
-        10,000,000.
+        1,000,000.
     rng
         Generator or seed; for ties, and for distributions that are drawn from.
 

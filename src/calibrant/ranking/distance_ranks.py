@@ -66,8 +66,7 @@ def tarp_ranks(
     covariates
         What the predictions were made from, for ``"covariates"`` numbers of shape (n,) or (n, q).
     scale
-        What coordinates are divided by before distances are taken. ``"pooled"``: the standard deviation of all
-        outcomes and draws of all rows; None: nothing; or an array (D,).
+        What coordinates are divided by before distances are taken, as in `joint_ranks`.
     rng
         Generator or seed; needed unless references are an array, and then for ties.
 

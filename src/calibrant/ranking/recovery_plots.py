@@ -26,15 +26,8 @@ def draw_recovery(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any
     known = np.isfinite(low) & np.isfinite(high)
     gap = np.full(known.sum(), np.nan)
     x, y = (np.column_stack(parts).ravel() for parts in ((truth[known],) * 2 + (gap,), (low[known], high[known], gap)))
-    ax.plot(
-        x,
-        y,
-        color=palette.EDGE,
-        linewidth=0.7,
-        alpha=0.45,
-        zorder=2,
-        label=f"central {100 * details['level']:g} % interval",
-    )
+    label = f"central {100 * details['level']:g} % interval"
+    ax.plot(x, y, color=palette.EDGE, linewidth=0.7, alpha=0.45, zorder=2, label=label)
     ax.plot(ends, ends, color=palette.REFERENCE, linewidth=1.2, linestyle="--", zorder=2.5, label="estimate = truth")
     style = {"linestyle": "none", "marker": "o", "markersize": 3.0, "markeredgewidth": 0}
     ax.plot(truth, estimate, color=palette.OBSERVED, zorder=3, label=label_of(details, 0), **style)
@@ -99,13 +92,9 @@ def marks_z_score_contraction(columns: Mapping[str, Any], details: Mapping[str, 
     """Return for each coordinate rows that divide the sorted contractions evenly."""
     contraction, z = (table(columns[name]) for name in ("contraction", "z"))
     return [
-        Mark(
-            float(contraction[i, c]),
-            float(z[i, c]),
-            f"{name_of(details, c)}: contraction {contraction[i, c]:.3f}, z {z[i, c]:+.2f}",
-        )
+        Mark(x, y, f"{name_of(details, c)}: contraction {x:.3f}, z {y:+.2f}")
         for c in range(z.shape[1])
-        for i in _evenly(contraction[:, c])
+        for x, y in zip(*(values[_evenly(contraction[:, c]), c].tolist() for values in (contraction, z)), strict=True)
     ]
 
 

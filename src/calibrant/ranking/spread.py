@@ -153,11 +153,8 @@ def z_scores(y: ArrayLike, prediction: Distribution) -> FloatArray:
 
     Parameters
     ----------
-    y
-        Outcomes.
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), or a distribution with a mean and a
-        variance.
+    y, prediction
+        As in `contraction`; the distribution must have a mean and a variance.
 
     Returns
     -------

@@ -119,11 +119,8 @@ def z_score_contraction(y: ArrayLike, prediction: Distribution) -> Curve:
 
     Parameters
     ----------
-    y
-        Outcomes, such as the parameters that data were simulated from, (n,) or (n, D).
-    prediction
-        `Samples` (draws (n, M) or (n, M, D), those of row i in ``draws[i]``), or a distribution with a mean and a
-        variance.
+    y, prediction
+        As in `recovery`; the distribution must have a mean and a variance.
 
     Returns
     -------

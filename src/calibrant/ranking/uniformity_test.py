@@ -270,10 +270,8 @@ def rank_chi2_test(
         As in `uniformity_test`.
     bins
         Number of bins; None as in `rank_histogram`.
-    resamples
-        Number of simulated histograms, where a bin expects fewer than 5 rows.
-    rng
-        Generator or seed; needed for ties between outcome and draws. Simulations without it start from 0.
+    resamples, rng
+        As in `rank_smooth_test`; simulated where a bin expects fewer than 5 rows.
 
     Returns
     -------

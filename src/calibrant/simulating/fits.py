@@ -135,7 +135,8 @@ class Task:
     def _read(self, found: Any) -> tuple[FloatArray, int, dict[str, Any]]:
         """Return draws (M, D), the number of chains, and what else the sampler returned."""
         extras: Mapping[str, Any] = {}
-        if isinstance(found, Mapping) and "draws" in found and "draws" not in self._keys():
+        parameters = {name.partition("[")[0].partition(".")[0] for name in self.names or ()}
+        if isinstance(found, Mapping) and "draws" in found and "draws" not in parameters:
             unknown = [key for key in found if key not in EXTRAS]
             if unknown:
                 raise InputError(f"the sampler returned {listing(unknown)} beside draws; it may return {EXTRAS[1:]}")
@@ -154,9 +155,6 @@ class Task:
         chains = array.shape[0] if array.ndim == 3 else 1
         draws = _finite(array.reshape(-1, self.D), "the sampler")
         return draws, chains, {name: _extra(name, value, len(draws)) for name, value in extras.items()}
-
-    def _keys(self) -> set[str]:
-        return {name.partition("[")[0].partition(".")[0] for name in self.names or ()}
 
     def _side_by_side(self, found: Mapping[str, Any]) -> NDArray[Any]:
         """Return the draws of a mapping in the order of the prior's names."""
