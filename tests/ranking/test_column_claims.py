@@ -30,20 +30,16 @@ def claims(*failures, **changes):
 
 
 class TestClaims:
-    def test_have_the_limits_of_the_errors(self):
+    def test_limits_rows_and_descriptions(self):
         found = claims(kinds.HIGH, kinds.NARROW)
         assert (found["shift"].low, found["shift"].high, found["shift"].kind) == (0.3, 0.5, "above")
         assert (found["spread"].low, found["spread"].expected) == (1.38, 1.0)
-
-    def test_outside_names_its_rows(self):
         counts = COUNTS.copy()
         counts[0] = 45
         claim = claims(kinds.OUTSIDE, counts=counts, outside=OUTSIDE)["outside"]
         assert claim.row_numbers == (3, 17)
         assert (claim.kind, claim.estimate, claim.expected) == ("above", 50 / 540, 0.02)
         assert claim.low > 0.02
-
-    def test_draws_and_shapes_are_descriptions(self):
         found = claims(kinds.DRAWS, kinds.SKEWED, evidence=DEPENDENT)
         assert {claim.kind for claim in found.values()} == {"description"}
         assert found["draws"].estimate == 9.3

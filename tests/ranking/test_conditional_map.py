@@ -71,7 +71,7 @@ def test_categories_and_coordinates():
 
 
 class TestPicture:
-    def test_small_multiples(self, plt):
+    def test_small_multiples_in_words(self, plt):
         ax = MAP.plot()
         titles = [small.get_title().split(", p")[0].split("\n") for small in ax.child_axes]
         assert [name for name, quantity in titles if quantity == "shift"] == list(MAP.covariates)
@@ -85,6 +85,13 @@ class TestPicture:
         assert "for all cells of this map together" in ax.get_xlabel()
         shaded = [patch for patch in ax.child_axes[0].patches if patch.get_width() > 0]
         assert shaded
+        assert "First region: for bmi " in plots.describe(MAP.kind, MAP.columns, MAP.details)
+        marks = plots.marks(MAP.kind, MAP.columns, MAP.details)
+        titles = [small.get_title().split("\n")[0] for small in MAP.plot().child_axes]
+        assert all(mark.text.startswith(f"{titles[mark.panel]} ") for mark in marks)
+        assert {mark.panel for mark in marks} == set(range(len(titles)))
+        first = [mark for mark in marks if mark.panel == 0]
+        np.testing.assert_array_equal([mark.y for mark in first], MAP.shift[MAP.covariate == titles[0]])
 
     def test_a_pair_is_a_table(self, plt):
         rng = np.random.default_rng(1)
@@ -96,15 +103,6 @@ class TestPicture:
         table = found.plot().child_axes[-1]
         assert (table.get_xlabel(), table.get_ylabel()) == found.pair
         assert len(table.patches) == 64
-
-    def test_in_words(self, plt):
-        assert "First region: for bmi " in plots.describe(MAP.kind, MAP.columns, MAP.details)
-        marks = plots.marks(MAP.kind, MAP.columns, MAP.details)
-        titles = [small.get_title().split("\n")[0] for small in MAP.plot().child_axes]
-        assert all(mark.text.startswith(f"{titles[mark.panel]} ") for mark in marks)
-        assert {mark.panel for mark in marks} == set(range(len(titles)))
-        first = [mark for mark in marks if mark.panel == 0]
-        np.testing.assert_array_equal([mark.y for mark in first], MAP.shift[MAP.covariate == titles[0]])
 
 
 def test_refused():

@@ -51,13 +51,9 @@ class TestFound:
         assert region.pvalue == 0.01
 
     @pytest.mark.parametrize("null", ["permutation", "uniform"])
-    def test_one_place_is_one_region(self, null):
+    def test_one_place_is_one_region_and_two_are_two_with_rows_of_their_own(self, null):
         y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.5)
         assert len(conditional_test(y, draws, covariates=x, null=null, resamples=99).details["regions"]) == 1
-
-    @pytest.mark.parametrize("null", ["permutation", "uniform"])
-    def test_two_places_are_two_regions_with_rows_of_their_own(self, null):
-        y, draws, x = drawn(lambda x: x[:, 0] > 1, other=0.0, bias=1.5)
         y = y + np.where(x[:, 1] < -1, 1.5, 0.0)
         first, second = conditional_test(y, draws, covariates=x, null=null, resamples=99).details["regions"]
         assert {*first.names, *second.names} == {"x0", "x1"}
@@ -202,12 +198,10 @@ class TestLevel:
         assert 0.005 < np.mean(np.array(p) <= 0.1) < 0.19
 
     def test_smallest_pvalue_is_exact(self):
-        """Every set of a pool has the p-value that is its place: their distribution is uniform."""
+        # Every set of a pool has the p-value that is its place: their distribution is uniform.
         T = np.random.default_rng(0).normal(size=(4, 20))
         p = [_smallest(np.roll(T, -b, axis=1), [slice(None)])[0] for b in range(20)]
         assert sorted(p) == pytest.approx(np.arange(1, 21) / 20)
-
-    def test_ties_are_at_least_as_extreme(self):
         assert _smallest(np.ones((4, 10)), [slice(None)]).tolist() == [1.0]
 
 

@@ -188,9 +188,6 @@ def test_jumps_are_spread_over_their_cells(refusal):
     assert found.rank[:2000].max() == 749
     assert found.rank[2000:].min() == 750
     assert stats.kstest((found.rank[:2000] + 0.5) / 750, "uniform").pvalue > 0.001
-
-
-def test_mixtures_and_quantiles():
     assert of([0.0], Mixture([Normal([0.0], 1.0), Normal([0.0], 2.0)], [0.5, 0.5])).rank.tolist() == [499]
     found = of(np.zeros(500), Quantiles(np.tile([-1.0, 1.0], (500, 1)), [0.1, 0.3]), rng=0)
     assert (found.rank.min(), found.rank.max()) == (100, 299)

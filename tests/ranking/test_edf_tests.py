@@ -51,9 +51,6 @@ def test_by_hand():
     T, p = anderson_darling(np.array([0.0, 0.2, 0.5, 0.8, 1.0]))  # the ends of the range
     assert np.isfinite(T)
     assert 0 < p < 1e-4
-
-
-def test_order_and_reflection_change_nothing():
     u = np.random.default_rng(0).random(30)
     assert piet(u[::-1])[1] == pytest.approx(piet(u)[1])
     assert piet(1 - u)[1] == pytest.approx(piet(u)[1])

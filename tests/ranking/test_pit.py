@@ -50,7 +50,7 @@ def test_exchangeable_draws_are_uniform(M):
 
 
 class TestWeightedDraws:
-    def test_equal_weights_are_no_weights(self):
+    def test_equal_weights_and_by_hand(self):
         y, x = RNG.normal(size=20), RNG.normal(size=(20, 60))
         weighted = Samples(x, draw_weights=np.ones((20, 60)))
         np.testing.assert_allclose(pit(y, weighted, rng=1), pit(y, Samples(x), rng=1))
@@ -58,8 +58,6 @@ class TestWeightedDraws:
         u = pit(y, Samples(x, draw_weights=RNG.uniform(1, 2, (7, 4))), rng=0, y_weight=np.ones(7))
         assert u.shape == (7, 2)
         assert ((u >= 0) & (u <= 1)).all()
-
-    def test_by_hand(self):
         # Weights 1, 2, 5 on draws 0, 1, 2 and 2 on the outcome 1: from 1/10 to (1 + 2 + 2)/10.
         samples = Samples([[0.0, 1.0, 2.0]] * 1000, draw_weights=[[1.0, 2.0, 5.0]] * 1000)
         u = pit([1.0] * 1000, samples, rng=0, y_weight=[2.0] * 1000)

@@ -94,6 +94,9 @@ class TestQuantities:
         assert summary.names == ("sum", "first")
         assert summary.tied.tolist() == [1, 0]
         assert not summary.single
+        with np.errstate(divide="ignore"):
+            found = ranks([0.0, 5.0], Samples([[1.0, 2.0], [0.0, np.inf]]), quantity=np.log)
+        np.testing.assert_array_equal(found, [0, 1])
 
     def test_one_function_is_one_column(self):
         found = ranks(Y, Samples(X), quantity=total, rng=0)
@@ -106,7 +109,7 @@ class TestQuantities:
         assert list(quantities_by_name({"b": norm, "a": Scaled()})) == ["b", "a"]
         assert list(quantities_by_name(Scaled())) == [""]
 
-    def test_covariates(self):
+    def test_covariates_and_a_forecaster_that_knows_nothing(self):
         x = np.array([1.0, 0.5, 3.0])
         near = lambda z, c: np.abs(z[:, :, 0] - c[:, None])  # noqa: E731
         # Distances: 1 among 0, 3; 0.5 among 0.5, 1.5; 2.5 among 1.5, 5.
@@ -117,8 +120,6 @@ class TestQuantities:
         options = {"quantity": lambda z, c: z * c[:, None], "covariates": [1.0, 7.0, -1.0], "weights": [2.0, 0.0, 1.0]}
         summary = summarize(ranks, [0.0, np.nan, 5.0], Samples([[1.0, 2.0], [0.0, 0.0], [1.0, 2.0]]), **options)
         assert summary.weight[:, 0].tolist() == [3.0, 0.0, 0.0]
-
-    def test_covariates_show_a_forecaster_that_knows_nothing(self):
         rng = np.random.default_rng(0)
         x = rng.normal(size=2000)
         y, draws = x + rng.normal(size=2000), rng.normal(size=(2000, 19)) * np.sqrt(2)
@@ -127,11 +128,6 @@ class TestQuantities:
             given = {} if quantity is None else {"quantity": quantity, "covariates": x}
             counts = np.bincount(ranks(y, Samples(draws), **given), minlength=20)
             assert (stats.chisquare(counts).pvalue > 0.001) == uniform
-
-    def test_infinite_values_are_legal(self):
-        with np.errstate(divide="ignore"):
-            found = ranks([0.0, 5.0], Samples([[1.0, 2.0], [0.0, np.inf]]), quantity=np.log)
-        np.testing.assert_array_equal(found, [0, 1])
 
     @pytest.mark.parametrize(
         "quantity",

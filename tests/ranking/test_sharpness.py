@@ -42,7 +42,7 @@ def test_standard_deviations():
     assert sharpness(distribution) == pytest.approx(np.sqrt(5.5), rel=1e-15)
 
 
-def test_widths():
+def test_log_determinants_and_widths():
     expected = 2 * stats.norm.ppf(0.95) * 2
     assert sharpness(Normal([0.0, 9.0], [1.0, 3.0]), statistic="width", level=0.9) == pytest.approx(expected)
     assert sharpness(Own(), statistic="width", level=0.5) == 2.0
@@ -56,9 +56,6 @@ def test_widths():
         [sharpness(distribution, statistic="width", level=level) for level in (0.5, 0.9)], rel=1e-12
     )
     assert sharpness(distribution, statistic="width", level=[0.5]).shape == (1,)
-
-
-def test_log_determinants():
     assert sharpness(VECTORS, statistic="log_det") == pytest.approx(np.log(35), rel=1e-14)
     assert sharpness(Normal([0.0, 0.0], [1.0, np.e]), statistic="log_det") == pytest.approx(1.0, rel=1e-15)
     expected = np.mean([np.linalg.slogdet(np.cov(row.T))[1] for row in DRAWS])

@@ -114,13 +114,20 @@ def grouped(rows, **options):
     return Ranks.of(ranks, M, groups=list(labels), **options)
 
 
-def test_each_group_has_its_ranks():
+def test_groups():
     summary = Ranks.of([[0, 1], [3, 3], [1, 0]], 3, groups=["x", "y", "x"])
     assert summary.labels == ("x", "y")
     assert summary.groups[0] == Ranks.of([[0, 1], [1, 0]], 3)
     assert summary.groups[1] == Ranks.of([[3, 3]], 3)
     assert summary.take([0, 1]) == Ranks.of([[0, 1], [3, 3], [1, 0]], 3)
     assert repr(summary) == "Ranks(n=3, M=3, 2 columns, 2 groups)"
+    u = np.array([[0.1], [0.2], [0.3]])
+    found = cells(u, np.array([[True], [False], [True]]))
+    summary = Ranks.of_ranked(found, unit_weights(3), labels=read_row_labels(["a", "b", "b"], 3))
+    assert summary.tied.tolist() == [2]
+    assert (summary + summary).tied.tolist() == [4]
+    assert summary.M == CELLS - 1
+    assert summary.cells
 
 
 @given(a=rows, b=rows, c=rows)
@@ -137,16 +144,6 @@ def test_labels_stay_what_they_are_and_ascend(labels):
     summary = Ranks.of([0, 1, 2], M, groups=labels)
     assert list(summary.labels) == sorted(set(labels))
     assert Summary.from_bytes(summary.to_bytes()).labels == summary.labels
-
-
-def test_ties_are_counted_over_all_groups():
-    u = np.array([[0.1], [0.2], [0.3]])
-    found = cells(u, np.array([[True], [False], [True]]))
-    summary = Ranks.of_ranked(found, unit_weights(3), labels=read_row_labels(["a", "b", "b"], 3))
-    assert summary.tied.tolist() == [2]
-    assert (summary + summary).tied.tolist() == [4]
-    assert summary.M == CELLS - 1
-    assert summary.cells
 
 
 def test_parts_that_do_not_fit(refusal):

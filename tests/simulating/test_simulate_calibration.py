@@ -164,16 +164,12 @@ BAD = {
 
 class TestFailures:
     @pytest.mark.parametrize("bad", BAD)
-    def test_samplers_that_never_work_stop_the_run(self, bad):
+    def test_samplers_that_never_work_stop_the_run_and_others_lose_nothing(self, bad):
         sampler, words = BAD[bad]
         with pytest.raises(CalibrantError) as stopped:
             with_sampler(sampler)
         assert "the first 5 fits failed" in str(stopped.value)
         assert words in str(stopped.value)
-
-    @pytest.mark.parametrize("bad", BAD)
-    def test_samplers_that_fail_at_times_lose_nothing(self, bad):
-        sampler, words = BAD[bad]
         broken = lambda x, M, rng: (sampler if x[0] > 1.5 else models.array_sampler)(x, M, rng)  # noqa: E731
         found, right = with_sampler(broken, n=60), run(n=60)
         assert 0 < len(found.failures) < 30
@@ -450,10 +446,8 @@ def alive(pid):
 
 
 class TestWorkers:
-    def test_processes_give_the_same(self):
+    def test_processes_give_the_same_and_one_that_dies_fails_its_fit_alone(self):
         same(run(workers=2), run())
-
-    def test_a_process_that_dies_fails_its_fit_alone(self):
         found, right = with_sampler(models.killed_sampler, n=60, workers=2), run(n=60)
         assert len(found.failures) >= 1
         assert {failure.exception for failure in found.failures} == {"ProcessEnded"}
@@ -462,7 +456,7 @@ class TestWorkers:
             np.testing.assert_array_equal(failure.theta, right.y[failure.index])
         np.testing.assert_array_equal(found.prediction.held, right.prediction.held[found.index])
 
-    def test_a_script_without_a_main_guard(self, tmp_path):
+    def test_refused_scripts_and_functions(self, tmp_path, refusal):
         script = tmp_path / "script.py"
         folder = Path(__file__).parent
         script.write_text(
@@ -473,8 +467,6 @@ class TestWorkers:
         done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 1
         assert "Put the call under if __name__ == '__main__':" in done.stderr.splitlines()[-1]
-
-    def test_functions_that_cannot_be_pickled(self, refusal, tmp_path):
         import threading
 
         lock = threading.Lock()
