@@ -223,14 +223,8 @@ def legendre(M: int) -> FloatArray:
     x = np.arange(m) - M / 2
     s = x * x
     q = float(m) ** 2
-    found = np.stack(
-        [
-            x,
-            s - (q - 1) / 12,
-            x * (s - (3 * q - 7) / 20),
-            s * s - s * (3 * q - 13) / 14 + 3 * (q - 1) * (q - 9) / 560,
-        ]
-    )[: min(POLYNOMIALS, M)]
+    third, fourth = x * (s - (3 * q - 7) / 20), s * s - s * (3 * q - 13) / 14 + 3 * (q - 1) * (q - 9) / 560
+    found = np.stack([x, s - (q - 1) / 12, third, fourth])[: min(POLYNOMIALS, M)]
     return np.asarray(found / np.sqrt(np.mean(found * found, axis=1, keepdims=True)))
 
 

@@ -169,15 +169,10 @@ def _ecdf_curve(ranks: Ranks, options: EcdfOptions) -> Curve:
         np.concatenate((np.zeros_like(inner[:1]), inner, np.full_like(inner[:1], N)))
         for inner in (counts, band.lower, band.upper)
     )
+    v = shaped(c / N - t[:, None], ranks.single)
     return Curve(
         kind="ecdf_difference",
-        columns={
-            "t": t,
-            "v": shaped(c / N - t[:, None], ranks.single),
-            "sd": np.sqrt(t * (1 - t) / N),
-            "lower": low / N - t,
-            "upper": high / N - t,
-        },
+        columns={"t": t, "v": v, "sd": np.sqrt(t * (1 - t) / N), "lower": low / N - t, "upper": high / N - t},
         method=f"exact simultaneous band at {j.size:,} points{columns_in_words(ranks, multiplicity)}",
         n=N,
         details={"level": level, "coverage": band.coverage, **details},
@@ -272,6 +267,7 @@ def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
     size = rank_bins(ranks.M, K)
     edges = np.concatenate(([0], np.cumsum(size)))
     counts, expected = bin_counts(ranks.counts, K), N * size / m
+    bars = {"first": edges[:-1], "last": edges[1:] - 1, "counts": shaped(counts, ranks.single), "expected": expected}
     band = histogram_band(N, size / m, level_of_each(level, ranks.C, multiplicity))
     statistic, pvalue = chi2(counts, expected, options.rng)
     distribution = (
@@ -279,14 +275,7 @@ def _histogram_curve(ranks: Ranks, options: HistogramOptions) -> Curve:
     )
     return Curve(
         kind="rank_histogram",
-        columns={
-            "first": edges[:-1],
-            "last": edges[1:] - 1,
-            "counts": shaped(counts, ranks.single),
-            "expected": expected,
-            "lower": band.lower,
-            "upper": band.upper,
-        },
+        columns={**bars, "lower": band.lower, "upper": band.upper},
         method=f"exact simultaneous band of {K} bins; {distribution}{columns_in_words(ranks, multiplicity)}",
         n=N,
         details={

@@ -191,17 +191,11 @@ def _bin_shares(rows: DistributionRows | QuantileRows | CdfRows, options: PitOpt
 def _histogram(summary: Moments, options: PitOptions) -> Curve:
     m = options.bins
     share = np.array([summary.mean_of(_name(k, m)) for k in range(m)])
-    edges = width_edges(m)
-    expected = np.full(m, 1 / m)
+    ends, expected = width_edges(m), np.full(m, 1 / m)
+    bins = {"lower": ends[:-1], "upper": ends[1:]}
     return Curve(
         kind="pit_histogram",
-        columns={
-            "lower": edges[:-1],
-            "upper": edges[1:],
-            "share": share,
-            "expected": expected,
-            "density": share / expected,
-        },
+        columns={**bins, "share": share, "expected": expected, "density": share / expected},
         method="each row spread evenly over [F(y-), F(y)]",
         n=summary.n,
         details={},
