@@ -208,14 +208,9 @@ def _coordinates(names: Sequence[str], y: NDArray[Any]) -> list[str]:
 
 def report_names(files: Sequence[Path], request: Request, **names: str | None) -> dict[str, str]:
     """Return what a report calls its rows and columns; `names` are those that the options alone do not say."""
-    options = ("covariates", "weights", "time", "clusters")
-    found = {
-        "source": files[0].name if len(files) == 1 else f"{len(files):,} files",
-        "outcome": request.y,
-        **names,
-        **{name: getattr(request, name) for name in options},
-        "filter": request.where,
-    }
+    source = files[0].name if len(files) == 1 else f"{len(files):,} files"
+    options = {name: getattr(request, name) for name in ("covariates", "weights", "time", "clusters")}
+    found = {"source": source, "outcome": request.y, **names, **options, "filter": request.where}
     return {key: printable(value) for key, value in found.items() if value is not None}
 
 
@@ -236,12 +231,10 @@ def within_files(problem: InputError, files: Sequence[Path], reading: Reading, c
     hint = ""
     if columns.kind in ("binary", "classes") and isinstance(problem.value, float) and 1 < problem.value <= 100:
         hint = ". On the command line add --percent"
+    counted = "" if problem.row is None else f"; rows are {counting(reading.where)}"
     return problem.within(
         "",
-        hint
-        + " (in {files}, y is column {y}, prediction is {prediction}"
-        + ("" if problem.row is None else f"; rows are {counting(reading.where)}")
-        + ")",
+        hint + " (in {files}, y is column {y}, prediction is {prediction}" + counted + ")",
         place=place,
         files=str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1:,} more",
         y=shown(columns.outcome),

@@ -25,7 +25,8 @@ from calibrant.inputs.quantiles import Quantiles
 from calibrant.inputs.samples import Samples
 from calibrant.inputs.sets import Sets
 
-Named = tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]
+Names = tuple[str, ...]
+Named = tuple[Names, list[tuple[str, Names]]]
 """The columns of the outcome, and those of the prediction with the option that names them."""
 WILDCARDS = "*?["
 
@@ -100,12 +101,8 @@ def choose(
         kind=kind,
         draw_cols=request.draw_cols is not None,
     )
-    roles = [
-        ("--y", chosen.y),
-        ("--weights", (chosen.weights,) if chosen.weights else ()),
-        ("--covariates", chosen.covariates),
-        *named,
-    ]
+    weights = (chosen.weights,) if chosen.weights else ()
+    roles = [("--y", chosen.y), ("--weights", weights), ("--covariates", chosen.covariates), *named]
     for (role, columns), (other, others) in combinations(roles, 2):
         for name in columns:
             if name in others:
@@ -139,11 +136,8 @@ def _named(names: Sequence[str], path: Path, request: Request, kind: str) -> lis
     text = request.value(option)
     found = _several(text, names, path, option)
     if len(found) == 1 and kind != "quantiles":
-        remedy = (
-            f"If it is the probability of an event, use --p {found[0]}"
-            if kind == "classes"
-            else "Name one for each class"
-        )
+        of_event = f"If it is the probability of an event, use --p {found[0]}"
+        remedy = of_event if kind == "classes" else "Name one for each class"
         raise InputError(f"only one column of {path} matches {shown(text)}: {shown(found[0])}. {remedy}")
     return [(f"{option} {shown(text)}", found)]
 
@@ -188,17 +182,14 @@ def named_draws(names: Sequence[str], path: Path, request: Request, lists: Mappi
     for name in draws:
         if name not in lists:
             raise InputError(
-                f"column {shown(name)} of {path} (--draws) contains no lists; --draws names lists of numbers, the "
-                "draws of each row, and --draw-cols a column for each draw. CSV has no lists: use Parquet, NDJSON or "
-                "NPZ"
+                f"column {shown(name)} of {path} (--draws) contains no lists; --draws names lists of numbers, and "
+                "--draw-cols a column for each draw. CSV has no lists: use Parquet, NDJSON or NPZ"
             )
     _check_vectors(each_once(y, "--y"), each_once(draws, "--draws"), request, lists)
     return y, [("--draws", draws)]
 
 
-def _check_vectors(
-    y: tuple[str, ...], draws: tuple[str, ...], request: Request, lists: Mapping[str, pl.DataType]
-) -> None:
+def _check_vectors(y: Names, draws: Names, request: Request, lists: Mapping[str, pl.DataType]) -> None:
     drawn, outcome = ([depth(lists[name]) if name in lists else 0 for name in names] for names in (draws, y))
     side_by_side = set(drawn) == {1} and set(outcome) == {0} and len(y) == len(draws)
     whole = drawn == [2] and (set(outcome) == {0} or outcome == [1])  # one column contains the draws of all coordinates

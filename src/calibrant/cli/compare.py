@@ -106,9 +106,8 @@ def _table(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
     rows: list[tuple[str, ...]] = [("measurement", "A", "B", "B - A")]
     for name in dict.fromkeys((*left, *right)):
         pair = left.get(name), right.get(name)
-        *lines, label = textwrap.wrap(next(m["label"] for m in pair if m), LABEL_WIDTH, break_on_hyphens=False) or [
-            name
-        ]
+        text = next(m["label"] for m in pair if m)
+        *lines, label = textwrap.wrap(text, LABEL_WIDTH, break_on_hyphens=False) or [name]
         rows += [(line, "", "", "") for line in lines]
         rows.append((label, *_cells(*pair)))
         pvalues = [_value(m, "pvalue") for m in pair]

@@ -65,9 +65,8 @@ class ConditionResult:
 
     @property
     def line(self) -> str:
-        word = "FAILED" if self.failed else "passed"
-        limit = f"fails if {self.condition.op} {self.limit_text}"
-        return f"{word}  {self.condition.path} = {self.value_text}  ({limit}{self.doubt})"
+        word, said = "FAILED" if self.failed else "passed", self.condition
+        return f"{word}  {said.path} = {self.value_text}  (fails if {said.op} {self.limit_text}{self.doubt})"
 
     @property
     def doubt(self) -> str:
@@ -283,9 +282,7 @@ def _unknown(path: str, condition: Condition, known: Mapping[str, Found]) -> Inp
         )
     hint = did_you_mean(field, fields)
     if field in ("low", "high"):
-        hint = (
-            "Limits need more rows or less rare events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
-        )
+        hint = "Limits need more rows or events: calibrant audit says how many; 'NAME.pvalue < 0.01' works now"
     elif is_group and not hint and "estimate" in fields:
         near = (f"{path}.estimate", f"{head}.estimate")
         instead = next((one for one in near if one in known), f"max({head}.estimate)")

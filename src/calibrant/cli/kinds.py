@@ -97,11 +97,9 @@ def nominal_levels(columns: Columns, request: Request, table: TableFile) -> list
     wanted = len(columns.p) // 2 if columns.kind == "intervals" else 1
     levels = list(request.level) or _of_file(table, wanted) or _of_bounds(columns)
     if not levels:
-        named, hint = (
-            ("--lower and --upper need", "; names that end alike, such as lo-80 and hi-80, tell it too")
-            if columns.kind == "intervals"
-            else ("--set-cols needs", "")
-        )
+        named, hint = "--set-cols needs", ""
+        if columns.kind == "intervals":
+            named, hint = "--lower and --upper need", "; names that end alike, such as lo-80 and hi-80, tell it too"
         raise InputError(
             f"{named} --level, the nominal coverage of the {columns.kind}, such as --level 0.9, never alpha{hint}"
         )

@@ -48,17 +48,11 @@ class Checkpoint:
     def write(self, path: Path, files: Sequence[FoundFile]) -> None:
         """Write the checkpoint; an earlier one is replaced when the new one is on disk."""
         numbers = {str(found.path): number for number, found in enumerate(files)}
-        totals = [
-            {
-                "position": total.position,
-                "done": total.done,
-                "merged": [many for many, _ in total.stack],
-                "known": {
-                    name: (holds.what, holds.precision, numbers[holds.file]) for name, holds in total.known.items()
-                },
-            }
-            for total in (self.now, self.whole)
-        ]
+        totals = []
+        for total in (self.now, self.whole):
+            merged = [many for many, _ in total.stack]
+            known = {name: (held.what, held.precision, numbers[held.file]) for name, held in total.known.items()}
+            totals.append({"position": total.position, "done": total.done, "merged": merged, "known": known})
         about = json.dumps({"format": FORMAT, "asked": self.asked, "stamps": self.stamps, "totals": totals})
         summaries = tuple(summary.to_bytes() for total in (self.now, self.whole) for _, summary in total.stack)
         values = {"about": about, "digest": _digest(about, summaries), "summaries": summaries}

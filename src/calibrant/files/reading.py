@@ -187,10 +187,7 @@ class Reading:
         for name in self.roles:
             then, now = first[name].dtype, piece.frame[name].dtype
             if getattr(then, "shape", None) != getattr(now, "shape", None):
-                message = (
-                    "contains lists of lengths {now}, and of lengths {then} in the files before; save lists of one "
-                    "length"
-                )
+                message = "contains lists of lengths {now}, and of lengths {then} in the files before; save one length"
                 raise self._values(piece, name).refusal(message, now=now.shape, then=then.shape)
 
 

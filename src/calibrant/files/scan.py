@@ -177,18 +177,8 @@ class Scan:
         """
         from calibrant.auditing.job import AuditJob
 
-        job = AuditJob(
-            exact,
-            level,
-            tolerance,
-            relative,
-            resamples,
-            rng,
-            names=names or self.names,
-            alternative=alternative,
-            calibration_size=calibration_size,
-            **self.labels,
-        )
+        given: dict[str, Any] = {"alternative": alternative, "calibration_size": calibration_size, **self.labels}
+        job = AuditJob(exact, level, tolerance, relative, resamples, rng, names=names or self.names, **given)
         return self.found(job, checkpoint)
 
     def found(self, job: Job[Result_co], checkpoint: str | os.PathLike[str] | None = None) -> Result_co:
@@ -221,11 +211,8 @@ class Scan:
         first, *others = (found.path for found in self.files)
         source = first.name if not others else f"{len(self.files):,} files, {first.name} to {others[-1].name}"
         named = {"source": source, "outcome": self._named("y"), "prediction": self._named("prediction")}
-        extra = {
-            "weights": self.columns.weights,
-            "filter": self.where.text if self.where else None,
-            "groups": ", ".join(self.columns.groups) or None,
-        }
+        extra = {"weights": self.columns.weights, "filter": self.where.text if self.where else None}
+        extra["groups"] = ", ".join(self.columns.groups) or None
         return {**named, **{key: value for key, value in extra.items() if value is not None}}
 
     def _named(self, role: str) -> str:

@@ -21,20 +21,11 @@ from calibrant.files.where import Where
 T = TypeVar("T")
 
 SUFFIXES: Mapping[str, str] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".csv.gz": "csv",
-    ".csv.zst": "csv",
-    ".tsv": "csv",
-    ".tsv.gz": "csv",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz"), "csv"),
     ".parq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".npz": "npz",
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **{".ndjson": "ndjson", ".jsonl": "ndjson", ".npz": "npz"},
 }
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}

@@ -248,14 +248,8 @@ def _placed(number: int, shape: tuple[int, ...], axes: tuple[str, ...], start: i
     return ", ".join([f"row {start + row}", *(f"{axis} {i}" for axis, i in zip(axes, others, strict=False))])
 
 
-PRECISIONS = {
-    "16": "numbers of 16 bits",
-    "32": "numbers of 32 bits",
-    "64": "numbers of 64 bits",
-    "truth": "true and false",
-    "days": "days",
-    "moments": "moments",
-}
+PRECISIONS = {bits: f"numbers of {bits} bits" for bits in ("16", "32", "64")}
+PRECISIONS |= {"truth": "true and false", "days": "days", "moments": "moments"}
 """Precisions, in words."""
 
 
