@@ -122,8 +122,7 @@ def test_weights_that_are_no_multiples():
     y, q, w = rng.integers(0, 9, 40) * 1.0, rng.integers(0, 12, 40) * 1.0, rng.uniform(0.2, 3, 40)
     shares = np.rint(w * 1e6)
     for level, tau in LEVELS.items():
-        exact = definition(y, q, shares, tau, False)
-        assert fitted(y, q, shares / 1e6, level).tolist() == exact
+        assert fitted(y, q, shares / 1e6, level).tolist() == definition(y, q, shares, tau, False)
 
 
 def test_many_rows_agree_with_pooled_halves():

@@ -17,8 +17,7 @@ from calibrant import (
     spiegelhalter_test,
     summarize,
 )
-from calibrant.core import null as redraw
-from calibrant.core import null as sparse
+from calibrant.core import null as module
 from calibrant.core.null import NullOptions, asymptotic_words, monte_carlo_words, redraw_events
 from calibrant.core.pool import Pool, pool_rows, tie_ends
 from calibrant.errors import SummaryError
@@ -170,7 +169,7 @@ class TestEvents:
     def test_portions_do_not_change_the_draws(self, resamples):
         score, single = [0.1, 0.2, 0.3], [1, 1, 1]
         whole = drawn(score, single, B=resamples)
-        with mock.patch.object(redraw, "NUMBERS_AT_ONCE", 6):  # two replicates of three entries at once
+        with mock.patch.object(module, "NUMBERS_AT_ONCE", 6):  # two replicates of three entries at once
             np.testing.assert_array_equal(drawn(score, single, B=resamples), whole)
 
 
@@ -251,7 +250,7 @@ def pool_of(p, weights=None, y=None):
 
 def events_of(pool, flips):
     """Spell the flips out as the number of events of each entry."""
-    events = np.tile(sparse.base_events(pool), (flips.replicates, 1))
+    events = np.tile(module.base_events(pool), (flips.replicates, 1))
     np.add.at(events, (flips.replicate, flips.entry), np.where(pool.score > 0.5, -1, 1)[flips.entry])
     return events
 
@@ -264,11 +263,11 @@ def events_of(pool, flips):
 def test_extremes_of_flipped_walks_are_those_of_the_walks_spelt_out(rows, seed, weighted):
     p, w = np.array(rows).T
     pool = pool_of(p / 10, w.astype(float) if weighted else None)
-    for flips in sparse.redraw_flips(pool, 40, np.random.default_rng(seed)):
+    for flips in module.redraw_flips(pool, 40, np.random.default_rng(seed)):
         events = events_of(pool, flips)
         assert ((events >= 0) & (events <= pool.rows)).all()
         walks = np.cumsum(pool.weight * (events - pool.rows * pool.score), axis=1)[:, tie_ends(pool.score)]
-        high, low = sparse.FlippedWalks(pool).extremes(flips)
+        high, low = module.FlippedWalks(pool).extremes(flips)
         np.testing.assert_allclose(high, walks.max(axis=1, initial=0), atol=1e-12)
         np.testing.assert_allclose(low, walks.min(axis=1, initial=0), atol=1e-12)
 
@@ -277,7 +276,7 @@ def test_flips_have_the_distribution_of_the_outcomes():
     p = np.array([0.0, 0.1, 0.3, 0.3, 0.5, 0.7, 0.9, 1.0])
     pool = pool_of(p)
     B = 100_000
-    events = np.concatenate([events_of(pool, f) for f in sparse.redraw_flips(pool, B, np.random.default_rng(0))])
+    events = np.concatenate([events_of(pool, f) for f in module.redraw_flips(pool, B, np.random.default_rng(0))])
     assert len(events) == B
     mean, variance = pool.rows * pool.score, pool.rows * pool.score * (1 - pool.score)
     np.testing.assert_allclose(events.mean(axis=0), mean, atol=5 * np.sqrt(0.5 / B))
@@ -291,14 +290,14 @@ def test_sparse_and_dense_redraws_give_the_same_pvalue(verb, monkeypatch):
     rng = np.random.default_rng(3)
     p = rng.beta(1, 300, 2000)
     y = rng.random(2000) < p
-    assert sparse.is_sparse(pool_of(p))
+    assert module.is_sparse(pool_of(p))
     kept = verb(y, p).pvalue
-    monkeypatch.setattr(sparse, "SPARSE_SHARE", 0.0)
+    monkeypatch.setattr(module, "SPARSE_SHARE", 0.0)
     assert abs(verb(y, p).pvalue - kept) < 5 * np.sqrt(0.25 / 9999) * 2**0.5
 
 
 def test_scores_of_zero_and_one_never_flip():
     pool = pool_of(np.array([0.0, 0.0, 1.0]))
-    for flips in sparse.redraw_flips(pool, 10, np.random.default_rng(0)):
+    for flips in module.redraw_flips(pool, 10, np.random.default_rng(0)):
         assert flips.entry.size == 0
         assert flips.replicates == 10

@@ -106,15 +106,6 @@ def test_distinct_points_have_counts_and_places(clouds, data):
     np.testing.assert_array_equal(expected[found.rank], Z)
 
 
-@given(data=st.data())
-def test_the_order_of_rows_does_not_change_distinct_points(clouds, data):
-    Z = np.concatenate(data.draw(clouds.two_sets()))
-    moved = np.array(data.draw(st.permutations(range(len(Z)))))
-    found, again = distinct(Z), distinct(Z[moved])
-    np.testing.assert_array_equal(again.rank, found.rank[moved])
-    np.testing.assert_array_equal(again.points[again.order], found.points[found.order])
-
-
 def test_a_zero_is_a_zero():
     found = distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
     assert found.count.tolist() == [2, 1]
@@ -155,13 +146,6 @@ def test_the_definition_of_repetitions(drawn):
         np.mean([row in set(y) for row in points]),
     )
     assert repeated(drawn) == pytest.approx(expected, abs=1e-15)
-
-
-@given(sets(), st.data())
-def test_the_order_of_rows_does_not_change_repetitions(drawn, data):
-    order = np.array(data.draw(st.permutations(range(drawn.n))))
-    moved = PointSets(drawn.y[order], drawn.points[::-1])
-    assert repeated(moved) == repeated(drawn)
 
 
 def test_what_rounding_copying_and_memory_leave_behind():

@@ -264,7 +264,6 @@ class QuantileRows(RegionRows):
 
     @property
     def points(self) -> FloatArray:
-        """The quantiles, (n, Q, 1)."""
         return self.prediction.values[:, :, None]
 
     @property
@@ -298,18 +297,15 @@ class SetRows(RegionRows):
         return self.covered
 
     def is_nested(self, inner: int, outer: int) -> NDArray[np.bool_]:
-        """Tell in which rows the set of one level lies within that of another."""
         mask = self.prediction.mask
         return np.asarray(~(mask[:, :, inner] & ~mask[:, :, outer]).any(axis=1))
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether the outcome is in the set, (n, L)."""
         return np.asarray(self.prediction.mask[np.arange(self.n), self.y])
 
     @property
     def sizes(self) -> FloatArray:
-        """Number of labels in each set, (n, L)."""
         return self.prediction.sizes.astype(np.float64)
 
     @classmethod
