@@ -78,8 +78,7 @@ def of(name, rows=slice(None), weights=None):
     w = None if weights is None else weights[rows]
     if isinstance(prediction, np.ndarray):
         return KeptRows.of(read_probabilities(y[rows], prediction[rows], weights=w))
-    read = read_typed
-    return KeptRows.of(read(y[rows], prediction.take(rows), weights=w))
+    return KeptRows.of(read_typed(y[rows], prediction.take(rows), weights=w))
 
 
 def test_rows_stay_in_order():

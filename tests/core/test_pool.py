@@ -25,6 +25,7 @@ from calibrant.inputs.arrays import is_unit, unit_weights
 
 scores = st.one_of(st.floats(0, 1), st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0]))
 outcomes = st.integers(0, 1)
+rows = st.lists(st.tuples(outcomes, scores, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=30)
 
 
 def slow_pool(y, p, w):
@@ -47,7 +48,7 @@ def test_by_hand():
     assert not np.signbit(pool.score).any()
 
 
-@given(st.lists(st.tuples(outcomes, scores, st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=40), st.booleans())
+@given(rows, st.booleans())
 def test_equal_scores_and_weights_are_pooled(drawn, unit):
     y, p, w = (list(column) for column in zip(*drawn, strict=True))
     w = [1.0] * len(y) if unit else w
@@ -106,17 +107,6 @@ def test_tie_ends():
 def test_walks_by_hand(y, p, w, expected, size):
     with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, size)):  # a tie may lie across two chunks
         assert walk(pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == expected
-
-
-rows = st.lists(
-    st.tuples(
-        st.integers(0, 1),
-        st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])),
-        st.sampled_from([0.5, 1.0, 3.0]),
-    ),
-    min_size=1,
-    max_size=30,
-)
 
 
 @given(rows, st.integers(1, 8))

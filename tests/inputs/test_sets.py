@@ -10,16 +10,13 @@ MASK = np.array([[True, False, True], [False, False, False], [True, True, True]]
 
 
 class TestMade:
-    def test_one_level(self):
+    def test_one_level_or_none(self):
         found = Sets(MASK, 0.9)
         assert (found.n, found.K, found.single) == (3, 3, True)
         assert found.sizes.tolist() == [[2], [0], [3]]
         assert repr(found) == "Sets(n=3, K=3, level=0.9)"
-
-    def test_without_a_level(self):
-        found = Sets(MASK)
-        assert found.levels is None
-        assert repr(found) == "Sets(n=3, K=3)"
+        assert Sets(MASK).levels is None
+        assert repr(Sets(MASK)) == "Sets(n=3, K=3)"
 
     def test_several_levels(self):
         found = Sets(np.stack([MASK, ~MASK], axis=2), [0.9, 0.5])
