@@ -138,9 +138,8 @@ def test_decimals_are_numbers(run, folder, frame):
 
     frame.write_parquet(folder / "data.parquet")
     frame.with_columns(pl.col("score").cast(pl.Decimal(10, 4))).write_parquet(folder / "decimal.parquet")
-    expected, found = (
-        run("audit", name, NAMED, "--where 'score > 0.1'") for name in ("data.parquet", "decimal.parquet")
-    )
+    files = ("data.parquet", "decimal.parquet")
+    expected, found = (run("audit", name, NAMED, "--where 'score > 0.1'") for name in files)
     assert found == expected
     assert found.code == 0
 

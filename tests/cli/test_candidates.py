@@ -197,11 +197,9 @@ def test_arrays_of_draws(asked, write, run):
     assert candidates[1].startswith("'draws' (9 vectors of 2 per row), 'theta' (2 numbers per")
     assert command == shlex.split("calibrant audit a.npz --y theta --draws draws")
     assert run(*command[1:]).code == 0
-
-
-def test_the_whole_of_an_array_of_bounds_is_not_draws(asked, write):
     y = RNG.normal(size=40)
     sides = {"lower": np.column_stack([y - 1, y - 2]), "upper": np.column_stack([y + 1, y + 2])}
+    # The whole of an array of bounds is not draws.
     assert "'lower'" not in asked("audit", write({"y": y, **sides}, "a.npz"))[1][1]
 
 

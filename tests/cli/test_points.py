@@ -77,16 +77,13 @@ def test_a_column_of_lists(folder, require):
     check(read(folder, "a.parquet", "b.parquet", columns="embedding"), None, REAL.astype(float), FAKE)
 
 
-def test_rows_that_are_kept(folder, tables):
+def test_rows_that_are_kept_and_how_a_csv_is_written(folder, tables):
     from polars import Series
 
     tables("a.csv", REAL, part=Series(["train", "test"] * 6))
     tables("b.csv", FAKE, part=Series(["train", "test"] * 5))
     found = read(folder, "a.csv", "b.csv", columns="x_*", where="part = test")
     check(found, tuple(NAMES), as_written(REAL)[1::2], as_written(FAKE)[1::2])
-
-
-def test_how_a_csv_is_written(folder, tables):
     tables("a.csv", REAL).write_csv(folder / "a.txt", separator=";", decimal_comma=True)
     sets, _ = read(folder, "a.txt", "a.txt", format="csv", delimiter=";", decimal_comma=True)
     np.testing.assert_array_equal(sets[1], as_written(REAL))
