@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cb
-from calibrant.report import render, replace_text
+from calibrant.report import render
+from calibrant.writing import replace_text
 
 SAMPLES = runpy.run_path(str(Path(__file__).parents[1] / "report" / "samples.py"))
 QUIET = ("sandbox", "first-run")

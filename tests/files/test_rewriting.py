@@ -17,7 +17,7 @@ from calibrant.errors import MissingExtraError
 from calibrant.files.csv_file import USUAL, Dialect
 from calibrant.files.rewriting import Change, rewrite
 from calibrant.files.table_file import open_table
-from calibrant.report.files import temporary_file
+from calibrant.writing import temporary_file
 
 ENDINGS = (".parquet", ".arrow", ".ndjson", ".csv")
 

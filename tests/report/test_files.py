@@ -10,8 +10,9 @@ import pytest
 
 import calibrant as cb
 from calibrant.errors import CalibrantError, InputError
-from calibrant.report.files import embedded, read, replace_text
+from calibrant.report.files import embedded, read
 from calibrant.report.page import render
+from calibrant.writing import replace_text
 
 
 def test_new_file(tmp_path, monkeypatch):

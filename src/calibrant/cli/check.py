@@ -36,7 +36,7 @@ def run(file: Path, request: Request) -> bool:
     reason = [headline] if any(outcome.condition.path == "verdict" for outcome in outcomes) else []
     emit("\n".join([*reason, *(outcome.line for outcome in outcomes)]))
     if request.junit is not None:
-        from calibrant.report.files import replace_text
+        from calibrant.writing import replace_text
 
         replace_text(request.junit, junit(outcomes, file.name, headline))
     if os.environ.get(STEP_SUMMARY):

@@ -18,7 +18,7 @@ from calibrant.errors import InputError, SummaryError, shown
 from calibrant.files.found import FoundFile, stamp_of
 from calibrant.files.reading import START, Position
 from calibrant.files.values import ColumnType
-from calibrant.report.files import replace_bytes
+from calibrant.writing import replace_bytes
 
 FORMAT = 5
 NAME = "Checkpoint"

@@ -15,7 +15,7 @@ from calibrant.files.csv_file import Dialect
 from calibrant.files.lazy_libraries import pa, pl
 from calibrant.files.table_file import SUFFIXES, TableFile, format_of, is_arrow_stream, sunk_batches
 from calibrant.progress import row_counter
-from calibrant.report.files import sigterm_as_exit, sole_writer, temporary_file
+from calibrant.writing import sigterm_as_exit, sole_writer, temporary_file
 
 WRITTEN = tuple(suffix for suffix, format in SUFFIXES.items() if format != "npz")
 """The endings of files that can be written."""

@@ -25,7 +25,7 @@ from calibrant.files.table_file import open_table
 from calibrant.files.values import counting, nothing_to_measure
 from calibrant.inputs.columns import NamedColumns
 from calibrant.progress import rows_counted
-from calibrant.report.files import sigterm_as_exit, sole_writer
+from calibrant.writing import sigterm_as_exit, sole_writer
 
 CHECKPOINT_BATCHES = 16  # batches between two checkpoints
 CHECKPOINT_SECONDS = 30.0  # after which one is written even after fewer batches

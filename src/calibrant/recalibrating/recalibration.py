@@ -20,7 +20,7 @@ from calibrant.inputs.options import DIGITS
 from calibrant.inputs.probabilities import read_unlabelled
 from calibrant.recalibrating.method import USUAL, FitOptions, Method
 from calibrant.recalibrating.methods import METHODS
-from calibrant.report.files import replace_text
+from calibrant.writing import replace_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

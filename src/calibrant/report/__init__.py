@@ -1,6 +1,6 @@
 """The report: the findings of an audit as one self-contained HTML page, and reading its numbers back."""
 
-from calibrant.report.files import read, replace_text
+from calibrant.report.files import read
 from calibrant.report.page import render
 
-__all__ = ["read", "render", "replace_text"]
+__all__ = ["read", "render"]

@@ -12,9 +12,9 @@ from calibrant.core.calls import public
 from calibrant.core.claims import Claim
 from calibrant.core.findings import Findings, Verdict
 from calibrant.errors import NotApplicableError
-from calibrant.report.files import replace_text
 from calibrant.report.page import count_words, frame_of, render
 from calibrant.report.text import as_html_fragment, as_text
+from calibrant.writing import replace_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

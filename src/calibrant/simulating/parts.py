@@ -13,8 +13,8 @@ import numpy as np
 
 from calibrant.core import summary as codec
 from calibrant.errors import InputError, SummaryError, shown
-from calibrant.report.files import remove_temporary_files, replace_bytes
 from calibrant.simulating.fits import Failure, Fit
+from calibrant.writing import remove_temporary_files, replace_bytes
 
 FORMAT = 2
 NAME = "Fits"

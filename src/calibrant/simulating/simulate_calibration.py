@@ -21,12 +21,12 @@ from calibrant.inputs.named import element_names
 from calibrant.inputs.options import check_count, generator
 from calibrant.progress import rows_counted
 from calibrant.ranking.quantities import quantities_by_name
-from calibrant.report.files import sole_writer
 from calibrant.simulating.calibration import MIN_FITS, Calibration, calibration_of
 from calibrant.simulating.fits import Fit, Task
 from calibrant.simulating.parts import RUN, Parts
 from calibrant.simulating.workers import made_by
 from calibrant.version import __version__
+from calibrant.writing import sole_writer
 
 FITS_PER_PART, SECONDS_PER_PART = 100, 30.0
 FAILURES_AT_THE_START = 5  # in a row, after which the run stops
