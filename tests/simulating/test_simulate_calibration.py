@@ -1,6 +1,5 @@
 """Simulation-based calibration: the contract of the functions, seeds, failures, checkpoints, workers."""
 
-import json
 import os
 import re
 import signal
@@ -264,7 +263,7 @@ class TestCheckpoint:
         (tmp_path / "file").write_text("")
         assert "cannot make the folder" in refusal(run, checkpoint=tmp_path / "file")
 
-    @pytest.mark.parametrize("damage", ["cut", "empty", "text", "missing", "values", "another"])
+    @pytest.mark.parametrize("damage", ["cut", "empty", "text", "missing", "values", "another", "pickle"])
     def test_damaged_parts_are_made_again(self, tmp_path, monkeypatch, damage):
         monkeypatch.setattr(module, "FITS_PER_PART", 10)
         run(checkpoint=tmp_path)
@@ -277,6 +276,8 @@ class TestCheckpoint:
             part.write_bytes(codec.encode(name, {**columns, "draws": columns["draws"] * np.nan}))
         elif damage == "another":
             part.write_bytes(cb.summarize("ece", [0, 1], [0.2, 0.7]).to_bytes())
+        elif damage == "pickle":
+            np.savez(part, index=np.array([{}], dtype=object))
         else:
             part.write_bytes({"cut": content[:-100], "empty": b"", "text": b"no archive"}[damage])
         if damage == "missing":
@@ -295,16 +296,6 @@ class TestCheckpoint:
             part.write_bytes(damaged)
             with pytest.warns(UserWarning, match="its fits are made again"):
                 same(run(checkpoint=tmp_path), right)
-
-    def test_no_pickle(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(module, "FITS_PER_PART", 100)
-        run(checkpoint=tmp_path)
-        part = tmp_path / "part-000000.npz"
-        about = json.loads((tmp_path / "run.json").read_text())
-        assert len(read_part(part, about)) == 30
-        np.savez(part, index=np.array([{}], dtype=object))
-        with pytest.warns(UserWarning, match="its fits are made again"):
-            same(run(checkpoint=tmp_path), run())
 
     def test_one_runner_at_a_time(self, tmp_path, refusal):
         pytest.importorskip("fcntl")
