@@ -96,10 +96,7 @@ class TestRefusals:
         assert "row 0" in refusal(ucme, REAL, DISTRIBUTION, locations=(Normal([0.0], 1.0), [np.nan]))
 
     def test_a_joint_kernel(self, refusal):
-        class Joint(JointKernel):
-            pass
-
-        assert "test locations need a product of kernels" in refusal(ucme, Y3, P3, kernel=Joint())
+        assert "test locations need a product of kernels" in refusal(ucme, Y3, P3, kernel=JointKernel())
 
 
 class TestSummary:

@@ -84,14 +84,12 @@ class TestResolved:
     def of(self, rows, kernel=None):
         return resolved(rows, kernel, Randomness(None, rng()))
 
-    def test_one_probability(self):
-        found = self.of(read_probabilities([0, 1, 1, 0], [0.0, 0.1, 0.3, 1.0]))
-        assert found == Exponential(scale([0, 0.1, 0.3, 1.0]), "tv") * cb.kernels.Delta()
-        assert found.prediction.lengthscale == pytest.approx(0.5)
-
-    def test_two_columns_have_the_scale_of_one(self):
+    def test_one_probability_and_two_columns(self):
         p = np.array([0.0, 0.1, 0.3, 1.0])
+        found = self.of(read_probabilities([0, 1, 1, 0], p))
+        assert found == Exponential(scale(p), "tv") * cb.kernels.Delta()
         columns = self.of(read_probabilities([0, 1, 1, 0], np.column_stack([1 - p, p])))
+        assert found.prediction.lengthscale == pytest.approx(0.5)
         assert columns.prediction.lengthscale == pytest.approx(0.5)
 
     def test_labels(self):
