@@ -118,10 +118,8 @@ class TestLaws:
         assert found.estimate == pytest.approx(cb.cutoff_error(y, p), abs=1e-3)
 
     def test_an_impossible_outcome(self):
+        """Many scores are pooled, but an event with the probability 0 is seen before."""
         assert cb.calibration_test([0, 1, 0], [0.0, 1.0, 1.0]).pvalue == 0
-
-    def test_an_impossible_outcome_among_many_scores(self):
-        """Scores are pooled, but an event with the probability 0 is seen before."""
         p = np.append(0.0, np.random.default_rng(0).uniform(0, 1e-3, 3000))
         y = np.zeros(3001, np.uint8)
         assert cb.calibration_test(y, p).pvalue > 0

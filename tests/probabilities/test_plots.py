@@ -22,6 +22,13 @@ def bars(ax, word):
     return np.array([(*bar.get_xy(), bar.get_width(), bar.get_height()) for bar in container])
 
 
+def assert_region(region, places, lows, highs):
+    corners = region.get_paths()[0].vertices
+    for x, low, high in zip(places, lows, highs, strict=True):
+        heights = corners[corners[:, 0] == x, 1]
+        assert (heights.min(), heights.max()) == (low, high)
+
+
 def test_points(ax):
     (container,) = [container for container in ax.containers if hasattr(container, "lines")]
     points, _, (sticks,) = container.lines
@@ -32,23 +39,16 @@ def test_points(ax):
     np.testing.assert_allclose(ends, np.stack([CURVE.interval_low, CURVE.interval_high], axis=1)[shown])
 
 
-def test_no_bar_for_empty_bins(ax):
-    for boxes in (bars(ax, "share of rows"), bars(ax, "if calibrated")):
+def test_bars_of_bins_with_rows(ax):
+    counts, band = bars(ax, "share of rows"), bars(ax, "if calibrated")
+    for boxes in (counts, band):
         assert len(boxes) == 2
         np.testing.assert_allclose(boxes[:, 0] + boxes[:, 2] / 2, [0.125, 0.875])
-
-
-def test_band(ax):
-    band = bars(ax, "if calibrated")
     shown = CURVE.count > 0
     np.testing.assert_allclose(band[:, 1], CURVE.consistency_low[shown])
     np.testing.assert_allclose(band[:, 1] + band[:, 3], CURVE.consistency_high[shown])
-
-
-def test_counts(ax):
-    heights = bars(ax, "share of rows")[:, 3]
-    assert heights[0] == pytest.approx(2 * heights[1])
-    assert heights.max() < 0.2
+    assert counts[0, 3] == pytest.approx(2 * counts[1, 3])
+    assert counts[:, 3].max() < 0.2
 
 
 @pytest.mark.parametrize(
@@ -75,45 +75,28 @@ def test_level_is_written(plt):
     assert sum("90 %" in label for label in labels) == 2  # of the intervals and of the band
 
 
-class TestIsotonic:
+def test_isotonic_fit_and_its_region(plt):
     curve = reliability_curve([1, 0, 1], [0.25, 0.5, 0.75], strategy="isotonic", resamples=99)
-
-    @pytest.fixture
-    def ax(self, plt):
-        return self.curve.plot()
-
-    def test_fit(self, ax):
-        (fit,) = [line for line in ax.lines if line.get_label() == "isotonic fit"]
-        np.testing.assert_array_equal(fit.get_xdata(), [0.25, 0.5, 0.75])
-        np.testing.assert_array_equal(fit.get_ydata(), [0.5, 0.5, 1.0])
-
-    def test_region(self, ax):
-        (region,) = ax.collections
-        corners = region.get_paths()[0].vertices
-        for x, low, high in zip(self.curve.p, self.curve.consistency_low, self.curve.consistency_high, strict=True):
-            heights = corners[corners[:, 0] == x, 1]
-            assert (heights.min(), heights.max()) == (low, high)
-        assert "95 %" in region.get_label()
+    ax = curve.plot()
+    (fit,) = [line for line in ax.lines if line.get_label() == "isotonic fit"]
+    np.testing.assert_array_equal(fit.get_xydata(), [[0.25, 0.5], [0.5, 0.5], [0.75, 1.0]])
+    (region,) = ax.collections
+    assert_region(region, curve.p, curve.consistency_low, curve.consistency_high)
+    assert "95 %" in region.get_label()
 
 
 class TestCumulative:
     curve = cumulative_differences([0, 1, 0, 0], [0.25, 0.5, 0.5, 1.0])
 
-    @pytest.fixture
-    def ax(self, plt):
-        return self.curve.plot()
-
-    def test_walk(self, ax):
+    def test_walk_and_band_of_two_standard_deviations_of_the_end(self, plt):
+        ax = self.curve.plot()
         (walk,) = [line for line in ax.lines if line.get_label() == "cumulative difference"]
         np.testing.assert_array_equal(walk.get_xdata(), self.curve.abscissa)
         np.testing.assert_array_equal(walk.get_ydata(), self.curve.difference)
-
-    def test_band_is_two_standard_deviations_of_the_end(self, ax):
         (band,) = ax.collections
         heights = band.get_paths()[0].vertices[:, 1]
         assert (heights.min(), heights.max()) == pytest.approx((-2 * self.curve.scale, 2 * self.curve.scale))
-
-    def test_scores_stand_where_they_are_reached(self, ax):
+        # scores stand where they are reached
         ax.figure.canvas.draw()
         (top,) = ax.child_axes
         written = dict(zip(top.get_xticks(), (float(text.get_text()) for text in top.get_xticklabels()), strict=True))
@@ -150,16 +133,8 @@ class TestQuantiles:
 
     def test_one_region_per_level(self, ax):
         assert len(ax.collections) == 2
-        corners = ax.collections[1].get_paths()[0].vertices
-        chosen = self.curve.level == 0.75
-        for x, low, high in zip(
-            self.curve.forecast[chosen],
-            self.curve.recalibrated_low[chosen],
-            self.curve.recalibrated_high[chosen],
-            strict=True,
-        ):
-            heights = corners[corners[:, 0] == x, 1]
-            assert (heights.min(), heights.max()) == (low, high)
+        names = ("forecast", "recalibrated_low", "recalibrated_high")
+        assert_region(ax.collections[1], *(self.curve.columns[name][self.curve.level == 0.75] for name in names))
 
     def test_few_labels_for_many_levels(self, plt):
         levels = np.arange(1, 20) / 20

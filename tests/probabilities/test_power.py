@@ -39,11 +39,8 @@ class TestTruth:
     def test_of_scores_that_few_stand_for(self, design, families):
         """Downwards, which is harder or as hard with these scores; cut off at 0 where they are smaller than c."""
         rng = np.random.default_rng(5)
-        p = (
-            rng.choice([0.2, 0.35, 0.8], 400)
-            if design == "three scores"
-            else np.append(np.zeros(1500), rng.random(300))
-        )
+        few = design == "three scores"
+        p = rng.choice([0.2, 0.35, 0.8], 400) if few else np.append(np.zeros(1500), rng.random(300))
         said = cb.power(p, level=1 - 0.05 / families)
         c = np.linspace(0, 1, 10_001)
         moved = np.mean([p - np.clip(p - shift, 0, 1) for shift in c], axis=1)

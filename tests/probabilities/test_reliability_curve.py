@@ -24,14 +24,17 @@ class TestTable:
         assert (self.curve.kind, self.curve.n, self.curve.level) == ("reliability", 3, 0.95)
 
     def test_values(self):
-        np.testing.assert_array_equal(self.curve.lower, [0.0, 0.25, 0.5, 0.75])
-        np.testing.assert_array_equal(self.curve.upper, [0.25, 0.5, 0.75, 1.0])
-        np.testing.assert_array_equal(self.curve.count, [2, 0, 0, 1])
-        np.testing.assert_array_equal(self.curve.weight, [2.0, np.nan, np.nan, 1.0])
-        np.testing.assert_array_equal(self.curve.mean_predicted, [0.1875, np.nan, np.nan, 1.0])
-        np.testing.assert_array_equal(self.curve.mean_observed, [0.5, np.nan, np.nan, 1.0])
-
-    def test_empty_bins_are_nan_in_every_other_column(self):
+        expected = {
+            "lower": [0.0, 0.25, 0.5, 0.75],
+            "upper": [0.25, 0.5, 0.75, 1.0],
+            "count": [2, 0, 0, 1],
+            "weight": [2.0, np.nan, np.nan, 1.0],
+            "mean_predicted": [0.1875, np.nan, np.nan, 1.0],
+            "mean_observed": [0.5, np.nan, np.nan, 1.0],
+        }
+        for name, column in expected.items():
+            np.testing.assert_array_equal(self.curve.columns[name], column)
+        # empty bins are NaN in every other column
         for name in COLUMNS[3:-1]:
             assert np.isnan(self.curve.columns[name]).tolist() == [False, True, True, False]
         assert self.curve.outside.dtype == bool

@@ -12,6 +12,7 @@ from scipy.optimize import brentq, linprog
 
 from calibrant import consistency_test, equivalence_test, interval, smce, smooth_ece, top_label
 from calibrant.errors import NotApplicableError
+from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities import smooth_errors
 from calibrant.probabilities.smooth_errors import LocalNoise, cosine_moments, reflected_gaussian
 from calibrant.summaries import Ordered
@@ -23,6 +24,7 @@ Y = (RNG.random(n) < P**0.6).astype(int)
 W = RNG.uniform(0.5, 3, n)
 SPREAD = RNG.random(400)
 HAPPENED = RNG.random(400) < SPREAD**0.6
+SCALE = math.sqrt(max((SPREAD * (1 - SPREAD)).sum(), ((HAPPENED - SPREAD) ** 2).sum())) / 400  # of the noise
 
 
 def defined_at(sigma, y, p, w):
@@ -108,8 +110,7 @@ class TestSmoothEce:
         assert abs((y - p).mean()) - 1e-12 <= found <= 2**-16
 
     def test_limits(self):
-        found = interval(smooth_ece, HAPPENED, SPREAD)
-        s = math.sqrt(max((SPREAD * (1 - SPREAD)).sum(), ((HAPPENED - SPREAD) ** 2).sum())) / 400
+        found, s = interval(smooth_ece, HAPPENED, SPREAD), SCALE
         assert found.estimate == smooth_ece(HAPPENED, SPREAD)
         assert found.high == pytest.approx(found.estimate + 1.959963985 * s, rel=1e-8)
         assert 0 < found.low < found.estimate
@@ -119,8 +120,7 @@ class TestSmoothEce:
     def test_limits_with_a_given_sigma(self):
         # The mean size of the noise at a very wide kernel is that of its sum, √(2/π) s.
         found = interval(smooth_ece, HAPPENED, SPREAD, sigma=20.0)
-        s = math.sqrt(max((SPREAD * (1 - SPREAD)).sum(), ((HAPPENED - SPREAD) ** 2).sum())) / 400
-        assert found.estimate - found.low == pytest.approx((math.sqrt(2 / math.pi) + 1.959963985) * s, rel=2e-3)
+        assert found.estimate - found.low == pytest.approx((math.sqrt(2 / math.pi) + 1.959963985) * SCALE, rel=2e-3)
 
     def test_limits_where_scores_are_far_apart(self):
         # Between the two scores the kernel underflows.
@@ -143,17 +143,11 @@ class TestSmoothEce:
 
     def test_the_mean_size_of_noise(self):
         # 200 rows of probability 0.5 at 0.5, one kernel: the integral of it is 1, so the size is that of the sum.
-        rows = Ordered.of(_binary(np.zeros(200, np.uint8), np.full(200, 0.5)))
+        rows = Ordered.of(Binary(np.zeros(200, np.uint8), np.full(200, 0.5), np.ones(200)))
         noise = LocalNoise(rows.score, np.array([0.25 / 200]), 1 / 200, 1.0)
         assert noise.mean_size(0.05) == pytest.approx(math.sqrt(2 / math.pi * 0.25 / 200), rel=2e-3)
         drawn = np.abs(np.random.default_rng(0).binomial(200, 0.5, 10**5) - 100).mean() / 200
         assert noise.mean_size(0.05) == pytest.approx(drawn, rel=0.01)
-
-
-def _binary(y, p):
-    from calibrant.inputs.probabilities import Binary
-
-    return Binary(y, p, np.ones(p.size))
 
 
 def test_cosine_moments():
@@ -209,8 +203,7 @@ class TestSmce:
         assert interval(smce, HAPPENED, SPREAD).high > found + 0.005
 
     def test_limits(self):
-        found = interval(smce, HAPPENED, SPREAD)
-        s = math.sqrt(max((SPREAD * (1 - SPREAD)).sum(), ((HAPPENED - SPREAD) ** 2).sum())) / 400
+        found, s = interval(smce, HAPPENED, SPREAD), SCALE
         assert found.high == pytest.approx(found.estimate + 1.959963985 * s, rel=1e-8)
         # Uniform scores: nearly √(2/π) (1 + 2 ∫_0^½ √share(p < t) dt) s + z s, the share of variance being 3t² - 2t³.
         tail = quad(lambda t: math.sqrt(3 * t**2 - 2 * t**3), 0, 0.5)[0]

@@ -173,17 +173,18 @@ inf = np.inf
 class TestByHandCoverageWidthCriterion:
     Y, INTERVALS = [0.0, 4.0], Intervals([0.0, 0.0], [1.0, 1.0], 0.75)  # coverage 1/2, r = 1/4
 
-    def test_jensen(self):
-        assert coverage_width_criterion(self.Y, self.INTERVALS) == pytest.approx(0.75 * np.exp(-30 / 16))
-        assert coverage_width_criterion(self.Y, self.INTERVALS, eta=0) == 0.75
-
-    def test_khosravi(self):
-        found = coverage_width_criterion(self.Y, self.INTERVALS, variant="khosravi")
-        assert found == pytest.approx(0.25 * (1 + np.exp(50 / 4)))
-        assert coverage_width_criterion(self.Y, self.INTERVALS, variant="khosravi", eta=0) == 0.5
-
-    def test_a_normalizer(self):
-        assert coverage_width_criterion(self.Y, self.INTERVALS, eta=0, normalizer=2) == 0.5
+    @pytest.mark.parametrize(
+        ("options", "expected"),
+        [
+            ({}, 0.75 * np.exp(-30 / 16)),
+            ({"eta": 0}, 0.75),
+            ({"variant": "khosravi"}, 0.25 * (1 + np.exp(50 / 4))),
+            ({"variant": "khosravi", "eta": 0}, 0.5),
+            ({"eta": 0, "normalizer": 2}, 0.5),
+        ],
+    )
+    def test_values(self, options, expected):
+        assert coverage_width_criterion(self.Y, self.INTERVALS, **options) == pytest.approx(expected)
 
     def test_several_levels(self):
         both = Intervals([[0.0, 0.0], [0.0, 0.0]], [[1.0, 4.0], [1.0, 4.0]], [0.5, 0.9])
@@ -210,13 +211,10 @@ class TestExtremes:
         found = [coverage_width_criterion([0.0, 4.0], intervals, eta=eta, variant=v) for v in ("jensen", "khosravi")]
         assert found == [-inf, inf]
 
-    def test_zero_width_and_a_power_beyond_float64(self):
-        intervals = Intervals([1.0, 1.0], [1.0, 1.0], 0.9)
-        assert coverage_width_criterion([0.0, 4.0], intervals, eta=1e6, variant="khosravi") == 0.0
-
-    def test_a_power_beyond_float64(self):
-        intervals = Intervals([1.0, 1.0], [2.0, 2.0], 0.9)
-        assert coverage_width_criterion([0.0, 4.0], intervals, eta=1e6, variant="khosravi") == inf
+    @pytest.mark.parametrize(("upper", "expected"), [(1.0, 0.0), (2.0, inf)])
+    def test_a_power_beyond_float64(self, upper, expected):
+        intervals = Intervals([1.0, 1.0], [upper, upper], 0.9)
+        assert coverage_width_criterion([0.0, 4.0], intervals, eta=1e6, variant="khosravi") == expected
 
 
 class TestRefusedCoverageWidthCriterion:
