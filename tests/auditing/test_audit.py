@@ -76,10 +76,8 @@ def test_what_is_listed_for_a_tolerance_is_what_an_audit_with_it_decides(design,
     y, prediction, options = DESIGNS[design]()
     listed = cb.audit(y, prediction, **options, tolerance=asked, resamples=99).verdict.at
     assert len(listed) == (3 if asked is None else 4)
-    decided = [
-        cb.audit(y, prediction, **options, tolerance=step.tolerance, resamples=99).verdict.status for step in listed
-    ]
-    assert [step.status for step in listed] == decided
+    for step in listed:
+        assert step.status == cb.audit(y, prediction, **options, tolerance=step.tolerance, resamples=99).verdict.status
 
 
 def keys(audit):
@@ -122,11 +120,8 @@ def test_expected_values_are_those_of_the_consistency_test():
 def test_the_verdict_says_which_way(y, shape, sides):
     verdict = cb.audit(y, P, resamples=99).verdict
     first, *others = verdict.claims
-    assert (verdict.status, first.kind, first.subject, first.quantity) == (
-        *["miscalibrated"] * 2,
-        ALL_ROWS,
-        "cutoff_error",
-    )
+    assert verdict.status == first.kind == "miscalibrated"
+    assert (first.subject, first.quantity) == (ALL_ROWS, "cutoff_error")
     assert verdict.notes[0].key == shape
     ranges = [claim for claim in others if claim.subject.kind == "scores"]
     assert {claim.kind for claim in ranges} == sides

@@ -511,9 +511,8 @@ class TestTiedTimes:
         assert (one.pairs[0].low, one.pairs[0].high) == pytest.approx((other.pairs[0].low, other.pairs[0].high))
         assert "long-run variance of 250 times" in one.methods["brier_score"]
         whole = cb.compare_predictions(y, p, time=np.arange(500)).pairs[0]
-        twice = cb.compare_predictions(
-            np.tile(y, 2), {name: np.tile(x, 2) for name, x in p.items()}, time=np.tile(np.arange(500), 2)
-        ).pairs[0]
+        doubled = {name: np.tile(x, 2) for name, x in p.items()}
+        twice = cb.compare_predictions(np.tile(y, 2), doubled, time=np.tile(np.arange(500), 2)).pairs[0]
         assert (twice.low, twice.high) == pytest.approx((whole.low, whole.high))
 
 

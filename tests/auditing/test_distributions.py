@@ -54,15 +54,12 @@ def test_levels_of_draws_are_those_they_can_hold(M, levels):
     assert levels_of(cb.Samples(np.zeros((1, M)))).tolist() == pytest.approx(levels, abs=0)
 
 
-def test_hits_of_draws_are_exact():
+def test_hits_of_draws_and_of_a_distribution_with_atoms():
     # five draws, the outcome in every one of the six gaps: k of 6 lie at most at the k-th draw
     rows = read_outcomes(np.arange(6) + 0.5, cb.Samples(np.tile(np.arange(1.0, 6.0), (6, 1))))
     table = distribution_table(pit_bounds(rows), np.arange(1, 6) / 6, unit_weights(6))
     assert table.hits.tolist() == [1, 2, 3, 4, 5]
     assert table.inside.tolist() == [1, 2, 3, 4, 5]
-
-
-def test_hits_of_a_distribution_with_atoms():
     # mass 1/2 on 0 and on 1: the median is 0, and no outcome lies below it
     rows = read_outcomes([0.0, 1.0], cb.ScipyDistribution(stats.bernoulli(np.array([0.5, 0.5]))))
     table = distribution_table(pit_bounds(rows), np.array([0.25, 0.5, 0.75]), unit_weights(2))
@@ -102,8 +99,9 @@ def test_right_distributions():
         verdict = cb.audit(Y, distribution, groups=np.arange(N) % 3, resamples=19).verdict
         assert verdict.status != "miscalibrated"
         assert note("calm", tested=3, things="groups") in verdict.notes
-    verdict = cb.audit(Y, RIGHT, resamples=19).verdict
-    assert (verdict.status, verdict.tolerance) == ("within", 0.05)
+    audit = cb.audit(Y, RIGHT, resamples=19)
+    assert (audit.verdict.status, audit.verdict.tolerance) == ("within", 0.05)
+    assert [figure.name for figure in audit.findings.sections[0].figures] == ["coverage", "pit_histogram"]
 
 
 def test_a_group_with_a_shift():
@@ -165,11 +163,10 @@ class TestVectors:
     y = mean + np.einsum("ij,nj->ni", np.linalg.cholesky(cov[0]), RNG.normal(size=(600, 2)))
 
     def test_right(self):
-        audit = cb.audit(self.y, cb.MvNormal(self.mean, self.cov), resamples=19)
+        right = cb.MvNormal(self.mean, self.cov)
+        audit = cb.audit(self.y, right, resamples=19)
         assert audit.verdict.status != "miscalibrated"
-        assert values(audit)["log_score"].value == pytest.approx(
-            cb.log_score(self.y, cb.MvNormal(self.mean, self.cov)), rel=1e-12
-        )
+        assert values(audit)["log_score"].value == pytest.approx(cb.log_score(self.y, right), rel=1e-12)
         (table,) = audit.findings.sections[0].tables
         assert table.length == 2 * 4
 
@@ -209,11 +206,6 @@ def test_weights():
     audit = cb.audit(Y, RIGHT, weights=w, resamples=19)
     assert audit.verdict.status == "cannot tell"
     assert values(audit)["coverage.0.9"].value == pytest.approx(cb.coverage(Y, RIGHT.interval(0.9), weights=w))
-
-
-def test_figures():
-    (section, *_) = cb.audit(Y, RIGHT, resamples=19).findings.sections
-    assert [figure.name for figure in section.figures] == ["coverage", "pit_histogram"]
 
 
 def test_unequal_weights_make_no_ties():

@@ -181,9 +181,8 @@ class TestMeans:
         assert "needs 100 rows outside the interval" in message
         assert "got 99" in message
         assert interval(interval_score, y, Intervals(lower, upper, 0.9), part="width").estimate == 2.0
-        assert "got 0" in refusal(
-            interval, interval_score, y, Intervals(lower, upper, 0.9), part="below", error=NotApplicableError
-        )
+        options = {"part": "below", "error": NotApplicableError}
+        assert "got 0" in refusal(interval, interval_score, y, Intervals(lower, upper, 0.9), **options)
         y, lower, upper = self.rows_with_misses(100)
         found = interval(interval_score, y, Intervals(lower, upper, 0.9))
         assert found.low < found.estimate < found.high
@@ -203,9 +202,8 @@ class TestMeans:
         values = np.stack([lower, np.zeros(300), upper], axis=1)
         interval(weighted_interval_score, y, Quantiles(values, [0.1, 0.5, 0.9]))
         values[:, 2] = 9.0
-        assert "got 0" in refusal(
-            interval, weighted_interval_score, y, Quantiles(values, [0.1, 0.5, 0.9]), error=NotApplicableError
-        )
+        high = Quantiles(values, [0.1, 0.5, 0.9])
+        assert "got 0" in refusal(interval, weighted_interval_score, y, high, error=NotApplicableError)
 
     def test_quantile_score_needs_both_sides(self, refusal):
         y, _, upper = self.rows_with_misses(100)
@@ -255,18 +253,13 @@ class TestKernelError:
         assert found.low == pytest.approx(low, rel=1e-12)
         assert (found.high, found.estimate, found.n) == (np.inf, test.estimate, 400)
         assert found.low > 0
-
-    def test_bound_of_the_test_at_its_level(self):
-        test = skce_test(self.y, self.p, kernel=self.kernel, method="block")
-        found = interval(skce, self.y, self.p, kernel=self.kernel, blocksize=2)
-        assert found.low == pytest.approx(test.details["lower_bound"], rel=1e-12)
+        at_its_level = interval(skce, self.y, self.p, kernel=self.kernel, blocksize=2)
+        assert at_its_level.low == pytest.approx(test.details["lower_bound"], rel=1e-12)
 
     def test_summary(self, refusal):
-        parts = [
-            summarize(skce, self.y[s], self.p[s], kernel=self.kernel, blocksize=2)
-            for s in (slice(0, 101), slice(101, 400))
-        ]
-        found = interval(skce, parts[0] + parts[1], kernel=self.kernel, blocksize=2)
+        options = {"kernel": self.kernel, "blocksize": 2}
+        parts = [summarize(skce, self.y[s], self.p[s], **options) for s in (slice(0, 101), slice(101, 400))]
+        found = interval(skce, parts[0] + parts[1], **options)
         assert found.high == np.inf
         assert found.n == 400
         assert interval(skce, parts[0] + parts[1]).low == pytest.approx(found.low, rel=1e-11)
@@ -274,9 +267,8 @@ class TestKernelError:
 
     def test_blocks_have_a_lower_bound_alone(self, refusal):
         assert "side" in refusal(interval, skce, self.y, self.p, blocksize=2, side="upper")
-        assert "sums of blocks" in refusal(
-            interval, skce, summarize(skce, self.y, self.p), blocksize=2, error=SummaryError
-        )
+        whole = summarize(skce, self.y, self.p)
+        assert "sums of blocks" in refusal(interval, skce, whole, blocksize=2, error=SummaryError)
         with pytest.raises(NotApplicableError, match="leave blocksize out"):
             equivalence_test(self.y, self.p, metric="skce", blocksize=2, tolerance=0.1)
 
@@ -348,6 +340,7 @@ class TestWorstSlab:
         assert interval("worst_slab_coverage", y, prediction, **options).low == found.low
 
 
+SLAB = worst_slab_coverage, *judged(3, n=4)
 FEW_VECTORS = np.random.default_rng(0).dirichlet(np.ones(3), 15)
 
 
@@ -381,19 +374,9 @@ class TestRefused:
             ((crps, *normal_rows(150)), {"weights": [1.0, 0.01] * 75}, NotApplicableError, "effective"),
             ((skce, [0, 1] * 5, [0.2, 0.7] * 5), {"blocksize": 2}, NotApplicableError, "blocks"),
             ((skce, [0, 1, 2] * 5, FEW_VECTORS), {}, NotApplicableError, "at least 25"),
-            ((worst_slab_coverage, *judged(3, n=4)), {}, InputError, "features="),
-            (
-                (worst_slab_coverage, *judged(3, n=4)),
-                {"features": [[1]] * 4, "colour": 1},
-                InputError,
-                "no option colour",
-            ),
-            (
-                (worst_slab_coverage, *judged(3, n=4)),
-                {"features": np.arange(4.0), "search": None},
-                NotApplicableError,
-                "no valid interval is known",
-            ),
+            (SLAB, {}, InputError, "features="),
+            (SLAB, {"features": [[1]] * 4, "colour": 1}, InputError, "no option colour"),
+            (SLAB, {"features": np.arange(4.0), "search": None}, NotApplicableError, "no valid interval is known"),
         ],
     )
     def test_calls(self, given, options, error, words, refusal):
@@ -446,9 +429,8 @@ def test_mean_is_the_metric():
     p = rng.random(50)
     assert per_row(log_score, labels, p, clip=0.2).mean() == pytest.approx(log_score(labels, p, clip=0.2))
     w = rng.random(50)
-    assert (w * per_row(crps, y, distribution)).sum() / w.sum() == pytest.approx(
-        crps(y, distribution, weights=w), rel=1e-12
-    )
+    weighted = (w * per_row(crps, y, distribution)).sum() / w.sum()
+    assert weighted == pytest.approx(crps(y, distribution, weights=w), rel=1e-12)
 
 
 def test_of_the_prediction_alone():
