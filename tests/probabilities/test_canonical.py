@@ -92,9 +92,8 @@ class TestTwoClasses:
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_two_columns_are_one(self, options, dtype):
         y, p = D1[0], np.array(D1[1], dtype)
-        assert canonical(y, np.stack([1 - p, p], axis=1), **options) == pytest.approx(
-            canonical(y, p, **options), rel=1e-12
-        )
+        two = canonical(y, np.stack([1 - p, p], axis=1), **options)
+        assert two == pytest.approx(canonical(y, p, **options), rel=1e-12)
 
     @pytest.mark.parametrize("bins", [1, 2, 10, 15, 250])
     def test_is_the_plain_error(self, bins):

@@ -214,20 +214,21 @@ COMPUTED = {
 }
 
 
+def verb_of(example):
+    return example["call"].partition("(")[0].partition(",")[0].partition(":")[0]
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["why"])
 def test_worked_example(example):
-    verb = example["call"].partition("(")[0].partition(",")[0].partition(":")[0]
     value = example["value"]
     expected = np.array(list(value.values()) if isinstance(value, dict) else value, dtype=float)
-    for found in COMPUTED[verb](example["y"], example["p"], example["call"]):
+    for found in COMPUTED[verb_of(example)](example["y"], example["p"], example["call"]):
         np.testing.assert_allclose(found, expected, rtol=1e-7 if "float32" in example["call"] else 1e-12, atol=1e-15)
 
 
 def test_the_worked_examples_of_all_verbs_are_there():
     assert len(EXAMPLES) == 17
-    assert {example["call"].partition("(")[0].partition(",")[0].partition(":")[0] for example in EXAMPLES} == set(
-        COMPUTED
-    )
+    assert {verb_of(example) for example in EXAMPLES} == set(COMPUTED)
 
 
 def test_tied_example_in_every_order():

@@ -32,10 +32,8 @@ class TestAllRows:
 
     def test_limits_are_those_of_interval(self):
         for method in ("clopper-pearson", "wilson"):
-            found, expected = (
-                coverage_curve(*intervals_of(), method=method),
-                interval(coverage, *intervals_of(), method=method),
-            )
+            found = coverage_curve(*intervals_of(), method=method)
+            expected = interval(coverage, *intervals_of(), method=method)
             np.testing.assert_allclose(found.lower, expected.low, rtol=1e-12)
             np.testing.assert_allclose(found.upper, expected.high, rtol=1e-12)
 
