@@ -27,7 +27,6 @@ from benchmarks.validity.designs import HARD_SCORES, SCORES
 from benchmarks.validity.recalibration_designs import NUMBERS, OWN_PAIRS, VECTORS, Numbers, Vectors, events
 
 from calibrant.errors import CalibrantError
-from calibrant.inputs.arrays import kept_mask
 from calibrant.recalibrating.cross_fitting import read_dealing
 from calibrant.recalibrating.fitting import check_method, read_calibration
 from calibrant.recalibrating.gain import GainAndMap, Plan, measured_gain
@@ -145,11 +144,11 @@ def measured(drawn: Any, method: str, score: str, clip: float | None) -> tuple[G
     given = dict(drawn.options)
     data = read_calibration(drawn.y, drawn.prediction, weights=given.get("weights"))
     options = check_method(data, method, FitOptions(score, clip=clip))
-    keep = kept_mask(given.pop("weights", None))
-    dealing = read_dealing(data.n, 5, **given, keep=keep)
+    given.pop("weights", None)
+    dealing = read_dealing(data.n, 5, **given, keep=data.keep)
     repeats = 4 if dealing.is_random else 1
     with warnings.catch_warnings(action="ignore"):
-        found = measured_gain(data, options, Plan(method, dealing, repeats, LEVEL, np.random.default_rng(0)), keep)
+        found = measured_gain(data, options, Plan(method, dealing, repeats, LEVEL, np.random.default_rng(0)))
     return found, options
 
 
