@@ -26,7 +26,7 @@ from benchmarks.runner import Report, added_memory, best_seconds
 
 import calibrant as cb
 from calibrant.cli.apply import run
-from calibrant.cli.options import ApplyRequest
+from  import ApplyRequest
 
 ROWS = {"parquet": 10_000_000, "arrow": 10_000_000, "csv": 2_000_000, "ndjson": 1_000_000}
 METHODS = ("logistic", "venn-abers")
