@@ -26,7 +26,7 @@ from benchmarks.runner import Report, added_memory, best_seconds
 
 import calibrant as cb
 from calibrant.cli.apply import run
-from  import ApplyRequest
+from calibrant.cli.options import Request
 
 ROWS = {"parquet": 10_000_000, "arrow": 10_000_000, "csv": 2_000_000, "ndjson": 1_000_000}
 METHODS = ("logistic", "venn-abers")
@@ -72,7 +72,7 @@ def copied(path: Path) -> None:
 
 def applied(path: Path, map_path: Path) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
-        run(map_path, path, ApplyRequest(p="score"), output=path.with_name(f"out{path.suffix}"))
+        run(map_path, path, Request(p="score", output=path.with_name(f"out{path.suffix}")))
 
 
 def map_of(folder: Path, method: str) -> Path:
