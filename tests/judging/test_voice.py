@@ -2,18 +2,21 @@
 
 import math
 import string
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import calibrant as cb
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Note, Subject
 from calibrant.core.findings import AtTolerance, Verdict
 from calibrant.core.words import expected_share
 from calibrant.judging.notes import NOTES, text_of
 from calibrant.judging.quantities import QUANTITIES
-from calibrant.judging.voice import headline, rows_of, statement, where
+from calibrant.judging.voice import headline, row_of, rows_of, statement, where
 
 ERROR = Claim("miscalibrated", ALL_ROWS, "cutoff_error", 0.0851, 0.0693, 0.1015, 0.95, 4000, pvalue=1e-9)
 INTERVALS = Subject("intervals", "136 to 568", 0.9, "width", 136.0, 568.0)
@@ -175,3 +178,21 @@ def test_coverage_in_a_row_stays_on_its_side(expected, low, width, tolerance):
     if abs(low - expected) > 1e-6 and abs(high - expected) > 1e-6:
         assert (most < expected) == (high < expected)
         assert (least > expected) == (low > expected)
+
+
+def test_within_has_the_unit_of_its_quantity():
+    points = Claim("within", ALL_ROWS, "cutoff_error", 0.01, 0.0, 0.02, 0.95, 4000, tolerance=0.02)
+    share = replace(points, unit=0.1, share_of="the predicted events")
+    scores = replace(points, subject=Subject("models", "a and b"), quantity="difference of brier_score")
+    meanings = [row_of(claim).meaning for claim in (points, share, scores)]
+    assert meanings == ["within 2 points", "within 20 % of the predicted events", "within 0.02"]
+
+
+def test_a_group_that_redraws_cannot_tell_from_a_smaller_p_value_has_a_bound():
+    """One group of two is off in every row: with 999 redraws and two families its p-value is at most 2/1000."""
+    p = np.full(2000, 0.5)
+    y, groups = np.where(np.arange(2000) < 1000, 1, np.arange(2000) % 2), np.arange(2000) < 1000
+    claims = cb.audit(y, p, groups=groups, resamples=99).verdict.claims
+    (off,) = [c for c in claims if c.subject.kind == "group" and c.quantity == "cutoff_error"]
+    assert (off.pvalue, off.at_floor) == (pytest.approx(0.002), True)
+    assert row_of(off).pvalue == "≤0.002"

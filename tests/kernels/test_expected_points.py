@@ -242,3 +242,19 @@ def test_agrees_with_the_closed_form():
     np.testing.assert_allclose(
         points.single(i, distribution.mean[j]), exact.single(i, distribution.mean[j]), rtol=0, atol=1e-13
     )
+
+
+def test_unbiased():
+    distribution = Normal(np.zeros(4000), np.ones(4000))
+    exact = target_means(distribution, Gaussian(1.0)).double_within(np.array([0]))[0]
+    drawn = target_means(Samples(distribution.sample(3, 7)), Gaussian(1.0)).double_within(np.arange(4000))
+    assert abs(drawn.mean() - exact) < 4 * drawn.std() / np.sqrt(4000)
+
+
+def test_unbiased_sampled():
+    distribution = Normal(np.zeros(6000), np.ones(6000))
+    rows, other = np.arange(3000), np.arange(3000, 6000)
+    exact = target_means(distribution, Gaussian(1.0)).double(np.array(0), np.array(1))
+    drawn = SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
+    for value in (drawn.double(rows, other), drawn.double_within(rows)):
+        assert abs(value.mean() - exact) < 4 * value.std() / np.sqrt(3000)

@@ -15,7 +15,7 @@ from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import unit_weights
 from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52, RationalQuadratic, median
 from calibrant.points import vendi as module
-from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, vendi_score
+from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score
 
 REFERENCES = Path(__file__).parents[1] / "references"
 BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
@@ -140,6 +140,13 @@ class TestOrders:
         weighted = vendi_score(points, order=2, kernel="cosine", weights=weights)
         monkeypatch.undo()
         assert weighted == pytest.approx(vendi_score(points, order=2, kernel="cosine", weights=weights), rel=1e-13)
+
+    def test_orders_meet(self):
+        near = {q: vendi_score(X, order=q) for q in (1, 1 - 1e-9, 1 + 1e-9, 2, 2 + 1e-9, 1e6, math.inf)}
+        assert near[1 - 1e-9] == pytest.approx(near[1], rel=1e-7)
+        assert near[1 + 1e-9] == pytest.approx(near[1], rel=1e-7)
+        assert near[2 + 1e-9] == pytest.approx(near[2], rel=1e-7)
+        assert near[1e6] == pytest.approx(near[math.inf], rel=1e-4)
 
 
 class TestBandwidth:
@@ -368,3 +375,16 @@ def test_chunks_change_nothing(monkeypatch):
     monkeypatch.setattr(module, "BLOCK_POINTS", 7)
     monkeypatch.setattr(module, "CHUNK_NUMBERS", 1)
     np.testing.assert_allclose(eigenvalues(X, unit_weights(50), "cosine"), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [3, 20])
+def test_both_matrices_of_a_cosine_have_the_same_eigenvalues(d):
+    draw = np.random.default_rng(1)
+    X, w = draw.normal(size=(12, d)), draw.uniform(0.5, 2, 12)
+    U, p = unit_rows(X), w / w.sum()
+    twin = np.linalg.eigvalsh((U * p[:, None]).T @ U)[::-1]
+    gram = np.linalg.eigvalsh(np.sqrt(np.multiply.outer(p, p)) * (U @ U.T))[::-1]
+    both = min(12, d)
+    found = eigenvalues(X, w, "cosine")[::-1]
+    for expected in (twin, gram):
+        np.testing.assert_allclose(found[:both], expected[:both], rtol=1e-9, atol=1e-14)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import CdfValues, Intervals, Normal, Samples
+from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, rank_places
@@ -162,6 +162,12 @@ class TestKinds:
         assert curve.v.shape == (3, 2)
         assert curve.lower.shape == curve.sd.shape == curve.t.shape == (3,)
         assert all(np.shape(curve.details[key]) == (2,) for key in ("gamma", "pvalue", "pvalue_each", "where", "tied"))
+
+    def test_quantiles(self):
+        y, values = np.array([0.5, 1.5, 2.5, 9.0]), np.tile([1.0, 2.0, 3.0], (4, 1))
+        curve = ecdf_difference(y, Quantiles(values, [0.25, 0.5, 0.75]), rng=0, points=[0.25, 0.5, 0.75])
+        assert curve.v.tolist() == [0] * 5
+        assert curve.tied == 4
 
 
 HISTOGRAMS = [name for name in VALUES if name.startswith("histogram/")]

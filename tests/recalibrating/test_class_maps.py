@@ -188,6 +188,10 @@ class TestProperties:
         assert np.abs(free.parameters["bias"]).max() > np.abs(one.parameters["bias"]).max()
         assert Recalibration.from_json(free.to_json()).options.ridge == (0.2, 1e-4)
 
+    def test_temperature_is_recovered(self):
+        y, P = simulated(40_000, 5, seed=5, slope=1 / 1.8)
+        assert fitted(y, P, "temperature").parameters["temperature"] == pytest.approx(1.8, abs=0.05)
+
 
 def three(n=60, seed=20):
     return simulated(n, 3, seed=seed)

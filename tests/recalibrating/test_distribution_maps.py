@@ -147,6 +147,15 @@ class TestOptimum:
             moved = Normal(mean + found.parameters["shift"] + a, std * (found.parameters["scale"] + s))
             assert crps(y, moved) > found.objective
 
+    def test_the_scale_of_a_simulation_is_recovered(self):
+        rng = np.random.default_rng(4)
+        mean, std = rng.normal(size=4000), rng.uniform(0.5, 2, 4000)
+        y = mean + 0.4 + 1.7 * std * rng.normal(size=4000)
+        for score in ("log", "crps"):
+            found = recalibrate(y, Normal(mean, std), method="location-scale", score=score)
+            assert found.parameters["shift"] == pytest.approx(0.4, abs=0.15)
+            assert found.parameters["scale"] == pytest.approx(1.7, abs=0.1)
+
 
 @pytest.mark.parametrize("factor", [1e300, 1e-300])
 @pytest.mark.parametrize("score", ["log", "crps"])

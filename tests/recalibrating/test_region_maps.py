@@ -133,6 +133,13 @@ class TestIntervalsByHand:
         with pytest.warns(UserWarning, match="there is 1 row, so"):
             recalibrate([1.0], Intervals([0.0], [2.0], 0.9), method="scale")
 
+    def test_shift(self):
+        # Outcomes stick out by 1, -1 and 3: the 3rd of 4 ranks at level 0.7 is 3.
+        found = recalibrate(self.y, Intervals([2.0, 1.0, -4.0], [3.0, 3.0, 0.0], 0.7), method="shift")
+        assert found.parameters["shift"] == 3.0
+        after = found.apply(Intervals([0.0], [1.0], 0.7))
+        assert (after.lower[0, 0], after.upper[0, 0]) == (-3.0, 4.0)
+
 
 class TestGroups:
     y = np.array([1.0, 2.0, 3.0, 10.0, 20.0, 30.0])

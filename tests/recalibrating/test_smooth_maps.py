@@ -86,6 +86,13 @@ class TestByHand:
         assert found.objective == pytest.approx(math.log(2))
         np.testing.assert_array_equal(found.apply([0.0, 0.3, 1.0]), 0.5)
 
+    def test_temperature_of_two_scores(self):
+        """At logits ±ln 3, 2 of 3 rows on the side of the score: expit(s ln 3) = 2/3, so s = ln 2 / ln 3."""
+        found = recalibrate([1, 1, 0, 0, 0, 1], [0.75] * 3 + [0.25] * 3, method="temperature")
+        assert found.parameters["slope"] == pytest.approx(math.log(2) / math.log(3), rel=1e-12)
+        assert found.parameters["temperature"] == pytest.approx(math.log(3) / math.log(2), rel=1e-12)
+        np.testing.assert_allclose(found.apply([0.25, 0.5, 0.75]), [1 / 3, 1 / 2, 2 / 3], rtol=1e-12)
+
 
 class TestScoresOfZeroAndOne:
     """Rows at 0 that did not happen and at 1 that did count in the mean, and keep their scores."""

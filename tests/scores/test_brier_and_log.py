@@ -164,3 +164,10 @@ class TestDistributions:
         distribution = ScipyDistribution(stats.beta(a=[0.5, 2.0], b=2.0))
         message = refusal(log_score, [0.0, 0.5], distribution, error=NotApplicableError)
         assert "the density of ScipyDistribution at 0.0 is infinite" in message
+
+    def test_climatology_and_the_truth(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=20_000)
+        y = rng.normal(mean)
+        assert log_score(y, Normal(mean, 1.0)) == pytest.approx(1.4189, rel=0.02)
+        assert log_score(y, Normal(np.zeros(20_000), np.sqrt(2))) == pytest.approx(1.7655, rel=0.02)

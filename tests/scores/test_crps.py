@@ -109,6 +109,13 @@ class TestDistributions:
         assert crps([1e300], Normal(0.0, 1e-5)) == 1e300
         assert crps([1e300], Laplace(0.0, 1e-5)) == 1e300
 
+    def test_the_true_distribution_scores_its_spread(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=20_000)
+        y = rng.normal(mean)
+        assert crps(y, Normal(mean, 1.0)) == pytest.approx(1 / np.sqrt(np.pi), rel=0.02)
+        assert crps(y, Normal(np.zeros(20_000), np.sqrt(2))) == pytest.approx(np.sqrt(2 / np.pi), rel=0.02)
+
 
 class TestWholeNumbers:
     @pytest.mark.parametrize("y", [0.0, 2.0, 3.4, 7.0, -2.5, 400.0])
@@ -145,6 +152,11 @@ class TestWholeNumbers:
         message = refusal(crps, [1.0, 1.0], ScipyDistribution(stats.zipf([4.0, 1.2])), error=NotApplicableError)
         assert "row 1 has inf" in message
         assert "Samples" in message
+
+    def test_the_true_distribution_scores_best(self):
+        y = stats.poisson(4.0).rvs(4000, random_state=0).astype(float)
+        scores = [crps(y, ScipyDistribution(stats.poisson(np.full(4000, mu)))) for mu in (4.0, 3.0, 5.0)]
+        assert np.argmin(scores) == 0
 
 
 WITH_T = Mixture([Normal([0.0], 1.0), ScipyDistribution(stats.t(df=[3.0]))], [0.5, 0.5])

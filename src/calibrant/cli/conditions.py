@@ -145,14 +145,7 @@ def plain(path: str) -> str:
 
 def judge(conditions: Sequence[Condition], results: Mapping[str, Any]) -> list[ConditionResult]:
     """Return the outcome of each condition, given results as `Findings.to_dict` returns them."""
-    written: dict[str, str] = {}
-    known: dict[str, Found] = {}
-    for path, found in values_of(results):
-        if written.setdefault(plain(path), path) != path:
-            raise InputError(
-                f"{shown(path)} and {shown(written[plain(path)])} are the same path in a condition; rename a group"
-            )
-        known[plain(path)] = found
+    known = {plain(path): found for path, found in values_of(results)}
     return [ConditionResult(condition, _looked_up(condition, known, results)) for condition in conditions]
 
 
@@ -164,6 +157,9 @@ def _looked_up(condition: Condition, known: Mapping[str, Found], results: Mappin
     paths = _parts_of(path, known) if extreme else [path]
     if not paths or paths[0] not in known:
         raise _unknown(path, condition, known)
+    written = sorted({name for name, _ in values_of(results) if plain(name) in paths})
+    if len(written) > len(paths):
+        raise InputError(f"{listing(written)} cannot all be told apart in a condition; rename a group")
     of_all = max if extreme and extreme["which"] == "max" else min
     found = of_all((known[path] for path in paths), key=lambda one: one.value)
     if math.isnan(float(found.value)):

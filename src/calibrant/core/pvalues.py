@@ -103,3 +103,8 @@ def bonferroni(pvalues: list[float]) -> float:
     0.375
     """
     return min(1.0, len(pvalues) * min(pvalues)) if pvalues else 1.0
+
+
+def is_floor(pvalue: float, floor: float) -> bool:
+    """Return whether a p-value is the smallest that redraws can give: more of them could show a smaller one."""
+    return 0 < pvalue <= floor * (1 + 1e-9)

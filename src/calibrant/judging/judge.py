@@ -186,7 +186,9 @@ class _OnParts(NamedTuple):
 
 
 def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float | None) -> _OnParts:
-    claims, beyond, doubtful = list[Claim](), list[Claim](), list[Claim]()
+    claims: list[Claim] = []
+    beyond: list[Claim] = []
+    doubtful: list[Claim] = []
     for evidence in family.evidence:
         if not setting.rejects(evidence.pvalue):
             continue

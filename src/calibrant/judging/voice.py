@@ -194,7 +194,10 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
         case "above" | "gain" | "informative":
             return quantity.above
         case "within":
-            return "" if claim.tolerance is None else f"within {tolerance_words(claim.tolerance, claim)}"
+            if claim.tolerance is None:
+                return ""
+            in_points = quantity.unit == "points"
+            return f"within {tolerance_words(claim.tolerance, claim) if in_points else f'{claim.tolerance:g}'}"
         case _:
             return ""
 

@@ -11,12 +11,12 @@ import numpy as np
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Figure, Measurement, Section, Table
-from calibrant.core.pvalues import holm
+from calibrant.core.pvalues import holm, is_floor
 from calibrant.core.results import Curve
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.diversity import FACTORS, LessVaried, less_varied, profile
 from calibrant.points.inputs import MIN_SHARE, PointSets, Repeats, is_repetitive, random_part, repeats_pvalue
-from calibrant.points.sections import MAX_PERMUTED, ComparedSets, TestedSection, is_floor, measured
+from calibrant.points.sections import MAX_PERMUTED, ComparedSets, TestedSection, measured
 
 ORDER = 2.0  # needs no eigenvalues
 MAX_SCORED = 5_000  # points of each set

@@ -18,10 +18,10 @@ from calibrant.core.dispatch import chunks
 from calibrant.core.evidence import ALL_ROWS, POWER
 from calibrant.core.findings import ClaimsOnSet, PointCase
 from calibrant.core.null import resampled_pvalue
-from calibrant.core.pvalues import normal_quantile
+from calibrant.core.pvalues import is_floor, normal_quantile
 from calibrant.inputs.arrays import FloatArray
 from calibrant.points.inputs import PointSets
-from calibrant.points.sections import ComparedSets, TestedSection, is_floor
+from calibrant.points.sections import ComparedSets, TestedSection
 from calibrant.points.sums import Divisions, observed_division, relabellings
 
 

@@ -12,6 +12,7 @@ from calibrant.core.claims import Claim, ClaimKind
 from calibrant.core.dispatch import takes_tree
 from calibrant.core.evidence import Note, Subject, note
 from calibrant.core.findings import Figure, Measurement, Section
+from calibrant.core.pvalues import is_floor
 from calibrant.core.results import Curve
 from calibrant.errors import MissingExtraError
 from calibrant.inputs.arrays import FloatArray
@@ -84,11 +85,6 @@ class ComparedSets:
         if (used.n, used.m) == (self.sets.n, self.sets.m):
             return ()
         return (note("subset of points", what=what, n=used.n, real=self.sets.n, m=used.m, generated=self.sets.m),)
-
-
-def is_floor(pvalue: float, floor: float) -> bool:
-    """Return whether a p-value is the smallest that its random divisions can give."""
-    return 0 < pvalue <= floor * (1 + 1e-9)
 
 
 class TestedSection(NamedTuple):

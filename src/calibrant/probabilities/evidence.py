@@ -28,13 +28,13 @@ from calibrant.core.limits import Limits
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
 from calibrant.core.ordered import Ordered
-from calibrant.core.pvalues import brownian_range_sf, normal_quantile
+from calibrant.core.pvalues import brownian_range_sf, is_floor, normal_quantile
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Classes
 from calibrant.probabilities.clusters import Clusters
-from calibrant.probabilities.group_test import GroupFindings
+from calibrant.probabilities.group_test import GROUP_RESAMPLES, GroupFindings
 from calibrant.probabilities.limits import critical
 from calibrant.probabilities.power import smallest_error
 
@@ -124,7 +124,7 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
     The limits must have been found with the error rate of this family, (1 - level) / families.
     """
     pvalue = setting.adjusted(found.pvalue_adjusted)
-    floor = float(setting.adjusted(np.array([resampled_pvalue(0, setting.resamples)]))[0])
+    floor = float(setting.adjusted(resampled_pvalue(0, GROUP_RESAMPLES)))
     evidence = []
     for g in surprising_first(found):
         subject, rows = Subject(noun, name=found.names[g]), int(found.n[g])
@@ -132,9 +132,9 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
         way = Evidence(subject, "bias", bias, bias_low, bias_high, rows, test=LIMITS)
         error, low, high = (float(x[g]) for x in (found.estimate, found.low, found.high))
         p, mean = None if math.isnan(pvalue[g]) else float(pvalue[g]), float(found.predicted[g])
-        is_floor = p is not None and p <= floor
+        bounded = p is not None and is_floor(p, floor)
         size = Evidence(
-            subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, at_floor=is_floor, mean=mean
+            subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, at_floor=bounded, mean=mean
         )
         evidence.append(replace(size, explanation=(way,)) if math.isfinite(bias_low) else size)
     tested = int(np.count_nonzero(~np.isnan(found.pvalue_adjusted)))

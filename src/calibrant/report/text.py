@@ -34,7 +34,7 @@ MIN_NAME_WIDTH = 28  # of the first column
 
 
 def as_text(findings: Findings, width: int = WIDTH) -> str:
-    """Return the verdict, the tables and the caveats, in lines of at most `width` characters."""
+    """Return the verdict, the tables and the caveats, in lines of `width` characters where columns leave room."""
     width, verdict = max(width, MIN_WIDTH), findings.verdict
     blocks = [verdict_lines(findings, width)]
     for section in findings.sections:
