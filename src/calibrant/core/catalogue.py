@@ -94,7 +94,6 @@ class Entry(Generic[OptionsT, R]):
 
     @functools.cached_property
     def usual(self) -> OptionsT:
-        """The options of a call that gives none."""
         return self.parse({})
 
     def parse(self, given: Mapping[str, Any]) -> OptionsT:

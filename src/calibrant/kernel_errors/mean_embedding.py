@@ -91,8 +91,6 @@ def ucme(
 
 @dataclass(frozen=True)
 class UcmeOptions:
-    """The options of `ucme`."""
-
     locations: int | tuple[ArrayLike | Distribution, ArrayLike]
     kernel: AnyKernel
     draws: int | None

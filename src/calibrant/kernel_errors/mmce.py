@@ -75,8 +75,6 @@ def mmce(
 
 @dataclass(frozen=True)
 class MmceOptions:
-    """The options of `mmce`."""
-
     bandwidth: float
     balanced: bool
 

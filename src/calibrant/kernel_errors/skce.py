@@ -135,8 +135,6 @@ def skce(
 
 @dataclass(frozen=True)
 class SkceOptions:
-    """The options of `skce`."""
-
     kernel: AnyKernel
     unbiased: bool
     blocksize: BlockSize

@@ -141,8 +141,6 @@ def ece(
 
 @dataclass(frozen=True)
 class EceOptions:
-    """The options of `ece`."""
-
     bins: Bins | MedianVariance
     strategy: Strategy
     norm: Norm
@@ -350,8 +348,6 @@ def mce(
 
 @dataclass(frozen=True)
 class MceOptions(BinOptions):
-    """The options of `mce`."""
-
     notion: Reduction | None
 
     @property

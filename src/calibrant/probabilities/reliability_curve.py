@@ -111,8 +111,6 @@ def reliability_curve(
 
 @dataclass(frozen=True)
 class ReliabilityOptions:
-    """The options of `reliability_curve`."""
-
     bins: Bins
     strategy: Strategy
     level: float

@@ -85,8 +85,6 @@ def smooth_ece(
 
 @dataclass(frozen=True)
 class SmoothOptions:
-    """The options of `smooth_ece`."""
-
     sigma: float | None
 
     def __post_init__(self) -> None:

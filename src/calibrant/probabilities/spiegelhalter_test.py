@@ -92,8 +92,6 @@ def spiegelhalter_test(
 
 @dataclass(frozen=True)
 class SpiegelhalterOptions(NullOptions):
-    """The options of `spiegelhalter_test`."""
-
     alternative: Alternative
 
 

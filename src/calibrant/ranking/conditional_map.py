@@ -85,8 +85,6 @@ def conditional_map(
 
 @dataclass(frozen=True)
 class MapOptions:
-    """The options of `conditional_map`."""
-
     covariates: Any
     level: float
     resamples: int

@@ -133,8 +133,6 @@ def conditional_test(
 
 @dataclass(frozen=True)
 class ConditionalOptions:
-    """The options of `conditional_test`."""
-
     covariates: Any
     method: Method
     null: Null

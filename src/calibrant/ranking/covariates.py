@@ -69,8 +69,6 @@ def rank_score_test(
 
 @dataclass(frozen=True)
 class ScoreOptions(RankTestOptions):
-    """The options of `rank_score_test`."""
-
     covariates: ArrayLike | None
 
 

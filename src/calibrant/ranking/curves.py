@@ -123,8 +123,6 @@ def ecdf_difference(
 
 @dataclass(frozen=True)
 class EcdfOptions(RankedBy):
-    """The options of `ecdf_difference`."""
-
     level: float
     points: int | ArrayLike | None
     multiplicity: BandMultiplicity
@@ -248,8 +246,6 @@ def rank_histogram(
 
 @dataclass(frozen=True)
 class HistogramOptions(RankedBy):
-    """The options of `rank_histogram`."""
-
     bins: int | None
     level: float
     multiplicity: BandMultiplicity

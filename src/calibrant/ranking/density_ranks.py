@@ -82,8 +82,6 @@ def energy_ranks(
 
 @dataclass(frozen=True)
 class EnergyOptions:
-    """The options of `energy_ranks`."""
-
     log_density_y: ArrayLike | None
     draws: int | None
     rng: Rng | None

@@ -87,8 +87,6 @@ def tarp_ranks(
 
 @dataclass(frozen=True)
 class TarpOptions:
-    """The options of `tarp_ranks`."""
-
     references: References
     covariates: ArrayLike | None
     scale: Scale

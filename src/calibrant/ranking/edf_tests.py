@@ -76,8 +76,6 @@ def rank_edf_test(
 
 @dataclass(frozen=True)
 class EdfOptions(RankTestOptions):
-    """The options of `rank_edf_test`."""
-
     method: Literal["ks", "cvm", "ad"]
 
 

@@ -97,8 +97,6 @@ def rank_exchange_test(
 
 @dataclass(frozen=True)
 class ExchangeOptions:
-    """The options of `rank_exchange_test`."""
-
     method: Literal["band", "smooth", "chi2"]
     resamples: int
     rng: Rng | None

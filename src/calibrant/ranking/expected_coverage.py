@@ -112,8 +112,6 @@ def expected_coverage(
 
 @dataclass(frozen=True)
 class CoverageOptions(RankedBy):
-    """The options of `expected_coverage`."""
-
     region: Literal["central", "hpd"] | None
     levels: ArrayLike | None
     confidence: float

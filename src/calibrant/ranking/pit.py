@@ -164,8 +164,6 @@ def pit_histogram(
 
 @dataclass(frozen=True)
 class PitOptions:
-    """The options of `pit_histogram`."""
-
     bins: int
 
     def __post_init__(self) -> None:

@@ -266,8 +266,6 @@ def sharpness(
 
 @dataclass(frozen=True)
 class SharpnessOptions:
-    """The options of `sharpness`."""
-
     statistic: Statistic
     level: ArrayLike | None
 

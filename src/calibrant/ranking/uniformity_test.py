@@ -115,8 +115,6 @@ def uniformity_test(
 
 @dataclass(frozen=True)
 class UniformityOptions(RankTestOptions, RankedBy):
-    """The options of `uniformity_test`."""
-
     groups: ArrayLike | None
 
     def __post_init__(self) -> None:
@@ -291,8 +289,6 @@ def rank_chi2_test(
 
 @dataclass(frozen=True)
 class Chi2Options(ResampledTestOptions):
-    """The options of `rank_chi2_test`."""
-
     bins: int | None
 
     def __post_init__(self) -> None:

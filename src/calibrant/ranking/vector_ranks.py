@@ -94,8 +94,6 @@ def joint_ranks(
 
 @dataclass(frozen=True)
 class JointOptions:
-    """The options of `joint_ranks`."""
-
     method: Method
     scale: Scale
     rng: Rng | None

@@ -90,8 +90,6 @@ def christoffersen_test(
 
 @dataclass(frozen=True, eq=False)
 class ChristoffersenOptions(RedrawOptions):
-    """The options of `christoffersen_test`."""
-
     method: Literal["conditional", "independence"]
     null: Null
     series: RowGroups | None

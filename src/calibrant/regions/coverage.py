@@ -131,8 +131,6 @@ def coverage_gap(
 
 @dataclass(frozen=True, eq=False)
 class CoverageGapOptions:
-    """The options of `coverage_gap`."""
-
     groups: RowGroups | None
     average: Literal["macro", "weighted", "max"]
 
@@ -232,8 +230,6 @@ def coverage_width_criterion(
 
 @dataclass(frozen=True)
 class CriterionOptions:
-    """The options of `coverage_width_criterion`."""
-
     variant: Variant
     eta: float | None
     normalizer: float | None

@@ -89,8 +89,6 @@ def coverage_curve(
 
 @dataclass(frozen=True, eq=False)
 class CoverageCurveOptions:
-    """The options of `coverage_curve`."""
-
     groups: RowGroups | Literal["size"] | None
     bins: SizeBins
     empty: EmptySets

@@ -89,8 +89,6 @@ def coverage_test(
 
 @dataclass(frozen=True, eq=False)
 class CoverageTestOptions:
-    """The options of `coverage_test`."""
-
     alternative: Alternative
     calibration_size: int | None
     groups: RowGroups | None
@@ -209,8 +207,6 @@ def kupiec_test(
 
 @dataclass(frozen=True)
 class KupiecOptions:
-    """The options of `kupiec_test`."""
-
     null: Null
 
 
@@ -326,8 +322,6 @@ def multinomial_coverage_test(
 
 @dataclass(frozen=True)
 class MultinomialOptions(RedrawOptions):
-    """The options of `multinomial_coverage_test`."""
-
     null: Null
 
 

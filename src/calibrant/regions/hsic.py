@@ -89,8 +89,6 @@ def coverage_hsic(
 
 @dataclass(frozen=True)
 class CoverageHsicOptions:
-    """The options of `coverage_hsic`."""
-
     scale: float | None
     coverage_scale: float
     kernel: LineKernel

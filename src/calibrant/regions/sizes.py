@@ -84,8 +84,6 @@ def size_stratified_coverage(
 
 @dataclass(frozen=True)
 class SizeStratifiedOptions:
-    """The options of `size_stratified_coverage`."""
-
     bins: SizeBins
     summary: Literal["min", "violation"]
     empty: EmptySets

@@ -67,8 +67,6 @@ def width(
 
 @dataclass(frozen=True)
 class WidthOptions:
-    """The options of `width`."""
-
     statistic: Statistic
 
 

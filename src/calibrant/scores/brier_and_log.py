@@ -63,8 +63,6 @@ def brier_score(
 
 @dataclass(frozen=True)
 class BrierOptions:
-    """The options of `brier_score`."""
-
     half: bool
 
 
@@ -157,8 +155,6 @@ def log_score(
 
 @dataclass(frozen=True)
 class LogScoreOptions:
-    """The options of `log_score`."""
-
     clip: float | None
 
     def __post_init__(self) -> None:

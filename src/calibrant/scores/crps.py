@@ -87,8 +87,6 @@ def crps(
 
 @dataclass(frozen=True)
 class CrpsOptions:
-    """The options of `crps`."""
-
     fair: bool
 
 

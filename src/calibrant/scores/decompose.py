@@ -118,8 +118,6 @@ def decompose(
 
 @dataclass(frozen=True)
 class DecomposeOptions:
-    """The options of `decompose`."""
-
     score: Score
     method: Method
     bins: int | BinRule

@@ -65,8 +65,6 @@ def energy_score(
 
 @dataclass(frozen=True)
 class EnergyScoreOptions:
-    """The options of `energy_score`."""
-
     fair: bool
     beta: float
 

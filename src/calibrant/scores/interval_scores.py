@@ -70,8 +70,6 @@ def interval_score(
 
 @dataclass(frozen=True)
 class IntervalScoreOptions:
-    """The options of `interval_score`."""
-
     part: Part
 
 
@@ -204,8 +202,6 @@ def weighted_interval_score(
 
 @dataclass(frozen=True)
 class WisOptions:
-    """The options of `weighted_interval_score`."""
-
     median: ArrayLike | None
     part: WisPart
 

@@ -171,8 +171,6 @@ def skill_test(
 
 @dataclass(frozen=True)
 class SkillTestOptions(SkillOptions):
-    """The options of `skill_test`."""
-
     level: float
     tolerance: float
 

@@ -32,8 +32,6 @@ OUTCOMES = "the marginal distribution of the outcomes"
 
 @dataclass(frozen=True)
 class SkillOptions:
-    """The options of `skill`."""
-
     score: Score
     climatology: Any
     log_density_y: Any
