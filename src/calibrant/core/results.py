@@ -53,13 +53,6 @@ class TestResult(ComparedValue):
     """The result of a test.
 
     A test of several coordinates has arrays in place of numbers, with one entry per coordinate.
-
-    - `statistic`: the number whose null distribution is known
-    - `pvalue`: probability, if the predictions are calibrated, of a statistic at least as extreme
-    - `estimate`: the size of the miscalibration in its own units
-    - `method`: the test, and how the distribution of the statistic was found
-    - `n`: number of rows used
-    - `details`: what only this test has
     """
 
     __test__: ClassVar[bool] = False  # tells pytest that this is not a test case
@@ -121,18 +114,7 @@ def _shown(value: Any, digits: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Curve(FrozenValue):
-    """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`.
-
-    - `kind`: how it is drawn: "reliability", "isotonic", "cumulative", "coverage", "quantile_reliability",
-      "pit_histogram", "rank_histogram", "ecdf_difference", "expected_coverage", "conditional_map", "recovery",
-      "z_score_contraction", "cloud", "two_ecdfs", "coordinates", "vendi_profile", "precision_recall",
-      "recalibration_map", "recalibration_levels", "reliability_curves", "differences" or "groups"
-    - `columns`: the arrays by name, read-only, all of one length; (T, C) where C columns of ranks have a curve each
-    - `method`: how intervals and bands were found
-    - `n`: number of rows behind the curve
-    - `details`: what belongs to the whole curve, such as its level; read-only arrays if several columns have one
-      value each
-    """
+    """Named arrays of one curve. `curve.fitted` is `curve.columns["fitted"]`."""
 
     kind: str
     columns: Mapping[str, NDArray[Any]]
@@ -195,15 +177,7 @@ MAX_ROWS_SHOWN = 20  # of a curve in a notebook
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceInterval(FrozenValue):
-    """Where the true value of a metric lies, with a given confidence.
-
-    - `low`, `high`: the limits; infinite where there is none. Arrays if the metric is an array: each interval on
-      its own has the given confidence.
-    - `estimate`: the value of the metric
-    - `level`: the confidence: the least share of data sets whose interval contains the true value
-    - `method`: how the limits were found
-    - `n`: number of rows used
-    """
+    """Where the true value of a metric lies, with a given confidence."""
 
     low: float | FloatArray
     high: float | FloatArray
@@ -222,15 +196,7 @@ class ConfidenceInterval(FrozenValue):
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A mean score split into its parts: score = mcb - dsc + unc + within.
-
-    - `score`: the mean score of the predictions
-    - `mcb`: miscalibration (reliability): by how much recalibration would lower the score. Biased upwards in
-      samples.
-    - `dsc`: discrimination (resolution): what the predictions gain over always predicting the base rate
-    - `unc`: uncertainty: the score of always predicting the base rate
-    - `within`: what is lost by pooling unequal predictions in a bin; 0 for the isotonic method
-    """
+    """A mean score split into its parts: score = mcb - dsc + unc + within."""
 
     score: float
     mcb: float
@@ -241,15 +207,7 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class QuantileDecomposition:
-    """Mean quantile scores split into their parts, level by level: score = mcb - dsc + unc.
-
-    - `level`: the levels. This and the next four are numbers if the prediction has one level, given as a number.
-    - `score`: the mean quantile score of the predictions
-    - `mcb`: miscalibration: by how much isotonic recalibration would lower the score. Biased upwards in samples.
-    - `dsc`: discrimination: what the recalibrated predictions gain over a single quantile for all rows
-    - `unc`: uncertainty: the score of that single quantile
-    - `wis`: the same four parts of the weighted interval score: twice their means over all levels
-    """
+    """Mean quantile scores split into their parts, level by level: score = mcb - dsc + unc."""
 
     level: float | FloatArray
     score: float | FloatArray
@@ -261,14 +219,7 @@ class QuantileDecomposition:
 
 @dataclass(frozen=True)
 class CrpsDecomposition:
-    """A mean CRPS split into its parts: score = mcb - dsc + unc + discretisation.
-
-    - `score`: the mean CRPS of the predictions
-    - `mcb`: miscalibration; also called `reliability`, its name in Hersbach (2000)
-    - `dsc`: discrimination, or `resolution`
-    - `unc`: uncertainty: the CRPS of predicting the distribution of all outcomes for every row
-    - `discretisation`: the error of evaluating a distribution at finitely many levels; 0 for draws
-    """
+    """A mean CRPS split into its parts: score = mcb - dsc + unc + discretisation."""
 
     score: float
     mcb: float
@@ -288,14 +239,7 @@ class CrpsDecomposition:
 
 @dataclass(frozen=True)
 class Direction:
-    """Whether predictions are too high or too low, and where.
-
-    - `over`: part of the l1 error from bins whose predictions are too high
-    - `under`: part of the l1 error from bins whose predictions are too low; over + under is the l1 error
-    - `bias`: mean of observed minus predicted, over all rows
-    - `over_bin`: edges of the bin that contributes most to `over`, or None
-    - `under_bin`: edges of the bin that contributes most to `under`, or None
-    """
+    """Whether predictions are too high or too low, and where."""
 
     over: float
     under: float
@@ -306,16 +250,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Power:
-    """What a number of rows can show, found by simulation.
-
-    - `power`: the probability of finding the error, or of passing the test of equivalence
-    - `error`: the mean error that is looked for; None if it is about a tolerance
-    - `tolerance`: the tolerance of the test of equivalence; None if it is about an error
-    - `n`: number of rows
-    - `rows`: the number of rows of this kind that reaches the target; None if neither an error nor a tolerance was
-      given, or if 10⁹ rows do not reach it
-    - `target`: the power that is aimed at
-    """
+    """What a number of rows can show, found by simulation."""
 
     power: float
     error: float | None
@@ -327,15 +262,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models compared by one metric on the same rows.
-
-    - `metric`: the metric; of `ece` the debiased squared l2 error
-    - `first`, `second`: the names of the models
-    - `difference`, `low`, `high`: the value of the first less that of the second, and its confidence limits
-    - `pvalue`: the p-value of the hypothesis that both are equal, adjusted for the number of pairs and metrics
-    - `skill`, `skill_low`, `skill_high`: 1 - first/second with limits; None where it has no meaning, or no valid
-      limits
-    """
+    """Two models compared by one metric on the same rows."""
 
     metric: str
     first: str
