@@ -52,38 +52,8 @@ Numbers = float | NDArray[np.float64]
 class Explanation:
     """What ranks say about predictions, in words and in the user's units. `print` it.
 
-    Of one column everything below is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
+    Of one column every field is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
     order of `names`.
-
-    Attributes
-    ----------
-    sentence
-        What a person reads.
-    failure
-        Its short form: ``"none"``, ``"too narrow"``, ``"too wide"``, ``"too high"``, ``"too low"``, ``"skewed"``,
-        ``"heavy-tailed"``, ``"light-tailed"``, ``"two modes"``, ``"outside"``, ``"dependent draws"`` or ``"other"``;
-        the first where there are several. Of outward ranks also ``"too narrow or biased"`` and ``"wrong shape"``.
-    shift, shift_low, shift_high
-        By how many predictive standard deviations predictions are too high, with profile-likelihood limits.
-    spread, spread_low, spread_high
-        The factor that the predictive spread needs; above 1 if predictions are too narrow.
-    coverage
-        Nominal level of an interval to the share of outcomes it contains, at about 50 and 90 %.
-    smallest_shift, smallest_spread
-        The smallest shift, and factor of the spread, that this many rows show four times in five.
-    pvalue
-        Of uniform ranks: the exact test of the simultaneous band, adjusted for the number of columns (Holm).
-    n, M
-        Number of rows; of draws, or cells less one.
-    level
-        Confidence of all limits and statements together.
-    names
-        Names of the columns.
-    joint, joint_failure, joint_pvalue
-        The same for ranks of all columns together: a sentence, ``"none"``, ``"dependence wrong"`` or ``"other"``, and a
-        p-value. Empty, empty and None if there are no such ranks.
-    claims
-        What the sentences say, as values: quantity, limits, p-value, the rows where there are some.
     """
 
     sentence: str | tuple[str, ...]

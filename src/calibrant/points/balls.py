@@ -135,17 +135,7 @@ def _measurable(sets: PointSets) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class Relabelled(ComparedValue):
-    """One of the four numbers over random divisions of the pooled points into two sets.
-
-    Attributes
-    ----------
-    mean
-        Mean over the divisions.
-    low, high
-        Quantiles 0.025 and 0.975: 95 % of the values lie between them.
-    draws
-        The values, one for each division, in a read-only array.
-    """
+    """One of the four numbers over random divisions of the pooled points into two sets."""
 
     mean: float
     low: float
@@ -161,20 +151,7 @@ class Relabelled(ComparedValue):
 
 @dataclass(frozen=True)
 class DensityCoverage(FrozenValue):
-    """Precision, recall, density and coverage, from balls that reach to the k-th neighbour in the same set.
-
-    Attributes
-    ----------
-    precision, recall, density, coverage
-        As in `density_coverage`.
-    expected_coverage, expected_density
-        Expected values for two sets of these sizes from one distribution without ties.
-    k, n, m
-        Number of neighbours, of real and of generated points.
-    relabelled
-        For each of ``"precision"``, ``"recall"``, ``"density"`` and ``"coverage"`` a `Relabelled`: its values over
-        random divisions of the pooled points into sets of these sizes. None without `resamples`.
-    """
+    """Precision, recall, density and coverage, from balls that reach to the k-th neighbour in the same set."""
 
     precision: float
     recall: float

@@ -60,36 +60,7 @@ MAX_ROWS_NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class RecalibrationGain:
-    """What a map does to a proper score on rows it was not fitted on.
-
-    Attributes
-    ----------
-    before, after
-        The mean score of the predictions, and of their cross-fitted recalibration.
-    estimate
-        before - after; positive if the map helps.
-    low, high
-        Confidence limits of the gain on new rows of the map that is fitted on all rows; -inf and inf where none are
-        given, for the reason that `note` states. `low` is also a lower limit of the calibration error of the
-        predictions, as this score measures it (with `clip`, of the clipped ones); `high` is not an upper limit of it.
-    level
-        Confidence level of the limits.
-    share
-        estimate / before; NaN if that is not positive.
-    in_sample
-        The gain on its own rows of the map that is fitted on all rows: too optimistic on average.
-    row_gain
-        The gain of each of the caller's rows, averaged over repeats; NaN for rows of weight 0 and, with `time`, for
-        those of the first block. Empty for summaries.
-    method, score
-        What was fitted, and the score.
-    n
-        Number of rows.
-    chosen
-        The method that was fitted in each fold, repeat after repeat.
-    note
-        What should be known about the folds and the limits, in sentences; empty if nothing.
-    """
+    """What a map does to a proper score on rows it was not fitted on."""
 
     before: float
     after: float

@@ -41,37 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recalibration:
-    """A map that was fitted on calibration rows.
-
-    Attributes
-    ----------
-    kind
-        The kind of prediction: "binary", "classes", "intervals", "sets", "quantiles", "distributions", "samples" or
-        "cdf".
-    method
-        The method that was fitted; the one that was chosen if it was "auto".
-    parameters
-        The parameters by name; of a map with groups, one mapping of parameters for each of `groups` under "groups".
-    n
-        Number of calibration rows.
-    classes
-        The labels of the columns of class probabilities.
-    levels
-        The levels of intervals, sets and quantiles.
-    groups
-        The groups that have a map each; None without groups.
-    objective, gradient, boundary
-        The certificate of an optimum: the minimised mean, the largest absolute component of its gradient (components
-        at an active bound left out), and the names of the parameters that lie on a bound. None and an empty tuple for
-        maps that are not an optimum of a smooth function.
-    compared
-        What `auto` compared, one row per candidate; empty without.
-    warnings
-        What was said about the fit.
-    columns
-        The columns of the file that the map was fitted on, by the option of the command line that named them; None for
-        a map that was fitted in Python.
-    """
+    """A map that was fitted on calibration rows."""
 
     kind: str
     method: str

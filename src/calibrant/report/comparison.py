@@ -35,20 +35,7 @@ MAX_PAIRS_DRAWN = 30  # in one picture
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Reported):
-    """Two or more models compared on the same rows.
-
-    - `names`: the models
-    - `values`: the metrics, and for each the value of every model, in the order of `names`; of `ece` the debiased
-      squared l2 error
-    - `pairs`: one `Pair` for each metric and each two models
-    - `methods`: how limits and p-values of each metric were found
-    - `level`: confidence level of the limits of all pairs and metrics together
-    - `tolerance`: the largest difference that does not matter, if one was given
-    - `n`: number of rows
-    - `refused`: metrics that cannot be compared on these rows, with the reason
-    - `facts`: the user's names of outcome, source and so on
-    - `reliability`: the reliability curves of all models, for probabilities
-    """
+    """Two or more models compared on the same rows."""
 
     names: tuple[str, ...]
     values: Mapping[str, tuple[float, ...]]

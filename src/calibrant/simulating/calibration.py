@@ -38,27 +38,7 @@ SIGNIFICANT = 0.01  # p-value of a relation between failures and parameters; it 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
-    """The fits of `simulate_calibration`.
-
-    Attributes
-    ----------
-    y : ndarray of shape (n_ok, D)
-        The parameters of the fits that succeeded.
-    prediction : Samples
-        Their draws, with the names of the parameters.
-    x : ndarray of shape (n_ok, ...), or None
-        The simulated data, if they are numbers of one shape, at most 10,000 a fit.
-    index : ndarray of shape (n_ok,)
-        The numbers of these fits.
-    failures : tuple of Failure
-        Fits that failed: `index`, `theta`, `exception`, `message`, `seed`. They are kept, never replaced.
-    seconds : ndarray of shape (n,)
-        Time of each fit.
-    divergences : ndarray of shape (n_ok,), or None
-        Divergent transitions of each fit, if the sampler returned their number.
-    log_density_y : ndarray of shape (n_ok,), or None
-        Log density at the parameter, if the sampler returned it.
-    """
+    """The fits of `simulate_calibration`."""
 
     y: FloatArray
     prediction: Samples
