@@ -43,12 +43,7 @@ __all__ = [
 # Records are compared by identity: comparing arrays field by field has no single truth value.
 @dataclass(frozen=True, eq=False)
 class ChurnExample:
-    """Held-out predictions of a binary classifier.
-
-    - `y`: 1 for a customer who left, 0 for one who stayed; int8 (4000,)
-    - `p`: the predicted probability that the customer leaves; float64 (4000,)
-    - `segment`: the customer's plan: ``"basic"``, ``"family"``, ``"student"`` or ``"business"``; str (4000,)
-    """
+    """Held-out predictions of a binary classifier."""
 
     y: NDArray[np.int8]
     p: NDArray[np.float64]
@@ -78,11 +73,7 @@ def churn() -> ChurnExample:
 
 @dataclass(frozen=True, eq=False)
 class DigitsExample:
-    """Held-out predictions of a ten-class classifier.
-
-    - `y`: the digit that was drawn; int8 (3000,)
-    - `P`: the predicted probability of each digit; every row sums to 1; float64 (3000, 10)
-    """
+    """Held-out predictions of a ten-class classifier."""
 
     y: NDArray[np.int8]
     P: NDArray[np.float64]
@@ -110,13 +101,7 @@ def digits() -> DigitsExample:
 
 @dataclass(frozen=True, eq=False)
 class HousePricesExample:
-    """Held-out prediction intervals of a regression.
-
-    - `y`: what the house was sold for, in thousands; float64 (3000,)
-    - `prediction`: split conformal intervals at the levels 0.8 and 0.9; Intervals
-    - `calibration_size`: the number of houses that their width was found with, 4000; int
-    - `size`: ``"small"`` (up to 75 square metres), ``"medium"`` or ``"large"`` (over 140); str (3000,)
-    """
+    """Held-out prediction intervals of a regression."""
 
     y: NDArray[np.float64]
     prediction: Intervals
@@ -151,12 +136,7 @@ def house_prices() -> HousePricesExample:
 
 @dataclass(frozen=True, eq=False)
 class DemandExample:
-    """Held-out quantile forecasts.
-
-    - `y`: how many were sold on the day; int16 (3000,)
-    - `prediction`: forecasts at the levels 0.05, 0.25, 0.5, 0.75 and 0.95; Quantiles
-    - `product`: what was sold: ``"bread"``, ``"fruit"`` or ``"ice cream"``; str (3000,)
-    """
+    """Held-out quantile forecasts."""
 
     y: NDArray[np.int16]
     prediction: Quantiles
@@ -187,14 +167,7 @@ def demand() -> DemandExample:
 
 @dataclass(frozen=True, eq=False)
 class PosteriorExample:
-    """Draws of an amortised posterior for simulations that it has not seen.
-
-    - `y`: the parameters that the epidemic was simulated with; float32 (500, 3)
-    - `prediction`: 99 draws of the three parameters for each epidemic, with their log densities; Samples
-    - `log_density_y`: the log density of the posterior at `y`, for `energy_ranks`; float32 (500,)
-    - `parameters`: ``"reproduction number"``, ``"infectious days"`` and ``"reported share"``; tuple of str
-    - `reported`: the data of the posterior: the reported cases of each week; int16 (500, 14)
-    """
+    """Draws of an amortised posterior for simulations that it has not seen."""
 
     y: NDArray[np.float32]
     prediction: Samples
@@ -237,13 +210,7 @@ def posterior() -> PosteriorExample:
 
 @dataclass(frozen=True, eq=False)
 class EnsembleExample:
-    """Ensemble forecasts and what happened.
-
-    - `y`: the weather that was observed, in units of the model; float32 (1000,)
-    - `prediction`: forecasts of 50 members each; Samples
-    - `lead`: how far ahead the forecast looks: ``"1 day"``, ``"3 days"``, ``"5 days"`` or ``"8 days"``; str (1000,)
-    - `start`: the estimated weather when the forecast was made; float32 (1000,)
-    """
+    """Ensemble forecasts and what happened."""
 
     y: NDArray[np.float32]
     prediction: Samples
@@ -281,12 +248,7 @@ def ensemble() -> EnsembleExample:
 
 @dataclass(frozen=True, eq=False)
 class GeneratedExample:
-    """Held-out data, and points of a generative model.
-
-    - `y`: real points: a picture each, in principal components; float32 (899, 8)
-    - `points`: generated points; float32 (899, 8)
-    - `columns`: names of the coordinates, ``"component_1"`` to ``"component_8"``; tuple of str
-    """
+    """Held-out data, and points of a generative model."""
 
     y: NDArray[np.float32]
     points: NDArray[np.float32]
