@@ -45,59 +45,9 @@ def recalibrate(
     pos_label: object = None,
     rng: int | np.random.Generator = 0,
 ) -> Recalibration:
-    r"""Fit a map that recalibrates predictions.
+    """Fit a map that recalibrates predictions.
 
-    For one probability p per row, with the logit x = ln p - ln(1 - p):
-
-    ================  ==============================================  =============================================
-    method            the map                                         parameters
-    ================  ==============================================  =============================================
-    temperature       q = expit(s x), s >= 0                          slope s, temperature 1 / s
-    logistic          q = expit(a + s x)                              intercept a, slope s
-    beta              q = expit(c + a ln p - b ln(1 - p)), a, b >= 0  a, b, c
-    quadratic         q = expit(a + s x + k x²)                       intercept a, slope s, curvature k
-    isotonic          non-decreasing, linear between knots            knots, values
-    centred-isotonic  the same, increasing inside (0, 1)              knots, values
-    venn-abers        p₁ / (1 - p₀ + p₁)                              scores, p0, p1
-    ================  ==============================================  =============================================
-
-    The first four minimise the mean log score of the calibration rows,
-
-    .. math:: -\frac{1}{W} \sum_i w_i \bigl(y_i \ln q_i + (1 - y_i) \ln(1 - q_i)\bigr),
-
-    and isotonic minimises the Brier score among all non-decreasing maps. For a new score, p₀ and p₁ of Venn-Abers are
-    the isotonic fits there after a row that did not, or did, happen has joined the calibration rows.
-
-    For class probabilities P, with z = ln P:
-
-    ===========  ==========================================================  ============================
-    method       the map                                                     parameters
-    ===========  ==========================================================  ============================
-    temperature  q = softmax(s z), s >= 0                                    slope s, temperature 1 / s
-    vector       q = softmax(v ∘ z + b)                                      scale v, bias b
-    matrix       q = softmax(M ln softmax(s z) + b), penalised               slope s, matrix M, bias b
-    dirichlet    q = softmax(M z + b), penalised                             matrix M, bias b
-    one-vs-rest  a binary map of each P_k, divided by the sum                maps, one for each class
-    ===========  ==========================================================  ============================
-
-    For regions δ is the ⌈(n + 1) level⌉-th smallest score of the n calibration rows, infinite if there are fewer. An
-    interval [l, u] has the middle c and the half width h:
-
-    =================  =====================================  =====================================================
-    method             the map                                score of a row
-    =================  =====================================  =====================================================
-    shift (intervals)  [l - δ, u + δ]                         max(l - y, y - u)
-    shift-each-end     [l - δ₁, u + δ₂]                       l - y and y - u, each at the level (1 + level) / 2
-    scale              [c - δh, c + δh]                       \|y - c\| / h
-    relevel (sets)     the set of column δ, or the full set   place of the first of the nested sets that contains y
-    shift (quantiles)  q + δ, then each row is sorted         y - q, outward: for levels below ½ from the other side
-    =================  =====================================  =====================================================
-
-    ``location-scale`` turns a predictive distribution of mean m into that of m + a + s (X - m), with `shift` a and
-    `scale` s. For `Normal` and `Laplace` both minimise the mean log score or the mean CRPS, for mixtures of these the
-    mean CRPS, for `Samples` too, coordinate by coordinate. ``pit`` turns a distribution function F into
-    R(F), where R runs through the points (u_i, rank of u_i / (n + 1)) of the PITs u = F(y): for `CdfValues`, `Samples`
-    and `Quantiles`. ``identity`` changes nothing.
+    The formulas of the maps, and what each is good for, stand on the page of this verb in the documentation.
 
     Parameters
     ----------
@@ -108,8 +58,13 @@ def recalibrate(
         Predictions of any kind for the same rows: probabilities (n,) or (n, K), `Intervals`, `Sets`, `Quantiles`,
         `Samples`, a distribution or `CdfValues`.
     method
-        The name of a method above. ``"auto"`` compares the simpler ones out of sample and takes the simplest that is
-        better than doing nothing by one standard error; it leaves predictions alone if none is.
+        Of probabilities ``"temperature"``, ``"logistic"``, ``"beta"``, ``"quadratic"``, ``"isotonic"``,
+        ``"centred-isotonic"`` or ``"venn-abers"``; of class probabilities ``"temperature"``, ``"vector"``,
+        ``"matrix"``, ``"dirichlet"`` or ``"one-vs-rest"``; of intervals ``"shift"``, ``"shift-each-end"`` or
+        ``"scale"``, of sets ``"relevel"``, of quantiles ``"shift"`` or ``"pit"``, of samples ``"location-scale"`` or
+        ``"pit"``, of distributions ``"location-scale"``, of `CdfValues` ``"pit"``; ``"identity"`` changes nothing.
+        ``"auto"`` compares the simpler ones out of sample and takes the simplest that is better than doing nothing by
+        one standard error; it leaves predictions alone if none is.
     score
         What ``"auto"`` compares by and what ``location-scale`` minimises; by default the log score of probabilities
         and distributions, the interval score, the quantile score, the CRPS of samples (or ``"fair-crps"``, which
