@@ -22,6 +22,15 @@ def test_scores_beyond_what_percentages_can_show():
     assert not any("nan" in text for text in (verdict.headline, *(line.text for line in verdict.lines)))
 
 
+@pytest.mark.parametrize("least", [5e-324, 1e-320, 2.3e-308])
+def test_vectors_with_the_smallest_numbers(least):
+    vectors = np.full((60, 3), least)
+    vectors[:, 0] = 1
+    with np.errstate(all="raise"):
+        audit = cb.audit(RNG.integers(0, 3, 60), vectors, resamples=99)
+    assert audit.verdict.status == "miscalibrated"
+
+
 def test_power_of_rare_events_is_that_of_the_test():
     # no event can happen, so every data set passes; the upper limit is 1 - 0.025^(1/400) = 0.009
     assert cb.power(np.zeros(400), tolerance=0.05).power == 1

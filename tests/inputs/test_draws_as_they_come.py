@@ -219,10 +219,23 @@ class TestChains:
         found = cb.audit(y, thinned, resamples=19)
         assert any("Chains were thinned" in caveat for caveat in found.findings.caveats)
 
-    def test_refusals(self, refusal):
-        for thin in ("auto", 0, 1.5):
-            assert "thin" in refusal(cb.Samples.from_chains, np.zeros((2, 2, 5)), thin=thin)
-        assert "(n, chains, draws)" in refusal(cb.Samples.from_chains, np.zeros((2, 5)))
+    @pytest.mark.parametrize(
+        ("args", "options", "words"),
+        [
+            *(([np.zeros((2, 2, 5))], {"thin": thin}, "thin") for thin in ("auto", 0, 1.5)),
+            ([np.zeros((2, 5))], {}, "(n, chains, draws)"),
+            (
+                [np.zeros((2, 2, 5))],
+                {"columns": ["a"]},
+                "has no argument columns. Name the coordinates by Samples.from_",
+            ),
+            ([np.zeros((2, 2, 5))], {"nmes": ["a"]}, "has no argument nmes. Did you mean names=?"),
+            ([np.zeros((2, 2, 5)), 2], {}, "Samples.from_chains takes draws by position; got 2 positional arguments"),
+            ([], {}, "Samples.from_chains needs draws. Call it as Samples.from_chains(draws)"),
+        ],
+    )
+    def test_refusals(self, args, options, words, refusal):
+        assert words in refusal(cb.Samples.from_chains, *args, **options)
 
 
 FRAMES = [pd.DataFrame, pl.DataFrame, dict]

@@ -553,10 +553,16 @@ class TestState:
         other.load_state_dict(metric.state_dict())
         assert "row 7" in refusal(other.compute)
 
-    @pytest.mark.parametrize("device", ["gpu", 3.5, "", object(), "cuda:-2"])
-    def test_devices_that_are_none(self, device, refusal):
+    @pytest.mark.parametrize(
+        ("device", "words"),
+        [
+            *((given, "torch knows, such as 'cpu' or 'cuda:0'; got ") for given in ("gpu", 3.5, "", dict, "cuda:-2")),
+            ("cuda:99", "is there; got 'cuda:99', and torch finds "),
+        ],
+    )
+    def test_devices_that_are_none(self, device, words, refusal):
         for call in (lambda: TorchMetric("ece", device=device), lambda: TorchMetric("ece").to(device)):
-            assert refusal(call).startswith("device must be one that torch knows, such as 'cpu' or 'cuda:0'; got ")
+            assert refusal(call).startswith(f"device must be one that {words}")
         assert "got None" in refusal(TorchMetric("ece").to, None)
 
     @pytest.mark.parametrize("verb", ["ece", "brier_score", "spiegelhalter_test"])

@@ -313,12 +313,14 @@ def test_blocksize():
         (1, "blocksize must be at least 2; got 1"),
         (4.0, "blocksize must be a whole number of at least 2; got 4.0 (float)"),
         (lambda n: n**0.5, "blocksize must be a whole number of at least 2; got 2.0 (float)"),
+        (lambda: 2, "or a function of the number of rows, such as lambda n: n // 100; <function"),
+        (len, "of 4 rows failed: object of type 'int' has no len()"),
         (9, "blocksize 9 for 4 rows"),
         (True, "whole number"),
         (10**5000, "at most 1,000,000,000; got a whole number of about 5,001 digits"),
         (-(10**5000), "got a whole number of about 5,001 digits"),
     ],
-    ids=["one", "decimal", "function", "nine", "True", "huge", "tiny"],
+    ids=["one", "decimal", "function", "no argument", "len", "nine", "True", "huge", "tiny"],
 )
 @pytest.mark.parametrize("verb", [cb.skce, lambda *rows, **o: cb.skce_test(*rows, method="bound", **o)])
 def test_verbs_refuse_them(m, words, verb, refusal):

@@ -4,6 +4,7 @@ import functools
 import io
 import json
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +144,22 @@ class TestDistributions:
         assert 0 <= found.estimate <= 1
 
 
+class Locked(GaussianNB):
+    """One that `copy.deepcopy` cannot copy."""
+
+    __sklearn_clone__ = None
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+
+class Renaming(GaussianNB):
+    """One that `sklearn.base.clone` cannot copy: its constructor changes what it is given."""
+
+    def __init__(self, var_smoothing=1e-9):
+        self.var_smoothing = str(var_smoothing)
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("options", "words"),
@@ -157,6 +174,8 @@ class TestRefusals:
             ({"classifier": "knn"}, "classifier must be one of 'best', 'logistic', 'neighbours'"),
             ({"classifier": 7}, "without fit and predict_proba"),
             ({"classifier": ()}, "at least one classifier"),
+            ({"classifier": Locked()}, "a fresh one; copying Locked() failed: cannot pickle '_thread.lock' object"),
+            ({"classifier": Renaming()}, "fresh one; copying Renaming() failed: Cannot clone object"),
         ],
         ids=str,
     )

@@ -36,7 +36,7 @@ MIDDLE_NAMES = ("accuracy",)  # between the name of a verb and that of a set: c2
 FIELD_NAMES = ("value", "expected", "pvalue", "low", "high")  # after the name of a measurement
 TESTED_SECTIONS = (coordinate_section, distance_section, classifier_section, neighbour_section, variety_section)
 Titled = TypeVar("Titled", Figure, Table)
-DEFAULT_RESAMPLES = 499
+DEFAULT_RESAMPLES, MAX_RESAMPLES_UNASKED = 499, 20_000
 ADJUSTED = "P-values in tables are those of single tests; the verdict multiplies them by the number of tests, {tests}."
 CAVEATS = (
     "Points are assumed to be independent; draws of a Markov chain must be thinned first.",
@@ -132,6 +132,11 @@ def compare(
 def _divisions(resamples: int | None, level: float) -> int:
     least = math.ceil(len(TESTED_SECTIONS) * len(Questions._fields) / (1 - level) - 1e-9) - 1
     if resamples is None:
+        if least >= MAX_RESAMPLES_UNASKED:
+            raise InputError(
+                f"level must be at most {1 - 20 / MAX_RESAMPLES_UNASKED:g} unless resamples is given; level={level:g} "
+                f"needs {least:,} random divisions of the points, which take long. Pass resamples={least} to make them"
+            )
         return max(DEFAULT_RESAMPLES, least)
     given = check_count("resamples", resamples)
     if given < least:

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, ParamSpec
+from typing import Any, ClassVar, Literal, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,23 +49,27 @@ def taken(columns: FloatArray, rows: Selection) -> FloatArray:
 
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def constructor(
-    usage: str, instead: Mapping[str, Callable[[Any], str]]
-) -> Callable[[Callable[P, None]], Callable[P, None]]:
-    """Let a prediction refuse missing and unknown arguments by name; its signature stays as it is.
+def constructor(usage: str, instead: Mapping[str, Callable[[Any], str]]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let what makes a prediction refuse missing and unknown arguments by name; its signature stays as it is.
 
     The error ends with `usage`, or with what `instead` says of the value of an unknown argument or, if one is missing,
     of a given one.
     """
 
-    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+    def decorate(init: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(init).parameters
+        by_position = [name for name, parameter in parameters.items() if parameter.kind is not parameter.KEYWORD_ONLY]
         required = [name for name, parameter in parameters.items() if parameter.default is parameter.empty]
 
         @functools.wraps(init)
-        def checked(*args: P.args, **given: P.kwargs) -> None:
+        def checked(*args: P.args, **given: P.kwargs) -> R:
+            made = args[0].__name__ + "." + init.__name__ if isinstance(args[0], type) else type(args[0]).__name__
+            if len(args) > len(by_position):
+                most = ", ".join(by_position[1:])
+                raise InputError(f"{made} takes {most} by position; got {len(args) - 1} positional arguments. {usage}")
             named = {**dict(zip(parameters, args, strict=False)), **given}
             unknown = [name for name in named if name not in parameters]
             missing = [name for name in required if name not in named]
@@ -75,8 +79,8 @@ def constructor(
                 hint = did_you_mean(unknown[0], known, spelled="{}=".format) if unknown else ""
                 advice = [instead[name](named[name]) for name in unknown[:1] or named if name in instead]
                 advice.append(f"{hint} {usage}".lstrip())
-                raise InputError(f"{type(args[0]).__name__} {problem}. {next(filter(None, advice))}")
-            init(*args, **given)
+                raise InputError(f"{made} {problem}. {next(filter(None, advice))}")
+            return init(*args, **given)
 
         return checked
 

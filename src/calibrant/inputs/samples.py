@@ -130,6 +130,10 @@ class Samples(Checked, Distribution):
         )
 
     @classmethod
+    @constructor(
+        "Call it as Samples.from_chains(draws), with draws of shape (n, chains, draws)",
+        {"columns": lambda names: "Name the coordinates by Samples.from_chains(draws, names=['a', 'b'])"},
+    )
     def from_chains(
         cls,
         draws: ArrayLike | Mapping[str, ArrayLike],

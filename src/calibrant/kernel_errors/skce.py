@@ -178,7 +178,13 @@ def summarise(rows: KernelRows, options: SkceOptions) -> Summary:
 
 def read_blocksize(blocksize: Any, n: int, *, unbiased: bool) -> int:
     """Return the number of rows of a block, which may exceed n: a batch of a stream can be smaller than a block."""
-    m = blocksize(n) if callable(blocksize) else blocksize
+    try:
+        m = blocksize(n) if callable(blocksize) else blocksize
+    except TypeError as problem:
+        raise InputError(
+            "blocksize must be a whole number or a function of the number of rows, such as lambda n: n // 100; "
+            f"{shown(blocksize)} of {n} rows failed: {problem}"
+        ) from problem
     return check_count("blocksize", m, least=2 if unbiased else 1)
 
 

@@ -331,7 +331,13 @@ def _without_rounding(scores: FloatArray) -> FloatArray:
 def _fresh(classifier: Any, rng: np.random.Generator) -> Any:
     """Return a copy of the classifier; copies of scikit-learn's are unfitted, with seeds from `rng`."""
     clone = getattr(classifier, "__sklearn_clone__", None)
-    model = copy.deepcopy(classifier) if clone is None else clone()
+    try:
+        model = copy.deepcopy(classifier) if clone is None else clone()
+    except Exception as problem:
+        raise InputError(
+            "classifier must be an object that copy.deepcopy or sklearn.base.clone can copy, because each fit needs a "
+            f"fresh one; copying {shown(classifier)} failed: {problem}"
+        ) from problem
     if model is not classifier and callable(getattr(model, "get_params", None)):
         given = sorted(model.get_params().items(), key=lambda item: item[0])
         unset = [name for name, value in given if name.split("__")[-1] == "random_state" and value is None]

@@ -31,6 +31,7 @@ GROUPS_AT_ONCE = 50  # between two messages of progress
 SMALLEST_TAIL = 5  # redraws beyond the anchor of a tail
 POWER = 0.8  # at the minimum detectable error
 WHOLE = 1e-9  # relative difference from a whole number that is rounding
+HUGE = 1e150  # near the largest number whose square float64 holds
 NO_SPREAD = 1e-9  # stands for the standard deviation where outcomes cannot vary
 N, W, W2, WP, WY, W2V, W2R2 = (COLUMNS.index(name) for name in ("n", "w", "w2", "wp", "wy", "w2v", "w2r2"))
 
@@ -402,7 +403,9 @@ def _log_pvalues(values: NDArray[np.float32], share: float, rate: float) -> tupl
 def _exponent(x: Any, b: float) -> Any:
     """Return h(bx)/b² with h(u) = (1 + u) log(1 + u) - u: nearly x²/2 if bx is small."""
     u = b * x
-    return np.where(u > 1e-4, (1 + u) * np.log1p(u) - u, u * u / 2) / (b * b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exponent = np.where(u > 1e-4, (1 + u) * np.log1p(u) - u, u * u / 2) / (b * b)
+    return np.where(u > HUGE, x / b * (np.log1p(u) - 1), exponent)
 
 
 def _inverse(exponent: float, b: float) -> float:

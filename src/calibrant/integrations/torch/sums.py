@@ -246,11 +246,18 @@ def read_device(device: Any) -> Any:
     if device is None:
         return None
     try:
-        return torch.device(device)
+        found = torch.device(device)
     except (RuntimeError, TypeError, ValueError):
         raise InputError(
             f"device must be one that torch knows, such as 'cpu' or 'cuda:0'; got {shown(device)}"
         ) from None
+    count = getattr(getattr(torch, found.type, None), "device_count", None)
+    if count is not None and found.type != "cpu" and (found.index or 0) >= count():
+        raise InputError(
+            f"device must be one that is there; got {shown(device)}, and torch finds {count()} devices of type "
+            f"{found.type}. Pass another device, or None for that of the predictions"
+        )
+    return found
 
 
 LIMITS = {"columns": 1 << 24, "batches": 1 << 62}  # of the counts in a state
