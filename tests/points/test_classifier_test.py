@@ -156,8 +156,8 @@ class Locked(GaussianNB):
 class Renaming(GaussianNB):
     """One that `sklearn.base.clone` cannot copy: its constructor changes what it is given."""
 
-    def __init__(self, var_smoothing=1e-9):
-        self.var_smoothing = str(var_smoothing)
+    def __init__(self, var_smoothing=(1e-9,)):
+        self.var_smoothing = list(var_smoothing)
 
 
 class TestRefusals:

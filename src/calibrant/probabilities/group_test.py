@@ -331,7 +331,8 @@ class GroupStatistics:
             [np.full_like(p, 1 / self.scale), centred / math.sqrt(spread) if sloped else np.zeros_like(p)]
         )
         with np.errstate(over="ignore"):  # probabilities near the smallest number there is
-            most = np.sqrt((self.features**2).sum(axis=0)) * weight
+            norm = np.sqrt((self.features**2).sum(axis=0))
+        most = np.where(np.isinf(norm), np.hypot(*self.features), norm) * weight
         self.shares = (1 / self.scale, float(most.max())) if variance > 0 else (1.0, 1.0)
 
     def of(self, r: FloatArray) -> FloatArray:
