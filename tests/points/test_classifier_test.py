@@ -175,7 +175,7 @@ class TestRefusals:
             ({"classifier": 7}, "without fit and predict_proba"),
             ({"classifier": ()}, "at least one classifier"),
             ({"classifier": Locked()}, "a fresh one; copying Locked() failed: cannot pickle '_thread.lock' object"),
-            ({"classifier": Renaming()}, "fresh one; copying Renaming() failed: Cannot clone object"),
+            ({"classifier": Renaming()}, "fresh one; copying Renaming(var_smoothing=[1e-09]) failed: Cannot clone object"),
         ],
         ids=str,
     )

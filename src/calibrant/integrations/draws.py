@@ -19,21 +19,11 @@ POSTERIOR = "posterior"
 
 
 class Drawn(NamedTuple):
-    """Outcomes and draws, ready for every verb of samples, which carry the names of the coordinates.
+    """Outcomes and draws, ready for every verb of samples, which carry the names of the coordinates."""
 
-    Attributes
-    ----------
-    y
-        The true values, of shape (n,) if there is one coordinate, else (n, D).
-    prediction
-        The draws, of shape (n, M) or (n, M, D).
-    names
-        What each coordinate is called.
-    """
-
-    y: NDArray[Any]
-    prediction: Samples
-    names: tuple[str, ...]
+    y: NDArray[Any]  # true values, (n,) if there is one coordinate, else (n, D)
+    prediction: Samples  # (n, M) or (n, M, D)
+    names: tuple[str, ...]  # of the coordinates
 
 
 class Variable(NamedTuple):

@@ -106,17 +106,7 @@ class Scorer:
 
 
 class ReliabilityDisplay:
-    """A reliability curve as one of scikit-learn's displays: it has the numbers that are drawn, and `plot` only draws.
-
-    Attributes
-    ----------
-    curve
-        The `Curve`, with counts, intervals and consistency band.
-    name
-        Title of the picture, or None.
-    ax_, figure_
-        The Matplotlib axes and figure, once drawn.
-    """
+    """A reliability `curve` as one of scikit-learn's displays; `plot` draws it on `ax_` of `figure_`."""
 
     def __init__(self, curve: Curve, *, name: str | None = None) -> None:
         self.curve = curve

@@ -74,21 +74,10 @@ def c2st(
     points
         Other points (m, d), say generated ones.
     classifier
-        ``"best"`` for the first four of these names; one name; an object with ``fit(X, labels)`` and
-        ``predict_proba(X)``, which returns (rows, 2); or a tuple of names and objects. Labels are 0 for y and 1 for
-        points. The names stand for classifiers of scikit-learn (``pip install 'calibrant[sklearn]'``); columns are
-        divided by their standard deviation first, except for trees.
-
-        ``"logistic"``
-            `LogisticRegression`, with penalty ½|w|².
-        ``"neighbours"``
-            `KNeighborsClassifier` with k = round(√N) for the N rows of the fit.
-        ``"quadratic"``
-            `GaussianNB`: two normal distributions with diagonal covariances.
-        ``"stumps"``
-            `HistGradientBoostingClassifier`: 60 rounds; each splits one column at one of its eighths, at a rate of 0.4.
-        ``"trees"``
-            `RandomForestClassifier`: 200 trees with at least 5 rows in a leaf.
+        ``"best"`` for the first four of ``"logistic"``, ``"neighbours"``, ``"quadratic"``, ``"stumps"`` and
+        ``"trees"``, classifiers of scikit-learn that the page of this verb describes; one name; an object with
+        ``fit(X, labels)`` and ``predict_proba(X)``, which returns (rows, 2); or a tuple of names and objects. Labels
+        are 0 for y and 1 for points.
 
         Copies of objects are fitted, the given object is not changed; a `random_state` of scikit-learn that is None
         gets a number from `rng`.
@@ -106,16 +95,8 @@ def c2st(
     TestResult
         `statistic` is the AUC on held-out rows, with folds the mean of the AUC of each fold; of several classifiers
         that of the one with the largest z, which this choice biases upwards. `estimate` is its balanced accuracy, the
-        mean of the shares of y and of the points that are recognised: a row counts as one of the points if its score is
-        above their share among the fitted rows, and as half of each if it is equal. 0.5 is no information, and expected
-        of one classifier under equal distributions, also if n and m differ; 1 is perfect. `n` is n + m.
-        `details` has `n`, `m`, `classifier` (the one with the largest z), `held_out` (rows of y and of the points that
-        were scored), `null` (``"exact"``, ``"saddlepoint"`` or ``"permutation"``), `k` of nearest neighbours (with
-        folds that of the smallest fit), `folds` and `resamples` where they are used, and shares of repetitions:
-        `repeated_y` and `repeated_points` (rows that equal an earlier one of their set), `repeated_values_y` and
-        `repeated_values_points` (the same of single numbers, mean over columns), `shared_rows` (rows of the points that
-        are also rows of y). Of several classifiers `auc` and `pvalue_unadjusted` have those of each: the latter do not
-        allow for the number of classifiers.
+        mean of the shares of y and of the points that are recognised. `n` is n + m. The page of this verb lists
+        `details`.
 
     Examples
     --------

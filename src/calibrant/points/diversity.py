@@ -61,16 +61,6 @@ def vendi_profile(
         `order`, `points` (the number of points that each score is about) and `spread` (T, C), the standard deviation
         over subsets, 0 without them. ``.plot()`` draws one line per set.
 
-    Notes
-    -----
-    Scores grow with the number of points, so all sets are scored at the number n of points of the smallest one. For
-    order 2, with :math:`\overline{K^2}` the mean of K² over pairs of points of a set,
-
-    .. math:: 1 \Big/ \Bigl( \frac1n + \Bigl(1 - \frac1n\Bigr) \overline{K^2} \Bigr)
-
-    is the score if the set has n points, and the harmonic mean over all subsets of n points if it has more. For other
-    orders the score of a larger set is the mean over 20 random subsets.
-
     Examples
     --------
     Four distinct points, and two points that occur twice:
@@ -214,9 +204,7 @@ def diversity_test(y: ArrayLike, points: ArrayLike, *, resamples: int = 199, rng
     -------
     TestResult
         `statistic` is the largest standardised T. `estimate` is the smallest of the eight ratios of scores, points over
-        y: below 1 if the points are less varied at that scale. `n` counts the points of both sets. `details` has `n`,
-        `m`, `factor` and `ratio` (8,), `finest_ratio` (at σ = 1/128), `median_distance_y` and
-        `median_distance_points`, `distinct_y` and `distinct_points` (numbers of distinct points), `resamples`.
+        y: below 1 if the points are less varied at that scale. The page of this verb lists `details`.
 
     Examples
     --------

@@ -53,11 +53,8 @@ def precision_recall_curve(y: ArrayLike, points: ArrayLike, *, clusters: int = 2
     Returns
     -------
     Curve
-        `recall` and `precision`, (201,), and `expected_recall` and `expected_precision`: the mean over random divisions
-        of the pooled points into sets of n and m, which is the curve of two sets of one distribution. All are in the
-        order of increasing recall. `details` has `clusters`, `f_recall` and `f_precision`, the largest F-scores over
-        the curve with recall and with precision counted eight times as much, and `overlap`, :math:`\sum_k \min(p_k,
-        q_k)`, the share that both have in common. ``.plot()`` draws both curves.
+        `recall` and `precision`, (201,), and `expected_recall` and `expected_precision`, the curve of two sets of one
+        distribution. The page of this verb lists `details`.
 
     Examples
     --------

@@ -114,10 +114,6 @@ def ece(
     pos_label
         The label of y that marks the event, for a 1-D prediction.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     Bin (0, 0.5] contains 0.1 and 0.4, mean 0.25, and no event; bin (0.5, 1] contains 0.6 and 0.9, mean 0.75, and two:
@@ -330,10 +326,6 @@ def mce(
     ----------
     y, prediction, bins, strategy, notion, weights, classes, pos_label
         As in `ece`, without the canonical notion: most of its cells contain a single row.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

@@ -144,10 +144,6 @@ def cutoff_error(
     y, prediction, weights, classes, pos_label
         As in `ece`. Of class probabilities it is the error of the most probable class.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     Two predictions of 0.25 that did not happen, then two of 0.75 that did: C falls to -0.125 and rises back to 0.

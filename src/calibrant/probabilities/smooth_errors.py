@@ -63,10 +63,6 @@ def smooth_ece(
     sigma
         Width of the kernel, at least 2^-16. By default that which equals the error.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     Both residuals have one sign: the value is their mean, (1 + 0.5)/2.
@@ -115,10 +111,6 @@ def smce(
     ----------
     y, prediction, weights, classes, pos_label
         As in `ece`. Of class probabilities it is the error of the most probable class.
-
-    Returns
-    -------
-    float
 
     Examples
     --------

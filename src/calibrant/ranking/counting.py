@@ -145,7 +145,7 @@ def pit_bounds(rows: DistributionRows | QuantileRows | CdfRows) -> Bounds:
     if rows.samples is not None:
         less, equal = rank_counts(rows.y, rows.samples.held, rows.dtype)
         counts = rows.samples.counts
-        m = 1 + (rows.samples.M if counts is None else counts.reshape(-1, *[1] * (less.ndim - 1)))
+        m = 1 + (rows.samples.M if counts is None else counts.reshape(-1, *(1,) * (less.ndim - 1)))
         return less / m, (less + equal + 1) / m
     return rows.distribution.cdf_bounds(rows.y)
 
@@ -197,7 +197,7 @@ def equal_rows(rows: RowsT, rng: Any, draws: int | None = None) -> tuple[RowsT, 
         return rows, rng
     if rng is None:
         why = f"draws={draws}" if samples.counts is None else "the rows have unequal numbers of draws, so some of them"
-        raise InputError(f"{why} are chosen at random; pass rng=, a numpy Generator or a whole number")
+        raise InputError(f"{why} are chosen at random; {PASS_RNG}")
     stream = generator(rng)
     return replace(cast(Any, rows), distribution=samples.thin(draws, rng=stream)), stream
 

@@ -97,12 +97,7 @@ def ecdf_difference(
     Curve
         `t`, from 0 to 1; `v`, (T,) or (T, C) for C columns; `sd`, the standard deviation of v at one point,
         :math:`\sqrt{t(1-t)/n}`; `lower` and `upper`, the simultaneous band of v.
-
-        Details: `gamma`, the smallest doubled binomial tail :math:`2 \min_j \min(P(B_j \le c_j), P(B_j \ge c_j))`, and
-        `where`, its t; `pvalue_each`, exact, and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the
-        tail at which a band was cut and the probability it attains; `n`, `M`, `names` of the columns, `tied`, ranks
-        drawn at random, and `cells`, whether F(y) was counted. ``plot(scale="sqrt_n")`` draws
-        :math:`\sqrt n\, v`.
+        The page of this verb lists `details`. ``plot(scale="sqrt_n")`` draws :math:`\sqrt n\, v`.
 
     Examples
     --------
@@ -221,11 +216,7 @@ def rank_histogram(
     -------
     Curve
         One entry per bin: `first` and `last`, its ranks, `counts`, (K,) or (K, C) for C columns, `expected`, and
-        `lower` and `upper`, the simultaneous band of counts.
-
-        Details: `edges` in ranks (bin k has ``edges[k] <= r < edges[k + 1]``); `chi2`, Pearson's statistic,
-        `pvalue_each` and `pvalue`, adjusted for the columns; `gamma_band` and `coverage`, the tail at which the band
-        was cut and the probability it attains; `n`, `M`, `names`, `tied` and `cells` as in `ecdf_difference`.
+        `lower` and `upper`, the simultaneous band of counts. The page of this verb lists `details`.
 
     Examples
     --------

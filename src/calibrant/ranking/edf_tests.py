@@ -54,16 +54,11 @@ def rank_edf_test(
     Parameters
     ----------
     y, prediction, multiplicity, weights
-        As in `uniformity_test`.
+        As in `uniformity_test`, also the result, which has no `where`.
     method
         One of the above. The last two need at least 5 rows.
     rng
         Generator or seed for V, and for ties between outcome and draws. Always needed.
-
-    Returns
-    -------
-    TestResult
-        As that of `uniformity_test`, without `where`.
 
     Examples
     --------
@@ -125,12 +120,7 @@ def rank_cauchy_test(
     Parameters
     ----------
     y, prediction, multiplicity, rng, weights
-        As in `rank_edf_test`.
-
-    Returns
-    -------
-    TestResult
-        As that of `uniformity_test`, without `where`.
+        As in `rank_edf_test`, also the result.
 
     Examples
     --------

@@ -130,13 +130,15 @@ def diagnosis(
     shape = _shape(family, fit, rest, shape_rate) if fit.inside else ""
     no_factor = shape in (MODES, HEAVY, LIGHT)  # of the spread corrects such a shape
     names = [name for name in errors.names if not (no_factor and name in (NARROW, WIDE))]
-    found = [shape] * (shape not in ("", OTHER)) + [OUTSIDE] * (far or atoms) + names
-    found = [name for name in found if name not in MADE_BY_COVARIATES[related]]
+    if far or atoms:
+        names.insert(0, OUTSIDE)
+    if shape not in ("", OTHER):
+        names.insert(0, shape)
     by_draws = _made_by_draws(given)
+    names = [name for name in names if name not in (*MADE_BY_COVARIATES[related], *by_draws)]
     if by_draws:
-        found = [DRAWS, *(name for name in found if name not in by_draws)]
-    unnamed = RELATED if related else OTHER
-    return Diagnosis(tuple(found) or (unnamed,), errors, far)
+        names.insert(0, DRAWS)
+    return Diagnosis(tuple(names) or (RELATED if related else OTHER,), errors, far)
 
 
 def _departs(counts: NDArray[np.int64], rate: float, cells: bool) -> bool:

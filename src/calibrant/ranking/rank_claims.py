@@ -165,7 +165,7 @@ def column_claims(column: RankedColumn, subject: Subject) -> tuple[Claim, ...]:
     A shift, a spread and a share of outcomes outside have limits that exclude the value of calibration. A shape, and
     what draws show without the outcomes, are descriptions. A relation to covariates has claims of its own.
     """
-    claims = [*_draw_claims(column, subject)]
+    claims = _draw_claims(column, subject)
     for name in () if column.passes else column.failures:
         if name in (kinds.DRAWS, kinds.RELATED):  # the first has claims already, the second those of the relation
             continue

@@ -106,16 +106,11 @@ def coverage_gap(
     Parameters
     ----------
     y, prediction, weights, classes
-        As in `coverage`.
+        As in `coverage`, which also returns a number or one for each level.
     groups
         One label per row. For `Sets` the default is the true class.
     average
         "macro", "weighted" or "max".
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several.
 
     Examples
     --------
@@ -198,18 +193,14 @@ def coverage_width_criterion(
 
     Parameters
     ----------
-    y
-        Outcomes, one number per row; or the summary made by `summarize`.
-    prediction
-        `Intervals`.
+    y, prediction, weights
+        As in `coverage`: `Intervals`.
     variant
         ``"jensen"`` or ``"khosravi"``.
     eta
         The cost of wrong coverage, at least 0; default 30 for ``"jensen"``, 50 for ``"khosravi"``.
     normalizer
         What widths are divided by, in the unit of the outcome; default the range of the outcomes.
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------

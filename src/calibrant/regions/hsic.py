@@ -57,7 +57,7 @@ def coverage_hsic(
     Parameters
     ----------
     y, prediction, weights, classes
-        As in `coverage`: `Intervals` or `Sets`.
+        As in `coverage`, which also returns a number or one for each level: `Intervals` or `Sets`.
     scale
         The whole denominator in the kernel of widths, neither σ² nor 2σ². None: 2m², with m the median of the
         differences :math:`|x_i - x_j|` of all pairs of finite widths (of the positive ones if that is 0), which
@@ -68,11 +68,6 @@ def coverage_hsic(
         "gaussian", or "exponential" for :math:`\exp(-|x_i - x_j|/\text{scale})`.
     root
         Return the square root, as MAPIE's `hsic` does.
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several.
 
     Examples
     --------

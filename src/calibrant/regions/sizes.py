@@ -51,7 +51,7 @@ def size_stratified_coverage(
     Parameters
     ----------
     y, prediction, weights, classes
-        As in `coverage`: `Intervals` or `Sets`.
+        As in `coverage`, which also returns a number or one for each level: `Intervals` or `Sets`.
     bins
         A whole number m: groups of equal count, each ending at the sorted size of rank ⌈k n/m⌉. Rows of one size stay
         together, so there may be fewer groups. A list of ranges ``[(low, high), ...]``, bounds included: these
@@ -63,11 +63,6 @@ def size_stratified_coverage(
         0 by construction.
     min_count
         Groups of fewer rows are left out.
-
-    Returns
-    -------
-    float or ndarray
-        A number for one level, an array in the order of the levels for several.
 
     Examples
     --------
