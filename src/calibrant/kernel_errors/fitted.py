@@ -29,7 +29,7 @@ from calibrant.kernels.composed import (
 from calibrant.kernels.expectations import target_means
 from calibrant.kernels.expected_points import SampledMeans, quantile_points
 from calibrant.kernels.forms import DistributionForm, Form, JointForm, LineForm, MeanForm, VectorForm
-from calibrant.kernels.kernel import JointKernel, Kernel, Product
+from calibrant.kernels.kernel import JointKernel, Kernel, Product, read_returned
 from calibrant.kernels.kernel_rows import CoverageRows, KernelRows
 from calibrant.kernels.median import median_lengthscale, median_rows
 from calibrant.kernels.target_means import TargetMeans, squared_embedding_distance
@@ -192,13 +192,8 @@ def _check_joint(form: JointForm) -> None:
     K = form.P.shape[1]
     a, b = i % K, (j + 1) % K
     # Copies: the kernel may write to them.
-    k = np.asarray(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()))
+    k = read_returned(form.kernel(form.P[i], a.copy(), form.P[j], b.copy()), i.shape, "the kernel", "per pair")
     back = np.asarray(form.kernel(form.P[j], b.copy(), form.P[i], a.copy()))
-    if k.shape != i.shape or k.dtype.kind not in "fiub":
-        raise InputError(
-            f"the kernel must return one real number per pair: expected shape {i.shape}, got shape {k.shape} and type "
-            f"{k.dtype}"
-        )
     at = int(np.argmax(~np.isfinite(k)))
     if not np.isfinite(k[at]):
         raise InputError(f"the kernel must be finite; rows {int(i[at])} and {int(j[at])} give {k[at]}")

@@ -14,7 +14,16 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.distribution import Distribution
 from calibrant.inputs.mixture import Mixture
 from calibrant.inputs.parametric import Laplace, MvNormal
-from calibrant.kernels.kernel import Delta, Exponential, Gaussian, JointKernel, Kernel, PairedDistance, Product
+from calibrant.kernels.kernel import (
+    Delta,
+    Exponential,
+    Gaussian,
+    JointKernel,
+    Kernel,
+    PairedDistance,
+    Product,
+    read_returned,
+)
 
 RowIndex = NDArray[np.intp]
 Distance = Callable[[RowIndex, RowIndex], FloatArray]
@@ -204,12 +213,8 @@ class CustomDistance:
 
     def __call__(self, i: RowIndex, j: RowIndex) -> FloatArray:
         first, second = (rows.reshape(-1) for rows in np.broadcast_arrays(i, j))
-        found = np.asarray(self.function(self.points[first].copy(), self.points[second].copy()))
-        if found.shape != first.shape or found.dtype.kind not in "fiub":
-            raise InputError(
-                f"the distance must return one real number per pair: expected shape {first.shape}, got shape "
-                f"{found.shape} and type {found.dtype}"
-            )
+        returned = self.function(self.points[first].copy(), self.points[second].copy())
+        found = read_returned(returned, first.shape, "the distance", "per pair")
         bad = ~(np.isfinite(found) & (found >= 0))
         if bad.any():
             at = int(np.argmax(bad))

@@ -21,6 +21,17 @@ PairedDistance = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 """A distance of a user: of m points and m others, one pair per row, it returns m numbers."""
 
 
+def read_returned(returned: Any, shape: tuple[int, ...], name: str, each: str) -> NDArray[Any]:
+    """Return what a user's function returned as an array; refuse all but real numbers of this shape."""
+    values = np.asarray(returned)
+    if values.dtype.kind not in "fiub" or values.shape != shape:
+        raise InputError(
+            f"{name} must return one real number {each}: expected shape {shape}, got shape {values.shape} and type "
+            f"{values.dtype}"
+        )
+    return values
+
+
 @dataclass(frozen=True)
 class Kernel:
     r"""A kernel k(x, x') = profile(d(x, x') / lengthscale).
@@ -78,12 +89,7 @@ class Kernel:
         found = self.profile(u)
         if type(self).__module__.startswith("calibrant.kernels."):
             return found
-        values = np.asarray(found)
-        if values.dtype.kind not in "fiub" or values.shape != np.shape(u):
-            raise InputError(
-                f"profile of {type(self).__name__} must return one real number for each element: expected shape "
-                f"{np.shape(u)}, got shape {values.shape} and type {values.dtype}"
-            )
+        values = read_returned(found, np.shape(u), f"profile of {type(self).__name__}", "for each element")
         bad = ~np.isfinite(values)
         if bad.any():
             at = np.unravel_index(int(np.argmax(bad)), values.shape)

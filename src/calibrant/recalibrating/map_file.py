@@ -48,13 +48,12 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
-def _is_group(value: Any) -> bool:
-    return _is_text(value) or isinstance(value, (bool, int)) or (isinstance(value, float) and math.isfinite(value))
-
-
 TEXTS = LabelRule("a text", _is_text)
 CLASSES = LabelRule("text or whole numbers", lambda label: _is_text(label) or type(label) is int)
-GROUPS = LabelRule("text, finite numbers or booleans", _is_group)
+GROUPS = LabelRule(
+    "text, finite numbers or booleans",
+    lambda label: _is_text(label) or isinstance(label, int) or (isinstance(label, float) and math.isfinite(label)),
+)
 
 
 # Writing
@@ -190,8 +189,8 @@ def _agreed(check: Callable[..., T], *values: Any, **options: Any) -> T:
 
 def _map(tree: Any) -> Recalibration:
     _object(tree)
-    for key, read in (("format", _format), ("version", _version)):  # first: other formats have other keys
-        _at(key, read, tree.get(key))
+    _at("format", _expect, tree.get("format"), tree.get("format") == FORMAT, repr(FORMAT))  # others have other keys
+    _at("version", _version, tree.get("version"))
     _check_keys(tree, (*KEYS, "columns") if "columns" in tree else KEYS)
 
     def at(key: str, read: Callable[..., T], *more: Any) -> T:
@@ -225,10 +224,6 @@ def _map(tree: Any) -> Recalibration:
         at("boundary", _labels, LabelRule(f"one of {listing([*rule.parameters])}", [*rule.parameters].__contains__)),
         columns=at("columns", _columns) if "columns" in tree else None,
     )
-
-
-def _format(value: Any) -> None:
-    _expect(value, value == FORMAT, repr(FORMAT))
 
 
 def _version(value: Any) -> None:
@@ -299,16 +294,12 @@ def _levels(value: Any) -> FloatArray:
 
 
 def _of_groups(value: Any, groups: tuple[Any, ...], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-
-    def of_group(part: Any) -> dict[str, Any]:
-        return read(part, beside=("group",))
-
     parts = _check_keys(value, ["groups"])["groups"]
-    found = _at("groups", _entries, parts, "G", of_group, {"G": len(groups)})
+    maps = _at("groups", _entries, parts, "G", partial(read, beside=("group",)), {"G": len(groups)})
     for i, label in enumerate(groups):
         same = type(parts[i]["group"]) is type(label) and parts[i]["group"] == label
         _at(f"groups[{i}].group", _expect, parts[i]["group"], same, f"{shown(label)}, as in groups")
-    return {"groups": tuple(found)}
+    return {"groups": tuple(maps)}
 
 
 def _parameters(
@@ -349,10 +340,10 @@ def _entries(value: Any, axes: str, read: Callable[[Any], Any], sizes: dict[str,
     return [_at(i, _entries, entry, axes[1:], read, sizes) for i, entry in enumerate(value)]
 
 
-def _inner_map(tree: Any, kind: str, method: str) -> Recalibration:
-    for key, expected in {"kind": kind, "method": method}.items():
-        found = _object(tree).get(key)
-        _at(key, _expect, found, found == expected, repr(expected))
+def _inner_map(tree: Any, **expected: str) -> Recalibration:
+    for key, name in expected.items():
+        given = _object(tree).get(key)
+        _at(key, _expect, given, given == name, repr(name))
     return _map(tree)
 
 

@@ -166,14 +166,6 @@ def fit_quadratic(rows: Binary, options: FitOptions) -> Fit:
     return Fit({"intercept": intercept, "slope": slope, "curvature": curvature}, found.value, found.gradient)
 
 
-def _of_temperature(m: Parameters, p: FloatArray) -> FloatArray:
-    return _times(m["slope"], logit(p))
-
-
-def _of_logistic(m: Parameters, p: FloatArray) -> FloatArray:
-    return np.asarray(m["intercept"] + _times(m["slope"], logit(p)))
-
-
 def _of_beta(m: Parameters, p: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         return np.asarray(m["c"] + _times(m["a"], np.log(p)) - _times(m["b"], np.log1p(-p)))
@@ -224,7 +216,7 @@ def _check_temperature(m: Parameters) -> None:
 SHAPE = Parameter(low=0.0)
 TEMPERATURE = _smooth(
     fit_temperature,
-    _of_temperature,
+    lambda m, p: _times(m["slope"], logit(p)),
     {"slope": SHAPE, "temperature": Parameter(low=0.0, infinite=True)},
     uses=("clip",),
     check=_check_temperature,
@@ -232,7 +224,7 @@ TEMPERATURE = _smooth(
 )
 LOGISTIC = _smooth(
     fit_logistic,
-    _of_logistic,
+    lambda m, p: np.asarray(m["intercept"] + _times(m["slope"], logit(p))),
     {"intercept": Parameter(), "slope": Parameter()},
     uses=("smoothing", "clip"),
     compared=RowsCompared(),

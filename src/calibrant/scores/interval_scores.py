@@ -38,15 +38,13 @@ def interval_score(
 
     Parameters
     ----------
-    y
-        Outcomes, one number per row; or the summary made by `summarize`.
+    y, weights
+        As in `coverage`; or the summary made by `summarize`.
     prediction
         `Intervals`.
     part
         ``"total"``, or one of the parts that add up to it: ``"width"``, ``"below"`` (outcomes below the interval),
         ``"above"`` (outcomes above it).
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------
@@ -105,12 +103,10 @@ def quantile_score(
 
     Parameters
     ----------
-    y
-        Outcomes, one number per row; or the summary made by `summarize`.
+    y, weights
+        As in `coverage`; or the summary made by `summarize`.
     prediction
         `Quantiles`.
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------
@@ -169,8 +165,8 @@ def weighted_interval_score(
 
     Parameters
     ----------
-    y
-        Outcomes, one number per row; or the summary made by `summarize`.
+    y, weights
+        As in `coverage`; or the summary made by `summarize`.
     prediction
         `Quantiles`, in which every level but 0.5 needs its mirror (0.1 and 0.9), or `Intervals`.
     median
@@ -178,8 +174,6 @@ def weighted_interval_score(
     part
         ``"total"``, or one of the parts that add up to it: ``"dispersion"`` (the widths), ``"below"`` (outcomes below
         the intervals and the median), ``"above"``.
-    weights
-        Importance weights, at least 0; a common factor changes nothing.
 
     Returns
     -------

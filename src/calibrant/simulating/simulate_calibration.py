@@ -135,8 +135,6 @@ def simulate_calibration(
 
 @dataclass
 class Run:
-    """The options of a run, checked."""
-
     n: int
     draws: int
     rng: Rng
