@@ -27,9 +27,9 @@ from calibrant.core import summary as codec
 from calibrant.core.kept_rows import KeptRows, joined, prediction_of
 from calibrant.errors import SummaryError
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.inputs.rows import read_outcomes
+from calibrant.inputs.rows import QuantileRows, SetRows, read_outcomes
 from calibrant.kernel_errors import cme_test
 from calibrant.summaries import Summary
 
@@ -78,7 +78,7 @@ def of(name, rows=slice(None), weights=None):
     w = None if weights is None else weights[rows]
     if isinstance(prediction, np.ndarray):
         return KeptRows.of(read_probabilities(y[rows], prediction[rows], weights=w))
-    return KeptRows.of(read_typed(y[rows], prediction.take(rows), weights=w))
+    return KeptRows.of(KINDS[prediction.prediction_kind].read(y[rows], prediction.take(rows), weights=w))
 
 
 def test_rows_stay_in_order():
@@ -201,7 +201,7 @@ def test_kinds_do_not_mix(first, second, words, refusal):
         ("classes", read_probabilities([0], [[0.25] * 4]), "3 classes do not merge with rows of 4 classes"),
         (
             "set",
-            read_typed([0], Sets([[True, False]], 0.8)),
+            SetRows.read([0], Sets([[True, False]], 0.8)),
             "3 labels do not merge with rows of Sets of levels 0.8 and 2 labels",
         ),
     ],
@@ -211,9 +211,9 @@ def test_other_numbers_of_classes_and_labels(name, other, words, refusal):
 
 
 def test_levels_are_compared_after_rounding():
-    first, second = (KeptRows.of(read_typed([0.0], Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
+    first, second = (KeptRows.of(QuantileRows.read([0.0], Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
     assert (first + second).n == 2
-    several = KeptRows.of(read_typed([0.0], Quantiles([[1.0]], [0.1])))
+    several = KeptRows.of(QuantileRows.read([0.0], Quantiles([[1.0]], [0.1])))
     assert not (first + several).rows.prediction.single
 
 

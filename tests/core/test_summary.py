@@ -15,9 +15,8 @@ from calibrant import Intervals, Normal, summaries, summarize
 from calibrant.core import summary as codec
 from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_groups, read_row_labels
-from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.probabilities import read_binary, read_probabilities
-from calibrant.inputs.rows import read_outcomes
+from calibrant.inputs.rows import IntervalRows, read_outcomes
 from calibrant.kernel_errors.fitted import Randomness
 from calibrant.kernels import Exponential, Gaussian
 from calibrant.points import PointBlocks, PointMoments
@@ -49,7 +48,7 @@ def two_classes(y, p, w):
 def interval_rows(y, p, w):
     """Return intervals from 0 to p and to p/2: they cover 0 always, and 1 if p is 1."""
     upper = np.stack([np.asarray(p) / 2, p], axis=1)
-    return read_typed(y, Intervals(np.zeros_like(upper), upper, [0.5, 0.9]), weights=w)
+    return IntervalRows.read(y, Intervals(np.zeros_like(upper), upper, [0.5, 0.9]), weights=w)
 
 
 def sides(p):

@@ -5,7 +5,7 @@ import pytest
 
 from calibrant import CdfValues, Intervals, Quantiles, Sets
 from calibrant.inputs.arrays import is_unit
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.kinds import KINDS
 from calibrant.inputs.parametric import MvNormal, Normal
 from calibrant.inputs.rows import CdfRows, IntervalRows, QuantileRows, SetRows, read_outcomes
 from calibrant.inputs.samples import Samples
@@ -108,7 +108,7 @@ class TestReadJudged:
         ],
     )
     def test_what_is_covered(self, y, prediction, kind, covered, sizes):
-        rows = read_typed(y, prediction)
+        rows = KINDS[prediction.prediction_kind].read(y, prediction)
         assert isinstance(rows, kind)
         assert rows.covered.tolist() == covered
         assert sizes is None or rows.sizes.tolist() == sizes
@@ -116,34 +116,34 @@ class TestReadJudged:
         assert rows.keep is None
 
     def test_values_of_a_distribution_function(self):
-        rows = read_typed(None, CdfValues([0.1, 0.2]))
+        rows = CdfRows.read(None, CdfValues([0.1, 0.2]))
         assert isinstance(rows, CdfRows)
         assert rows.n == 2
 
     def test_a_float64_outcome_is_not_copied(self):
         y = np.arange(3.0)
-        assert np.shares_memory(read_typed(y, INTERVALS).y, y)
+        assert np.shares_memory(IntervalRows.read(y, INTERVALS).y, y)
 
     def test_outcomes_become_float64(self, require):
         pd, pl = require("pandas"), require("polars")
         given = [np.array([1, 2, 4], dtype) for dtype in ("int8", "uint64", "float16", "float32")]
         given += [pd.Series([1, 2, 4], index=[9, 8, 7]), pl.Series([1, 2, 4]), pd.array([1, 2, 4], dtype="Int64")]
         for y in given:
-            found = read_typed(y, INTERVALS).y
+            found = IntervalRows.read(y, INTERVALS).y
             assert (found.dtype, found.tolist()) == (np.float64, [1, 2, 4])
-        assert read_typed([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3  # the sum is not finite
+        assert IntervalRows.read([1.7e308, 1.7e308, -1e308], INTERVALS).n == 3  # the sum is not finite
 
 
 class TestWeights:
     @pytest.mark.parametrize(("y", "prediction"), [([1, 2, 4], INTERVALS), ([1, 2, 4], QUANTILES), ([0, 1, 0], SETS)])
     def test_rows_of_weight_zero_are_dropped(self, y, prediction):
-        rows = read_typed(y, prediction, weights=[2, 0, 1])
+        rows = KINDS[prediction.prediction_kind].read(y, prediction, weights=[2, 0, 1])
         assert (rows.n, rows.y.tolist(), rows.w.tolist()) == (2, [y[0], y[2]], [2, 1])
         assert rows.keep.tolist() == [True, False, True]
-        assert is_unit(read_typed(y, prediction, weights=[1, 0, 1]).w)
+        assert is_unit(KINDS[prediction.prediction_kind].read(y, prediction, weights=[1, 0, 1]).w)
 
     def test_a_dropped_row_may_be_anything(self):
-        assert read_typed([1, np.nan, 4], INTERVALS, weights=[1, 0, 1]).n == 2
+        assert IntervalRows.read([1, np.nan, 4], INTERVALS, weights=[1, 0, 1]).n == 2
 
     def test_refused(self, refuses):
         cases = [
@@ -151,7 +151,7 @@ class TestWeights:
             ([0, 1, 5], SETS, [1, 0, 1], "row 2"),
             ([1, 2, 4], INTERVALS, [1, 1], "expected 3 rows, got 2"),
         ]
-        refuses(lambda y, prediction, weights: read_typed(y, prediction, weights=weights), cases)
+        refuses(lambda y, prediction, w: KINDS[prediction.prediction_kind].read(y, prediction, weights=w), cases)
 
 
 def test_sizes_without_outcomes():
@@ -162,7 +162,7 @@ def test_sizes_without_outcomes():
 
 
 def test_a_slice_shares_memory():
-    rows = read_typed(np.array([1.0, 2.0, 4.0]), INTERVALS)
+    rows = IntervalRows.read(np.array([1.0, 2.0, 4.0]), INTERVALS)
     part = rows.take(slice(1, 3))
     assert part.covered[:, 0].tolist() == [True, False]
     assert np.shares_memory(part.y, rows.y)
@@ -188,10 +188,10 @@ NOT_FINITE = [
 @pytest.mark.parametrize("prediction", [INTERVALS, QUANTILES, SETS])
 def test_refused_outcomes(refuses, prediction):
     cases = REFUSED_BY_EACH if prediction is SETS else REFUSED_BY_EACH + NOT_FINITE
-    refuses(lambda y: read_typed(y, prediction), cases)
+    refuses(lambda y: KINDS[prediction.prediction_kind].read(y, prediction), cases)
 
 
 def test_outcomes_that_are_not_for_this_kind(refusal):
-    assert refusal(read_typed, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
-    message = refusal(read_typed, [1.0], CdfValues([0.1]))
+    assert refusal(IntervalRows.read, [1, 2, 3], INTERVALS, classes=[1, 2]).startswith("classes= is for labels")
+    message = refusal(CdfRows.read, [1.0], CdfValues([0.1]))
     assert message == "CdfValues contain the outcome already; pass None for y"

@@ -23,9 +23,8 @@ from calibrant import (
     skce_test,
 )
 from calibrant.errors import InputError, NotApplicableError
-from calibrant.inputs.kinds import read_typed
 from calibrant.inputs.probabilities import read_probabilities
-from calibrant.inputs.rows import read_outcomes
+from calibrant.inputs.rows import IntervalRows, read_outcomes
 from calibrant.kernel_errors import cme_test, ucme
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.kernel_rows import canonical_order
@@ -261,6 +260,7 @@ def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
 
 def test_coverage_by_points_then_weight_then_hits():
     intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
-    first, second = (read_typed(y, intervals, weights=[2, 1, 1, 2]) for y in ([1.0, 9.0, 1.0, 9.0], [9.0] * 4))
+    outcomes = [1.0, 9.0, 1.0, 9.0], [9.0] * 4
+    first, second = (IntervalRows.read(y, intervals, weights=[2, 1, 1, 2]) for y in outcomes)
     assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]
     assert canonical_order(first, with_outcomes=True).tolist() == [2, 3, 0, 1]

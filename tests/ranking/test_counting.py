@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import CdfValues, Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
-from calibrant.inputs.kinds import read_typed
-from calibrant.inputs.rows import read_outcomes
+from calibrant import CdfValues, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution
+from calibrant.inputs.kinds import KINDS
 from calibrant.ranking import counting as module
 from calibrant.ranking.counting import (
     cells,
@@ -113,8 +112,7 @@ def test_memory_does_not_grow_with_the_draws():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_typed(y, prediction)
-    return pit_bounds(rows)
+    return pit_bounds(KINDS[prediction.prediction_kind].read(y, prediction))
 
 
 def test_bounds_by_hand():
@@ -160,8 +158,7 @@ def test_cells_of_quantiles_are_right_closed(y, cell):
 
 
 def of(y, prediction, rng=None):
-    read = read_typed
-    return marginal_ranks(read(y, prediction), rng)
+    return marginal_ranks(KINDS[prediction.prediction_kind].read(y, prediction), rng)
 
 
 def test_cells_are_closed_on_the_right():

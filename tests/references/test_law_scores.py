@@ -8,7 +8,6 @@ import pytest
 
 from calibrant import (
     CdfValues,
-    Distribution,
     Laplace,
     Mixture,
     Normal,
@@ -17,8 +16,7 @@ from calibrant import (
     decompose,
     reliability_curve,
 )
-from calibrant.inputs.kinds import read_typed
-from calibrant.inputs.rows import read_outcomes
+from calibrant.inputs.kinds import KINDS
 from calibrant.ranking.counting import pit_bounds
 from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.ranking.spread import sharpness
@@ -49,8 +47,7 @@ def distributions():
 
 
 def bounds(y, prediction):
-    rows = read_outcomes(y, prediction) if isinstance(prediction, Distribution) else read_typed(y, prediction)
-    low, high = pit_bounds(rows)
+    low, high = pit_bounds(KINDS[prediction.prediction_kind].read(y, prediction))
     return {"lower": low.tolist(), "upper": high.tolist()}
 
 

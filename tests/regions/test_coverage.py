@@ -11,7 +11,7 @@ from tests.references.intervals import CASES, DATA, intervals_of
 from calibrant import Intervals, Quantiles, Sets, summarize
 from calibrant.core.catalogue import find
 from calibrant.errors import NotApplicableError, SummaryError
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.rows import IntervalRows
 from calibrant.regions.coverage import IntervalMoments, coverage, coverage_gap, coverage_width_criterion
 
 NUMBERS = st.integers(-8, 8).map(lambda k: k / 4)  # ties between outcomes and bounds
@@ -243,7 +243,7 @@ INTERVALS = Intervals(np.zeros((4, 2)), [[1, 2], [1, 2], [1, 2], [1, np.inf]], [
 
 
 def of(part):
-    return IntervalMoments.of(read_typed(Y_INTERVAL_MOMENTS[part], INTERVALS.take(part)))
+    return IntervalMoments.of(IntervalRows.read(Y_INTERVAL_MOMENTS[part], INTERVALS.take(part)))
 
 
 def test_by_hand():

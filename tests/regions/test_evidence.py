@@ -7,7 +7,7 @@ from scipy import stats
 import calibrant as cb
 from calibrant.core.evidence import Case, note
 from calibrant.core.findings import Setting
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.kinds import KINDS
 from calibrant.judging.judge import judge
 from calibrant.regions.audit_tables import covered
 from calibrant.regions.evidence import ERROR, Judged, Plan, coverage_whole, least_hits, part_family, weights_caveat
@@ -18,7 +18,7 @@ from calibrant.regions.lines import Rule
 def judged(y, prediction, **given):
     """Return the verdict on intervals."""
     setting = Setting(0.95, 19, np.random.default_rng(0), families=2, **given)
-    rows = read_typed(y, prediction)
+    rows = KINDS[prediction.prediction_kind].read(y, prediction)
     found = covered(rows, HitTable.of(rows), setting)
     parts = part_family(found.parts("intervals", "width"), setting)
     whole = coverage_whole([Judged(found.lines, "intervals")], found.beside, found.plan(setting), setting)

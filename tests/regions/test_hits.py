@@ -8,7 +8,8 @@ import pytest
 from calibrant import Intervals, Quantiles, Sets
 from calibrant.errors import SummaryError
 from calibrant.inputs.groups import read_row_labels
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.kinds import KINDS
+from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 from calibrant.regions.hits import HitTable, not_nested
 from calibrant.summaries import Summary
 
@@ -18,7 +19,8 @@ LABELS = np.array(["b", "a", "b", "a"])
 
 
 def of(rows=slice(None), labels=LABELS, weights=None, prediction=BOTH):
-    checked = read_typed(Y[rows], prediction.take(rows), weights=None if weights is None else weights[rows])
+    part, w = prediction.take(rows), None if weights is None else weights[rows]
+    checked = KINDS[part.prediction_kind].read(Y[rows], part, weights=w)
     return HitTable.of(checked, None if labels is None else read_row_labels(labels[rows], checked.n, keep=checked.keep))
 
 
@@ -83,7 +85,7 @@ def test_refusals():
 
 
 def test_sets_without_a_level():
-    rows = read_typed([0, 1], Sets([[True, False], [True, False]]))
+    rows = SetRows.read([0, 1], Sets([[True, False], [True, False]]))
     found = HitTable.of(rows)
     assert np.isnan(found.levels).all()
     assert found + found == Summary.from_bytes((found + found).to_bytes())
@@ -96,7 +98,7 @@ def first_not_nested(rows):
 
 
 def intervals(lower, upper, level):
-    return read_typed(np.zeros(len(lower)), Intervals(lower, upper, level))
+    return IntervalRows.read(np.zeros(len(lower)), Intervals(lower, upper, level))
 
 
 @pytest.mark.parametrize(
@@ -115,9 +117,9 @@ def test_intervals_in_any_order_of_levels(lower, upper, expected):
 
 
 def test_sets_and_quantiles_and_one_level():
-    assert first_not_nested(read_typed([0.0], Quantiles([[1.0, 2.0]], [0.1, 0.9]))) is None
-    assert first_not_nested(read_typed([0.0], Intervals([0.0], [1.0], 0.9))) is None
+    assert first_not_nested(QuantileRows.read([0.0], Quantiles([[1.0, 2.0]], [0.1, 0.9]))) is None
+    assert first_not_nested(IntervalRows.read([0.0], Intervals([0.0], [1.0], 0.9))) is None
     mask = np.array([[[True, True], [False, True]], [[True, False], [False, True]]])
-    assert first_not_nested(read_typed([0, 0], Sets(mask, [0.5, 0.9]))) == 1
-    assert first_not_nested(read_typed([0], Sets(mask[:1], [0.5, 0.9]))) is None
-    assert first_not_nested(read_typed([0, 0], Sets(mask))) is None  # no levels, no order
+    assert first_not_nested(SetRows.read([0, 0], Sets(mask, [0.5, 0.9]))) == 1
+    assert first_not_nested(SetRows.read([0], Sets(mask[:1], [0.5, 0.9]))) is None
+    assert first_not_nested(SetRows.read([0, 0], Sets(mask))) is None  # no levels, no order

@@ -8,7 +8,7 @@ from tests.references.intervals import CASES, intervals_of
 
 from calibrant import Intervals, Quantiles, Sets
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.rows import IntervalRows
 from calibrant.regions import hsic as module
 from calibrant.regions.hsic import coverage_hsic, coverage_hsic_test, hsic_permutations, pair_median
 from calibrant.regions.sizes import Sizes
@@ -21,7 +21,7 @@ def of_widths(widths, covered):
 
 
 def scale_of(y, prediction, k=0):
-    table = Sizes.of(read_typed(y, prediction)).tied(k)
+    table = Sizes.of(IntervalRows.read(y, prediction)).tied(k)
     finite = np.isfinite(table.size)
     return 2 * pair_median(table.size[finite], table.rows[finite]) ** 2
 
@@ -146,7 +146,7 @@ def test_refusals(refusal):
 class TestPermutations:
     def sizes(self, widths, covered, weights=None):
         y, prediction = of_widths(widths, covered)
-        return Sizes.of(read_typed(y, prediction, weights=weights))
+        return Sizes.of(IntervalRows.read(y, prediction, weights=weights))
 
     @pytest.mark.parametrize("ties", [False, True])
     def test_every_permutation_is_as_likely(self, ties):
@@ -177,8 +177,8 @@ class TestPermutations:
     def test_a_call_repeats_itself_in_any_order_of_the_rows(self):
         y, prediction = intervals_of("reg16")
         order = np.random.default_rng(0).permutation(16)
-        one = hsic_permutations(Sizes.of(read_typed(y, prediction)), 1, resamples=19, rng=3)
-        shuffled = Sizes.of(read_typed(y[order], prediction.take(order)))
+        one = hsic_permutations(Sizes.of(IntervalRows.read(y, prediction)), 1, resamples=19, rng=3)
+        shuffled = Sizes.of(IntervalRows.read(y[order], prediction.take(order)))
         two = hsic_permutations(shuffled, 1, resamples=19, rng=3)
         assert one[0] == pytest.approx(two[0], rel=1e-12)
         assert one[1].tolist() == pytest.approx(two[1].tolist(), rel=1e-12)

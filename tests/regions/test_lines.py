@@ -8,7 +8,7 @@ from scipy import stats
 
 import calibrant as cb
 from calibrant.core.findings import Setting
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.rows import IntervalRows, QuantileRows, SetRows
 from calibrant.regions.hits import HitTable
 from calibrant.regions.lines import (
     Rule,
@@ -31,19 +31,19 @@ def of_counts(k, n, level=0.9, *, on_edge=0, **given):
     """Return the judged line of k hits, of which some lie on a bound."""
     y = np.where(np.arange(n) < k, 0.0, 9.0)
     y[:on_edge] = 1.0
-    rows = read_typed(y, cb.Intervals(np.full(n, -1.0), np.full(n, 1.0), level))
+    rows = IntervalRows.read(y, cb.Intervals(np.full(n, -1.0), np.full(n, 1.0), level))
     chosen = setting(**given)
     return level_lines(HitTable.of(rows), chosen, promise(rows, chosen), tests=1)
 
 
 class TestPromise:
-    rows = read_typed([0.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
+    rows = IntervalRows.read([0.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
 
     def test_of_kinds(self):
         assert promise(self.rows, setting()) == Rule("two-sided", ties=True)
         assert promise(self.rows, setting(calibration_size=9)).alternative == "less"
-        sets = read_typed([0, 1], cb.Sets([[True, False], [True, True]], 0.9))
-        counts = read_typed([1.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
+        sets = SetRows.read([0, 1], cb.Sets([[True, False], [True, True]], 0.9))
+        counts = IntervalRows.read([1.0, 5.0], cb.Intervals([-1.0, -1.0], [1.0, 1.0], 0.9))
         assert [promise(rows, setting()).alternative for rows in (sets, counts)] == ["less", "less"]
 
     def test_the_user_decides(self):
@@ -54,7 +54,7 @@ class TestPromise:
     def test_a_few_ties_do_not_make_counts(self):
         y = np.zeros(1000)
         y[:5] = 1.0  # half a percent on the bound
-        rows = read_typed(y, cb.Intervals(np.full(1000, -1.0), np.full(1000, 1.0), 0.9))
+        rows = IntervalRows.read(y, cb.Intervals(np.full(1000, -1.0), np.full(1000, 1.0), 0.9))
         assert promise(rows, setting()) == Rule("two-sided", ties=True)
 
 
@@ -100,7 +100,7 @@ class TestErrors:
         assert float(lines.curve.pvalue[0]) == 1
 
     def test_quantiles_of_counts(self):
-        rows = read_typed([0.0, 0.0, 1.0, 2.0], cb.Quantiles([0.0] * 4, 0.4))
+        rows = QuantileRows.read([0.0, 0.0, 1.0, 2.0], cb.Quantiles([0.0] * 4, 0.4))
         lines = level_lines(HitTable.of(rows), setting(), Rule(), tests=1)
         assert lines.curve.coverage[0] == 0.5  # and none below: 0.4 lies between
         assert lines.error[0] == 0
@@ -115,7 +115,7 @@ class TestErrors:
 class TestPlaces:
     def test_rows_without_bounds_lie_nowhere(self):
         inf = np.inf
-        rows = read_typed(np.zeros(4), cb.Intervals([0.0, -inf, 3.0, -inf], [2.0, 5.0, inf, inf], 0.9))
+        rows = IntervalRows.read(np.zeros(4), cb.Intervals([0.0, -inf, 3.0, -inf], [2.0, 5.0, inf, inf], 0.9))
         np.testing.assert_array_equal(positions(rows), [1, 5, 3, np.nan])
         labels = position_labels(rows)
         assert labels.values == ("1", "3", "5", "")
@@ -125,19 +125,19 @@ class TestPlaces:
 
     def test_one_place_makes_no_groups(self):
         shift = np.full(50, 1e-17)
-        rows = read_typed(np.zeros(50), cb.Intervals(-1.0 + shift, 1.0 + shift, 0.9))
+        rows = IntervalRows.read(np.zeros(50), cb.Intervals(-1.0 + shift, 1.0 + shift, 0.9))
         assert position_labels(rows) is None
 
     def test_thirds_of_the_rows(self):
         place = np.arange(9.0)
-        rows = read_typed(place, cb.Intervals(place - 1, place + 1, 0.9))
+        rows = IntervalRows.read(place, cb.Intervals(place - 1, place + 1, 0.9))
         labels = position_labels(rows)
         assert labels.values == ("0 to 2", "3 to 5", "6 to 8")
         assert labels.code.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
     def test_sizes_count_outcomes_on_bounds(self):
         # two widths; all outcomes of the narrow intervals lie on a bound
-        rows = read_typed([1.0, 1.0, 0.0, 0.0], cb.Intervals([0.0, 0.0, -2.0, -2.0], [1.0, 1.0, 2.0, 2.0], 0.5))
+        rows = IntervalRows.read([1.0, 1.0, 0.0, 0.0], cb.Intervals([0.0, 0.0, -2.0, -2.0], [1.0, 1.0, 2.0, 2.0], 0.5))
         lines = size_lines(rows, Sizes.of(rows), setting(), Rule(), tests=2)
         assert lines.curve.hits.tolist() == [2, 2]
         assert lines.inside.tolist() == [0, 2]

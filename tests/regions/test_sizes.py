@@ -10,12 +10,12 @@ from calibrant import Intervals, Sets, coverage
 from calibrant.core.pool import pool_rows
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.arrays import is_unit, unit_weights
-from calibrant.inputs.kinds import read_typed
+from calibrant.inputs.kinds import KINDS
 from calibrant.regions.sizes import Sizes, read_size_bins, size_groups, size_stratified_coverage
 
 
 def of(y, prediction, weights=None):
-    return Sizes.of(read_typed(y, prediction, weights=weights))
+    return Sizes.of(KINDS[prediction.prediction_kind].read(y, prediction, weights=weights))
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_refusals(refusal, bins, words):
 
 def table(y, prediction, k, **options):
     """Return limits, rows and coverage of the groups of level k."""
-    sizes = Sizes.of(read_typed(y, prediction))
+    sizes = Sizes.of(KINDS[prediction.prediction_kind].read(y, prediction))
     columns = sizes.tied(k)
     groups = size_groups(columns.size, columns.weight, K=sizes.K, **{"bins": None, "empty": "merge"} | options)
     n, hits = groups.sums(columns.rows), groups.sums(columns.hits)

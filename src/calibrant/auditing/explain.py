@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +14,7 @@ from calibrant.core.catalogue import public
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import note
 from calibrant.core.pvalues import holm
+from calibrant.core.results import FrozenValue
 from calibrant.core.summary import Summary
 from calibrant.core.words import without_direction
 from calibrant.errors import InputError, SummaryError, shown
@@ -49,7 +49,7 @@ Numbers = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(FrozenValue):
     """What ranks say about predictions, in words and in the user's units. `print` it.
 
     Of one column every field is one text or number; of C columns texts are tuples and numbers arrays (C,), in the
@@ -76,13 +76,6 @@ class Explanation:
     joint_failure: str = ""
     joint_pvalue: float | None = None
     claims: tuple[Claim, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "coverage", MappingProxyType(dict(self.coverage)))
-
-    def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy is not picklable; a dictionary is
-        values = (getattr(self, f.name) for f in fields(self))
-        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
 
     def __repr__(self) -> str:
         return f"Explanation({self.failure!r}, n={self.n}, M={self.M})"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
+
+from calibrant.inputs.arrays import field_values
 
 POWER = 0.8  # "found 4 times in 5"
 SMALL_GROUP = 30  # rows
@@ -43,8 +45,7 @@ class Subject:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are not empty, for JSON."""
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in given.items() if value not in (None, "")}
+        return {name: value for name, value in field_values(self).items() if value not in (None, "")}
 
 
 ALL_ROWS = Subject("all rows")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import reduce
 from operator import add
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from calibrant.core.grid import Grid
 from calibrant.core.interval_sums import IntervalSums, sums_in_one_pass
 from calibrant.core.moments import Moments
 from calibrant.core.summary import Summary
+from calibrant.inputs.arrays import field_values
 from calibrant.inputs.kinds import AnyRows
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows
@@ -101,8 +101,8 @@ def column(entry: Entry[Any, Any], options: Any) -> str:
     >>> column(find("brier_score"), find("brier_score").parse({"half": True}))
     'brier_score(half=True)'
     """
-    values = {field.name: getattr(options, field.name) for field in fields(options)}
-    changed = ", ".join(f"{name}={value!r}" for name, value in values.items() if value != entry.defaults[name])
+    values = field_values(options).items()
+    changed = ", ".join(f"{name}={value!r}" for name, value in values if value != entry.defaults[name])
     return f"{entry.name}({changed})" if changed else entry.name
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant.core import pictures as plots
 from calibrant.core.plot_style import flattened
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, field_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,11 +29,11 @@ class FrozenValue:
     """A frozen value: its arrays and mappings are read-only copies."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            object.__setattr__(self, each.name, _frozen(getattr(self, each.name)))
+        for name, value in field_values(self).items():
+            object.__setattr__(self, name, _frozen(value))
 
     def __reduce__(self) -> tuple[Any, ...]:  # a mapping proxy cannot be pickled
-        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        values = field_values(self).values()
         return type(self), tuple(dict(value) if isinstance(value, Mapping) else value for value in values)
 
 
@@ -41,9 +41,7 @@ class ComparedValue(FrozenValue):
     """A frozen value that is equal to another one with the same numbers; arrays have no hash."""
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return all(_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return _equal(field_values(self), field_values(other)) if type(other) is type(self) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.errors import CalibrantError, SummaryError
+from calibrant.inputs.arrays import field_values, locked
 from calibrant.lazy import import_named
 
 TRAILER = struct.Struct("<9sHI")  # after the bytes of the .npz: a mark, the version, and a checksum
@@ -93,12 +94,9 @@ class Summary:
         Summary.kinds[cls.__name__] = cls
 
     def __post_init__(self) -> None:
-        for field in fields(self):  # type: ignore[arg-type]  # every subclass is a dataclass
-            value = getattr(self, field.name)
+        for name, value in field_values(self).items():
             if isinstance(value, np.ndarray) and value.flags.writeable:
-                frozen = value.view()
-                frozen.flags.writeable = False
-                object.__setattr__(self, field.name, frozen)
+                object.__setattr__(self, name, locked(value.view()))
 
     @property
     def n(self) -> int:
@@ -143,7 +141,7 @@ class Summary:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        pairs = zip(field_values(self).values(), field_values(other).values(), strict=True)
         return all(
             np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else bool(a == b) for a, b in pairs
         )
@@ -155,8 +153,7 @@ class Summary:
 
     def to_bytes(self) -> bytes:
         """Return the bytes of an .npz file without pickle, with a checksum, which `from_bytes` reads on any machine."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return encode(type(self).__name__, values)
+        return encode(type(self).__name__, field_values(self))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

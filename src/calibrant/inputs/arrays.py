@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -367,6 +368,11 @@ def refuse_rounded(values: NDArray[Any], name: str, rows: NDArray[np.intp] | Non
 def refuse_not_positive(values: FloatArray, name: str) -> None:
     remedy = f"A distribution without spread has no density; if {name} was rounded to 0, give its true value"
     refuse_where(~(values > 0), values, f"{name} must be positive", remedy)
+
+
+def field_values(instance: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, in their order."""
+    return {field.name: getattr(instance, field.name) for field in fields(instance)}
 
 
 def locked(array: NDArray[T]) -> NDArray[T]:

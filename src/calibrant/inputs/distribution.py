@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant.errors import InputError, NotApplicableError, SummaryError
-from calibrant.inputs.arrays import FloatArray, Rng, locked, refuse_where
+from calibrant.inputs.arrays import FloatArray, Rng, field_values, locked, refuse_where
 
 if TYPE_CHECKING:
     from calibrant.inputs.intervals import Intervals
@@ -37,7 +36,7 @@ class Checked(Stored):
     @property
     def n(self) -> int:
         """Number of rows."""
-        return len(getattr(self, fields(self)[0].name))  # type: ignore[arg-type]
+        return len(next(iter(field_values(self).values())))
 
     def _hold(self, **checked: Any) -> None:
         """Set the fields of a frozen dataclass."""
@@ -46,15 +45,13 @@ class Checked(Stored):
 
     def _with(self, **changed: Any) -> Self:
         """Return the same prediction with other fields, which are not checked."""
-        kept = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         made = object.__new__(type(self))
-        made._hold(**{**kept, **changed})
+        made._hold(**{**field_values(self), **changed})
         return made
 
     def take(self, rows: Selection) -> Self:
         """Return these rows alone; a slice shares memory."""
-        names = (field.name for field in fields(self))  # type: ignore[arg-type]
-        return self._with(**{name: rows_of(getattr(self, name), rows) for name in names})
+        return self._with(**{name: rows_of(values, rows) for name, values in field_values(self).items()})
 
 
 class Distribution(Stored, ABC):

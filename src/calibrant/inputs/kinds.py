@@ -108,11 +108,6 @@ def is_levelled(stored: str) -> bool:
     return stored in STORED and STORED[stored].prediction_kind in LEVELLED
 
 
-def read_typed(y: Any, prediction: Any, **options: Any) -> Any:
-    """Return checked rows of outcomes and a typed prediction; rows of weight 0 are dropped."""
-    return KINDS[prediction.prediction_kind].read(y, prediction, **options)
-
-
 def read(
     verb: str,
     accepted: tuple[str, ...],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, partial
 from math import log, pi
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -15,6 +15,7 @@ from calibrant.errors import InputError
 from calibrant.inputs.arrays import (
     FloatArray,
     Rng,
+    field_values,
     locked,
     read_array,
     read_parameters,
@@ -55,7 +56,7 @@ class LocationScale(Checked, Distribution):
     @property
     def parameters(self) -> tuple[FloatArray, FloatArray]:
         """Location and scale."""
-        location, scale = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        location, scale = field_values(self).values()
         return location, scale
 
     def cdf(self, x: ArrayLike) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import hypot, sqrt
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from calibrant.core.dispatch import CHUNK_ROWS
 from calibrant.core.kept_rows import KeptRows
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, field_values
 from calibrant.inputs.probabilities import Binary, Classes
 from calibrant.inputs.rows import DistributionRows, RegionRows
 from calibrant.kernel_errors.fitted import Randomness, form_of
@@ -157,8 +157,7 @@ class Blocks(Summary):
 
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back; kernels of your own are refused."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return codec.encode(type(self).__name__, {**values, "kernel": text_of(self.kernel)})
+        return codec.encode(type(self).__name__, {**field_values(self), "kernel": text_of(self.kernel)})
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from calibrant.core import summary as codec
 from calibrant.core.annotations import Rng
 from calibrant.core.summary import Summary
 from calibrant.errors import InputError, SummaryError
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, field_values
 from calibrant.inputs.options import check_choice, check_count, generator
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.kernel import Kernel
@@ -160,8 +160,7 @@ class PointBlocks(Summary):
 
     def to_bytes(self) -> bytes:
         """Return bytes that `from_bytes` reads back; custom kernels are refused."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return codec.encode(type(self).__name__, {**values, "kernel": text_of(self.kernel)})
+        return codec.encode(type(self).__name__, {**field_values(self), "kernel": text_of(self.kernel)})
 
     @classmethod
     def _checked(cls, values: dict[str, Any]) -> Self:
