@@ -35,13 +35,6 @@ class CalibrantError(Exception):
     ``{where=value}`` become options as the reader types them; the last one takes its value from a field. Without
     fields the message is used unchanged, braces included.
 
-    Attributes
-    ----------
-    row, option, value, file
-        The row (counted from 0), option, value and file that the error is about, or None.
-    place
-        The words for the row, where its number alone is not enough.
-
     Examples
     --------
     >>> error = InputError("p must lie in [0, 1]; {row} is {value}. See {bins=}", row=7, value=1.5)

@@ -54,15 +54,6 @@ class Samples(Checked, Distribution):
     names : sequence of str, optional
         Names of the D coordinates, which ranks, curves, tests and audits carry.
 
-    Attributes
-    ----------
-    counts : ndarray of shape (n,), or None
-        Number of draws of each row, where these differ.
-    chains : int
-        Number of chains that the M draws of a row consist of, one after another (`from_chains`).
-    thinned : str
-        What thinning did, in a sentence; empty if nothing was thinned.
-
     Examples
     --------
     >>> distribution = Samples([[1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 5.0, 5.0]])
@@ -85,9 +76,9 @@ class Samples(Checked, Distribution):
     finite: bool
     counts: NDArray[np.int64] | None  # (n,), where rows have different numbers of draws
     draw_weights: FloatArray | None  # (n, M)
-    chains: int
+    chains: int  # that the M draws of a row consist of, one after another
     names: Names | None  # (D,)
-    thinned: str
+    thinned: str  # what thinning did, in a sentence
 
     @constructor(
         "Call it as Samples(draws), with draws[i] those of outcome i",

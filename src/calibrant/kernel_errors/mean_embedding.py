@@ -72,10 +72,6 @@ def ucme(
     rng
         A Generator or a whole number: for draws, locations, and the rows that give a ``"median"`` length scale.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     One location at p = 0.5, y = 1, the kernel there exp(-0.5) for both rows; residuals 1 - 0 and 1 - 1:

@@ -53,10 +53,6 @@ def mmce(
         The weighted form MMCE_w of Kumar, Sarawagi and Jain (2018), a penalty for training: right and wrong rows get
         the weights (1 - r)/n₁ and -r/n₀. It is not 0 for calibrated predictions unless half of the rows are right.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     One prediction of 0.25 that did not happen: :math:`e = -0.25`.

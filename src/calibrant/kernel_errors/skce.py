@@ -109,10 +109,6 @@ def skce(
     classes, pos_label
         As in `ece`.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     Two certain and wrong predictions, 1 apart: their kernel is exp(-1), and h = 2 · (-1) · 1 · exp(-1).

@@ -70,28 +70,17 @@ def skce_test(
 ) -> TestResult:
     r"""Test calibration of the whole prediction by the squared kernel calibration error.
 
-    Large values of `skce` are evidence against calibration. Its null distribution is found in one of four ways:
-
-    ``"resample"``
-        Outcomes are redrawn from the predictions, which stay fixed; :math:`T = n \cdot \mathrm{SKCE}` (unbiased) is
-        recomputed, and :math:`p = (1 + \#\{T^*_b \ge T\})/(B + 1)`. Exact at any n; the default for probabilities, and
-        for distributions below 64 rows.
-    ``"bootstrap"``
-        The bootstrap of degenerate U-statistics (Arcones and Giné 1992); with multinomial counts C, the matrix H of h,
-        its diagonal d, row means r and mean b,
-        :math:`T^*_b = [C H C - C d - 2(n-1) C r + n(n-1) b]/n`. The default for distributions from 64 rows on.
-    ``"block"``
-        The mean over s blocks of rows divided by its standard error is compared with Student's t of s - 1 degrees of
-        freedom. O(n) for small blocks.
-    ``"bound"``
-        A distribution-free bound of the p-value: never too small, and seldom small.
+    Large values of `skce` are evidence against calibration.
 
     Parameters
     ----------
     y, prediction, kernel, draws, weights, classes, pos_label
         As in `skce`.
     method
-        One of the four above; None for the default.
+        How the null distribution is found. ``"resample"``: outcomes are redrawn from the predictions, exact at any n;
+        the default for probabilities, and for distributions below 64 rows. ``"bootstrap"``: of degenerate U-statistics,
+        the default for distributions from 64 rows on. ``"block"``: Student's t of the mean over blocks, O(n) for small
+        blocks. ``"bound"``: a distribution-free bound of the p-value, never too small, and seldom small.
     unbiased
         With ``"bound"``: which estimator is bounded. The other methods use the unbiased one.
     blocksize
@@ -109,12 +98,7 @@ def skce_test(
     Returns
     -------
     TestResult
-        `statistic` is T, the t-value of the blocks, or the bounded estimate. `estimate` is the unbiased `skce` (T/n,
-        the mean over blocks) or the bounded estimate; with weights h is taken as w w' h / mean(w)², which differs a
-        little from the ratio that `skce` returns. `n` counts the rows used. `details` has `resamples` (redraws,
-        bootstrap), `bound`, or `blocks`, `blocksize`, `standard_error` and `lower_bound`, which the true error exceeds
-        with a confidence of 95 %. Except for distributions and bounds it also has `variance`, the outcome variance
-        expected under calibration: Σp(1-p) for one probability per row, in units of the largest squared weight.
+        `statistic` is T = n `estimate`, the t-value of the blocks, or the bounded estimate.
 
     Examples
     --------

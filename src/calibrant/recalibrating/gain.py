@@ -141,10 +141,6 @@ def recalibration_gain(
     rng
         Seed or generator that deals the rows.
 
-    Returns
-    -------
-    RecalibrationGain
-
     Examples
     --------
     Twenty rows say 0.8 and three of five happen, in each fold alike. Every map changes 0.8 to 0.6, and the score falls

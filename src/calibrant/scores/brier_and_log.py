@@ -47,10 +47,6 @@ def brier_score(
     half
         Halve the value for class probabilities, which then lies in 0 to 1.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     (0.2² + 0.4²) / 2:

@@ -88,13 +88,9 @@ def decompose(
 
     Returns
     -------
-    Decomposition
-        `score`, `mcb`, `dsc`, `unc`, `within`.
-    QuantileDecomposition
-        For quantiles: `score`, `mcb`, `dsc`, `unc` of each level, and `wis`, twice their means.
-    CrpsDecomposition
-        For draws and distributions: `score`, `mcb`, `dsc`, `unc`, and `discretisation`, the part of the score that the
-        levels of a distribution do not account for.
+    Decomposition, QuantileDecomposition or CrpsDecomposition
+        `score`, `mcb`, `dsc`, `unc`, of quantiles for each level; and `within` of probabilities, `wis` of quantiles,
+        `discretisation` of draws and distributions.
 
     Examples
     --------

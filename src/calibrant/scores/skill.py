@@ -144,16 +144,8 @@ def skill_test(
     Returns
     -------
     TestResult
-        `pvalue` is one-sided, of S <= 0, Holm-adjusted over coordinates; `estimate` is S. `details` has
-
-        - `claim`: ``"informative"`` (low > 0), ``"worse"`` (high < 0), ``"no better"`` (high < tolerance and low <= 0)
-          or ``"cannot tell"``; a tuple for several coordinates,
-        - `low`, `high`, `standard_error`, `score` and `climatology` (the mean scores),
-        - `guard`: the effective number of rows behind the limits, (Σe²)²/Σe⁴. Below 10 a few rows decide: the claim is
-          "cannot tell" and the p-value 1, unless `low` stays above 0 without the 5 % of the rows that raise the skill
-          most. `rows` are those that decide most,
-        - `heavy`: the share of the loss in the 5 % of the rows that lose most, and the skill of the other rows. It
-          describes these rows.
+        `pvalue` is one-sided, of S <= 0, Holm-adjusted over coordinates; `estimate` is S. `details` has `claim`,
+        ``"informative"``, ``"worse"``, ``"no better"`` or ``"cannot tell"``, and the limits `low` and `high`.
 
     Examples
     --------
