@@ -180,7 +180,6 @@ class Intervals(Checked):
         return self._with(lower=self.lower[:, k], upper=self.upper[:, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Intervals:
-        """Return the intervals of these rows alone; a slice shares memory."""
         return self._with(lower=taken(self.lower, rows), upper=taken(self.upper, rows))
 
     @classmethod
@@ -191,7 +190,6 @@ class Intervals(Checked):
         return cls(lower[:, 0], upper[:, 0], levels[0]) if single else cls(lower, upper, levels)
 
     def columns(self) -> tuple[list[Any], FloatArray]:
-        """Return the kind, as plain values, and lower and upper bounds beside each other."""
         return ["Intervals", self.levels.tolist(), self.single], np.column_stack([self.lower, self.upper])
 
     def of_precision(self, eps: float) -> Intervals:

@@ -251,7 +251,6 @@ class MvNormal(Checked, Distribution):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of one outcome: ``(D,)``."""
         return (self.mean.shape[1],)
 
     @property

@@ -68,7 +68,6 @@ class Quantiles(Checked):
         return self._with(values=self.values[:, k], levels=self.levels[k], single=True)
 
     def take(self, rows: Selection) -> Quantiles:
-        """Return the quantiles of these rows alone; a slice shares memory."""
         return self._with(values=taken(self.values, rows))
 
     @classmethod

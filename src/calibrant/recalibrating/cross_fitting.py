@@ -56,10 +56,7 @@ class Dealing:
         return self.time is None and self.labels is None and self.folds < units
 
     def take(self, rows: Numbers) -> Dealing:
-        clusters, time, labels = (
-            None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
-            for codes in (self.clusters, self.time, self.labels)
-        )
+        clusters, time, labels = (_renumbered(codes, rows) for codes in (self.clusters, self.time, self.labels))
         if labels is not None:
             labels = labels % MAX_INNER_FOLDS if labels.max(initial=0) > 0 else None
         parts = INNER_FOLDS if self.labels is not None else min(self.folds, MAX_INNER_FOLDS)
@@ -91,6 +88,10 @@ class Dealing:
             block = np.where(block == earliest[self.clusters], block, -1)
         used = np.unique(block[block >= 0])
         return [Fold(np.flatnonzero((block >= 0) & (block < k)), np.flatnonzero(block == k)) for k in used[1:]]
+
+
+def _renumbered(codes: Numbers | None, rows: Numbers | slice) -> Numbers | None:
+    return None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
 
 
 def _dealt(n: int, folds: int, rng: np.random.Generator) -> Numbers:
@@ -283,10 +284,7 @@ def units_of(data: CalibrationRows, dealing: Dealing, rows: Numbers | slice = sl
     count = None if data.count is None else np.asarray(data.count[rows], dtype=np.float64)
     if count is not None:
         w = w / count
-    clusters, time = (
-        None if codes is None else np.unique(codes[rows], return_inverse=True)[1].astype(np.intp)
-        for codes in (dealing.clusters, dealing.time)
-    )
+    clusters, time = (_renumbered(codes, rows) for codes in (dealing.clusters, dealing.time))
     if clusters is None or time is None:
         return Units(w, count, time if clusters is None else clusters, ordered=time is not None)
     earliest = np.full(int(clusters.max()) + 1, time.size)
