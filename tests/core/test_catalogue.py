@@ -3,27 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant import (
-    CdfValues,
-    Intervals,
-    Laplace,
-    MvNormal,
-    Normal,
-    Quantiles,
-    Samples,
-    Sets,
-    audit,
-    brier_score,
-    coverage,
-    crps,
-    ece,
-    interval_score,
-    kuiper_test,
-    log_score,
-    skce,
-    summarize,
-    width,
-)
+import calibrant as cb
 from calibrant.core import dispatch
 from calibrant.core.catalogue import entries
 from calibrant.core.means import SEVERAL, column_names, folded, moments_of
@@ -36,12 +16,12 @@ from calibrant.ranking.quantities import ranks
 from calibrant.ranking.summary import Ranks
 
 Y = [0.0, 1.0, 2.0]
-NORMAL = Normal(Y, 1.0)
-INTERVALS = Intervals([-1.0, 0.0, 1.0], [1.0, 2.0, 3.0], 0.9)
-QUANTILES = Quantiles([[0.0, 1.0]] * 3, [0.1, 0.9])
-SETS = Sets(np.eye(3, dtype=bool), 0.9)
-SAMPLES = Samples(np.zeros((3, 4)))
-CDF = CdfValues([0.1, 0.5, 0.9])
+NORMAL = cb.Normal(Y, 1.0)
+INTERVALS = cb.Intervals([-1.0, 0.0, 1.0], [1.0, 2.0, 3.0], 0.9)
+QUANTILES = cb.Quantiles([[0.0, 1.0]] * 3, [0.1, 0.9])
+SETS = cb.Sets(np.eye(3, dtype=bool), 0.9)
+SAMPLES = cb.Samples(np.zeros((3, 4)))
+CDF = cb.CdfValues([0.1, 0.5, 0.9])
 ALL = tuple(KINDS)
 
 
@@ -54,7 +34,7 @@ ALL = tuple(KINDS)
         (CDF, "cdf"),
         (SAMPLES, "samples"),
         (NORMAL, "distributions"),
-        (Laplace(Y, 1.0), "distributions"),
+        (cb.Laplace(Y, 1.0), "distributions"),
         ([0.1, 0.5], None),
         (np.eye(2), None),
         ("0.5", None),
@@ -99,14 +79,14 @@ class TestRows:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("verb", [coverage, crps, width])
+    @pytest.mark.parametrize("verb", [cb.coverage, cb.crps, cb.width])
     def test_a_plain_array(self, verb, refusal):
         for plain in ([0.1, 0.5, 0.9], np.eye(3)):
-            data = (plain,) if verb is width else (Y, plain)
+            data = (plain,) if verb is cb.width else (Y, plain)
             message = refusal(verb, *data)
             assert verb.__name__ in message
             assert type(plain).__name__ in message
-        assert "Intervals" in refusal(coverage, Y, [0.1, 0.5, 0.9])
+        assert "Intervals" in refusal(cb.coverage, Y, [0.1, 0.5, 0.9])
 
     def test_a_plain_array_is_only_ever_probabilities(self, refusal):
         message = refusal(read, "verb", ("intervals", "distributions"), Y, [0.1, 0.5, 0.9])
@@ -115,7 +95,7 @@ class TestRefusals:
         )
         assert message.endswith("A plain array is always taken as probabilities")
 
-    @pytest.mark.parametrize("verb", [ece, brier_score, kuiper_test])
+    @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.kuiper_test])
     @pytest.mark.parametrize("prediction", [INTERVALS, SETS, QUANTILES, SAMPLES, NORMAL, CDF], ids=kind_of)
     def test_what_holds_no_probabilities(self, verb, prediction, refusal):
         message = refusal(verb, Y, prediction)
@@ -123,7 +103,7 @@ class TestRefusals:
         assert f"; got {type(prediction).__name__}" in message
 
     def test_a_matrix_where_one_probability_is_judged(self, refusal):
-        assert "kuiper_test" in refusal(kuiper_test, [0, 1, 2], np.eye(3))
+        assert "kuiper_test" in refusal(cb.kuiper_test, [0, 1, 2], np.eye(3))
 
     def test_what_to_do_instead_is_said(self, refusal):
         advice = {"distributions": "Draw from it"}
@@ -135,11 +115,11 @@ class TestRefusals:
     def test_labels_of_what_has_none(self, prediction, refusal):
         name = type(prediction).__name__
         for option in ("classes", "pos_label"):
-            message = refusal(skce, Y, prediction, **{option: [0, 1]})
+            message = refusal(cb.skce, Y, prediction, **{option: [0, 1]})
             assert message == f"{option}= is for labels of probabilities; leave it out for {name}"
 
     def test_a_positive_label_of_sets(self, refusal):
-        assert "pos_label= is for labels of probabilities" in refusal(skce, [0, 1, 2], SETS, pos_label=1)
+        assert "pos_label= is for labels of probabilities" in refusal(cb.skce, [0, 1, 2], SETS, pos_label=1)
 
 
 class TestAlone:
@@ -186,13 +166,13 @@ def test_every_kind_is_one_of_the_kinds():
 
 
 def test_labels_are_listed_where_an_option_is_unknown(refusal):
-    assert refusal(coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
-    assert "pos_label" not in refusal(crps, Y, NORMAL, sample_weight=[1, 1, 1])
+    assert refusal(cb.coverage, Y, INTERVALS, bin=3).endswith("weights, classes")
+    assert "pos_label" not in refusal(cb.crps, Y, NORMAL, sample_weight=[1, 1, 1])
 
 
 n = 6
 Y_MEANS = np.arange(6.0)
-VECTORS = MvNormal(np.zeros((n, 2)), np.eye(2))
+VECTORS = cb.MvNormal(np.zeros((n, 2)), np.eye(2))
 LOWER, UPPER = Y_MEANS[:, None] - [2.0, 1.0], Y_MEANS[:, None] + [0.5, 3.0]
 
 
@@ -206,15 +186,20 @@ class TestColumnNames:
         [
             ([0, 1], [0.1, 0.9], None, [""]),
             ([0, 1], np.eye(3)[:2], None, ["[3 classes]"]),
-            (Y_MEANS, Normal(Y_MEANS, 1.0), None, ["[distribution]"]),
+            (Y_MEANS, cb.Normal(Y_MEANS, 1.0), None, ["[distribution]"]),
             (np.zeros((n, 2)), VECTORS, 2, ["[several coordinate 0]", "[several coordinate 1]"]),
-            (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.9), 1, ["[Intervals 0.9]"]),
-            (Y_MEANS, Intervals(LOWER[:, :1], UPPER[:, :1], [0.9]), 1, ["[several Intervals 0.9]"]),
-            (Y_MEANS, Intervals(LOWER, UPPER, [0.9, 0.5]), 2, ["[several Intervals 0.9]", "[several Intervals 0.5]"]),
-            (Y_MEANS, Intervals(LOWER, UPPER, [0.9, 0.5]), None, ["[Intervals 0.9, 0.5]"]),
-            (Y_MEANS, Quantiles(Y_MEANS, 0.5), 1, ["[Quantiles 0.5]"]),
-            ([0, 1, 2], Sets(np.eye(3, dtype=bool), 0.9), 1, ["[Sets K=3 0.9]"]),
-            ([0, 1, 2], Sets(np.eye(3, dtype=bool)), 1, ["[Sets K=3 column 0]"]),
+            (Y_MEANS, cb.Intervals(LOWER[:, 0], UPPER[:, 0], 0.9), 1, ["[Intervals 0.9]"]),
+            (Y_MEANS, cb.Intervals(LOWER[:, :1], UPPER[:, :1], [0.9]), 1, ["[several Intervals 0.9]"]),
+            (
+                Y_MEANS,
+                cb.Intervals(LOWER, UPPER, [0.9, 0.5]),
+                2,
+                ["[several Intervals 0.9]", "[several Intervals 0.5]"],
+            ),
+            (Y_MEANS, cb.Intervals(LOWER, UPPER, [0.9, 0.5]), None, ["[Intervals 0.9, 0.5]"]),
+            (Y_MEANS, cb.Quantiles(Y_MEANS, 0.5), 1, ["[Quantiles 0.5]"]),
+            ([0, 1, 2], cb.Sets(np.eye(3, dtype=bool), 0.9), 1, ["[Sets K=3 0.9]"]),
+            ([0, 1, 2], cb.Sets(np.eye(3, dtype=bool)), 1, ["[Sets K=3 column 0]"]),
         ],
     )
     def test_each_kind(self, y, prediction, L, names):
@@ -222,18 +207,18 @@ class TestColumnNames:
 
     def test_levels_are_told_apart_to_ten_digits(self):
         first, second = (
-            column_names(rows_of(Y_MEANS, Quantiles(Y_MEANS, level)), 1) for level in (1 / 3, 1 / 3 + 1e-9)
+            column_names(rows_of(Y_MEANS, cb.Quantiles(Y_MEANS, level)), 1) for level in (1 / 3, 1 / 3 + 1e-9)
         )
         assert first != second
         assert first == ["[Quantiles 0.3333333333]"]
 
 
 class TestSingleAndSeveral:
-    one = Intervals(LOWER[:, 0], UPPER[:, 0], 0.9)
-    listed = Intervals(LOWER[:, :1], UPPER[:, :1], [0.9])
-    two = Intervals(LOWER, UPPER, [0.9, 0.5])
+    one = cb.Intervals(LOWER[:, 0], UPPER[:, 0], 0.9)
+    listed = cb.Intervals(LOWER[:, :1], UPPER[:, :1], [0.9])
+    two = cb.Intervals(LOWER, UPPER, [0.9, 0.5])
 
-    @pytest.mark.parametrize("verb", [coverage, interval_score])
+    @pytest.mark.parametrize("verb", [cb.coverage, cb.interval_score])
     def test_a_number_or_an_array(self, verb):
         number, array, both = (verb(Y_MEANS, prediction) for prediction in (self.one, self.listed, self.two))
         assert isinstance(number, float)
@@ -244,28 +229,28 @@ class TestSingleAndSeveral:
 
     @pytest.mark.parametrize("prediction", [one, listed, two])
     def test_summaries_say_which(self, prediction):
-        summary = summarize(coverage, Y_MEANS, prediction)
+        summary = cb.summarize(cb.coverage, Y_MEANS, prediction)
         assert all((SEVERAL in name) == (prediction is not self.one) for name in summary.names)
-        assert np.shape(coverage(summary)) == np.shape(coverage(Y_MEANS, prediction))
+        assert np.shape(cb.coverage(summary)) == np.shape(cb.coverage(Y_MEANS, prediction))
 
     def test_names_of_columns(self):
         of_levels = ("coverage[several Intervals 0.9]", "coverage[several Intervals 0.5]")
-        assert summarize(coverage, Y_MEANS, self.two).names == of_levels
-        assert summarize(brier_score, [0, 1], [0.1, 0.9]).names == ("brier_score",)
-        assert summarize(log_score, [0, 1], np.eye(3)[:2]).names == ("log_score[3 classes]",)
+        assert cb.summarize(cb.coverage, Y_MEANS, self.two).names == of_levels
+        assert cb.summarize(cb.brier_score, [0, 1], [0.1, 0.9]).names == ("brier_score",)
+        assert cb.summarize(cb.log_score, [0, 1], np.eye(3)[:2]).names == ("log_score[3 classes]",)
 
     @pytest.mark.parametrize(
         ("verb", "first", "second"),
         [
-            (coverage, (Y_MEANS, one), (Y_MEANS, listed)),
-            (coverage, (Y_MEANS, one), (Y_MEANS, Intervals(LOWER[:, 0], UPPER[:, 0], 0.8))),
-            (coverage, (Y_MEANS, one), ([0, 1, 2], SETS)),
-            (coverage, ([0, 1, 2], SETS), ([0, 1, 2, 3], Sets(np.eye(4, dtype=bool), 0.9))),
-            (brier_score, ([0, 1], [0.1, 0.9]), ([0, 1], np.eye(3)[:2])),
+            (cb.coverage, (Y_MEANS, one), (Y_MEANS, listed)),
+            (cb.coverage, (Y_MEANS, one), (Y_MEANS, cb.Intervals(LOWER[:, 0], UPPER[:, 0], 0.8))),
+            (cb.coverage, (Y_MEANS, one), ([0, 1, 2], SETS)),
+            (cb.coverage, ([0, 1, 2], SETS), ([0, 1, 2, 3], cb.Sets(np.eye(4, dtype=bool), 0.9))),
+            (cb.brier_score, ([0, 1], [0.1, 0.9]), ([0, 1], np.eye(3)[:2])),
         ],
     )
     def test_scores_of_different_kinds_do_not_merge(self, verb, first, second, refusal):
-        message = refusal(lambda: summarize(verb, *first) + summarize(verb, *second), error=SummaryError)
+        message = refusal(lambda: cb.summarize(verb, *first) + cb.summarize(verb, *second), error=SummaryError)
         assert verb.__name__ in message
 
 
@@ -296,7 +281,7 @@ def test_chunks_add_up(monkeypatch):
 )
 def test_bounds_without_a_level_are_pointed_to_intervals(prediction, advice):
     with pytest.raises(InputError, match=advice):
-        coverage(np.full(4, 0.5), prediction)
+        cb.coverage(np.full(4, 0.5), prediction)
 
 
 def test_groups_of_arviz_have_a_reader():
@@ -304,16 +289,16 @@ def test_groups_of_arviz_have_a_reader():
     drawn = xarray.Dataset({"y": (("chain", "draw", "obs"), np.zeros((2, 3, 4)))})
     for data in (drawn, xarray.DataTree.from_dict({"posterior_predictive": drawn})):
         with pytest.raises(InputError, match="from_arviz"):
-            audit(np.zeros(4), data)
+            cb.audit(np.zeros(4), data)
 
 
 def test_the_summary_of_ranks():
-    assert type(summarize(ranks, [0.5], Samples([[1.0]]))) is Ranks
+    assert type(cb.summarize(ranks, [0.5], cb.Samples([[1.0]]))) is Ranks
 
 
 @pytest.mark.parametrize("verb", ["rank", "ECE", 3, None, len, [], lambda y: y])
 def test_unknown_verbs(verb, refusal):
-    message = refusal(summarize, verb, [0, 1], [0.2, 0.7])
+    message = refusal(cb.summarize, verb, [0, 1], [0.2, 0.7])
     assert message.startswith("expected a verb of calibrant or its name (")
     for known in ("coverage", "ece", "ranks"):
         assert f" {known}," in message

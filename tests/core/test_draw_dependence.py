@@ -1,21 +1,17 @@
 """Lag-1 coefficients of draws: exact moments, against all orders of a few draws."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.references.books import book, by_id
 
 from calibrant.core.draw_dependence import lag_one
 
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
-
 
 def test_reference():
-    (case,) = [case for case in REFERENCES["cases"] if case["id"] == "dependence"]
-    found = lag_one(np.array(REFERENCES["data"]["draws"]["draws"]))
-    assert [found.rho[0], found.z[0]] == pytest.approx(case["value"][:2], rel=1e-9)
+    found = lag_one(np.array(book("conditional")["data"]["draws"]["draws"]))
+    assert [found.rho[0], found.z[0]] == pytest.approx(by_id("conditional")["dependence"]["value"][:2], rel=1e-9)
     assert not found.ordered
     assert not found.repeated
 

@@ -7,22 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import (
-    Distribution,
-    Intervals,
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    Quantiles,
-    Samples,
-    ScipyDistribution,
-    Sets,
-    decompose,
-    skce,
-    skce_test,
-    summarize,
-)
+import calibrant as cb
 from calibrant.core import summary as codec
 from calibrant.core.kept_rows import KeptRows, joined, prediction_of
 from calibrant.errors import SummaryError
@@ -42,32 +27,34 @@ MASK = RNG.random((n, 3, 2)) < 0.6
 A = RNG.normal(size=(n, 3, 3))
 
 DISTRIBUTIONS = {
-    "Normal": Normal(CENTRE, RNG.uniform(1, 2, n)),
-    "Laplace": Laplace(CENTRE, RNG.uniform(1, 2, n)),
-    "MvNormal": MvNormal(RNG.normal(size=(n, 3)), A @ A.transpose(0, 2, 1) + np.eye(3)),
-    "MvNormal shared": MvNormal(RNG.normal(size=(n, 2)), [[1.0, 0.3], [0.3, 1.0]]),
-    "Samples": Samples(RNG.normal(size=(n, 4))),
-    "Samples of vectors": Samples(RNG.normal(size=(n, 4, 2))),
-    "Samples with densities": Samples(RNG.normal(size=(n, 4)), RNG.normal(size=(n, 4))),
-    "Samples of vectors with densities": Samples(RNG.normal(size=(n, 4, 2)), RNG.normal(size=(n, 4))),
-    "Mixture": Mixture([Normal(CENTRE, 1.0), Laplace(CENTRE, 2.0)], RNG.dirichlet([1, 1], n)),
-    "Mixture of vectors": Mixture(
-        [MvNormal(RNG.normal(size=(n, 2)), np.eye(2)), MvNormal(RNG.normal(size=(n, 2)), 2 * np.eye(2))], [0.25, 0.75]
+    "Normal": cb.Normal(CENTRE, RNG.uniform(1, 2, n)),
+    "Laplace": cb.Laplace(CENTRE, RNG.uniform(1, 2, n)),
+    "MvNormal": cb.MvNormal(RNG.normal(size=(n, 3)), A @ A.transpose(0, 2, 1) + np.eye(3)),
+    "MvNormal shared": cb.MvNormal(RNG.normal(size=(n, 2)), [[1.0, 0.3], [0.3, 1.0]]),
+    "Samples": cb.Samples(RNG.normal(size=(n, 4))),
+    "Samples of vectors": cb.Samples(RNG.normal(size=(n, 4, 2))),
+    "Samples with densities": cb.Samples(RNG.normal(size=(n, 4)), RNG.normal(size=(n, 4))),
+    "Samples of vectors with densities": cb.Samples(RNG.normal(size=(n, 4, 2)), RNG.normal(size=(n, 4))),
+    "Mixture": cb.Mixture([cb.Normal(CENTRE, 1.0), cb.Laplace(CENTRE, 2.0)], RNG.dirichlet([1, 1], n)),
+    "Mixture of vectors": cb.Mixture(
+        [cb.MvNormal(RNG.normal(size=(n, 2)), np.eye(2)), cb.MvNormal(RNG.normal(size=(n, 2)), 2 * np.eye(2))],
+        [0.25, 0.75],
     ),
-    "Mixture of mixtures": Mixture(
-        [Mixture([Normal(CENTRE, 1.0), Normal(np.zeros(n), 2.0)], [0.5, 0.5]), Normal(np.ones(n), 3.0)], [0.25, 0.75]
+    "Mixture of mixtures": cb.Mixture(
+        [cb.Mixture([cb.Normal(CENTRE, 1.0), cb.Normal(np.zeros(n), 2.0)], [0.5, 0.5]), cb.Normal(np.ones(n), 3.0)],
+        [0.25, 0.75],
     ),
 }
 CASES = {
     "probability": (RNG.integers(0, 2, n), RNG.random(n)),
     "single precision": (RNG.integers(0, 2, n), RNG.random(n).astype("float32")),
     "classes": (RNG.integers(0, 3, n), RNG.dirichlet(np.ones(3), n)),
-    "interval": (REAL, Intervals(CENTRE - 1, CENTRE + 1.5, 0.8)),
-    "intervals": (REAL, Intervals(CENTRE[:, None] - [2, 1], CENTRE[:, None] + [2, 1], [0.9, 0.5])),
-    "set": (RNG.integers(0, 3, n), Sets(MASK[:, :, 0], 0.8)),
-    "sets": (RNG.integers(0, 3, n), Sets(MASK, [0.8, 0.5])),
-    "quantile": (REAL, Quantiles(CENTRE, 0.5)),
-    "quantiles": (REAL, Quantiles(CENTRE[:, None] + [-1, 0, 1], [0.1, 0.5, 0.9])),
+    "interval": (REAL, cb.Intervals(CENTRE - 1, CENTRE + 1.5, 0.8)),
+    "intervals": (REAL, cb.Intervals(CENTRE[:, None] - [2, 1], CENTRE[:, None] + [2, 1], [0.9, 0.5])),
+    "set": (RNG.integers(0, 3, n), cb.Sets(MASK[:, :, 0], 0.8)),
+    "sets": (RNG.integers(0, 3, n), cb.Sets(MASK, [0.8, 0.5])),
+    "quantile": (REAL, cb.Quantiles(CENTRE, 0.5)),
+    "quantiles": (REAL, cb.Quantiles(CENTRE[:, None] + [-1, 0, 1], [0.1, 0.5, 0.9])),
     **{name: (RNG.normal(size=(n, *d.shape)), d) for name, d in DISTRIBUTIONS.items()},
 }
 TYPED = [name for name in CASES if not isinstance(CASES[name][1], np.ndarray)]
@@ -98,8 +85,8 @@ def test_the_verbs_make_it():
     for name in TYPED:
         if name.startswith("Samples") or "vectors" in name:
             continue
-        assert summarize(skce, *CASES[name]) == summarize(skce_test, *CASES[name]) == of(name), name
-    assert summarize(decompose, *CASES["quantiles"]) == of("quantiles")
+        assert cb.summarize(cb.skce, *CASES[name]) == cb.summarize(cb.skce_test, *CASES[name]) == of(name), name
+    assert cb.summarize(cb.decompose, *CASES["quantiles"]) == of("quantiles")
 
 
 def test_it_is_a_copy_that_cannot_be_written_to():
@@ -114,7 +101,7 @@ def test_it_is_a_copy_that_cannot_be_written_to():
     with pytest.raises(FrozenInstanceError):
         found.dtype = "float32"
     y = np.array([0.5, 1.0])
-    kept = KeptRows.of(read_outcomes(y, Normal([0.0, 1.0], 1.0)))
+    kept = KeptRows.of(read_outcomes(y, cb.Normal([0.0, 1.0], 1.0)))
     y[0] = 9
     assert kept.rows.y[0] == 0.5
 
@@ -159,8 +146,8 @@ def test_differences_are_seen():
     base = of("Normal", weights=W)
     others = [
         KeptRows.of(read_outcomes(y + 1, prediction, weights=W)),
-        KeptRows.of(read_outcomes(y, Normal(prediction.mean, prediction.std + 1), weights=W)),
-        KeptRows.of(read_outcomes(y, Laplace(prediction.mean, prediction.std), weights=W)),
+        KeptRows.of(read_outcomes(y, cb.Normal(prediction.mean, prediction.std + 1), weights=W)),
+        KeptRows.of(read_outcomes(y, cb.Laplace(prediction.mean, prediction.std), weights=W)),
         KeptRows.of(read_outcomes(y, prediction, weights=W + 1)),
         KeptRows.of(read_outcomes(y, prediction)),
     ]
@@ -201,7 +188,7 @@ def test_kinds_do_not_mix(first, second, words, refusal):
         ("classes", read_probabilities([0], [[0.25] * 4]), "3 classes do not merge with rows of 4 classes"),
         (
             "set",
-            SetRows.read([0], Sets([[True, False]], 0.8)),
+            SetRows.read([0], cb.Sets([[True, False]], 0.8)),
             "3 labels do not merge with rows of Sets of levels 0.8 and 2 labels",
         ),
     ],
@@ -211,19 +198,19 @@ def test_other_numbers_of_classes_and_labels(name, other, words, refusal):
 
 
 def test_levels_are_compared_after_rounding():
-    first, second = (KeptRows.of(QuantileRows.read([0.0], Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
+    first, second = (KeptRows.of(QuantileRows.read([0.0], cb.Quantiles([1.0], level))) for level in (0.1, 1 - 0.9))
     assert (first + second).n == 2
-    several = KeptRows.of(QuantileRows.read([0.0], Quantiles([[1.0]], [0.1])))
+    several = KeptRows.of(QuantileRows.read([0.0], cb.Quantiles([[1.0]], [0.1])))
     assert not (first + several).rows.prediction.single
 
 
 def test_a_verb_refuses_rows_of_another_kind(refusal):
     message = refusal(cme_test, of("interval"), error=SummaryError)
     assert message.endswith("this summary has rows of Intervals")
-    assert "decompose judges" in refusal(decompose, of("classes"), error=SummaryError)
+    assert "decompose judges" in refusal(cb.decompose, of("classes"), error=SummaryError)
 
 
-class Own(Distribution):
+class Own(cb.Distribution):
     @property
     def n(self):
         return 1
@@ -233,7 +220,7 @@ class Own(Distribution):
 
 
 @pytest.mark.parametrize(
-    "distribution", [Own(), ScipyDistribution(stats.gamma([2.0])), Mixture([Own(), Own()], [0.5, 0.5])]
+    "distribution", [Own(), cb.ScipyDistribution(stats.gamma([2.0])), cb.Mixture([Own(), Own()], [0.5, 0.5])]
 )
 def test_distributions_without_a_table(distribution, refusal):
     found = KeptRows.of(read_outcomes([0.5], distribution))
@@ -245,8 +232,10 @@ def test_distributions_without_a_table(distribution, refusal):
 
 
 def test_distributions_without_a_table_are_still_measured():
-    distribution = ScipyDistribution(stats.norm(CENTRE, 1.0))
-    assert skce(KeptRows.of(read_outcomes(REAL, distribution))) == pytest.approx(skce(REAL, distribution), rel=1e-11)
+    distribution = cb.ScipyDistribution(stats.norm(CENTRE, 1.0))
+    assert cb.skce(KeptRows.of(read_outcomes(REAL, distribution))) == pytest.approx(
+        cb.skce(REAL, distribution), rel=1e-11
+    )
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

@@ -7,16 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant import (
-    Laplace,
-    MvNormal,
-    Normal,
-    Samples,
-    kolmogorov_smirnov_test,
-    kuiper_test,
-    spiegelhalter_test,
-    summarize,
-)
+import calibrant as cb
 from calibrant.core import null as module
 from calibrant.core.null import NullOptions, asymptotic_words, monte_carlo_words, redraw_events
 from calibrant.core.pool import Pool, pool_rows, tie_ends
@@ -25,7 +16,7 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import Binary, Classes, read_binary
 from calibrant.inputs.rows import DistributionRows, read_outcomes
 
-TESTS = [kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test]
+TESTS = [cb.kolmogorov_smirnov_test, cb.kuiper_test, cb.spiegelhalter_test]
 ALL_TESTS = pytest.mark.parametrize("verb", TESTS, ids=lambda verb: verb.__name__)
 
 
@@ -52,7 +43,7 @@ def information(verb, p, w=1.0):
     """Return Σw²v / max w² for the tests of cumulative differences, 1/skewness² or rows/4 for Spiegelhalter's."""
     w = np.broadcast_to(w, p.shape)
     v, tilt = p * (1 - p), 1 - 2 * p
-    if verb is not spiegelhalter_test:
+    if verb is not cb.spiegelhalter_test:
         return (w * w * v).sum() / w.max() ** 2
     terms = (w * tilt) ** 2 * v
     skewness = (w**3 * tilt**4 * v).sum() / terms.sum() ** 1.5
@@ -113,19 +104,19 @@ class TestVerbs:
 
 
 def test_moments_cannot_be_redrawn(refusal):
-    moments = summarize(spiegelhalter_test, [0, 1, 1], [0.2, 0.4, 0.7], null="asymptotic")
+    moments = cb.summarize(cb.spiegelhalter_test, [0, 1, 1], [0.2, 0.4, 0.7], null="asymptotic")
     for null in ("auto", "monte-carlo"):
-        message = refusal(spiegelhalter_test, moments, null=null, error=SummaryError)
+        message = refusal(cb.spiegelhalter_test, moments, null=null, error=SummaryError)
         assert "Moments does not keep" in message
         assert 'null="asymptotic"' in message
-    assert spiegelhalter_test(moments, null="asymptotic").n == 3
+    assert cb.spiegelhalter_test(moments, null="asymptotic").n == 3
 
 
 @ALL_TESTS
 @pytest.mark.parametrize("weights", [None, [2, 2, 2, 2], [1, 2, 1, 3]], ids=["unit", "equal", "unequal"])
 def test_a_grid_is_redrawn_from_its_cells(verb, weights):
     y, p = [0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9]  # each in a cell of its own, so that nothing is lost
-    grid = summarize("ece", y, p, weights=weights)
+    grid = cb.summarize("ece", y, p, weights=weights)
     on_grid, exact = verb(grid), verb(y, p, weights=weights)
     assert on_grid.pvalue == exact.pvalue
     assert on_grid.method.endswith("; 9999 redraws of the outcomes from the mean score of each cell")
@@ -207,9 +198,9 @@ class TestDistributions:
     @pytest.mark.parametrize(
         ("distribution", "mean", "variance"),
         [
-            (Normal(np.full(B, 3.0), 2.0), 3.0, 4.0),
-            (Laplace(np.full(B, -1.0), 0.5), -1.0, 0.5),
-            (MvNormal(np.tile([0.0, 5.0], (B, 1)), np.diag([1.0, 9.0])), [0.0, 5.0], [1.0, 9.0]),
+            (cb.Normal(np.full(B, 3.0), 2.0), 3.0, 4.0),
+            (cb.Laplace(np.full(B, -1.0), 0.5), -1.0, 0.5),
+            (cb.MvNormal(np.tile([0.0, 5.0], (B, 1)), np.diag([1.0, 9.0])), [0.0, 5.0], [1.0, 9.0]),
         ],
         ids=lambda value: type(value).__name__,
     )
@@ -228,7 +219,7 @@ class TestDistributions:
     @pytest.mark.parametrize("shape", [(B, 3), (B, 3, 2)])
     def test_draws_and_outcome_are_pooled(self, shape):
         draws = np.broadcast_to(np.arange(1.0, 4.0).reshape(1, 3, *(1,) * (len(shape) - 2)), shape)
-        rows = read_outcomes(np.zeros((B, *shape[2:])), Samples(draws))
+        rows = read_outcomes(np.zeros((B, *shape[2:])), cb.Samples(draws))
         new = rows.redrawn(np.random.default_rng(0))
         # Each of 0, 1, 2, 3 becomes the outcome once in four, and what it was takes its place among the draws.
         y = new.y.reshape(B, -1)[:, 0]

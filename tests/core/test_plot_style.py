@@ -3,21 +3,7 @@
 import numpy as np
 import pytest
 
-from calibrant.core import palette
-from calibrant.core.plot_style import (
-    COLOURS,
-    DASHES,
-    draw_lines,
-    drawn_name,
-    flattened,
-    legend,
-    name_of,
-    plain,
-    shortened,
-    style_of,
-    table,
-    worst_first,
-)
+from calibrant.core import palette, plot_style
 
 
 def details(p, names=None):
@@ -25,22 +11,26 @@ def details(p, names=None):
 
 
 def test_table():
-    assert table([1, 2]).tolist() == [[1], [2]]
-    assert table([[1, 2]]).tolist() == [[1, 2]]
+    assert plot_style.table([1, 2]).tolist() == [[1], [2]]
+    assert plot_style.table([[1, 2]]).tolist() == [[1, 2]]
 
 
 def test_the_smallest_pvalue_comes_first():
-    assert worst_first(details(np.array([0.5, 0.01, 0.5, 0.02]))).tolist() == [1, 3, 0, 2]
-    assert worst_first(details(0.5)).tolist() == [0]
+    assert plot_style.worst_first(details(np.array([0.5, 0.01, 0.5, 0.02]))).tolist() == [1, 3, 0, 2]
+    assert plot_style.worst_first(details(0.5)).tolist() == [0]
 
 
 def test_names():
-    assert [name_of(details(np.ones(3), ("7", "mass", "")), c) for c in range(3)] == ["column 7", "mass", "observed"]
+    assert [plot_style.name_of(details(np.ones(3), ("7", "mass", "")), c) for c in range(3)] == [
+        "column 7",
+        "mass",
+        "observed",
+    ]
 
 
 def test_names_that_matplotlib_would_read_otherwise(plt):
     ax = plt.subplots()[1]
-    draw_lines(ax, np.arange(2.0), np.zeros((2, 2)), details(np.ones(2), ("_hidden", "$a^$ in $")))
+    plot_style.draw_lines(ax, np.arange(2.0), np.zeros((2, 2)), details(np.ones(2), ("_hidden", "$a^$ in $")))
     plots_legend = ax.legend()
     ax.figure.canvas.draw()
     texts = [text.get_text() for text in plots_legend.get_texts()]
@@ -48,14 +38,16 @@ def test_names_that_matplotlib_would_read_otherwise(plt):
 
 
 def test_a_column_has_the_style_of_its_place():
-    assert style_of(0) == (palette.OBSERVED, "-")
-    assert len({style_of(c) for c in range(len(COLOURS) * len(DASHES))}) == len(COLOURS) * len(DASHES)
+    assert plot_style.style_of(0) == (palette.OBSERVED, "-")
+    assert len({plot_style.style_of(c) for c in range(len(plot_style.COLOURS) * len(plot_style.DASHES))}) == len(
+        plot_style.COLOURS
+    ) * len(plot_style.DASHES)
 
 
 def test_formulas_are_drawn_when_asked_for(plt):
     named = {**details(np.ones(3), (r"$\theta_1$", "$0", r"$\nonsense{$")), "mathtext": True}
-    assert [drawn_name(named, c) for c in range(3)] == [r"$\theta_1$", r"\$0", r"\$\nonsense{\$"]
-    assert drawn_name({**named, "mathtext": False}, 0) == r"\$\theta_1\$"
+    assert [plot_style.drawn_name(named, c) for c in range(3)] == [r"$\theta_1$", r"\$0", r"\$\nonsense{\$"]
+    assert plot_style.drawn_name({**named, "mathtext": False}, 0) == r"\$\theta_1\$"
 
 
 @pytest.fixture
@@ -68,17 +60,17 @@ class TestDrawn:
 
     def test_colours_and_order_follow_the_data(self, ax):
         Y = np.arange(9.0).reshape(3, 3)
-        lines = draw_lines(ax, self.X, Y, details(np.array([0.2, 0.0001, 0.05]), ("a", "b", "c")))
+        lines = plot_style.draw_lines(ax, self.X, Y, details(np.array([0.2, 0.0001, 0.05]), ("a", "b", "c")))
         assert [line.get_label() for line in lines] == ["a, p = 0.200", "b, p < 0.001", "c, p = 0.050"]
         assert [line.get_ydata().tolist() for line in lines] == Y.T.tolist()
-        assert [line.get_color() for line in lines] == list(COLOURS[:3])
+        assert [line.get_color() for line in lines] == list(plot_style.COLOURS[:3])
         assert [line.get_zorder() for line in lines] == [4 - 2 / 3, 4, 4 - 1 / 3]
 
     @pytest.mark.parametrize("layout", ["constrained", None])
     def test_a_legend_lies_below_where_the_figure_makes_room_and_else_inside(self, plt, layout):
         ax = plt.figure(layout=layout).subplots()
-        draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
-        legend(ax, "upper left")
+        plot_style.draw_lines(ax, self.X, np.zeros((3, 2)), details(np.ones(2)))
+        plot_style.legend(ax, "upper left")
         ax.figure.canvas.draw()
         legend_box, axes_box = ax.get_legend().get_window_extent(), ax.get_window_extent()
         assert (legend_box.y1 < axes_box.y0) if layout else (legend_box.y0 > axes_box.y0)
@@ -86,7 +78,7 @@ class TestDrawn:
 
 def test_columns_of_a_table():
     columns = {"t": np.arange(2), "v": np.arange(30).reshape(2, 15)}
-    found = flattened(columns, details(np.arange(15)[::-1] / 15), 12)
+    found = plot_style.flattened(columns, details(np.arange(15)[::-1] / 15), 12)
     assert list(found) == ["t", *(f"v, column {c}" for c in range(3, 15))]
     assert all(np.ndim(values) == 1 for values in found.values())
     assert found["v, column 14"].tolist() == [14, 29]
@@ -96,9 +88,9 @@ def test_a_legend_is_not_shortened_by_the_marks_of_its_escapes():
     """A label that has dollars is as long as it is drawn."""
     figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
     ax = figure.add_subplot()
-    ax.plot([0, 1], label=plain(r"$\theta_{0}$, p < 0.001"))
-    ax.plot([0, 1], label=plain(r"$\theta_{0}$ of the first, p < 0.001"))
-    legend(ax, "best")
+    ax.plot([0, 1], label=plot_style.plain(r"$\theta_{0}$, p < 0.001"))
+    ax.plot([0, 1], label=plot_style.plain(r"$\theta_{0}$ of the first, p < 0.001"))
+    plot_style.legend(ax, "best")
     first, second = (text.get_text() for text in ax.get_legend().get_texts())
     assert first == r"\$\theta_{0}\$, p < 0.001"
-    assert second == plain(shortened(r"$\theta_{0}$ of the first, p < 0.001"))
+    assert second == plot_style.plain(plot_style.shortened(r"$\theta_{0}$ of the first, p < 0.001"))

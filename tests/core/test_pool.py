@@ -10,17 +10,6 @@ from hypothesis import strategies as st
 
 from calibrant.core import dispatch
 from calibrant.core import pool as module
-from calibrant.core.pool import (
-    Pool,
-    _packed,
-    largest_bound,
-    pool_entries,
-    pool_rows,
-    tie_ends,
-    tie_starts,
-    tolerance_of,
-    walk,
-)
 from calibrant.inputs.arrays import is_unit, unit_weights
 
 scores = st.one_of(st.floats(0, 1), st.sampled_from([0.0, -0.0, 0.25, 0.5, 1.0]))
@@ -43,7 +32,7 @@ def entries(pool):
 
 def test_by_hand():
     # 0.5 twice (one event), 0.25 once, 0 and -0 are one score.
-    pool = pool_rows(np.array([1, 0, 0, 1, 1], np.uint8), np.array([0.5, 0.25, 0.5, 0.0, -0.0]), unit_weights(5))
+    pool = module.pool_rows(np.array([1, 0, 0, 1, 1], np.uint8), np.array([0.5, 0.25, 0.5, 0.0, -0.0]), unit_weights(5))
     assert entries(pool) == [(0.0, 1.0, 2, 2), (0.25, 1.0, 1, 0), (0.5, 1.0, 2, 1)]
     assert not np.signbit(pool.score).any()
 
@@ -52,7 +41,7 @@ def test_by_hand():
 def test_equal_scores_and_weights_are_pooled(drawn, unit):
     y, p, w = (list(column) for column in zip(*drawn, strict=True))
     w = [1.0] * len(y) if unit else w
-    pool = pool_rows(np.array(y, np.uint8), np.array(p), unit_weights(len(y)) if unit else np.array(w))
+    pool = module.pool_rows(np.array(y, np.uint8), np.array(p), unit_weights(len(y)) if unit else np.array(w))
     assert entries(pool) == slow_pool(y, p, w)
     assert is_unit(pool.weight) == unit
 
@@ -65,15 +54,17 @@ def test_packed_body_equals_reference(dtype, data):
     y, p = (np.array(column) for column in zip(*drawn, strict=True))
     y, p = y.astype(np.uint8), p.astype(dtype)
     n = len(y)
-    reference = pool_entries(Pool(p.astype(float) + 0.0, unit_weights(n), np.ones(n, np.int64), y.astype(np.int64)))
-    packed = _packed(y, p)
+    reference = module.pool_entries(
+        module.Pool(p.astype(float) + 0.0, unit_weights(n), np.ones(n, np.int64), y.astype(np.int64))
+    )
+    packed = module._packed(y, p)
     assert entries(packed) == entries(reference)
     assert [column.dtype for column in packed] == [column.dtype for column in reference]
 
 
 def test_no_rows():
     for weights in (unit_weights(0), np.zeros(0)):
-        assert [column.size for column in pool_rows(np.zeros(0, np.uint8), np.zeros(0), weights)] == [0, 0, 0, 0]
+        assert [column.size for column in module.pool_rows(np.zeros(0, np.uint8), np.zeros(0), weights)] == [0, 0, 0, 0]
 
 
 def slow_walk(y, p, w):
@@ -89,9 +80,9 @@ def slow_walk(y, p, w):
 
 
 def test_tie_ends():
-    assert tie_ends(np.array([0.1, 0.1, 0.2, 0.3, 0.3])).tolist() == [False, True, True, False, True]
-    assert tie_ends(np.array([0.1])).tolist() == [True]
-    assert tie_ends(np.zeros(0)).tolist() == []
+    assert module.tie_ends(np.array([0.1, 0.1, 0.2, 0.3, 0.3])).tolist() == [False, True, True, False, True]
+    assert module.tie_ends(np.array([0.1])).tolist() == [True]
+    assert module.tie_ends(np.zeros(0)).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -106,15 +97,15 @@ def test_tie_ends():
 @pytest.mark.parametrize("size", [1, 100])
 def test_walks_by_hand(y, p, w, expected, size):
     with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, size)):  # a tie may lie across two chunks
-        assert walk(pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == expected
+        assert module.walk(module.pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))) == expected
 
 
 @given(rows, st.integers(1, 8))
 def test_loop(drawn, size):
     y, p, w = (list(column) for column in zip(*drawn, strict=True))
-    pool = pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))
+    pool = module.pool_rows(np.array(y, np.uint8), np.array(p), np.array(w))
     with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, size)):  # a tie may lie across two chunks
-        found = walk(pool)
+        found = module.walk(pool)
     np.testing.assert_allclose(found, slow_walk(y, p, w), rtol=1e-12, atol=1e-12)
 
 
@@ -142,13 +133,13 @@ def walked(widths, tolerance):
     ids=str,
 )
 def test_tied_widths_by_hand(widths, tolerance, starts):
-    assert tie_starts(np.array(widths), tolerance).tolist() == starts
+    assert module.tie_starts(np.array(widths), tolerance).tolist() == starts
 
 
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=40), st.integers(0, 12), st.integers(0, 3))
 def test_is_the_walk(steps, tolerance, infinite):
     widths = np.concatenate([np.cumsum(steps) / 8, np.full(infinite, np.inf)])
-    assert tie_starts(widths, tolerance / 8).tolist() == walked(widths, tolerance / 8)
+    assert module.tie_starts(widths, tolerance / 8).tolist() == walked(widths, tolerance / 8)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -159,11 +150,11 @@ def test_rounding_of_a_constant_width_is_a_tie(dtype):
     lower, upper = ((centre + sign * radius).astype("float64")[:, None] for sign in (-1, 1))
     widths = np.sort((upper - lower)[:, 0])
     assert np.unique(widths).size > 1
-    tolerance = tolerance_of(largest_bound(lower, upper)[0], np.finfo(dtype).eps)
-    assert tie_starts(widths, tolerance).tolist() == [0]
+    tolerance = module.tolerance_of(module.largest_bound(lower, upper)[0], np.finfo(dtype).eps)
+    assert module.tie_starts(widths, tolerance).tolist() == [0]
 
 
 def test_largest_finite_bound():
     lower = np.array([[-np.inf, -7.0, -np.inf], [1.0, 2.0, -np.inf]])
     upper = np.array([[3.0, 5.0, np.inf], [np.inf, 6.0, np.inf]])
-    assert largest_bound(lower, upper).tolist() == [3.0, 7.0, 0.0]
+    assert module.largest_bound(lower, upper).tolist() == [3.0, 7.0, 0.0]

@@ -8,19 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibrant as cb
-from calibrant.core.words import (
-    bounds_words,
-    cell,
-    level,
-    number,
-    outward,
-    points,
-    pvalue,
-    round_down,
-    round_up,
-    short_limits,
-    tolerance_words,
-)
+from calibrant.core import words
 
 
 @pytest.mark.parametrize(
@@ -47,7 +35,7 @@ from calibrant.core.words import (
     ],
 )
 def test_values_have_four_digits(value, text):
-    assert number(value) == text
+    assert words.number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -55,22 +43,22 @@ def test_values_have_four_digits(value, text):
     [(0.0123, "0.012"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.5, "0.500"), (1.0, "> 0.999"), (None, "–")],
 )
 def test_p_values_have_three_decimals(value, text):
-    assert pvalue(value) == text
+    assert words.pvalue(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.9, "0.9"), (0.975, "0.975"), (5 / 11, "0.4545"), (0.99999, "0.99999"), (1e-6, "1e-06")]
 )
 def test_levels_look_as_they_were_given(value, text):
-    assert level(value) == text
-    assert cell("nominal", value) == text
+    assert words.level(value) == text
+    assert words.cell("nominal", value) == text
 
 
 def test_cells_and_intervals():
-    assert bounds_words((0.1, 12.5)) == "0.1000 to 12.50"
-    assert cell("interval", (0.1, None)) == "0.1000 to –"
-    assert cell("pvalue_adjusted", 0.0123) == cell("p-value", 0.0123) == "0.012"
-    assert cell("n", np.int64(12345)) == "12,345"
+    assert words.bounds_words((0.1, 12.5)) == "0.1000 to 12.50"
+    assert words.cell("interval", (0.1, None)) == "0.1000 to –"
+    assert words.cell("pvalue_adjusted", 0.0123) == words.cell("p-value", 0.0123) == "0.012"
+    assert words.cell("n", np.int64(12345)) == "12,345"
 
 
 def test_every_number_of_a_text_has_them():
@@ -97,7 +85,7 @@ class TestRounding:
     @given(shares, shares, shares, st.sampled_from([0.01, 0.0123, 0.02, 0.05]))
     def test_errors(self, a, b, c, tolerance):
         low, estimate, high = sorted((a, b, c))
-        down, up, middle = (float(text) / 100 for text in outward(low, high, estimate, tolerance))
+        down, up, middle = (float(text) / 100 for text in words.outward(low, high, estimate, tolerance))
         assert down <= low + SAME
         assert up >= high - SAME
         assert down <= middle <= up
@@ -108,21 +96,21 @@ class TestRounding:
     @given(shares, shares, shares, st.sampled_from([0.5, 0.9, 0.975]))
     def test_shares_around_a_level(self, a, b, c, level):
         low, estimate, high = sorted((a, b, c))
-        shown = [float(text) / 100 for text in outward(low, high, estimate, expected=level, digits=0)]
+        shown = [float(text) / 100 for text in words.outward(low, high, estimate, expected=level, digits=0)]
         for exact, written in zip((low, high, estimate), shown, strict=True):
             if abs(exact - level) > 1e-7:
                 assert np.sign(round(written - level, 9)) == np.sign(exact - level)
 
     @given(st.floats(-1e6, 1e6), st.integers(0, 6))
     def test_up_and_down(self, value, digits):
-        assert round_down(value, digits) <= value + 1e-6 * 10.0**-digits
-        assert round_up(value, digits) >= value - 1e-6 * 10.0**-digits
-        assert round_up(value, digits) - round_down(value, digits) <= 1.01 * 10.0**-digits
+        assert words.round_down(value, digits) <= value + 1e-6 * 10.0**-digits
+        assert words.round_up(value, digits) >= value - 1e-6 * 10.0**-digits
+        assert words.round_up(value, digits) - words.round_down(value, digits) <= 1.01 * 10.0**-digits
 
     @given(st.floats(-1, 1), st.floats(-1, 1), st.sampled_from([0.01, 0.0123, 0.5]))
     def test_limits_of_any_size(self, a, b, tolerance):
         low, high = sorted((a, b))
-        down, up = (float(text) for text in short_limits(low, high, tolerance).replace("−", "-").split(" to "))
+        down, up = (float(text) for text in words.short_limits(low, high, tolerance).replace("−", "-").split(" to "))
         assert down <= low + 1e-6 * abs(low) + 1e-300
         assert up >= high - 1e-6 * abs(high) - 1e-300
         if max(abs(low), abs(high)) <= tolerance * (1 - 1e-6):
@@ -130,5 +118,5 @@ class TestRounding:
 
     @given(st.floats(1e-6, 1))
     def test_points_rounded_upwards(self, value):
-        assert float(points(value, up=True).split()[0]) / 100 >= value * (1 - 1e-9)
-        assert float(tolerance_words(value).split()[0]) / 100 >= value * (1 - 1e-9)
+        assert float(words.points(value, up=True).split()[0]) / 100 >= value * (1 - 1e-9)
+        assert float(words.tolerance_words(value).split()[0]) / 100 >= value * (1 - 1e-9)

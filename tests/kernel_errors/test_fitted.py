@@ -11,15 +11,7 @@ from calibrant import Laplace, Mixture, MvNormal, Normal, Samples, ScipyDistribu
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import read_outcomes
-from calibrant.kernel_errors.fitted import (
-    EmbeddingDistance,
-    NormalWasserstein,
-    Randomness,
-    binary_factor,
-    form_of,
-    resolved,
-    wasserstein,
-)
+from calibrant.kernel_errors import fitted
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel
 from calibrant.kernels.composed import VectorDistance
 from calibrant.kernels.expectations import target_means
@@ -31,7 +23,7 @@ MEAN, STD, Y = RNG.normal(size=n), RNG.uniform(0.5, 2, n), RNG.normal(size=n)
 
 
 def chance(draws=None, seed=0):
-    return Randomness(draws, np.random.default_rng(seed))
+    return fitted.Randomness(draws, np.random.default_rng(seed))
 
 
 def matrix(form):
@@ -44,7 +36,7 @@ def matrix(form):
 def of_distributions(y, distribution, kernel, draws=None):
     rows = read_outcomes(y, distribution)
     some = chance(draws)
-    return form_of(rows, resolved(rows, kernel, some), some)
+    return fitted.form_of(rows, fitted.resolved(rows, kernel, some), some)
 
 
 DISTRIBUTIONS = {
@@ -204,13 +196,13 @@ class TestKinds:
     def test_forms(self):
         binary, classes = read_probabilities([0, 1], [0.2, 0.7]), read_probabilities([0, 1], np.eye(3)[:2])
         tv = Exponential(1.0, "tv") * Delta()
-        assert isinstance(form_of(binary, tv, chance()), LineForm)
-        assert isinstance(form_of(classes, tv, chance()), VectorForm)
-        assert isinstance(form_of(classes, Product(), chance()), JointForm)
-        assert form_of(binary, Product(), chance()).P.tolist() == [[0.8, 0.2], pytest.approx([0.3, 0.7])]
+        assert isinstance(fitted.form_of(binary, tv, chance()), LineForm)
+        assert isinstance(fitted.form_of(classes, tv, chance()), VectorForm)
+        assert isinstance(fitted.form_of(classes, Product(), chance()), JointForm)
+        assert fitted.form_of(binary, Product(), chance()).P.tolist() == [[0.8, 0.2], pytest.approx([0.3, 0.7])]
 
     def test_residuals_of_one_probability(self):
-        form = form_of(
+        form = fitted.form_of(
             read_probabilities([0, 1], np.array([0.25, 0.75], "float32")), Exponential(1.0) * Delta(), chance()
         )
         assert form.e.tolist() == [-0.25, 0.25]
@@ -218,8 +210,8 @@ class TestKinds:
         assert form.factor == 2.0
 
     def test_binary_factor(self):
-        assert binary_factor(Delta()) == 2.0
-        assert binary_factor(Gaussian(1.0, "labels")) == pytest.approx(2 - 2 * np.exp(-0.5))
+        assert fitted.binary_factor(Delta()) == 2.0
+        assert fitted.binary_factor(Gaussian(1.0, "labels")) == pytest.approx(2 - 2 * np.exp(-0.5))
 
     def test_a_joint_kernel_that_is_not_symmetric(self, refusal):
         class Skew(JointKernel):
@@ -253,10 +245,10 @@ def by_quantiles(distribution):
 
 class TestWasserstein:
     def test_normal(self):
-        assert of_two(wasserstein(Normal([0.0, 3.0], [1.0, 5.0]))) == 5.0
+        assert of_two(fitted.wasserstein(Normal([0.0, 3.0], [1.0, 5.0]))) == 5.0
 
     def test_laplace(self):
-        assert of_two(wasserstein(Laplace([0.0, 1.0], [1.0, 3.0]))) == pytest.approx(3.0)  # √(1 + 2 · 4)
+        assert of_two(fitted.wasserstein(Laplace([0.0, 1.0], [1.0, 3.0]))) == pytest.approx(3.0)  # √(1 + 2 · 4)
 
     @pytest.mark.parametrize(
         "distribution",
@@ -269,35 +261,35 @@ class TestWasserstein:
         ids=lambda distribution: type(distribution).__name__,
     )
     def test_definition(self, distribution):
-        assert of_two(wasserstein(distribution)) == pytest.approx(by_quantiles(distribution), rel=1e-3)
+        assert of_two(fitted.wasserstein(distribution)) == pytest.approx(by_quantiles(distribution), rel=1e-3)
 
     def test_draws(self):
         # sorted 0, 1, 5 against 2, 2, 3: squares 4, 1, 4
         distribution = Samples([[5.0, 0.0, 1.0], [2.0, 3.0, 2.0]])
-        assert of_two(wasserstein(distribution)) == pytest.approx(np.sqrt(3))
+        assert of_two(fitted.wasserstein(distribution)) == pytest.approx(np.sqrt(3))
 
     def test_commuting_covariances(self):
         distribution = MvNormal([[0.0, 0.0], [2.0, 0.0]], [np.diag([1.0, 4.0]), np.diag([9.0, 16.0])])
-        assert isinstance(wasserstein(distribution), VectorDistance)
-        assert of_two(wasserstein(distribution)) == pytest.approx(np.sqrt(4 + 4 + 4))
+        assert isinstance(fitted.wasserstein(distribution), VectorDistance)
+        assert of_two(fitted.wasserstein(distribution)) == pytest.approx(np.sqrt(4 + 4 + 4))
 
     def test_commuting_and_general_formulas_agree(self):
         Q, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
         covariances = [Q @ np.diag(values) @ Q.T for values in ([1, 2, 3], [5, 1, 0.1], [1, 1, 1])]
         distribution = MvNormal(np.random.default_rng(1).normal(size=(3, 3)), covariances)
         rows = np.arange(3)
-        assert isinstance(wasserstein(distribution), VectorDistance)
+        assert isinstance(fitted.wasserstein(distribution), VectorDistance)
         np.testing.assert_allclose(
-            wasserstein(distribution)(rows[:, None], rows[None]),
-            NormalWasserstein(distribution)(rows[:, None], rows[None]),
+            fitted.wasserstein(distribution)(rows[:, None], rows[None]),
+            fitted.NormalWasserstein(distribution)(rows[:, None], rows[None]),
             atol=1e-7,
         )
 
     def test_covariances_that_do_not_commute(self):
         first, second = np.diag([1.0, 0.25]), np.array([[0.5, 0.2], [0.2, 0.5]])
         distribution = MvNormal([[0.0, 1.0], [1.0, 1.0]], [first, second])
-        found = wasserstein(distribution)
-        assert isinstance(found, NormalWasserstein)
+        found = fitted.wasserstein(distribution)
+        assert isinstance(found, fitted.NormalWasserstein)
         # tr (A^½ B A^½)^½ of two by two matrices is √(tr AB + 2 √det AB)
         cross = np.sqrt(np.trace(first @ second) + 2 * np.sqrt(np.linalg.det(first @ second)))
         expected = np.sqrt(1 + np.trace(first) + np.trace(second) - 2 * cross)
@@ -319,12 +311,12 @@ class TestEmbedding:
         f, g = np.exp(distribution.log_density(np.tile(x, (2, 1))))
         k = np.exp(-((x[:, None] - x[None, :]) ** 2) / 2 / 0.7**2)
         expected = np.sqrt((f - g) @ k @ (f - g)) * h
-        found = EmbeddingDistance(target_means(distribution, Gaussian(0.7, "euclidean")))
+        found = fitted.EmbeddingDistance(target_means(distribution, Gaussian(0.7, "euclidean")))
         assert of_two(found) == pytest.approx(expected, rel=1e-9)
 
     def test_normal_by_hand(self):
         # l = 1, both standard deviations 1, means 0 and 2: 2/√3 · (1 - exp(-4/6))
-        found = EmbeddingDistance(target_means(Normal([0.0, 2.0], 1.0), Gaussian(1.0, "euclidean")))
+        found = fitted.EmbeddingDistance(target_means(Normal([0.0, 2.0], 1.0), Gaussian(1.0, "euclidean")))
         assert of_two(found) == pytest.approx(np.sqrt(2 / np.sqrt(3) * (1 - np.exp(-2 / 3))))
 
     @pytest.mark.parametrize("draws", [[[0.0, 1.0], [3.0, 2.0]], [[[0.0, 0.0], [1.0, 0.0]], [[3.0, 1.0], [2.0, 2.0]]]])
@@ -336,7 +328,9 @@ class TestEmbedding:
             return np.exp(-np.linalg.norm(a[:, None] - b[None], axis=-1) / 1.5).mean()
 
         expected = np.sqrt(mean(A, A) - 2 * mean(A, B) + mean(B, B))
-        assert of_two(EmbeddingDistance(target_means(Samples(draws), kernel))) == pytest.approx(expected, rel=1e-12)
+        assert of_two(fitted.EmbeddingDistance(target_means(Samples(draws), kernel))) == pytest.approx(
+            expected, rel=1e-12
+        )
 
 
 def test_a_level_of_equal_quantiles_has_no_scale_of_its_own():

@@ -14,14 +14,6 @@ from calibrant.inputs.arrays import unit_weights
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.kernel_errors import skce_null as module
 from calibrant.kernel_errors.fitted import Randomness
-from calibrant.kernel_errors.skce_null import (
-    biased_pvalue,
-    bootstrapped,
-    largest_h,
-    redrawn_sums,
-    replicates_of,
-    unbiased_pvalue,
-)
 from calibrant.kernels import Delta, Exponential, Gaussian, JointKernel, Matern32, RationalQuadratic
 from calibrant.kernels.forms import ChangedForm, LineForm, VectorForm
 from calibrant.kernels.pair_sums import PRODUCT_ROWS, TILE, multinomial_counts, pair_sum
@@ -249,7 +241,7 @@ def test_replicates_are_those_of_drawn_rows():
     n = 7
     H = matrix(n)
     C = multinomial_counts(n, 6, np.random.default_rng(1)).astype(float)
-    found = replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
+    found = module.replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
     for counts, value in zip(C, found, strict=True):
         drawn = np.repeat(np.arange(n), counts.astype(int))
         assert value == pytest.approx(centred(H, drawn), rel=1e-11)
@@ -309,8 +301,10 @@ def test_whole_computation(name, w):
     y, prediction, kernel = CASES[name]
     H = whole(name, w)
     C = multinomial_counts(BOOTSTRAPPED_ROWS, 99, np.random.default_rng(5)).astype(float)
-    replicates = replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
-    T, extreme = bootstrapped(cb.summarize("skce", y, prediction, kernel=kernel, weights=w), kernel, 99, chance(5))
+    replicates = module.replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
+    T, extreme = module.bootstrapped(
+        cb.summarize("skce", y, prediction, kernel=kernel, weights=w), kernel, 99, chance(5)
+    )
     assert pytest.approx((H.sum() - np.trace(H)) / (BOOTSTRAPPED_ROWS - 1), rel=1e-9) == T
     assert extreme == np.count_nonzero(replicates >= T)
     result = skce_test(y, prediction, kernel=kernel, method="bootstrap", resamples=99, rng=5, weights=w)
@@ -323,9 +317,9 @@ def test_whole_computation(name, w):
 
 def test_portions_do_not_change_the_draws(monkeypatch):
     summary = cb.summarize("skce", Y1, P1)
-    expected = bootstrapped(summary, Exponential(0.3), 50, chance())
+    expected = module.bootstrapped(summary, Exponential(0.3), 50, chance())
     monkeypatch.setattr(module, "MAX_BOOTSTRAP_NUMBERS", 7 * BOOTSTRAPPED_ROWS)
-    assert bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
+    assert module.bootstrapped(summary, Exponential(0.3), 50, chance()) == pytest.approx(expected, rel=1e-11)
 
 
 def test_gross_miscalibration_by_bootstrap():
@@ -358,28 +352,28 @@ class TestFormulas:
         ("k", "m", "N"), [(100, 100, 50), (100, 2, 50), (101, 3, 33), (100, 7, 42), (101, 101, 50), (9, 4, 4)]
     )
     def test_unbiased(self, k, m, N):
-        assert unbiased_pvalue(0.3, n=k, m=m, bound=2.0) == pytest.approx(math.exp(-N * 0.09 / 8))
+        assert module.unbiased_pvalue(0.3, n=k, m=m, bound=2.0) == pytest.approx(math.exp(-N * 0.09 / 8))
 
     @pytest.mark.parametrize("t", [0.0, -0.3, -1e-300])
     def test_unbiased_of_no_error(self, t):
-        assert unbiased_pvalue(t, n=100, m=2, bound=2.0) == 1.0
+        assert module.unbiased_pvalue(t, n=100, m=2, bound=2.0) == 1.0
 
     def test_biased(self):
         # √(100 · 0.5 / 2) = 5
-        assert biased_pvalue(0.5, n=100, bound=2.0) == pytest.approx(math.exp(-8))
+        assert module.biased_pvalue(0.5, n=100, bound=2.0) == pytest.approx(math.exp(-8))
 
     @pytest.mark.parametrize("t", [0.02, 0.001, 0.0, -1e-17])
     def test_biased_below_its_mean(self, t):
-        assert biased_pvalue(t, n=100, bound=2.0) == 1.0
+        assert module.biased_pvalue(t, n=100, bound=2.0) == 1.0
 
     def test_biased_rejects_from_11_9_bounds_on(self):
-        assert biased_pvalue(11.9 * 2 / 100, n=100, bound=2.0) < 0.05 + 1e-3
-        assert biased_pvalue(11.8 * 2 / 100, n=100, bound=2.0) > 0.05
+        assert module.biased_pvalue(11.9 * 2 / 100, n=100, bound=2.0) < 0.05 + 1e-3
+        assert module.biased_pvalue(11.8 * 2 / 100, n=100, bound=2.0) > 0.05
 
     def test_largest_h(self):
-        assert largest_h(Exponential(1.0) * Delta()) == 2.0
-        assert largest_h(Signed(1.0) * Delta()) == largest_h(Gaussian(1.0) * Signed(1.0)) == 6.0
-        assert largest_h(BoundedJoint()) == 10.0
+        assert module.largest_h(Exponential(1.0) * Delta()) == 2.0
+        assert module.largest_h(Signed(1.0) * Delta()) == module.largest_h(Gaussian(1.0) * Signed(1.0)) == 6.0
+        assert module.largest_h(BoundedJoint()) == 10.0
 
 
 class TestVerb:
@@ -401,7 +395,7 @@ class TestVerb:
         result = skce_test(WRONG, P, method="bound", kernel=kernel, unbiased=False)
         t = skce(WRONG, P, kernel=kernel, unbiased=False)
         assert result.estimate == pytest.approx(t, rel=1e-12)
-        assert result.pvalue == pytest.approx(biased_pvalue(t, n=BOUNDED_ROWS, bound=2.0), rel=1e-12)
+        assert result.pvalue == pytest.approx(module.biased_pvalue(t, n=BOUNDED_ROWS, bound=2.0), rel=1e-12)
         assert result.pvalue < 1
 
     def test_other_bounds(self):
@@ -426,7 +420,7 @@ class TestVerb:
             found = skce_test(outcome, prediction, method="bound", kernel=kernel, blocksize=blocksize)
             t = skce(outcome, prediction, kernel=kernel, blocksize=blocksize)
             m = blocksize or 50
-            assert found.pvalue == pytest.approx(unbiased_pvalue(t, n=50, m=m, bound=2.0), rel=1e-12)
+            assert found.pvalue == pytest.approx(module.unbiased_pvalue(t, n=50, m=m, bound=2.0), rel=1e-12)
             assert t > 0
 
 
@@ -484,7 +478,7 @@ def sums(request, require):
 
     def call(*args):
         with mock.patch.object(module, "takes_fast_double_sum", return_value=fast):
-            return redrawn_sums(*args)
+            return module.redrawn_sums(*args)
 
     return call
 

@@ -1,12 +1,9 @@
 """What tests of expectations share: reference vectors and an integral that knows where to look."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import book
 
-REFERENCES = Path(__file__).parents[1] / "references"
 STEPS = np.array([0.1, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 14, 20, 28, 40])
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
@@ -14,7 +11,7 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 @pytest.fixture(scope="session")
 def vectors():
     """Return a function that gives the reference vectors of a kind, with the tolerance of each."""
-    every = json.loads((REFERENCES / "kernel.json").read_text())["vectors"]
+    every = book("kernel")["vectors"]
 
     def of_kind(kind):
         found = [vector for vector in every if vector["kind"] == kind]

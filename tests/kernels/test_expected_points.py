@@ -13,14 +13,6 @@ from calibrant.inputs.scipy_distribution import ScipyDistribution
 from calibrant.kernels import expected_points as module
 from calibrant.kernels import target_means as pieces
 from calibrant.kernels.expectations import target_means
-from calibrant.kernels.expected_points import (
-    PointMeans,
-    SampledMeans,
-    Spectrum,
-    normal_rule,
-    quadrature_means,
-    quantile_points,
-)
 from calibrant.kernels.kernel import Exponential, Gaussian, Matern32, Matern52, RationalQuadratic
 
 KERNELS = [Gaussian(0.7), Exponential(0.7), Matern32(0.7), Matern52(0.7), RationalQuadratic(2.0, 0.7)]
@@ -55,7 +47,7 @@ def test_against_loops(monkeypatch, kernel, shape, piece):
     monkeypatch.setattr(pieces, "NUMBERS_PER_PIECE", piece)
     monkeypatch.setattr(module, "NUMBERS_PER_PIECE", piece)
     points, weights = example(shape)
-    means = PointMeans(points, weights, kernel)
+    means = module.PointMeans(points, weights, kernel)
     double = [[slow_double(points, weights, kernel, i, j) for j in range(4)] for i in range(4)]
     np.testing.assert_allclose(means.double(ROWS, COLUMNS), double, rtol=1e-13)
     np.testing.assert_allclose(means.double_with(means, ROWS, COLUMNS), double, rtol=1e-13)
@@ -73,7 +65,7 @@ def test_against_loops(monkeypatch, kernel, shape, piece):
 def test_the_spectrum_is_the_direct_sum(log_range, log_length, origin):
     length = 10.0**log_length
     points = origin + length * RNG.uniform(0, 10.0**log_range, size=(5, 7))
-    means = PointMeans(points, np.full(7, 1 / 7), Gaussian(length))
+    means = module.PointMeans(points, np.full(7, 1 / 7), Gaussian(length))
     assert means._spectrum is not None
     i, j = np.arange(5)[:, None], np.arange(5)[None, :]
     slack = 1e-15 * (1 + abs(origin) / length)  # a far origin costs the difference of two points its digits
@@ -84,14 +76,14 @@ def test_the_spectrum_is_the_direct_sum(log_range, log_length, origin):
 
 def test_points_far_apart_take_the_direct_sum():
     points = np.array([[0.0, 1.0], [1e6, -1e6]])
-    assert Spectrum.covering(points, 1.0) is None
-    assert Spectrum.covering(np.array([[-1e308, 1e308]]), 1e-300) is None
-    means = PointMeans(points, np.full(2, 0.5), Gaussian(1.0))
+    assert module.Spectrum.covering(points, 1.0) is None
+    assert module.Spectrum.covering(np.array([[-1e308, 1e308]]), 1e-300) is None
+    means = module.PointMeans(points, np.full(2, 0.5), Gaussian(1.0))
     assert means.squared_norms == pytest.approx([(1 + np.exp(-0.5)) / 2, 0.5], rel=1e-15)
 
 
 def test_points_that_are_all_the_same():
-    means = PointMeans(np.full((2, 3), 7.0), np.full(3, 1 / 3), Gaussian(1e-3))
+    means = module.PointMeans(np.full((2, 3), 7.0), np.full(3, 1 / 3), Gaussian(1e-3))
     assert means.double(ROWS[:2], COLUMNS[:, :2]) == pytest.approx(np.ones((2, 2)), rel=1e-14)
 
 
@@ -129,7 +121,7 @@ ROWS_SAMPLED = np.arange(3)
 def test_pairs_equal_numbers_and_halves():
     kernel = Matern32(0.8)
     means = target_means(DISTRIBUTION, kernel, draws=6, rng=3)
-    assert isinstance(means, SampledMeans)
+    assert isinstance(means, module.SampledMeans)
     z = means.draws
     assert z.shape == (3, 6)
     i, j = ROWS_SAMPLED[:, None], ROWS_SAMPLED[None, :]
@@ -169,17 +161,17 @@ def distribution_of(name, *, scale=1.0):
 
 
 def test_rule():
-    x, weights = normal_rule()
+    x, weights = module.normal_rule()
     assert x.size == 129
     assert weights.sum() == pytest.approx(1, rel=1e-15)
     assert (weights * x**2).sum() == pytest.approx(1, rel=1e-13)
 
 
 def test_points_use_the_survival_side():
-    points, _ = quantile_points(Normal([0.0, 5.0], [1.0, 2.0]))
-    x, _ = normal_rule()
+    points, _ = module.quantile_points(Normal([0.0, 5.0], [1.0, 2.0]))
+    x, _ = module.normal_rule()
     np.testing.assert_allclose(points, [x, 5 + 2 * x], rtol=1e-12, atol=1e-12)
-    points, _ = quantile_points(ScipyDistribution(stats.norm([0.0], [1.0])))
+    points, _ = module.quantile_points(ScipyDistribution(stats.norm([0.0], [1.0])))
     np.testing.assert_allclose(points[0], x, rtol=1e-12, atol=1e-12)
 
 
@@ -189,7 +181,7 @@ def test_one_expectation_to_twelve_digits(integral, name):
         target_means(distribution_of(name), Gaussian(1.0)),
         DISTRIBUTIONS[name][0](*SHAPES.get(name, ())).pdf,
     )
-    assert isinstance(means, PointMeans)
+    assert isinstance(means, module.PointMeans)
     for t in (0.0, 0.7, 3.0):
 
         def f(x, t=t):
@@ -223,20 +215,20 @@ def test_two_expectations_by_characteristic_functions(integral, name):
 @pytest.mark.parametrize(("name", "scale"), [("normal", 12.0), ("t(3)", 12.0)])
 def test_a_rule_too_coarse_is_refused(refusal, name, scale):
     distribution = distribution_of(name, scale=scale)
-    assert quadrature_means(distribution, Gaussian(1.0)) is None
+    assert module.quadrature_means(distribution, Gaussian(1.0)) is None
     assert "draws=" in refusal(target_means, distribution, Gaussian(1.0), error=NotApplicableError)
-    assert isinstance(target_means(distribution, Gaussian(1.0), draws=2), SampledMeans)
+    assert isinstance(target_means(distribution, Gaussian(1.0), draws=2), module.SampledMeans)
 
 
 def test_one_wide_row_among_many_is_seen():
     scale = np.ones(500)
     scale[123] = 20.0
-    assert quadrature_means(ScipyDistribution(stats.norm(0.0, scale)), Gaussian(1.0)) is None
+    assert module.quadrature_means(ScipyDistribution(stats.norm(0.0, scale)), Gaussian(1.0)) is None
 
 
 def test_agrees_with_the_closed_form():
     distribution = Normal([0.0, 1.0, -2.0], [1.0, 0.1, 3.0])
-    exact, points = target_means(distribution, Gaussian(1.0)), quadrature_means(distribution, Gaussian(1.0))
+    exact, points = target_means(distribution, Gaussian(1.0)), module.quadrature_means(distribution, Gaussian(1.0))
     i, j = np.arange(3)[:, None], np.arange(3)[None, :]
     np.testing.assert_allclose(points.double(i, j), exact.double(i, j), rtol=0, atol=1e-13)
     np.testing.assert_allclose(
@@ -255,6 +247,6 @@ def test_unbiased_sampled():
     distribution = Normal(np.zeros(6000), np.ones(6000))
     rows, other = np.arange(3000), np.arange(3000, 6000)
     exact = target_means(distribution, Gaussian(1.0)).double(np.array(0), np.array(1))
-    drawn = SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
+    drawn = module.SampledMeans.of(distribution, Gaussian(1.0), 4, 0)
     for value in (drawn.double(rows, other), drawn.double_within(rows)):
         assert abs(value.mean() - exact) < 4 * value.std() / np.sqrt(3000)

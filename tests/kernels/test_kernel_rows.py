@@ -7,21 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant import (
-    Distribution,
-    Intervals,
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    Quantiles,
-    Samples,
-    ScipyDistribution,
-    Sets,
-    consistency_test,
-    skce,
-    skce_test,
-)
+import calibrant as cb
 from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.inputs.rows import IntervalRows, read_outcomes
@@ -40,15 +26,17 @@ MASK = RNG.random((n, 4, 2)) < [0.7, 0.4]
 KERNELS = [Exponential(0.7), Gaussian(0.7), Matern32(0.7, "euclidean"), RationalQuadratic(2.0, 0.7)]
 
 CASES = {
-    "intervals": (Y, Intervals(CENTRE - HALF, CENTRE + 1, 0.8)),
+    "intervals": (Y, cb.Intervals(CENTRE - HALF, CENTRE + 1, 0.8)),
     "two levels": (
         Y,
-        Intervals(np.column_stack([CENTRE - 2, CENTRE - HALF]), np.column_stack([CENTRE + 2, CENTRE + 1]), [0.95, 0.7]),
+        cb.Intervals(
+            np.column_stack([CENTRE - 2, CENTRE - HALF]), np.column_stack([CENTRE + 2, CENTRE + 1]), [0.95, 0.7]
+        ),
     ),
-    "sets": (LABELS, Sets(MASK[:, :, 0], 0.7)),
-    "sets of two levels": (LABELS, Sets(MASK, [0.7, 0.4])),
-    "quantile": (Y, Quantiles(CENTRE, 0.5)),
-    "quantiles": (Y, Quantiles(np.column_stack([CENTRE - HALF, CENTRE, CENTRE + 1]), [0.1, 0.5, 0.9])),
+    "sets": (LABELS, cb.Sets(MASK[:, :, 0], 0.7)),
+    "sets of two levels": (LABELS, cb.Sets(MASK, [0.7, 0.4])),
+    "quantile": (Y, cb.Quantiles(CENTRE, 0.5)),
+    "quantiles": (Y, cb.Quantiles(np.column_stack([CENTRE - HALF, CENTRE, CENTRE + 1]), [0.1, 0.5, 0.9])),
 }
 
 
@@ -56,10 +44,10 @@ def seen(name):
     """Return points (L, n, c) and residuals (L, n), written out for each kind."""
     y, prediction = CASES[name]
     L = prediction.levels.size
-    if isinstance(prediction, Intervals):
+    if isinstance(prediction, cb.Intervals):
         points = [np.column_stack([prediction.lower[:, k], prediction.upper[:, k]]) for k in range(L)]
         hits = [(prediction.lower[:, k] <= y) & (y <= prediction.upper[:, k]) for k in range(L)]
-    elif isinstance(prediction, Sets):
+    elif isinstance(prediction, cb.Sets):
         points = [prediction.mask[:, :, k].sum(axis=1)[:, None].astype(float) for k in range(L)]
         hits = [np.array([prediction.mask[i, label, k] for i, label in enumerate(y)]) for k in range(L)]
     else:
@@ -93,10 +81,10 @@ def estimate(H, unbiased, w):
 def test_definition(name, kernel, w):
     H = matrix(name, kernel)
     for unbiased in (True, False):
-        found = skce(*CASES[name], kernel=kernel, weights=w, unbiased=unbiased)
+        found = cb.skce(*CASES[name], kernel=kernel, weights=w, unbiased=unbiased)
         assert found == pytest.approx(estimate(H, unbiased, w), rel=1e-11, abs=1e-14)
         assert found == pytest.approx(
-            skce(*CASES[name], kernel=kernel * Delta(), weights=w, unbiased=unbiased), rel=1e-11, abs=1e-14
+            cb.skce(*CASES[name], kernel=kernel * Delta(), weights=w, unbiased=unbiased), rel=1e-11, abs=1e-14
         )
 
 
@@ -104,18 +92,18 @@ def test_definition(name, kernel, w):
 def test_the_default_is_the_median_distance_in_the_mean_over_levels(name):
     points, _ = seen(name)
     medians = [np.median([math.dist(x[i], x[j]) for i, j in itertools.combinations(range(n), 2)]) for x in points]
-    expected = skce(*CASES[name], kernel=Exponential(float(np.mean(medians))))
-    assert skce(*CASES[name]) == pytest.approx(expected, rel=1e-12)
+    expected = cb.skce(*CASES[name], kernel=Exponential(float(np.mean(medians))))
+    assert cb.skce(*CASES[name]) == pytest.approx(expected, rel=1e-12)
 
 
 def test_by_hand():
     # Hits of level 0.8 have e = 0.2, misses -0.8; the bounds (0, 1) and (3, 5) are 5 apart.
-    intervals = Intervals([0.0, 3.0], [1.0, 5.0], 0.8)
-    assert skce([0.5, 9.0], intervals, kernel=Exponential(5.0)) == pytest.approx(2 * 0.2 * -0.8 * math.exp(-1))
+    intervals = cb.Intervals([0.0, 3.0], [1.0, 5.0], 0.8)
+    assert cb.skce([0.5, 9.0], intervals, kernel=Exponential(5.0)) == pytest.approx(2 * 0.2 * -0.8 * math.exp(-1))
     # P(y <= q) = 0.25: a hit has e = 0.75; sizes 1 and 3 are 2 apart
-    assert skce([0.0, 1.0], Quantiles([0.0, 0.0], 0.25), kernel=Exponential(1.0)) == 2 * 0.75 * -0.25
-    sets = Sets([[True, False, False], [True, True, True]], 0.5)
-    assert skce([1, 1], sets, kernel=Exponential(2.0)) == pytest.approx(-2 * 0.25 * math.exp(-1))
+    assert cb.skce([0.0, 1.0], cb.Quantiles([0.0, 0.0], 0.25), kernel=Exponential(1.0)) == 2 * 0.75 * -0.25
+    sets = cb.Sets([[True, False, False], [True, True, True]], 0.5)
+    assert cb.skce([1, 1], sets, kernel=Exponential(2.0)) == pytest.approx(-2 * 0.25 * math.exp(-1))
 
 
 class Joint(JointKernel):
@@ -127,31 +115,31 @@ class TestRefusals:
     def test_infinite_bounds(self, refusal):
         lower = CENTRE - 1
         lower[7] = -np.inf
-        for verb in (skce, skce_test):
-            message = refusal(verb, Y, Intervals(lower, CENTRE + 1, 0.9))
+        for verb in (cb.skce, cb.skce_test):
+            message = refusal(verb, Y, cb.Intervals(lower, CENTRE + 1, 0.9))
             assert "a kernel on Intervals measures distances" in message
             assert "row 7" in message
             assert "coverage_hsic" in message
-        assert "a kernel on Quantiles" in refusal(skce, Y, Quantiles(np.full(n, np.inf), 0.9))
+        assert "a kernel on Quantiles" in refusal(cb.skce, Y, cb.Quantiles(np.full(n, np.inf), 0.9))
         # A row without weight does not count.
         w = np.ones(n)
         w[7] = 0
         rest = np.delete(np.arange(n), 7)
-        found = skce(Y, Intervals(lower, CENTRE + 1, 0.9), weights=w)
-        assert found == pytest.approx(skce(Y[rest], Intervals(lower[rest], CENTRE[rest] + 1, 0.9)), rel=1e-12)
+        found = cb.skce(Y, cb.Intervals(lower, CENTRE + 1, 0.9), weights=w)
+        assert found == pytest.approx(cb.skce(Y[rest], cb.Intervals(lower[rest], CENTRE[rest] + 1, 0.9)), rel=1e-12)
 
     @pytest.mark.parametrize("name", CASES)
     def test_outcomes_cannot_be_redrawn(self, name, refusal):
-        message = refusal(skce_test, *CASES[name], method="resample", error=NotApplicableError)
+        message = refusal(cb.skce_test, *CASES[name], method="resample", error=NotApplicableError)
         assert "do not say how outcomes are drawn" in message
         assert 'method="bootstrap"' in message
         kind = type(CASES[name][1]).__name__
-        message = refusal(consistency_test, *CASES[name], metric=skce, error=NotApplicableError)
+        message = refusal(cb.consistency_test, *CASES[name], metric=cb.skce, error=NotApplicableError)
         assert f"{kind} do not determine a distribution" in message
 
     @pytest.mark.parametrize("distance", ["tv", "l1", "labels", "wasserstein", "embedding", lambda a, b: abs(a - b)])
     def test_distances(self, distance, refusal):
-        for verb, options in ((skce, {}), (skce_test, {"method": "bound"})):
+        for verb, options in ((cb.skce, {}), (cb.skce_test, {"method": "bound"})):
             message = refusal(verb, *CASES["intervals"], kernel=Exponential(1.0, distance), **options)
             assert "uses the Euclidean distance of their bounds, sizes or values" in message
 
@@ -160,9 +148,9 @@ class TestRefusals:
             (CASES["sets"][1], Delta(), InputError, "uses the Euclidean distance"),
             (CASES["sets"][1], Exponential(1.0) * Gaussian(1.0), InputError, "targets is Delta(); got Gaussian("),
             (CASES["sets"][1], Joint(), NotApplicableError, "for class probabilities only"),
-            (Sets(MASK[:, :, 0]), None, InputError, "Sets without a level cannot be compared with one; pass Sets("),
+            (cb.Sets(MASK[:, :, 0]), None, InputError, "Sets without a level cannot be compared with one; pass Sets("),
         ):
-            assert words in refusal(skce, LABELS, prediction, kernel=kernel, error=error)
+            assert words in refusal(cb.skce, LABELS, prediction, kernel=kernel, error=error)
 
     @pytest.mark.parametrize("verb", [ucme, cme_test])
     def test_locations_need_a_distribution(self, verb, refusal):
@@ -171,7 +159,7 @@ class TestRefusals:
     def test_too_little_variance(self, refusal):
         V = n * 0.8 * 0.2
         for method in ("bootstrap", "block"):
-            message = refusal(skce_test, *CASES["intervals"], method=method, error=NotApplicableError)
+            message = refusal(cb.skce_test, *CASES["intervals"], method=method, error=NotApplicableError)
             assert f"it is {V:.3g}" in message
             assert 'method="resample"' not in message  # which is refused
 
@@ -180,15 +168,15 @@ class TestTest:
     m = 400
     centre = RNG.normal(size=m)
     y = centre + RNG.normal(size=m)
-    right = Intervals(centre - 1.2815515655446004, centre + 1.2815515655446004, 0.8)
+    right = cb.Intervals(centre - 1.2815515655446004, centre + 1.2815515655446004, 0.8)
 
     @pytest.mark.parametrize("method", ["bootstrap", "block"])
     def test_calibrated_and_not(self, method):
-        assert skce_test(self.y, self.right, method=method, resamples=99).pvalue > 0.02
+        assert cb.skce_test(self.y, self.right, method=method, resamples=99).pvalue > 0.02
         # Right on average, but narrow on one side and wide on the other.
         width = np.where(self.centre > 0, 0.4, 3.0)
-        wrong = Intervals(self.centre - width, self.centre + width, 0.8)
-        assert skce_test(self.y, wrong, method=method, resamples=99).pvalue <= 0.01
+        wrong = cb.Intervals(self.centre - width, self.centre + width, 0.8)
+        assert cb.skce_test(self.y, wrong, method=method, resamples=99).pvalue <= 0.01
 
 
 ORDER_RNG = np.random.default_rng(0)
@@ -203,7 +191,7 @@ def test_by_prediction_then_weight_then_outcome():
 
 
 def test_distributions_by_prediction_then_weight_then_outcome():
-    rows = read_outcomes([1.0, -1.0, 1.0, 0.0], Normal([1.0, 0.0, 1.0, 1.0], 1.0), weights=[2, 1, 1, 2])
+    rows = read_outcomes([1.0, -1.0, 1.0, 0.0], cb.Normal([1.0, 0.0, 1.0, 1.0], 1.0), weights=[2, 1, 1, 2])
     assert canonical_order(rows).tolist() == [1, 2, 0, 3]
     assert canonical_order(rows, with_outcomes=True).tolist() == [1, 2, 3, 0]
 
@@ -211,19 +199,21 @@ def test_distributions_by_prediction_then_weight_then_outcome():
 PREDICTIONS = {
     "binary": ORDER_RNG.integers(0, 5, ORDERED) / 4,  # many ties
     "classes": ORDER_RNG.multinomial(4, [0.3, 0.3, 0.4], ORDERED) / 4,
-    "Normal": Normal(ORDER_RNG.integers(0, 3, ORDERED), ORDER_RNG.integers(1, 3, ORDERED)),
-    "Laplace": Laplace(ORDER_RNG.integers(0, 3, ORDERED), 1.0),
-    "Samples": Samples(ORDER_RNG.integers(0, 2, (ORDERED, 4)).astype(float)),
-    "MvNormal": MvNormal(ORDER_RNG.integers(0, 3, (ORDERED, 2)), np.eye(2)),
-    "Mixture": Mixture([Normal(ORDER_RNG.integers(0, 2, ORDERED), 1.0), Normal(np.zeros(ORDERED), 2.0)], [0.5, 0.5]),
-    "ScipyDistribution": ScipyDistribution(stats.norm(ORDER_RNG.integers(0, 3, ORDERED), 1.0)),
+    "Normal": cb.Normal(ORDER_RNG.integers(0, 3, ORDERED), ORDER_RNG.integers(1, 3, ORDERED)),
+    "Laplace": cb.Laplace(ORDER_RNG.integers(0, 3, ORDERED), 1.0),
+    "Samples": cb.Samples(ORDER_RNG.integers(0, 2, (ORDERED, 4)).astype(float)),
+    "MvNormal": cb.MvNormal(ORDER_RNG.integers(0, 3, (ORDERED, 2)), np.eye(2)),
+    "Mixture": cb.Mixture(
+        [cb.Normal(ORDER_RNG.integers(0, 2, ORDERED), 1.0), cb.Normal(np.zeros(ORDERED), 2.0)], [0.5, 0.5]
+    ),
+    "ScipyDistribution": cb.ScipyDistribution(stats.norm(ORDER_RNG.integers(0, 3, ORDERED), 1.0)),
 }
 
 
 @pytest.mark.parametrize("prediction", PREDICTIONS.values(), ids=PREDICTIONS)
 def test_an_order_of_their_own(prediction):
     """The order does not depend on that of the rows, nor on outcomes unless these are asked for."""
-    drawn = isinstance(prediction, Distribution)
+    drawn = isinstance(prediction, cb.Distribution)
     first, second = (
         read_outcomes(ORDER_RNG.normal(size=(ORDERED, *prediction.shape)), prediction, weights=ORDER_WEIGHTS)
         if drawn
@@ -242,7 +232,7 @@ def test_an_order_of_their_own(prediction):
 
 
 def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
-    class Silent(Distribution):
+    class Silent(cb.Distribution):
         def __init__(self, n):
             self.rows = n
 
@@ -259,7 +249,7 @@ def test_a_distribution_that_says_nothing_of_itself_keeps_its_order():
 
 
 def test_coverage_by_points_then_weight_then_hits():
-    intervals = Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
+    intervals = cb.Intervals([0.0, 1.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0], 0.9)
     outcomes = [1.0, 9.0, 1.0, 9.0], [9.0] * 4
     first, second = (IntervalRows.read(y, intervals, weights=[2, 1, 1, 2]) for y in outcomes)
     assert canonical_order(first).tolist() == canonical_order(second).tolist() == [2, 0, 3, 1]

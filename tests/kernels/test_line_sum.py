@@ -1,20 +1,19 @@
 """Sums of one-dimensional kernels: against the double sum and the reference values."""
 
 import itertools
-import json
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.references.books import book
 
 from calibrant.core.dispatch import widest_band
 from calibrant.kernels import line_sum as module
 from calibrant.kernels.line_sum import Panels, gaussian_product, line_product, line_sum
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "kernel.json").read_text())
+BOOK = book("kernel")
 SHAPES = ["exponential", "matern32", "matern52", "gaussian"]
 MARKOV = SHAPES[:3]
 WIDTHS = [1e-300, 1e-6, 1e-3, 0.2, 0.73, 1.0, 30.0, 1e6, 1e300]

@@ -2,10 +2,8 @@
 
 import functools
 import io
-import json
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,12 +16,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from tests.references.books import arrays, by_id
 
 from calibrant import progress
 from calibrant.points import classifier_test
 from calibrant.points.classifier_test import HeldOut, check_classifier, held_out, stratified_folds
 
-REFERENCES = Path(__file__).parents[1] / "references"
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(60, 3)), RNG.normal(0.5, 1.2, size=(45, 3))
 c2st = functools.partial(classifier_test.c2st, classifier="neighbours")  # several: test_classifiers.py
@@ -81,12 +79,11 @@ class TestByHand:
 
 class TestReference:
     def test_the_forest_of_sbi(self):
-        book = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-        with np.load(REFERENCES / "samples.npz") as arrays:
-            y, points = (arrays[name] for name in book["c2st/rf"]["inputs"])
+        case = by_id("samples")["c2st/rf"]
+        y, points = (arrays("samples")[name] for name in case["inputs"])
         forest = RandomForestClassifier(50, random_state=1)
         found = c2st(y, points, classifier=forest, folds=5, resamples=1, rng=0)
-        assert found.estimate == pytest.approx(book["c2st/rf"]["value"], abs=0.08)
+        assert found.estimate == pytest.approx(case["value"], abs=0.08)
 
 
 class TestFolds:

@@ -1,13 +1,12 @@
 """Maximum mean discrepancy and kernel distance."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.references.books import arrays, by_id
 
 from calibrant import interval
 from calibrant.errors import InputError, NotApplicableError, SummaryError
@@ -15,9 +14,7 @@ from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, RationalQ
 from calibrant.points.blocks import PointBlocks
 from calibrant.points.discrepancy import kernel_distance, mmd
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 X, Y = ARRAYS["X"], ARRAYS["Y"]
 ESTIMATORS = ("unbiased", "biased", "block", "linear")
 TOO_LARGE = "the kernel's values are too large, or not finite; give the points in other units, or check the kernel"

@@ -1,9 +1,7 @@
 """The test of two sets by MMD²: p-values by hand, level, laws of rows, blocks, every refusal."""
 
-import json
 import math
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.spatial.distance import pdist
+from tests.references.books import arrays, by_id
 
 from calibrant.errors import InputError, NotApplicableError, SummaryError
 from calibrant.kernels import Exponential, Gaussian, Matern32
@@ -229,9 +228,7 @@ class TestRefusals:
         assert words in refusal(mmd_test, PointBlocks.of(A, B, blocksize=b), points, error=error, **options)
 
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 X, Y = ARRAYS["X"], ARRAYS["Y"]
 
 

@@ -1,20 +1,18 @@
 """Profiles of Vendi scores and the test of diversity: references, closed forms, subsets, level, what is refused."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.spatial.distance import pdist
+from tests.references.books import book, by_id
 
 from calibrant.points import diversity as module
 from calibrant.points import diversity_test, vendi_profile, vendi_score
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "points.json").read_text())
-CASES = {case["id"]: case for case in BOOK["cases"]}
-A, B = (np.array(BOOK["data"]["points"][name]) for name in "ab")
+CASES = by_id("points")
+A, B = (np.array(book("points")["data"]["points"][name]) for name in "ab")
 RNG = np.random.default_rng(0)
 LARGE = RNG.normal(size=(200, 2))
 SMALL = RNG.normal(size=(60, 2))

@@ -1,21 +1,17 @@
 """Fréchet distance: three forms of one number, the sets that spoil it, and its extrapolation."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.references.books import arrays, by_id
 
 from calibrant.errors import NotApplicableError
 from calibrant.points import frechet as module
 from calibrant.points.frechet import expected_frechet, frechet_distance
 from calibrant.points.moments import PointMoments
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 X, Y, WIDE_X, WIDE_Y = (ARRAYS[name] for name in ("X", "Y", "wide_X", "wide_Y"))
 
 

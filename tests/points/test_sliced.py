@@ -1,20 +1,17 @@
 """Sliced Wasserstein distance and its test: references, closed forms, the definition, level, cost."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.references.books import book, by_id
 
 from calibrant.points import sliced as module
 from calibrant.points import sliced_wasserstein, sliced_wasserstein_test
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "points.json").read_text())
-CASES = {case["id"]: case for case in BOOK["cases"]}
-A, B = (np.array(BOOK["data"]["points"][name]) for name in "ab")
+CASES = by_id("points")
+A, B = (np.array(book("points")["data"]["points"][name]) for name in "ab")
 
 
 def along(case, a, b, power):

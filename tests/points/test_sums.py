@@ -12,18 +12,6 @@ from calibrant.kernels import pair_sums as kernel_pair_sums
 from calibrant.kernels.pair_sums import TILE as KERNEL_TILE
 from calibrant.kernels.point_kernels import Polynomial
 from calibrant.points import sums as module
-from calibrant.points.sums import (
-    BLOCK,
-    MAX_DIVISION_BYTES,
-    SPLITS_OF_ALL_ROWS,
-    STATISTIC_BYTES,
-    TILE,
-    check_divisions,
-    pair_sums,
-    parts_of,
-    permuted_sums,
-    relabellings,
-)
 
 KERNELS = {
     "gaussian": Gaussian(1.5, "euclidean"),
@@ -63,7 +51,7 @@ def test_double_sum(name, for_each):
     def check(d, squared):
         Z, w = points(70, d), np.random.default_rng(1).random(70)
         for weights in (None, w):
-            found = pair_sums(Z, KERNELS[name], (30, 40), weights, squared=squared)
+            found = module.pair_sums(Z, KERNELS[name], (30, 40), weights, squared=squared)
             expected = by_definition(Z, KERNELS[name], (30, 40), weights, squared)
             np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
 
@@ -76,19 +64,19 @@ def test_tiles_and_blocks_of_any_size(name, d, for_each):
     def check(*sizes):
         Z, w = points(sum(sizes), d), np.random.default_rng(2).random(sum(sizes))
         expected = by_definition(Z, KERNELS[name], sizes, w)
-        np.testing.assert_allclose(pair_sums(Z, KERNELS[name], sizes, w), expected, rtol=1e-10)
+        np.testing.assert_allclose(module.pair_sums(Z, KERNELS[name], sizes, w), expected, rtol=1e-10)
 
-    for_each([(1, 1), (TILE, 1), (TILE + 1, TILE - 1), (3, BLOCK + 5), (2, 3, 4)], check)
+    for_each([(1, 1), (module.TILE, 1), (module.TILE + 1, module.TILE - 1), (3, module.BLOCK + 5), (2, 3, 4)], check)
 
 
 def test_far_from_the_origin():
     Z = points(60, 20)
-    near, far = (pair_sums(Z + offset, KERNELS["gaussian"], (30, 30)) for offset in (0.0, 1e6))
+    near, far = (module.pair_sums(Z + offset, KERNELS["gaussian"], (30, 30)) for offset in (0.0, 1e6))
     np.testing.assert_allclose(far, near, rtol=1e-8)
 
 
 def test_parts_never_mix_sets():
-    found = parts_of((5, 3), 2)
+    found = module.parts_of((5, 3), 2)
     assert [(part.rows.start, part.rows.stop, part.set) for part in found] == [
         (0, 2, 0), (2, 4, 0), (4, 5, 0), (5, 7, 1), (7, 8, 1)
     ]  # fmt: skip
@@ -100,9 +88,9 @@ def test_a_weight_is_so_many_equal_points(counts, seed):
     Z = np.random.default_rng(seed).normal(size=(len(counts), 2))
     w = np.array(counts, dtype=float)
     repeated = np.repeat(Z, counts, axis=0)
-    whole = pair_sums(repeated, KERNELS["gaussian"], (len(repeated),))[0, 0]
+    whole = module.pair_sums(repeated, KERNELS["gaussian"], (len(repeated),))[0, 0]
     equal = (w * (w - 1) / 2).sum()  # pairs of copies, at distance 0
-    assert pair_sums(Z, KERNELS["gaussian"], (len(Z),), w)[0, 0] + equal == pytest.approx(whole, rel=1e-12)
+    assert module.pair_sums(Z, KERNELS["gaussian"], (len(Z),), w)[0, 0] + equal == pytest.approx(whole, rel=1e-12)
 
 
 KERNEL_BLOCK = kernel_pair_sums.PRODUCT_ROWS
@@ -134,25 +122,28 @@ def whole(K, V):
 
 @pytest.mark.parametrize("N", [2, 3, KERNEL_TILE + 1, KERNEL_BLOCK, KERNEL_BLOCK + 1, 2 * KERNEL_BLOCK + 7])
 def test_one_kernel(N):
-    D, V = distances(N), relabellings(N // 2, N - N // 2, SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1))
-    sums = permuted_sums(tile_of(D), V)
+    D, V = (
+        distances(N),
+        module.relabellings(N // 2, N - N // 2, module.SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1)),
+    )
+    sums = module.permuted_sums(tile_of(D), V)
     for found, expected in zip(sums, whole(D, V), strict=True):
         np.testing.assert_allclose(found[0], expected, rtol=1e-12)
 
 
 def test_many_splits_are_cut(monkeypatch):
     N = KERNEL_BLOCK + 3
-    D, V = distances(N), relabellings(9, N - 9, 10, np.random.default_rng(1))
-    whole = permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
+    D, V = distances(N), module.relabellings(9, N - 9, 10, np.random.default_rng(1))
+    whole = module.permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
     monkeypatch.setattr("calibrant.points.sums.SPLITS_OF_A_BLOCK", 4)
-    for found, expected in zip(permuted_sums(tile_of(D), V, DISTANCE_KERNELS), whole, strict=True):
+    for found, expected in zip(module.permuted_sums(tile_of(D), V, DISTANCE_KERNELS), whole, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-12)
 
 
 @pytest.mark.parametrize("N", [5, KERNEL_BLOCK + 9])
 def test_each_kernel_of_the_same_distances(N):
-    D, V = distances(N), relabellings(N // 3, N - N // 3, 7, np.random.default_rng(2))
-    sums = permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
+    D, V = distances(N), module.relabellings(N // 3, N - N // 3, 7, np.random.default_rng(2))
+    sums = module.permuted_sums(tile_of(D), V, DISTANCE_KERNELS)
     assert [part.shape for part in sums] == [(3, 7), (3, 7), (3,), (3,)]
     for number, kernel in enumerate(DISTANCE_KERNELS):
         for found, expected in zip(sums, whole(kernel(D), V), strict=True):
@@ -167,7 +158,7 @@ def test_a_block_is_formed_once_for_all_kernels_and_splits():
         seen.append((rows.start, columns.start))
         return D[rows, columns]
 
-    permuted_sums(tile, relabellings(N - 5, 5, 50, np.random.default_rng(0)), DISTANCE_KERNELS)
+    module.permuted_sums(tile, module.relabellings(N - 5, 5, 50, np.random.default_rng(0)), DISTANCE_KERNELS)
     assert len(seen) == len(set(seen))
     assert all(row <= column for row, column in seen)
 
@@ -178,35 +169,35 @@ def test_whole_numbers_are_exact(data, N, B):
     A = np.array(data.draw(st.lists(st.lists(numbers, min_size=N, max_size=N), min_size=N, max_size=N)), float)
     V = np.array(data.draw(st.lists(st.lists(st.integers(0, 1), min_size=N, max_size=N), min_size=B, max_size=B)))
     K = A + A.T
-    for found, expected in zip(permuted_sums(tile_of(K), V.astype(np.uint8)), whole(K, V), strict=True):
+    for found, expected in zip(module.permuted_sums(tile_of(K), V.astype(np.uint8)), whole(K, V), strict=True):
         np.testing.assert_array_equal(found[0], expected)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 9), (9, 1), (30, 40)])
 def test_sizes(n, m):
-    found = relabellings(n, m, 50, np.random.default_rng(0))
+    found = module.relabellings(n, m, 50, np.random.default_rng(0))
     assert found.shape == (50, n + m)
     assert (found.sum(axis=1) == n).all()
     assert set(np.unique(found)) <= {0, 1}
 
 
 def test_every_division_is_equally_likely():
-    found = relabellings(2, 2, 60_000, np.random.default_rng(0))
+    found = module.relabellings(2, 2, 60_000, np.random.default_rng(0))
     codes, counts = np.unique(found @ [8, 4, 2, 1], return_counts=True)
     assert len(codes) == 6
     assert (abs(counts - 10_000) < 5 * np.sqrt(10_000 * 5 / 6)).all()
 
 
 def test_memory_is_cut_but_not_the_stream(monkeypatch):
-    whole = relabellings(3, 4, 20, np.random.default_rng(0))
+    whole = module.relabellings(3, 4, 20, np.random.default_rng(0))
     monkeypatch.setattr(module, "KEYS_AT_ONCE", 7)
-    np.testing.assert_array_equal(relabellings(3, 4, 20, np.random.default_rng(0)), whole)
+    np.testing.assert_array_equal(module.relabellings(3, 4, 20, np.random.default_rng(0)), whole)
 
 
 @pytest.mark.parametrize("N", [4, 10_000])
 def test_no_more_than_memory_holds(N, refusal):
-    most = MAX_DIVISION_BYTES // (N + STATISTIC_BYTES)
-    check_divisions(most, N)
-    message = refusal(relabellings, 2, N - 2, most + 1, np.random.default_rng(0))
+    most = module.MAX_DIVISION_BYTES // (N + module.STATISTIC_BYTES)
+    module.check_divisions(most, N)
+    message = refusal(module.relabellings, 2, N - 2, most + 1, np.random.default_rng(0))
     assert f"{most + 1:,} random divisions of the points would take 2.1 GB of memory; at most {most:,}" in message
     assert "Pass fewer resamples" in message

@@ -1,15 +1,14 @@
 """Vendi score: closed forms in every order and on every path, weights, and what is refused."""
 
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
+from tests.references.books import arrays, by_id
 
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import unit_weights
@@ -17,9 +16,8 @@ from calibrant.kernels import Exponential, Gaussian, Kernel, Matern32, Matern52,
 from calibrant.points import vendi as module
 from calibrant.points.vendi import eigenvalues, hill_number, sum_of_squares, unit_rows, vendi_score
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-X = np.load(REFERENCES / "samples.npz")["X"]
+BOOK = by_id("samples")
+X = arrays("samples")["X"]
 ORDERS = (0, 0.5, 1, 1.001, 1.5, 2, 3, 7.25, 100, 1e308, math.inf)
 KERNELS = ("gaussian", "laplace", "cosine", Matern32(0.01), Exponential(0.01), RationalQuadratic(2.0, 1e-4))
 

@@ -1,14 +1,13 @@
 """Temperature, vector, matrix, dirichlet and one-vs-rest: reference values, hand-worked cases, properties."""
 
-import json
 import math
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.books import book
 
 from calibrant import log_score, per_row
 from calibrant.errors import InputError
@@ -18,7 +17,7 @@ from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
 from calibrant.recalibrating.recalibration import Recalibration
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+BOOK = book("recalibration")
 SOFTMAX = ("temperature", "vector", "matrix", "dirichlet")
 
 

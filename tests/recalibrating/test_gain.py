@@ -1,8 +1,6 @@
 """The gain of a map: reference values, hand-worked cases, what no fold may see, limits, and refusals."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 from scipy.stats import skew, t
+from tests.references.books import book
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples, Sets, recalibration_gain, summarize
 from calibrant.errors import InputError, NotApplicableError, SummaryError
@@ -19,7 +18,7 @@ from calibrant.recalibrating.gain_limits import Units, gain_limits, unseen_misse
 from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.recalibrate import recalibrate
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+BOOK = book("recalibration")
 GAINS = [case for case in BOOK["cases"] if case["id"].startswith("gain")]
 
 

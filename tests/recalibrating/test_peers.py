@@ -1,17 +1,16 @@
 """What other packages return on the same rows, in the versions that the file names."""
 
-import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.optimize
 from scipy.special import logit
+from tests.references.books import book
 
 from calibrant.recalibrating.recalibrate import recalibrate
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration_peers.json").read_text())
+BOOK = book("recalibration_peers")
 Y, P, W, GRID = (BOOK[name] for name in ("y", "p", "weights", "grid"))
 
 

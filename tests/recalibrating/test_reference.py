@@ -1,16 +1,14 @@
 """Every map against the values and refusals of `references/recalibration.json`."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import book
 
 import calibrant as cb
 from calibrant.errors import InputError
 from calibrant.recalibrating.recalibrate import recalibrate
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+BOOK = book("recalibration")
 MAPS = [case for case in BOOK["cases"] if not case["id"].startswith("gain")]
 REFUSED = [case for case in MAPS if "refused" in case["value"]]
 NO_GRADIENT = "E1"  # a minimum at a corner

@@ -1,12 +1,11 @@
 """Temperature, logistic, beta and quadratic maps: reference values, hand-worked cases, properties and refusals."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from tests.references.books import book
 
 from calibrant.inputs.probabilities import read_probabilities
 from calibrant.recalibrating import mean_log_score
@@ -14,7 +13,7 @@ from calibrant.recalibrating.method import FitOptions
 from calibrant.recalibrating.methods import METHODS
 from calibrant.recalibrating.recalibrate import recalibrate
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "recalibration.json").read_text())
+BOOK = book("recalibration")
 BINARY = METHODS["binary"]
 SMOOTH = ("temperature", "logistic", "beta", "quadratic")
 

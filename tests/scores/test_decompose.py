@@ -10,20 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibrant import (
-    Laplace,
-    Mixture,
-    MvNormal,
-    Normal,
-    Quantiles,
-    Samples,
-    ScipyDistribution,
-    brier_score,
-    decompose,
-    log_score,
-    reliability_curve,
-    summarize,
-)
+import calibrant as cb
 from calibrant.core.ordered import Ordered
 from calibrant.core.results import CrpsDecomposition, Decomposition, QuantileDecomposition
 from calibrant.errors import InputError, SummaryError
@@ -45,7 +32,7 @@ def columns(drawn):
 class TestIsotonic:
     def test_by_hand(self):
         # Frequencies 1, 0, 1 at 0.25, 0.5, 0.75: the first two pool to 1/2. Base rate 2/3.
-        parts = decompose([1, 0, 1], [0.25, 0.5, 0.75])
+        parts = cb.decompose([1, 0, 1], [0.25, 0.5, 0.75])
         score, fit, unc = (0.5625 + 0.25 + 0.0625) / 3, (0.25 + 0.25) / 3, 2 / 9
         assert parts.score == pytest.approx(score)
         assert parts.mcb == pytest.approx(score - fit)
@@ -55,7 +42,7 @@ class TestIsotonic:
 
     def test_log_by_hand(self):
         # The same fit: two rows at 1/2 and one at 1, so S = 2 ln 2 / 3; base rate 2/3.
-        parts = decompose([1, 0, 1], [0.25, 0.5, 0.75], score="log")
+        parts = cb.decompose([1, 0, 1], [0.25, 0.5, 0.75], score="log")
         fit, unc = 2 * math.log(2) / 3, -(2 * math.log(2 / 3) + math.log(1 / 3)) / 3
         assert parts.score == pytest.approx((math.log(4) + math.log(2) - math.log(0.75)) / 3)
         assert parts.mcb == pytest.approx(parts.score - fit)
@@ -64,7 +51,7 @@ class TestIsotonic:
 
     def test_weights(self):
         # Weight 3 on the first row: pooled fit (3 + 0)/4 over the first two.
-        parts = decompose([1, 0, 1], [0.25, 0.5, 0.75], weights=[3, 1, 1])
+        parts = cb.decompose([1, 0, 1], [0.25, 0.5, 0.75], weights=[3, 1, 1])
         assert parts.score == pytest.approx((3 * 0.5625 + 0.25 + 0.0625) / 5)
         assert parts.score - parts.mcb == pytest.approx((3 * 0.0625 + 0.5625) / 5)
         assert parts.unc == pytest.approx(0.8 * 0.2)
@@ -72,8 +59,8 @@ class TestIsotonic:
     @given(rows, st.sampled_from(["brier", "log"]))
     def test_distributions(self, drawn, score):
         y, p, w = columns(drawn)
-        parts = decompose(y, p, weights=w, score=score)
-        verb = brier_score if score == "brier" else log_score
+        parts = cb.decompose(y, p, weights=w, score=score)
+        verb = cb.brier_score if score == "brier" else cb.log_score
         assert parts.score == pytest.approx(verb(y, p, weights=w), rel=1e-12, abs=1e-15)
         assert parts.mcb >= 0
         assert 0 <= parts.dsc <= parts.unc + 1e-12
@@ -82,30 +69,30 @@ class TestIsotonic:
             assert parts.mcb - parts.dsc + parts.unc == pytest.approx(parts.score, abs=1e-12)
 
     def test_impossible_row(self):
-        parts = decompose([1, 0, 1], [0.0, 0.25, 0.75], score="log")
+        parts = cb.decompose([1, 0, 1], [0.0, 0.25, 0.75], score="log")
         assert parts.score == parts.mcb == math.inf
         assert parts.unc == pytest.approx(-(2 * math.log(2 / 3) + math.log(1 / 3)) / 3)
         assert 0 <= parts.dsc < math.inf
-        assert decompose([1, 0, 1], [0.0, 0.25, 0.75]).score == pytest.approx((1 + 0.0625 + 0.0625) / 3)
+        assert cb.decompose([1, 0, 1], [0.0, 0.25, 0.75]).score == pytest.approx((1 + 0.0625 + 0.0625) / 3)
 
     @pytest.mark.parametrize("score", ["brier", "log"])
     @pytest.mark.parametrize(
         ("y", "p"), [([0, 0, 0], [0.25, 0.5, 0.75]), ([1, 1, 1], [0.25, 0.5, 0.75]), ([1], [0.25])]
     )
     def test_one_class(self, y, p, score):
-        parts = decompose(y, p, score=score)
+        parts = cb.decompose(y, p, score=score)
         assert (parts.dsc, parts.unc) == (0.0, 0.0)
         assert parts.mcb == parts.score > 0
         if len(y) == 1:
             assert parts.score == (0.5625 if score == "brier" else pytest.approx(math.log(4)))
 
     def test_perfect(self):
-        parts = decompose([0, 1, 1], [0.0, 1.0, 1.0], score="log")
+        parts = cb.decompose([0, 1, 1], [0.0, 1.0, 1.0], score="log")
         assert (parts.score, parts.mcb) == (0.0, 0.0)
         assert parts.dsc == parts.unc > 0
 
     def test_ties_do_not_depend_on_the_order_of_rows(self):
-        one, other = decompose([0, 1, 1], [0.5, 0.5, 0.75]), decompose([1, 0, 1], [0.5, 0.5, 0.75])
+        one, other = cb.decompose([0, 1, 1], [0.5, 0.5, 0.75]), cb.decompose([1, 0, 1], [0.5, 0.5, 0.75])
         assert one == other
         assert one.score - one.mcb == pytest.approx((0.25 + 0.25) / 3)
 
@@ -123,7 +110,7 @@ def test_the_miscalibration_of_redraws_is_that_of_each(drawn):
 class TestBins:
     def test_by_hand(self):
         # (0, 0.5]: p̄ 0.375, ȳ 0.5; (0.5, 1]: p̄ 0.875, ȳ 0; base rate 1/4.
-        parts = decompose([0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0], method="bins", bins=2)
+        parts = cb.decompose([0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0], method="bins", bins=2)
         assert parts.score == (0.0625 + 0.25 + 0.5625 + 1) / 4
         assert parts.mcb == (1 / 64 + 49 / 64) / 2
         assert parts.dsc == (1 / 16 + 1 / 16) / 2
@@ -133,20 +120,20 @@ class TestBins:
     @given(rows, st.integers(1, 20), st.sampled_from(["width", "mass"]))
     def test_parts_add_up(self, drawn, bins, strategy):
         y, p, w = columns(drawn)
-        parts = decompose(y, p, weights=w, method="bins", bins=bins, strategy=strategy)
+        parts = cb.decompose(y, p, weights=w, method="bins", bins=bins, strategy=strategy)
         assert parts.mcb - parts.dsc + parts.unc + parts.within == pytest.approx(parts.score, abs=1e-14)
-        assert parts.score == pytest.approx(brier_score(y, p, weights=w), rel=1e-12, abs=1e-15)
+        assert parts.score == pytest.approx(cb.brier_score(y, p, weights=w), rel=1e-12, abs=1e-15)
 
     def test_equal_scores_in_each_bin_leave_nothing_within(self):
-        parts = decompose([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], method="bins", bins=2)
+        parts = cb.decompose([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], method="bins", bins=2)
         assert parts.within == pytest.approx(0, abs=1e-15)
 
 
 def test_recalibrated_scores_have_no_miscalibration(D1):
     y, p = D1
-    curve = reliability_curve(y, p, strategy="isotonic", resamples=19)
+    curve = cb.reliability_curve(y, p, strategy="isotonic", resamples=19)
     recalibrated = curve.fitted[np.searchsorted(curve.p, p)]
-    before, after = decompose(y, p), decompose(y, recalibrated)
+    before, after = cb.decompose(y, p), cb.decompose(y, recalibrated)
     assert after.mcb == pytest.approx(0, abs=1e-15)
     assert after.dsc == pytest.approx(before.dsc, abs=1e-14)
     assert after.score == pytest.approx(before.score - before.mcb, abs=1e-14)
@@ -157,8 +144,8 @@ class TestGrid:
         # 0.501 and 0.503 share a cell: no event, then one. The rows are fitted by 0 and 1, their cell by 1/2, which is
         # worse than the predictions themselves.
         y, p = [0, 1], [0.501, 0.503]
-        grid = summarize("ece", y, p)
-        found, exact = decompose(grid), decompose(y, p)
+        grid = cb.summarize("ece", y, p)
+        found, exact = cb.decompose(grid), cb.decompose(y, p)
         assert found.score == pytest.approx(exact.score, rel=1e-14)
         assert (found.unc, found.mcb) == (0.25, 0.0)
         assert found.dsc == pytest.approx(0.25 - (0.501**2 + 0.497**2) / 2, rel=1e-12)
@@ -173,8 +160,8 @@ class TestGrid:
     def test_fits_of_rows_within_cells(self, drawn, step):
         y, k, w = (np.array(column) for column in zip(*drawn, strict=True))
         p = 0.4955 + k * step  # many rows to a cell, ties among them
-        grid = summarize("ece", y, p, weights=w)
-        found, exact = decompose(grid), decompose(y, p, weights=w)
+        grid = cb.summarize("ece", y, p, weights=w)
+        found, exact = cb.decompose(grid), cb.decompose(y, p, weights=w)
         rounding = DECOMPOSE.rounding(grid, DECOMPOSE.usual)
         for part in ("mcb", "dsc"):
             more = getattr(exact, part) - getattr(found, part)
@@ -206,13 +193,13 @@ def pinball(y, q, level):
     ],
 )
 def test_quantiles_by_hand(y, q, level, expected):
-    found = decompose(y, Quantiles(q, level))
+    found = cb.decompose(y, cb.Quantiles(q, level))
     assert [getattr(found, name) for name in FIELDS] == pytest.approx(list(expected), abs=1e-15)
 
 
 def test_quantiles_are_recomputed_and_not_averaged():
     # Blocks {0, 9} and {3}: their medians 0 and 3 rise. The mean of block medians is no median.
-    found = decompose([9.0, 0.0, 3.0], Quantiles([1.0, 2.0, 3.0], 0.5))
+    found = cb.decompose([9.0, 0.0, 3.0], cb.Quantiles([1.0, 2.0, 3.0], 0.5))
     best = pinball(np.array([9.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0]), 0.5).mean()
     assert found.score - found.mcb == pytest.approx(best, rel=1e-15)
 
@@ -220,7 +207,7 @@ def test_quantiles_are_recomputed_and_not_averaged():
 @given(rows_decompose_quantiles, st.sampled_from([0.1, 0.5, 0.75]))
 def test_distributions(drawn, level):
     y, q, gap, w = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
-    found = decompose(y, Quantiles(np.stack([q, q + gap], axis=1), [level, 0.9]), weights=w)
+    found = cb.decompose(y, cb.Quantiles(np.stack([q, q + gap], axis=1), [level, 0.9]), weights=w)
     assert found.level.tolist() == [level, 0.9]
     for k, (values, tau) in enumerate(((q, level), (q + gap, 0.9))):
         assert found.score[k] == pytest.approx((w * pinball(y, values, tau)).sum() / w.sum(), abs=1e-14)
@@ -236,16 +223,16 @@ def test_recalibrated_forecasts_have_no_miscalibration():
     rng = np.random.default_rng(0)
     q = rng.normal(size=300)
     y = 2 * q + rng.normal(size=300)
-    before = decompose(y, Quantiles(q, 0.7))
-    curve = reliability_curve(y, Quantiles(q, 0.7))
+    before = cb.decompose(y, cb.Quantiles(q, 0.7))
+    curve = cb.reliability_curve(y, cb.Quantiles(q, 0.7))
     for column in (curve.recalibrated_low, curve.recalibrated_high):
-        after = decompose(y, Quantiles(column[np.searchsorted(curve.forecast, q)], 0.7))
+        after = cb.decompose(y, cb.Quantiles(column[np.searchsorted(curve.forecast, q)], 0.7))
         assert after.mcb == pytest.approx(0, abs=1e-15)
         assert after.score == pytest.approx(before.score - before.mcb, abs=1e-14)
 
 
 def test_one_level_gives_numbers_and_several_arrays():
-    single, listed = decompose(Y, Quantiles(Y, 0.5)), decompose(Y, Quantiles(np.array(Y)[:, None], [0.5]))
+    single, listed = cb.decompose(Y, cb.Quantiles(Y, 0.5)), cb.decompose(Y, cb.Quantiles(np.array(Y)[:, None], [0.5]))
     assert isinstance(single, QuantileDecomposition)
     assert isinstance(single.wis, Decomposition)
     assert isinstance(single.mcb, float)
@@ -269,9 +256,9 @@ class TestIsotonicDecomposeCrps:
     @given(ensembles)
     def test_draws(self, drawn):
         y, x, w = arrays(drawn)
-        found = decompose(y, Samples(x), weights=w)
+        found = cb.decompose(y, cb.Samples(x), weights=w)
         assert isinstance(found, CrpsDecomposition)
-        assert found.score == pytest.approx(crps(y, Samples(x), weights=w), abs=1e-12)
+        assert found.score == pytest.approx(crps(y, cb.Samples(x), weights=w), abs=1e-12)
         assert found.mcb - found.dsc + found.unc == pytest.approx(found.score, abs=1e-12)
         assert found.mcb >= 0
         assert found.dsc >= 0
@@ -280,36 +267,36 @@ class TestIsotonicDecomposeCrps:
     def test_draws_are_their_own_quantiles(self):
         rng = np.random.default_rng(0)
         y, x = rng.normal(size=30), rng.normal(size=(30, 4))
-        by_level = decompose(y, Quantiles(np.sort(x, axis=1), (np.arange(4) + 0.5) / 4)).wis
-        found = decompose(y, Samples(x))
+        by_level = cb.decompose(y, cb.Quantiles(np.sort(x, axis=1), (np.arange(4) + 0.5) / 4)).wis
+        found = cb.decompose(y, cb.Samples(x))
         for name in ("score", "mcb", "dsc", "unc"):
             assert getattr(found, name) == pytest.approx(getattr(by_level, name), rel=1e-13)
 
-    @pytest.mark.parametrize("family", [Normal, Laplace])
+    @pytest.mark.parametrize("family", [cb.Normal, cb.Laplace])
     def test_distributions(self, family):
         rng = np.random.default_rng(0)
         mean = rng.normal(size=200)
         y = rng.normal(mean)
-        found = decompose(y, family(mean, 1.0))
+        found = cb.decompose(y, family(mean, 1.0))
         assert found.score == pytest.approx(crps(y, family(mean, 1.0)), rel=1e-15)
         assert found.mcb - found.dsc + found.unc + found.discretisation == pytest.approx(found.score, abs=1e-14)
         assert abs(found.discretisation) < 0.01
-        coarse = decompose(y, family(mean, 1.0), levels=[0.25, 0.75])
+        coarse = cb.decompose(y, family(mean, 1.0), levels=[0.25, 0.75])
         assert abs(coarse.discretisation) > abs(found.discretisation)
 
     def test_levels_are_read_one_by_one(self):
         y, levels = np.array([0.0, 1.0, 5.0]), [0.1, 0.5, 0.9]
-        distribution = Mixture([Normal([0.0, 1.0, 2.0], 1.0), Laplace([0.0] * 3, 1.0)], [0.5, 0.5])
-        by_level = decompose(y, distribution.quantiles(levels)).wis
-        found = decompose(y, distribution, levels=levels)
+        distribution = cb.Mixture([cb.Normal([0.0, 1.0, 2.0], 1.0), cb.Laplace([0.0] * 3, 1.0)], [0.5, 0.5])
+        by_level = cb.decompose(y, distribution.quantiles(levels)).wis
+        found = cb.decompose(y, distribution, levels=levels)
         assert (found.mcb, found.dsc, found.unc) == pytest.approx((by_level.mcb, by_level.dsc, by_level.unc), rel=1e-13)
 
     def test_climatology_does_not_discriminate(self):
         y = np.arange(9.0)
-        found = decompose(y, Samples(np.tile(y, (9, 1))))
+        found = cb.decompose(y, cb.Samples(np.tile(y, (9, 1))))
         assert found.mcb == pytest.approx(0, abs=1e-14)
         assert found.dsc == pytest.approx(0, abs=1e-14)
-        assert found.unc == pytest.approx(crps(y, Samples(np.tile(y, (9, 1)))), rel=1e-13)
+        assert found.unc == pytest.approx(crps(y, cb.Samples(np.tile(y, (9, 1)))), rel=1e-13)
 
 
 def loop(y, x):
@@ -338,30 +325,34 @@ class TestHersbach:
     @given(ensembles)
     def test_is_the_paper(self, drawn):
         y, x, _ = arrays(drawn)
-        found = decompose(y, Samples(x), method="hersbach")
+        found = cb.decompose(y, cb.Samples(x), method="hersbach")
         reliability, potential = loop(y, x)
         assert found.reliability == pytest.approx(reliability, abs=1e-12)
         assert found.potential == pytest.approx(potential, abs=1e-12)
-        assert found.score == pytest.approx(crps(y, Samples(x)), abs=1e-12)
+        assert found.score == pytest.approx(crps(y, cb.Samples(x)), abs=1e-12)
         assert found.uncertainty == pytest.approx(np.abs(y[:, None] - y).mean() / 2, abs=1e-12)
         assert found.score == pytest.approx(found.mcb - found.dsc + found.unc, abs=1e-12)
 
     def test_resolution_may_be_negative(self):
         # Draws on the wrong sides: o_0 = 1/2 and g_0 = 5, so a potential score of 5/4 and more; the uncertainty is 1/4.
-        found = decompose([0.0, 1.0], Samples([[5.0, 6.0], [-6.0, -5.0]]), method="hersbach")
+        found = cb.decompose([0.0, 1.0], cb.Samples([[5.0, 6.0], [-6.0, -5.0]]), method="hersbach")
         assert found.uncertainty == 0.25
         assert found.resolution <= -1
 
     def test_equal_weights_are_no_weights(self):
-        y, distribution = [0.0, 3.0], Samples([[1.0, 2.0], [3.0, 5.0]])
-        assert decompose(y, distribution, weights=[2, 2], method="hersbach") == decompose(
+        y, distribution = [0.0, 3.0], cb.Samples([[1.0, 2.0], [3.0, 5.0]])
+        assert cb.decompose(y, distribution, weights=[2, 2], method="hersbach") == cb.decompose(
             y, distribution, method="hersbach"
         )
 
 
-PROBABILITIES, QUANTILES, DRAWS = ([0, 1], [0.2, 0.7]), (Y, Quantiles(Y, 0.5)), ([0.0, 3.0], Samples([[1.0], [2.0]]))
-GRID = (summarize("ece", *PROBABILITIES),)
-NORMAL, VECTORS = ([1.0], Normal(0.0, 1.0)), ([[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
+PROBABILITIES, QUANTILES, DRAWS = (
+    ([0, 1], [0.2, 0.7]),
+    (Y, cb.Quantiles(Y, 0.5)),
+    ([0.0, 3.0], cb.Samples([[1.0], [2.0]])),
+)
+GRID = (cb.summarize("ece", *PROBABILITIES),)
+NORMAL, VECTORS = ([1.0], cb.Normal(0.0, 1.0)), ([[0.0, 0.0]], cb.MvNormal([[0.0, 0.0]], np.eye(2)))
 
 
 @pytest.mark.parametrize(
@@ -372,7 +363,7 @@ NORMAL, VECTORS = ([1.0], Normal(0.0, 1.0)), ([[0.0, 0.0]], MvNormal([[0.0, 0.0]
         (([0, 1], [[0.2, 0.8], [0.5, 0.5]]), {}, "top_label(y, P)"),
         (GRID, {"score": "log"}, "a Grid does not have the log score"),
         (GRID, {"method": "bins", "strategy": "mass"}, "width bins only"),
-        ((summarize("brier_score", *PROBABILITIES),), {}, "Ordered or KeptRows or Grid"),
+        ((cb.summarize("brier_score", *PROBABILITIES),), {}, "Ordered or KeptRows or Grid"),
         (QUANTILES, {"score": "log"}, "score= is for probabilities"),
         (QUANTILES, {"bins": 5}, "bins= is for probabilities"),
         (QUANTILES, {"strategy": "mass"}, "strategy= is for probabilities; got 'mass' with Quantiles"),
@@ -384,9 +375,9 @@ NORMAL, VECTORS = ([1.0], Normal(0.0, 1.0)), ([[0.0, 0.0]], MvNormal([[0.0, 0.0]
         (NORMAL, {"method": "hersbach"}, "is for Samples; got Normal"),
         (NORMAL, {"score": "log"}, "score= is for probabilities; got 'log' with Normal"),
         (VECTORS, {}, "got 2 coordinates"),
-        (([1.0], ScipyDistribution(stats.gamma(a=[2.0]))), {}, "scoringrules"),
+        (([1.0], cb.ScipyDistribution(stats.gamma(a=[2.0]))), {}, "scoringrules"),
     ],
 )
 def test_refusals(rows, options, words):
     with pytest.raises((InputError, SummaryError), match=re.escape(words)):
-        decompose(*rows, **options)
+        cb.decompose(*rows, **options)

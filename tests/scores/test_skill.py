@@ -1,21 +1,18 @@
 """Skill against climatology: reference values, what it equals by hand, properties, claims, and bad input."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.references.books import book, by_id
 
 from calibrant import Laplace, MvNormal, Normal, Samples, crps, interval, skill, skill_test, summarize
 from calibrant.core.summary import Summary
 from calibrant.errors import CalibrantError, InputError, NotApplicableError
 from calibrant.scores.climatology import MAX_ROWS_IN_PAIRS, climatology_of_numbers, climatology_of_vectors
 
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
-VALUES = {case["id"]: case["value"] for case in REFERENCES["cases"]}
-DATA = {name: np.array(values) for name, values in REFERENCES["data"]["skill"].items()}
+VALUES = {name: case["value"] for name, case in by_id("conditional").items()}
+DATA = {name: np.array(values) for name, values in book("conditional")["data"]["skill"].items()}
 COLUMNS = {"a": (DATA["y"], DATA["draws"]), "b": (DATA["y2"], DATA["draws2"])}
 VECTORS = (np.stack([DATA["y"], DATA["y2"]], axis=1), np.stack([DATA["draws"], DATA["draws2"]], axis=2))
 
