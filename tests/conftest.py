@@ -129,6 +129,12 @@ def refuses(refusal, for_each):
     return run
 
 
+@pytest.fixture
+def rng():
+    """Return random numbers of seed 0, anew for each test."""
+    return np.random.default_rng(0)
+
+
 @pytest.fixture(scope="session")
 def book():
     """Return the reference values."""

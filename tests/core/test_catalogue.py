@@ -74,8 +74,7 @@ class TestRows:
         assert rows.part(slice(0, 1)).p.dtype == np.float64
 
     def test_labels_of_sets(self):
-        rows = read("verb", ALL, ["a", "c", "b"], SETS, classes=["a", "b", "c"])
-        assert rows.y.tolist() == [0, 2, 1]
+        assert read("verb", ALL, ["a", "c", "b"], SETS, classes=["a", "b", "c"]).y.tolist() == [0, 2, 1]
 
 
 class TestRefusals:
@@ -90,9 +89,8 @@ class TestRefusals:
 
     def test_a_plain_array_is_only_ever_probabilities(self, refusal):
         message = refusal(read, "verb", ("intervals", "distributions"), Y, [0.1, 0.5, 0.9])
-        assert message.startswith(
-            "verb judges Intervals or a distribution such as Normal; got [0.1, 0.5, 0.9] (list). "
-        )
+        start = "verb judges Intervals or a distribution such as Normal; got [0.1, 0.5, 0.9] (list). "
+        assert message.startswith(start)
         assert message.endswith("A plain array is always taken as probabilities")
 
     @pytest.mark.parametrize("verb", [cb.ece, cb.brier_score, cb.kuiper_test])
@@ -206,9 +204,8 @@ class TestColumnNames:
         assert column_names(rows_of(y, prediction), L) == names
 
     def test_levels_are_told_apart_to_ten_digits(self):
-        first, second = (
-            column_names(rows_of(Y_MEANS, cb.Quantiles(Y_MEANS, level)), 1) for level in (1 / 3, 1 / 3 + 1e-9)
-        )
+        predictions = (cb.Quantiles(Y_MEANS, level) for level in (1 / 3, 1 / 3 + 1e-9))
+        first, second = (column_names(rows_of(Y_MEANS, prediction), 1) for prediction in predictions)
         assert first != second
         assert first == ["[Quantiles 0.3333333333]"]
 
@@ -265,9 +262,8 @@ def test_chunks_add_up(monkeypatch):
     whole = moments_of(rows, score)
     assert sizes == [6]
     monkeypatch.setattr(dispatch, "CHUNK_ROWS", 4)
-    assert folded(rows, lambda piece: Moments.of(score(piece), piece.w), Moments.zero()).mean_of("y") == pytest.approx(
-        whole.mean_of("y")
-    )
+    found = folded(rows, lambda piece: Moments.of(score(piece), piece.w), Moments.zero()).mean_of("y")
+    assert found == pytest.approx(whole.mean_of("y"))
     assert whole.mean_of("y") == pytest.approx(np.average(Y_MEANS, weights=[1, 2, 3, 1, 2, 3]))
 
 
@@ -284,12 +280,11 @@ def test_bounds_without_a_level_are_pointed_to_intervals(prediction, advice):
         cb.coverage(np.full(4, 0.5), prediction)
 
 
-def test_groups_of_arviz_have_a_reader():
+def test_groups_of_arviz_have_a_reader(refusal):
     xarray = pytest.importorskip("xarray")
     drawn = xarray.Dataset({"y": (("chain", "draw", "obs"), np.zeros((2, 3, 4)))})
     for data in (drawn, xarray.DataTree.from_dict({"posterior_predictive": drawn})):
-        with pytest.raises(InputError, match="from_arviz"):
-            cb.audit(np.zeros(4), data)
+        assert "from_arviz" in refusal(cb.audit, np.zeros(4), data)
 
 
 def test_the_summary_of_ranks():

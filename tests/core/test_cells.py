@@ -41,8 +41,7 @@ class TestCellOf:
         assert cell_of(scores).tolist() == by_search(scores)
 
     @pytest.mark.parametrize("dtype", DTYPES)
-    def test_many_scores(self, dtype):
-        rng = np.random.default_rng(0)
+    def test_many_scores(self, dtype, rng):
         tiny = 2.0 ** -rng.uniform(0, 40, 20_000)
         scores = np.concatenate([rng.random(20_000), tiny, 1 - tiny]).astype(dtype)
         assert cell_of(scores).tolist() == by_search(scores)
@@ -100,8 +99,7 @@ def test_reference_follows_the_definitions(drawn, dtype, weighted):
     np.testing.assert_allclose(cell_sums(y, p, w), slow_sums(y, p, w), rtol=1e-11, atol=1e-12 * float(w.max()) ** 2)
 
 
-def test_reference_adds_up_over_chunks():
-    rng = np.random.default_rng(0)
+def test_reference_adds_up_over_chunks(rng):
     y, p, w = rng.integers(0, 2, 40).astype(np.uint8), rng.random(40), rng.random(40)
     with mock.patch.object(module, "chunks", lambda n: dispatch.chunks(n, 7)):
         in_chunks = cell_sums(y, p, w)

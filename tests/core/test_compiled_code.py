@@ -7,9 +7,8 @@ import pytest
 
 import calibrant
 
-MODULES = [
-    path for path in sorted(Path(calibrant.__file__).parent.rglob("*.py")) if "@numba.njit" in path.read_text("utf-8")
-]
+SOURCES = sorted(Path(calibrant.__file__).parent.rglob("*.py"))
+MODULES = [path for path in SOURCES if "@numba.njit" in path.read_text("utf-8")]
 
 
 def is_compiled(node):

@@ -31,10 +31,9 @@ def test_chunks_cover_the_rows_in_order(n, lengths):
     assert [i for part in parts for i in range(n)[part]] == list(range(n))
 
 
-def test_threads_keep_the_order_and_raise_errors():
+def test_threads_keep_the_order_and_raise_errors(refusal):
     assert list(dispatch.on_threads(lambda part: part.start, 100, size=7)) == list(range(0, 100, 7))
-    with pytest.raises(ZeroDivisionError):
-        list(dispatch.on_threads(lambda part: 1 // part.start, 10, size=5))
+    refusal(list, dispatch.on_threads(lambda part: 1 // part.start, 10, size=5), error=ZeroDivisionError)
 
 
 def test_inside_a_task_of_an_engine_nothing_leaves_its_thread():

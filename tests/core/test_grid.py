@@ -18,8 +18,7 @@ def grid(y, p, weights=None):
     return Grid.of(read_binary(y, p, verb="a test", weights=weights))
 
 
-def test_size_does_not_depend_on_the_rows():
-    rng = np.random.default_rng(0)
+def test_size_does_not_depend_on_the_rows(rng):
     small, large = (grid(rng.integers(0, 2, n), rng.random(n)) for n in (3, 3000))
     assert small.sums.shape == large.sums.shape == (11, CELLS) == (11, grid_edges().size - 1)
     assert len(small.to_bytes()) < 400_000

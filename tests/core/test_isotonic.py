@@ -117,8 +117,7 @@ def test_both_fits_have_the_best_score(drawn, level):
         assert total == pytest.approx(best.min(), abs=1e-12)
 
 
-def test_weights_that_are_no_multiples():
-    rng = np.random.default_rng(0)
+def test_weights_that_are_no_multiples(rng):
     y, q, w = rng.integers(0, 9, 40) * 1.0, rng.integers(0, 12, 40) * 1.0, rng.uniform(0.2, 3, 40)
     shares = np.rint(w * 1e6)
     for level, tau in LEVELS.items():

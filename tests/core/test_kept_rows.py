@@ -160,17 +160,9 @@ def test_differences_are_seen():
     [
         ("classes", "probability", "rows of 3 classes do not merge with rows of one probability per row"),
         ("Normal", "Laplace", "rows of Normal do not merge with rows of Laplace"),
-        (
-            "set",
-            "quantile",
-            "rows of Sets of levels 0.8 and 3 labels do not merge with rows of Quantiles of levels 0.5",
-        ),
+        ("set", "quantile", "Sets of levels 0.8 and 3 labels do not merge with rows of Quantiles of levels 0.5"),
         ("interval", "intervals", "Intervals of levels 0.8 do not merge with rows of Intervals of levels 0.9, 0.5"),
-        (
-            "quantile",
-            "quantiles",
-            "Quantiles of levels 0.5 do not merge with rows of Quantiles of levels 0.1, 0.5, 0.9",
-        ),
+        ("quantile", "quantiles", "of levels 0.5 do not merge with rows of Quantiles of levels 0.1, 0.5, 0.9"),
         ("probability", "single precision", "float64 and float32"),
         ("MvNormal", "MvNormal shared", "do not merge"),
         ("Samples", "Samples of vectors", "do not merge"),
@@ -233,9 +225,8 @@ def test_distributions_without_a_table(distribution, refusal):
 
 def test_distributions_without_a_table_are_still_measured():
     distribution = cb.ScipyDistribution(stats.norm(CENTRE, 1.0))
-    assert cb.skce(KeptRows.of(read_outcomes(REAL, distribution))) == pytest.approx(
-        cb.skce(REAL, distribution), rel=1e-11
-    )
+    expected = cb.skce(REAL, distribution)
+    assert cb.skce(KeptRows.of(read_outcomes(REAL, distribution))) == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -275,5 +266,4 @@ def test_a_foreign_kind(refusal):
 )
 def test_bytes_with_values_that_are_not_legal(name, key, bad, refusal):
     kind, values = codec.decode(of(name).to_bytes())
-    message = refusal(Summary.from_bytes, codec.encode(kind, {**values, key: bad}), error=SummaryError)
-    assert message
+    assert refusal(Summary.from_bytes, codec.encode(kind, {**values, key: bad}), error=SummaryError)

@@ -21,11 +21,8 @@ def test_the_smallest_pvalue_comes_first():
 
 
 def test_names():
-    assert [plot_style.name_of(details(np.ones(3), ("7", "mass", "")), c) for c in range(3)] == [
-        "column 7",
-        "mass",
-        "observed",
-    ]
+    expected = ["column 7", "mass", "observed"]
+    assert [plot_style.name_of(details(np.ones(3), ("7", "mass", "")), c) for c in range(3)] == expected
 
 
 def test_names_that_matplotlib_would_read_otherwise(plt):
@@ -39,9 +36,8 @@ def test_names_that_matplotlib_would_read_otherwise(plt):
 
 def test_a_column_has_the_style_of_its_place():
     assert plot_style.style_of(0) == (palette.OBSERVED, "-")
-    assert len({plot_style.style_of(c) for c in range(len(plot_style.COLOURS) * len(plot_style.DASHES))}) == len(
-        plot_style.COLOURS
-    ) * len(plot_style.DASHES)
+    expected = len(plot_style.COLOURS) * len(plot_style.DASHES)
+    assert len({plot_style.style_of(c) for c in range(len(plot_style.COLOURS) * len(plot_style.DASHES))}) == expected
 
 
 def test_formulas_are_drawn_when_asked_for(plt):

@@ -43,13 +43,10 @@ def drawn(table, **options):
 def test_errors_are_in_percentage_points():
     curve = groups_figure(errors(["g = a", "g = b"], [0.12, 0.01], 0.05), level=0.9).curve
     assert curve.name.tolist() == ["g = a", "g = b"]
-    assert curve.estimate == pytest.approx([12, 1])
-    assert curve.low == pytest.approx([7, 0])
+    assert (curve.estimate, curve.low) == (pytest.approx([12, 1]), pytest.approx([7, 0]))
     assert curve.high == pytest.approx([17, 6])
     assert curve.reference.tolist() == [0, 0]
-    assert curve.detectable == pytest.approx([10, 10])
-    assert curve.level == 0.9
-    assert curve.n == 200
+    assert (curve.detectable, curve.level, curve.n) == (pytest.approx([10, 10]), 0.9, 200)
 
 
 def test_the_level_of_the_worst_line_is_drawn():

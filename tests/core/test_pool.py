@@ -54,9 +54,8 @@ def test_packed_body_equals_reference(dtype, data):
     y, p = (np.array(column) for column in zip(*drawn, strict=True))
     y, p = y.astype(np.uint8), p.astype(dtype)
     n = len(y)
-    reference = module.pool_entries(
-        module.Pool(p.astype(float) + 0.0, unit_weights(n), np.ones(n, np.int64), y.astype(np.int64))
-    )
+    pool = module.Pool(p.astype(float) + 0.0, unit_weights(n), np.ones(n, np.int64), y.astype(np.int64))
+    reference = module.pool_entries(pool)
     packed = module._packed(y, p)
     assert entries(packed) == entries(reference)
     assert [column.dtype for column in packed] == [column.dtype for column in reference]
@@ -143,8 +142,7 @@ def test_is_the_walk(steps, tolerance, infinite):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rounding_of_a_constant_width_is_a_tie(dtype):
-    rng = np.random.default_rng(0)
+def test_rounding_of_a_constant_width_is_a_tie(dtype, rng):
     centre = rng.normal(0, 100, 5000).astype(dtype)
     radius = np.dtype(dtype).type(0.7)
     lower, upper = ((centre + sign * radius).astype("float64")[:, None] for sign in (-1, 1))

@@ -42,9 +42,8 @@ def test_is_a_frozen_value():
 def several(p=0.25):
     """Return the result of a test of two columns."""
     estimate = (np.array([0.125, -1.0]), np.array([1.0, 2.0]))
-    return TestResult(
-        np.array([1.5, 2.5]), np.array([p, np.nan]), estimate, "by hand", 3, {"raw": np.array([0.1, 0.2])}
-    )
+    pvalue, details = np.array([p, np.nan]), {"raw": np.array([0.1, 0.2])}
+    return TestResult(np.array([1.5, 2.5]), pvalue, estimate, "by hand", 3, details)
 
 
 class TestSeveralColumns:
@@ -70,7 +69,7 @@ class TestSeveralColumns:
         changed = several()
         assert changed != TestResult(changed.statistic, changed.pvalue, changed.estimate, "by hand", 3, {"raw": 0.1})
 
-    def test_arrays_are_copied_and_locked(self):
+    def test_arrays_are_copied_and_locked(self, refusal):
         statistic = np.array([1.0, 2.0])
         result = TestResult(statistic, statistic, (statistic,), "by hand", 3, {"raw": statistic})
         interval = ConfidenceInterval(statistic, statistic, statistic, 0.9, "t", 2)
@@ -79,8 +78,7 @@ class TestSeveralColumns:
             assert value[0] == 1.0
             with pytest.raises(ValueError, match="read-only"):
                 value[0] = 5.0
-        with pytest.raises(TypeError, match="unhashable"):
-            hash(result)
+        assert "unhashable" in refusal(hash, result, error=TypeError)
         with pytest.raises(AttributeError):
             interval.level = 0.5
 
@@ -155,14 +153,13 @@ def test_text():
         (direction, Direction, ["over", "under", "bias", "over_bin", "under_bin"]),
     ],
 )
-def test_records(verb, kind, names):
+def test_records(verb, kind, names, refusal):
     record = verb([0, 1, 1], [0.2, 0.4, 0.9])
     assert type(record) is kind
     assert list(vars(record)) == names
     assert record == verb([0, 1, 1], [0.2, 0.4, 0.9])
     assert all(type(getattr(record, name)) is float for name in names[:3])
-    with pytest.raises(FrozenInstanceError):
-        setattr(record, names[0], 0.0)
+    refusal(setattr, record, names[0], 0.0, error=FrozenInstanceError)
     if kind is Direction:
         assert [type(edge) for edge in (*record.over_bin, *record.under_bin)] == [float] * 4
 

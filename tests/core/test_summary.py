@@ -27,13 +27,8 @@ from calibrant.regions.christoffersen import Hits
 from calibrant.regions.coverage import IntervalMoments
 from calibrant.summaries import Grid, Moments, Ordered, PerLabel, Summary
 
-rows = st.lists(
-    st.tuples(
-        st.integers(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0])), st.floats(0.1, 10)
-    ),
-    min_size=1,
-    max_size=15,
-)
+scores = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.1, 0.3, 0.5, 1.0]))
+rows = st.lists(st.tuples(st.integers(0, 1), scores, st.floats(0.1, 10)), min_size=1, max_size=15)
 
 
 def binary(y, p, w):
@@ -191,23 +186,21 @@ class TestMerge:
 
 @ALL_KINDS
 class TestValue:
-    def test_is_frozen(self, make):
+    def test_is_frozen(self, make, refusal):
         summary = example(make)
         for field in fields(summary):
-            with pytest.raises(FrozenInstanceError):
-                setattr(summary, field.name, None)
+            refusal(setattr, summary, field.name, None, error=FrozenInstanceError)
             value = getattr(summary, field.name)
             if isinstance(value, np.ndarray):
                 with pytest.raises(ValueError, match="read-only"):
                     value[...] = 0
 
-    def test_equal_by_value_and_without_a_hash(self, make):
+    def test_equal_by_value_and_without_a_hash(self, make, refusal):
         summary = example(make)
         assert summary == example(make)
         assert summary not in (make([0, 1, 0], [0.25, 0.25, 0.75], [1.0, 2.0, 0.5]), 3)
         assert repr(summary).startswith(f"{type(summary).__name__}(n=3")
-        with pytest.raises(TypeError, match="unhashable"):
-            hash(summary)
+        assert "unhashable" in refusal(hash, summary, error=TypeError)
 
     def test_bytes_and_pickle_bring_it_back(self, make):
         summary = example(make)
@@ -277,10 +270,7 @@ class TestRefused:
         ("data", "words"),
         [
             *((data, "not a calibrant summary") for data in (b"", b"P", b"CALIBRANT", b"\x80\x04\x95")),
-            *(
-                (data, f"expected the bytes of a summary; got {type(data).__name__}")
-                for data in (None, "CALIBRANT", 3, [1, 2])
-            ),
+            *((data, f"the bytes of a summary; got {type(data).__name__}") for data in (None, "CALIBRANT", 3, [1, 2])),
             (DATA + b"\x00", "checksum"),
             (
                 packed(described(), version=1),
@@ -288,27 +278,22 @@ class TestRefused:
             ),
             (packed(described("Sketch")), "Sketch; expected"),
             (packed(described("Ordered", {"dtype": "float64"})), "do not contain a whole Ordered"),
-            (
-                packed(described(arrays=["sums"]), sums=np.array([None])),
-                "cannot be loaded when allow_pickle=False",
-            ),
+            (packed(described(arrays=["sums"]), sums=np.array([None])), "cannot be loaded when allow_pickle"),
         ],
     )
     def test_foreign_bytes(self, refusal, data, words):
         assert words in refusal(Summary.from_bytes, data, error=SummaryError)
 
     @pytest.mark.parametrize("data", [DATA, NESTED], ids=["flat", "nested"])
-    def test_truncated_anywhere(self, data):
+    def test_truncated_anywhere(self, data, refusal):
         for length in range(len(data)):
-            with pytest.raises(SummaryError):
-                Summary.from_bytes(data[:length])
+            refusal(Summary.from_bytes, data[:length], error=SummaryError)
 
-    def test_one_bit_flipped_anywhere(self):
+    def test_one_bit_flipped_anywhere(self, refusal):
         for place in range(8 * len(DATA)):
             damaged = bytearray(DATA)
             damaged[place // 8] ^= 1 << place % 8
-            with pytest.raises(SummaryError):
-                Summary.from_bytes(bytes(damaged))
+            refusal(Summary.from_bytes, bytes(damaged), error=SummaryError)
 
     @pytest.mark.parametrize(
         "data",
@@ -330,6 +315,5 @@ class TestRefused:
             *("empty", "cut short", "broken archive"),
         ],
     )
-    def test_right_checksum_around_nonsense(self, data):
-        with pytest.raises(SummaryError):
-            Summary.from_bytes(data)
+    def test_right_checksum_around_nonsense(self, data, refusal):
+        refusal(Summary.from_bytes, data, error=SummaryError)

@@ -61,8 +61,7 @@ def test_cells_and_intervals():
     assert words.cell("n", np.int64(12345)) == "12,345"
 
 
-def test_every_number_of_a_text_has_them():
-    rng = np.random.default_rng(0)
+def test_every_number_of_a_text_has_them(rng):
     std = rng.uniform(1, 3, 500)
     y = rng.normal(0, std)
     text = str(cb.audit(y, cb.Normal(np.zeros(500), std).interval([0.5, 0.9]), groups=np.arange(500) % 2, resamples=19))

@@ -8,7 +8,6 @@ from calibrant.dask import measure
 def test_two_workers(contract, cluster, require):
     frame = require("dask.dataframe").from_pandas(pd.DataFrame(contract.table), npartitions=7)
     with cluster.as_current():
-        found = measure(
-            contract.verbs, frame, y=contract.y, prediction=contract.prediction, groups=contract.groups, exact=True
-        )
+        given = {"y": contract.y, "prediction": contract.prediction, "groups": contract.groups}
+        found = measure(contract.verbs, frame, **given, exact=True)
     contract.check(found)

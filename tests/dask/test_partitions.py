@@ -101,9 +101,8 @@ def test_workers_decide_for_compiled_code_as_for_all_rows(framed, threads, monke
     assert first.compute() is compiled
 
 
-def test_only_the_columns_in_use_are_read(require, threads):
+def test_only_the_columns_in_use_are_read(require, threads, rng):
     pd, dd = require("pandas"), require("dask.dataframe")
-    rng = np.random.default_rng(0)
     p = rng.random(400)
     table = pd.DataFrame({"a": 1, "label": (rng.random(400) < p) * 1, "q": 1 - p, "p": p, "side": "left", "w": 2.0})
     asked = []

@@ -76,9 +76,8 @@ def test_a_worker_is_killed_in_the_middle_and_the_result_is_right(cluster, tmp_p
             time.sleep(0.01)
         return values
 
-    blocks = [
-        da.from_delayed(delayed(block)(k, p[k * rows : (k + 1) * rows]), (rows,), np.float64) for k in range(parts)
-    ]
+    made = [delayed(block)(k, p[k * rows : (k + 1) * rows]) for k in range(parts)]
+    blocks = [da.from_delayed(each, (rows,), np.float64) for each in made]
     victims = []
 
     def kill():

@@ -40,8 +40,7 @@ def number(result):
 def test_one_pass_for_all():
     tens = functools.partial(cb.ece, bins=10)
     job = Measuring.of([cb.ece, "brier_score", tens, cb.log_score, cb.kuiper_test, cb.spiegelhalter_test])
-    part = job.part(next(cut()))
-    assert part.names == (GRID, "log_score")
+    assert job.part(next(cut())).names == (GRID, "log_score")
     found = measured(job, cut())
     assert list(found)[2] == "ece(bins=10)"
     verbs = {"ece": cb.ece, "brier_score": cb.brier_score, "ece(bins=10)": tens, "log_score": cb.log_score}
@@ -68,8 +67,7 @@ def test_verbs_without_outcome_beside_others():
     intervals = Intervals(P - 1, P + 1, 0.9)
     found = measured(Measuring.of([cb.width, cb.coverage]), [Batch(P, intervals)])
     assert found["width"].value == pytest.approx(2.0)
-    alone = measured(Measuring.of(cb.width), [Batch(None, intervals)])
-    assert alone["width"].value == pytest.approx(2.0)
+    assert measured(Measuring.of(cb.width), [Batch(None, intervals)])["width"].value == pytest.approx(2.0)
 
 
 def test_blocks_have_a_constant_size_and_jobs_travel():

@@ -1,29 +1,55 @@
 from dataclasses import FrozenInstanceError, fields
 from importlib.resources import files
+from operator import attrgetter
 
 import numpy as np
 import pytest
 
 from calibrant import examples
 
-LOADERS = [
-    examples.churn,
-    examples.digits,
-    examples.house_prices,
-    examples.demand,
-    examples.posterior,
-    examples.ensemble,
-    examples.generated,
-]
-FILES = [f"{load.__name__}.npz" for load in LOADERS]
+# Shape and type of each documented array, by its path in the example.
+ARRAYS = {
+    "churn": {"y": ((4000,), "int8"), "p": ((4000,), "float64"), "segment": ((4000,), "<U8")},
+    "digits": {"y": ((3000,), "int8"), "P": ((3000, 10), "float64")},
+    "house_prices": {
+        **{"y": ((3000,), "float64"), "size": ((3000,), "<U6")},
+        **{f"prediction.{bound}": ((3000, 2), "float64") for bound in ("lower", "upper")},
+    },
+    "demand": {"y": ((3000,), "int16"), "product": ((3000,), "<U9"), "prediction.values": ((3000, 5), "float64")},
+    "posterior": {
+        **{"y": ((500, 3), "float32"), "log_density_y": ((500,), "float32"), "reported": ((500, 14), "int16")},
+        **{"prediction.held": ((500, 99, 3), "float32"), "prediction.log_densities": ((500, 99), "float32")},
+    },
+    "ensemble": {
+        **dict.fromkeys(("y", "start"), ((1000,), "float32")),
+        **{"lead": ((1000,), "<U6"), "prediction.held": ((1000, 50), "float32")},
+    },
+    "generated": {"y": ((899, 8), "float32"), "points": ((899, 8), "float32")},
+}
+FILES = [f"{name}.npz" for name in ARRAYS]
+EACH = pytest.mark.parametrize("name", ARRAYS)
 
 
-def test_churn_has_the_documented_shapes_and_dtypes():
-    example = examples.churn()
-    assert example.y.shape == example.p.shape == example.segment.shape == (4000,)
-    assert example.y.dtype == np.int8
-    assert example.p.dtype == np.float64
-    assert example.segment.dtype.kind == "U"
+@EACH
+def test_documented_shapes_and_dtypes(name):
+    example = getattr(examples, name)()
+    arrays = {path: attrgetter(path)(example) for path in ARRAYS[name]}
+    assert {path: (array.shape, array.dtype) for path, array in arrays.items()} == ARRAYS[name]
+
+
+@pytest.mark.parametrize(
+    ("load", "column", "names", "least"),
+    [
+        (examples.churn, "segment", ["basic", "business", "family", "student"], 400),
+        (examples.house_prices, "size", ["large", "medium", "small"], 500),
+        (examples.demand, "product", ["bread", "fruit", "ice cream"], 1),
+        (examples.ensemble, "lead", ["1 day", "3 days", "5 days", "8 days"], 250),
+    ],
+)
+def test_no_group_is_tiny(load, column, names, least):
+    found, counts = np.unique(getattr(load(), column), return_counts=True)
+    assert found.tolist() == names
+    assert counts.min() >= least
 
 
 def test_churn_values_are_in_range():
@@ -35,12 +61,6 @@ def test_churn_values_are_in_range():
     assert 0.25 < example.y.mean() < 0.35
 
 
-def test_churn_segments_are_the_four_plans_and_none_is_tiny():
-    names, counts = np.unique(examples.churn().segment, return_counts=True)
-    assert names.tolist() == ["basic", "business", "family", "student"]
-    assert counts.min() >= 400
-
-
 def test_churn_is_over_confident():
     example = examples.churn()
     confidence = np.maximum(example.p, 1.0 - example.p)
@@ -48,23 +68,12 @@ def test_churn_is_over_confident():
     assert confidence.mean() - correct.mean() > 0.03
 
 
-def test_digits_has_the_documented_shapes_and_dtypes():
-    example = examples.digits()
-    assert example.y.shape == (3000,)
-    assert example.P.shape == (3000, 10)
-    assert example.y.dtype == np.int8
-    assert example.P.dtype == np.float64
-
-
 def test_digits_values_are_in_range():
     example = examples.digits()
     assert set(example.y.tolist()) == set(range(10))
     assert example.P.min() > 0.0
     assert example.P.max() < 1.0
-
-
-def test_digits_rows_sum_to_one():
-    np.testing.assert_allclose(examples.digits().P.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(example.P.sum(axis=1), 1.0, rtol=0.0, atol=1e-12)
 
 
 def test_digits_is_over_confident():
@@ -74,21 +83,10 @@ def test_digits_is_over_confident():
     assert example.P.max(axis=1).mean() - accuracy > 0.03
 
 
-def test_house_prices_have_the_documented_shapes_and_dtypes():
-    example = examples.house_prices()
-    assert example.y.shape == example.size.shape == (3000,)
-    assert example.y.dtype == np.float64
-    assert example.prediction.lower.shape == example.prediction.upper.shape == (3000, 2)
-    assert example.prediction.levels.tolist() == [0.8, 0.9]
-    assert example.calibration_size == 4000
-    names, counts = np.unique(example.size, return_counts=True)
-    assert names.tolist() == ["large", "medium", "small"]
-    assert counts.min() >= 500
-
-
 def test_house_prices_are_covered_on_average_only():
     example = examples.house_prices()
     y, bounds = example.y[:, None], example.prediction
+    assert (bounds.levels.tolist(), example.calibration_size) == ([0.8, 0.9], 4000)
     covered = (bounds.lower <= y) & (y <= bounds.upper)
     assert np.abs(covered.mean(axis=0) - bounds.levels).max() < 0.01
     assert (covered[example.size == "small"].mean(axis=0) > bounds.levels + 0.07).all()
@@ -102,19 +100,11 @@ def test_intervals_of_house_prices_are_nested_and_differ_in_width():
     assert np.unique((high - low)[1]).size > 1000
 
 
-def test_demand_has_the_documented_shapes_and_dtypes():
-    example = examples.demand()
-    assert example.y.shape == example.product.shape == (3000,)
-    assert example.y.dtype == np.int16
-    assert example.prediction.values.shape == (3000, 5)
-    assert example.prediction.levels.tolist() == [0.05, 0.25, 0.5, 0.75, 0.95]
-    assert np.unique(example.product).tolist() == ["bread", "fruit", "ice cream"]
-    assert example.y.min() >= 0
-    assert example.prediction.values.min() > 0
-
-
 def test_demand_is_too_narrow_for_every_product():
     example = examples.demand()
+    assert example.prediction.levels.tolist() == [0.05, 0.25, 0.5, 0.75, 0.95]
+    assert example.y.min() >= 0
+    assert example.prediction.values.min() > 0
     below = example.y[:, None] <= example.prediction.values
     for product in np.unique(example.product):
         low, *_, high = below[example.product == product].mean(axis=0)
@@ -126,19 +116,9 @@ def _ranks(example):
     return (example.prediction.held < example.y[:, None]).sum(axis=1)
 
 
-def test_posterior_has_the_documented_shapes_and_dtypes():
-    example = examples.posterior()
-    assert example.y.shape == (500, 3)
-    assert example.prediction.held.shape == (500, 99, 3)
-    assert example.prediction.log_densities.shape == (500, 99)
-    assert example.log_density_y.shape == (500,)
-    assert example.reported.shape == (500, 14)
-    assert {example.y.dtype, example.prediction.held.dtype, example.log_density_y.dtype} == {np.dtype(np.float32)}
-    assert example.parameters == ("reproduction number", "infectious days", "reported share")
-
-
 def test_posterior_values_are_in_range():
     example = examples.posterior()
+    assert example.parameters == ("reproduction number", "infectious days", "reported share")
     for values in (example.y, example.prediction.held):
         assert values.min() > 0
         assert values[..., 2].max() < 1
@@ -188,19 +168,9 @@ def test_posterior_is_sharper_than_the_prior():
     assert (1 - spread / example.y.astype(float).var(axis=0, ddof=1) > 0.3).all()
 
 
-def test_ensemble_has_the_documented_shapes_and_dtypes():
-    example = examples.ensemble()
-    assert example.y.shape == example.lead.shape == example.start.shape == (1000,)
-    assert example.prediction.held.shape == (1000, 50)
-    assert {example.y.dtype, example.prediction.held.dtype, example.start.dtype} == {np.dtype(np.float32)}
-    names, counts = np.unique(example.lead, return_counts=True)
-    assert names.tolist() == ["1 day", "3 days", "5 days", "8 days"]
-    assert set(counts.tolist()) == {250}
-    assert not (example.prediction.held == example.y[:, None]).any()
-
-
 def test_ensemble_is_right_on_the_first_day_and_too_narrow_later():
     example = examples.ensemble()
+    assert not (example.prediction.held == example.y[:, None]).any()
     ranks, nominal = _ranks(example), 45 / 51
     central = (ranks >= 3) & (ranks <= 47)
     assert abs(central[example.lead == "1 day"].mean() - nominal) < 0.05
@@ -216,17 +186,11 @@ def test_errors_of_the_ensemble_grow_with_lead_time():
     assert np.corrcoef(example.start, example.y)[0, 1] > 0.1
 
 
-def test_generated_has_the_documented_shapes_and_dtypes():
+def test_points_of_generated_are_finite_and_none_comes_twice():
     example = examples.generated()
-    assert example.y.shape == example.points.shape == (899, 8)
-    assert {example.y.dtype, example.points.dtype} == {np.dtype(np.float32)}
     assert example.columns == tuple(f"component_{c}" for c in range(1, 9))
     assert np.isfinite(example.y).all()
     assert np.isfinite(example.points).all()
-
-
-def test_no_point_of_generated_comes_twice():
-    example = examples.generated()
     assert len(np.unique(np.vstack([example.y, example.points]), axis=0)) == 2 * 899
 
 
@@ -272,17 +236,14 @@ def _arrays(example):
             yield from (array for array in held.values() if array is not None)
 
 
-@pytest.mark.parametrize("load", LOADERS)
-def test_arrays_are_read_only(load):
-    for array in _arrays(load()):
+@EACH
+def test_examples_and_their_arrays_are_frozen(name):
+    example = getattr(examples, name)()
+    for array in _arrays(example):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = array[1]
-
-
-@pytest.mark.parametrize("load", LOADERS)
-def test_examples_are_frozen(load):
     with pytest.raises(FrozenInstanceError):
-        load().y = None
+        example.y = None
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -96,9 +96,8 @@ def test_links_to_folders_are_followed(folder):
 def test_a_link_to_what_is_read_anyway(folder, refusal):
     (folder / "a" / "latest").symlink_to(folder / "b")
     (folder / "a" / "newest").symlink_to(folder / "b")
-    assert refusal(find_files, "a") == (
-        "the file a/newest/x.csv is a link to a/latest/x.csv, and its rows would count twice; name it once"
-    )
+    expected = "the file a/newest/x.csv is a link to a/latest/x.csv, and its rows would count twice; name it once"
+    assert refusal(find_files, "a") == expected
 
 
 def test_tables_that_cannot_be_read_are_refused_and_other_files_left_out(folder, refusal):

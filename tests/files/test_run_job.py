@@ -17,9 +17,8 @@ def test_a_bad_value(three, refusal, measure):
 
 def test_no_rows_at_all(three, refusal, tmp_path, measure):
     folder = three(lambda rows: None)
-    assert refusal(measure, folder, where="age > 1000") == (
-        "the 3 files, from f/0.parquet on, have nothing to measure: where='age > 1000' keeps none of the rows"
-    )
+    expected = "the 3 files, from f/0.parquet on, have nothing to measure: where='age > 1000' keeps none of the rows"
+    assert refusal(measure, folder, where="age > 1000") == expected
     (tmp_path / "none.csv").write_text("y,p\n")
     assert refusal(measure, "none.csv") == "none.csv has nothing to measure: there are no rows"
 

@@ -156,10 +156,7 @@ REFUSED = {
     "number": (0.5, ["one value per row", "the single value 0.5 (float)"]),
     "ragged": ([[0.1, 0.9], [0.5]], ["prediction is not a regular array"]),
     "sparse": (sparse.csr_array(np.eye(2)), ["sparse csr_array", "prediction.toarray()"]),
-    "masked": (
-        np.ma.array([0.1, 0.2], mask=[False, True]),
-        ["prediction must not be masked; row 1", "Drop masked rows"],
-    ),
+    "masked": (np.ma.array([0.1, 0.2], mask=[0, 1]), ["prediction must not be masked; row 1", "Drop masked rows"]),
     "masked matrix": (np.ma.array(np.eye(2), mask=np.eye(2)[::-1] > 0), ["row 0, column 1 is 0.0"]),
 }
 

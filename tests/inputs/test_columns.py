@@ -51,9 +51,8 @@ def test_names_that_a_library_would_give():
 
 
 def test_needed():
-    assert NamedColumns.read("y", from_columns(Samples, ["a", "b"], log_density="c"), "w", "g").needed == (
-        *("y", "a", "b", "c", "w", "g"),
-    )
+    expected = ("y", "a", "b", "c", "w", "g")
+    assert NamedColumns.read("y", from_columns(Samples, ["a", "b"], log_density="c"), "w", "g").needed == expected
     assert NamedColumns.read(None, "y").needed == ("y",)
     assert NamedColumns.read("y", "y").needed == ("y",)
 

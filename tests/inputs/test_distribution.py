@@ -35,13 +35,7 @@ BOTH = {
 }
 QUESTIONS = [(name, method) for name in REAL for method in ("cdf", "sf", "ppf", "isf")]
 QUESTIONS += [(name, "log_density") for name in REAL if name != "Samples"]
-SELECTIONS = [
-    np.array([2, 0]),
-    np.array([3, 3, 3]),
-    slice(1, 3),
-    np.array([True, False, False, True]),
-    np.array([], int),
-]
+SELECTIONS = [np.array([2, 0]), np.array([3, 3, 3]), slice(1, 3), np.array([1, 0, 0, 1], bool), np.array([], int)]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +77,7 @@ class TestEveryDistribution:
         distribution = BOTH[name]
         taken = distribution.take(rows)
         assert type(taken) is type(distribution)
-        assert taken.shape == distribution.shape
-        assert taken.n == len(np.arange(4)[rows])
+        assert (taken.shape, taken.n) == (distribution.shape, len(np.arange(4)[rows]))
         if distribution.shape and not isinstance(distribution, Samples):
             x = np.arange(24.0).reshape(4, 3, 2)
             assert np.allclose(taken.log_density(x[rows]), distribution.log_density(x)[rows], rtol=1e-13, atol=1e-300)
@@ -169,6 +162,5 @@ class TestOwnDistribution:
         assert distribution.sf(0.0).tolist() == [0.75]
         assert "Exponential has no cdf" in refusal(distribution.cdf, 0.0, error=NotApplicableError)
 
-    def test_needs_rows(self):
-        with pytest.raises(TypeError, match="abstract"):
-            Distribution()
+    def test_needs_rows(self, refusal):
+        assert "abstract" in refusal(Distribution, error=TypeError)

@@ -256,8 +256,7 @@ class TestNames:
         audit = cb.audit(y, samples, resamples=19)
         table = next(table for section in audit.findings.sections for table in section.tables)
         assert sorted(table.columns["coordinate"]) == list(names)
-        product = cb.summarize(cb.ranks, y, samples, quantity="product")
-        assert product.names == ("height × weight",)
+        assert cb.summarize(cb.ranks, y, samples, quantity="product").names == ("height × weight",)
 
     def test_those_of_draws(self):
         samples = cb.Samples({"a": self.draws[:, :, 0], "b": self.draws[:, :, 1]})
@@ -331,9 +330,8 @@ class TestQuantities:
         by_hand = cb.ranks(self.y, cb.Samples(self.draws), quantity=lambda z: z[:, :, 0] * z[:, :, 2])
         np.testing.assert_array_equal(found.counts[:, 1], np.bincount(by_hand, minlength=10))
 
-    def test_log_likelihood_exposes_climatology(self):
+    def test_log_likelihood_exposes_climatology(self, rng):
         """Draws of the prior have uniform ranks; by the log likelihood of x they do not."""
-        rng = np.random.default_rng(0)
         theta = rng.normal(size=300)
         x = rng.normal(theta)
         prior = cb.Samples(rng.normal(size=(300, 49)))
@@ -348,9 +346,8 @@ class TestQuantities:
         exact = cb.Samples(rng.normal(x[:, None] / 2, np.sqrt(0.5), size=(300, 49)))
         assert cb.uniformity_test(theta, exact, **given).pvalue > 0.01
 
-    def test_relations_of_quantities(self):
+    def test_relations_of_quantities(self, rng):
         """The product of two coordinates is related to x, though neither coordinate is."""
-        rng = np.random.default_rng(0)
         x = rng.normal(size=400)
         sign = np.where(rng.random(400) < 0.5, -1.0, 1.0)[:, None]
         size = np.abs(rng.normal(size=(400, 2)))
@@ -382,8 +379,7 @@ class TestQuantities:
         assert {"ranks.sum", "ranks.norm"} <= set(names)
         assert any("adjusted for 6 checks" in m.method for m in found.findings.measurements)
 
-    def test_weight_zero_rows_are_dropped_with_their_covariates(self):
-        rng = np.random.default_rng(0)
+    def test_weight_zero_rows_are_dropped_with_their_covariates(self, rng):
         y, x, draws = rng.normal(size=30), rng.normal(size=30), rng.normal(size=(30, 9))
         given = {"quantity": lambda z, x: (z - x[:, None]) ** 2}
         w = np.r_[np.zeros(5), np.ones(25)]

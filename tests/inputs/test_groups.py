@@ -123,8 +123,7 @@ def test_different_labels_stay_different():
         def __repr__(self):
             return "one"
 
-    found = read_row_labels(["1", Odd()], 2)
-    assert len(set(found.values)) == 2
+    assert len(set(read_row_labels(["1", Odd()], 2).values)) == 2
 
 
 def test_kept_rows():
@@ -200,7 +199,7 @@ class TestTinyGroups:
         assert "there are 5,000, with 1 row(s) each (median). Put numbers into ranges first" in message
 
     @pytest.mark.parametrize(
-        "labels", [np.arange(20), np.repeat(np.arange(500), 10), np.append(np.arange(500), np.full(10, -1))]
+        "labels", [np.arange(20), np.arange(5000) // 10, np.append(np.arange(500), np.full(10, -1))]
     )
     def test_few_groups_and_columns_with_a_larger_group_are_not(self, labels):
         assert len(names(labels)) == np.unique(labels).size

@@ -182,8 +182,7 @@ class TestTopLabel:
     ],
 )
 def test_one_vs_rest(y, k, classes, happened, probability):
-    found = one_vs_rest(y, P, k, classes=classes)
-    assert [part.tolist() for part in found] == [happened, probability]
+    assert [part.tolist() for part in one_vs_rest(y, P, k, classes=classes)] == [happened, probability]
 
 
 def test_reductions_are_copies():

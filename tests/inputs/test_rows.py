@@ -61,11 +61,7 @@ REFUSED = {
     "one number": (np.array(1.0), DISTRIBUTION, ["got shape ()"]),
     "a number": (1.0, DISTRIBUTION, ["got shape ()"]),
     "a column": ([[1], [2], [3]], DISTRIBUTION, ["got shape (3, 1)", "y[:, 0]"]),
-    "vectors for a real distribution": (
-        np.zeros((3, 2)),
-        DISTRIBUTION,
-        ["got shape (3, 2)", "distribution of vectors"],
-    ),
+    "vectors for numbers": (np.zeros((3, 2)), DISTRIBUTION, ["got shape (3, 2)", "distribution of vectors"]),
     "numbers for vectors": ([1, 2, 3], VECTORS, ["shape (3, 2)", "one vector", "got shape (3,)", "vector per row"]),
     "numbers for one coordinate": ([1, 2, 3], ONE_COORDINATE, ["shape (3, 1)", "got shape (3,)", "y[:, None]"]),
     "other coordinates": (np.zeros((3, 4)), VECTORS, ["shape (3, 2)", "got shape (3, 4)"]),

@@ -40,9 +40,8 @@ class TestMade:
 
     def test_a_frame_of_draws(self, require):
         for library in ("pandas", "polars"):
-            assert np.array_equal(
-                Samples(require(library).DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})).draws, [[1, 3], [2, 4]]
-            )
+            frame = require(library).DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+            assert np.array_equal(Samples(frame).draws, [[1, 3], [2, 4]])
 
     def test_log_densities_travel_with_their_rows(self):
         distribution = Samples(DRAWS, log_density=[[0, -1, -2, -np.inf], [-3, -4, -5, -6]])
@@ -122,20 +121,18 @@ def test_refused(refuses):
 
 
 @pytest.mark.parametrize("dims", [("chain", "draw", "obs"), ("obs", "chain", "draw"), ("sample", "obs")])
-def test_axes_named_as_arviz_does_are_not_taken_for_rows(dims):
+def test_axes_named_as_arviz_does_are_not_taken_for_rows(dims, refusal):
     """A posterior predictive (chain, draw, obs) of 4 chains was read as 4 rows of vectors."""
     xarray = pytest.importorskip("xarray")
     drawn = xarray.DataArray(np.zeros((4, 5, 6)[: len(dims)]), dims=dims)
     with pytest.raises(InputError, match=r"outcomes along the first dimension.*from_arviz"):
         Samples(drawn)
-    with pytest.raises(InputError, match="from_arviz"):
-        Samples(drawn.to_dataset(name="y"))
+    assert "from_arviz" in refusal(Samples, drawn.to_dataset(name="y"))
 
 
-def test_axes_named_in_the_right_order_are_taken():
+def test_axes_named_in_the_right_order_are_taken(refusal):
     xarray = pytest.importorskip("xarray")
     drawn = xarray.DataArray(np.arange(24.0).reshape(2, 3, 4), dims=("obs", "chain", "draw"))
     assert Samples.from_chains(drawn).held.tolist() == drawn.values.reshape(2, 12).tolist()
     assert Samples(drawn[:, 0]).M == 4
-    with pytest.raises(InputError, match="from_arviz"):
-        Samples.from_chains(drawn.transpose("chain", "draw", "obs"))
+    assert "from_arviz" in refusal(Samples.from_chains, drawn.transpose("chain", "draw", "obs"))

@@ -87,10 +87,7 @@ REFUSED = {
     "missing": (stats.norm([0.0, np.nan], 1.0), ["row 1 is norm(nan, 1.0)", "no parameter may be missing"]),
     "infinite": (stats.norm([np.inf, 0.0], 1.0), ["row 0 is norm(inf, 1.0)"]),
     "infinite and bounded": (stats.uniform(scale=[1.0, np.inf]), ["row 1 is uniform(scale=inf)", "locations finite"]),
-    "a column": (
-        stats.norm(np.zeros((3, 1)), 1.0),
-        ["args[0] must be one number per row", "(3, 1)", "Pass args[0][:, 0]"],
-    ),
+    "a column": (stats.norm(np.zeros((3, 1)), 1.0), ["args[0] must be one number per row", "(3, 1)", "args[0][:, 0]"]),
     "empty": (stats.norm(np.zeros(0), 1.0), ["args[0] of the distribution is empty"]),
     "a list of one": (
         stats.norm(np.zeros(3), scale=[1.0]),

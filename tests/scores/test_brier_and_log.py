@@ -155,8 +155,7 @@ class TestDistributions:
         message = refusal(cb.log_score, [0.0, 0.5], distribution, error=NotApplicableError)
         assert "the density of ScipyDistribution at 0.0 is infinite" in message
 
-    def test_climatology_and_the_truth(self):
-        rng = np.random.default_rng(0)
+    def test_climatology_and_the_truth(self, rng):
         mean = rng.normal(size=20_000)
         y = rng.normal(mean)
         assert cb.log_score(y, cb.Normal(mean, 1.0)) == pytest.approx(1.4189, rel=0.02)

@@ -50,8 +50,7 @@ class TestDraws:
         expected = F[0] ** 2 + F[1] ** 2 * 1 + (1 - F[1]) ** 2 * 2
         assert crps([2.0], Samples([x])) == pytest.approx(expected, rel=1e-15)
 
-    def test_fair_is_unbiased_for_the_distribution(self):
-        rng = np.random.default_rng(0)
+    def test_fair_is_unbiased_for_the_distribution(self, rng):
         n = 40_000
         y, truth = rng.normal(size=n), Normal(np.zeros(n), 1.0)
         few, many = (Samples(truth.sample(M, rng)) for M in (2, 20))
@@ -66,15 +65,13 @@ class TestDraws:
         assert crps([0.1], Samples([[0.1, 0.1, 0.1]])) == 0.0
         assert crps([1, 5], Samples([[3.0], [5.0]])) == 1.0  # of one draw the absolute error
 
-    def test_blocks(self, monkeypatch):
-        rng = np.random.default_rng(0)
+    def test_blocks(self, monkeypatch, rng):
         y, x = rng.normal(size=40), rng.normal(size=(40, 5))
         whole = crps(y, Samples(x))
         monkeypatch.setattr(module, "MAX_DRAWS_AT_ONCE", 16)
         assert crps(y, Samples(x)) == pytest.approx(whole, rel=1e-14)
 
-    def test_vectors_are_scored_by_coordinate(self):
-        rng = np.random.default_rng(0)
+    def test_vectors_are_scored_by_coordinate(self, rng):
         y, x = rng.normal(size=(9, 3)), rng.normal(size=(9, 4, 3))
         found = crps(y, Samples(x))
         assert found.shape == (3,)
@@ -109,8 +106,7 @@ class TestDistributions:
         assert crps([1e300], Normal(0.0, 1e-5)) == 1e300
         assert crps([1e300], Laplace(0.0, 1e-5)) == 1e300
 
-    def test_the_true_distribution_scores_its_spread(self):
-        rng = np.random.default_rng(0)
+    def test_the_true_distribution_scores_its_spread(self, rng):
         mean = rng.normal(size=20_000)
         y = rng.normal(mean)
         assert crps(y, Normal(mean, 1.0)) == pytest.approx(1 / np.sqrt(np.pi), rel=0.02)

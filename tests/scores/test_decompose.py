@@ -18,6 +18,7 @@ from calibrant.inputs.probabilities import Binary
 from calibrant.scores.crps import crps
 from calibrant.scores.decompose import DECOMPOSE, mcb_of_events
 
+FIELDS = ("score", "mcb", "dsc", "unc")
 rows = st.lists(
     st.tuples(st.integers(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([0.0, 0.25, 0.5, 1.0])), st.integers(1, 4)),
     min_size=1,
@@ -34,20 +35,15 @@ class TestIsotonic:
         # Frequencies 1, 0, 1 at 0.25, 0.5, 0.75: the first two pool to 1/2. Base rate 2/3.
         parts = cb.decompose([1, 0, 1], [0.25, 0.5, 0.75])
         score, fit, unc = (0.5625 + 0.25 + 0.0625) / 3, (0.25 + 0.25) / 3, 2 / 9
-        assert parts.score == pytest.approx(score)
-        assert parts.mcb == pytest.approx(score - fit)
-        assert parts.dsc == pytest.approx(unc - fit)
-        assert parts.unc == pytest.approx(unc)
+        assert [getattr(parts, name) for name in FIELDS] == pytest.approx([score, score - fit, unc - fit, unc])
         assert parts.within == 0.0
 
     def test_log_by_hand(self):
         # The same fit: two rows at 1/2 and one at 1, so S = 2 ln 2 / 3; base rate 2/3.
         parts = cb.decompose([1, 0, 1], [0.25, 0.5, 0.75], score="log")
         fit, unc = 2 * math.log(2) / 3, -(2 * math.log(2 / 3) + math.log(1 / 3)) / 3
-        assert parts.score == pytest.approx((math.log(4) + math.log(2) - math.log(0.75)) / 3)
-        assert parts.mcb == pytest.approx(parts.score - fit)
-        assert parts.dsc == pytest.approx(unc - fit)
-        assert parts.unc == pytest.approx(unc)
+        score = (math.log(4) + math.log(2) - math.log(0.75)) / 3
+        assert [getattr(parts, name) for name in FIELDS] == pytest.approx([score, score - fit, unc - fit, unc])
 
     def test_weights(self):
         # Weight 3 on the first row: pooled fit (3 + 0)/4 over the first two.
@@ -76,9 +72,7 @@ class TestIsotonic:
         assert cb.decompose([1, 0, 1], [0.0, 0.25, 0.75]).score == pytest.approx((1 + 0.0625 + 0.0625) / 3)
 
     @pytest.mark.parametrize("score", ["brier", "log"])
-    @pytest.mark.parametrize(
-        ("y", "p"), [([0, 0, 0], [0.25, 0.5, 0.75]), ([1, 1, 1], [0.25, 0.5, 0.75]), ([1], [0.25])]
-    )
+    @pytest.mark.parametrize(("y", "p"), [([0] * 3, [0.25, 0.5, 0.75]), ([1] * 3, [0.25, 0.5, 0.75]), ([1], [0.25])])
     def test_one_class(self, y, p, score):
         parts = cb.decompose(y, p, score=score)
         assert (parts.dsc, parts.unc) == (0.0, 0.0)
@@ -112,8 +106,7 @@ class TestBins:
         # (0, 0.5]: p̄ 0.375, ȳ 0.5; (0.5, 1]: p̄ 0.875, ȳ 0; base rate 1/4.
         parts = cb.decompose([0, 1, 0, 0], [0.25, 0.5, 0.75, 1.0], method="bins", bins=2)
         assert parts.score == (0.0625 + 0.25 + 0.5625 + 1) / 4
-        assert parts.mcb == (1 / 64 + 49 / 64) / 2
-        assert parts.dsc == (1 / 16 + 1 / 16) / 2
+        assert (parts.mcb, parts.dsc) == ((1 / 64 + 49 / 64) / 2, (1 / 16 + 1 / 16) / 2)
         assert parts.unc == 3 / 16
         assert parts.within == pytest.approx(parts.score - parts.mcb + parts.dsc - parts.unc)
 
@@ -169,8 +162,6 @@ class TestGrid:
 
 
 Y = [0.0, 1.0, 2.0, 5.0]
-FIELDS = ("score", "mcb", "dsc", "unc")
-
 rows_decompose_quantiles = st.lists(
     st.tuples(st.integers(-4, 4), st.integers(-4, 4), st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=15
 )
@@ -219,8 +210,7 @@ def test_distributions(drawn, level):
         assert getattr(found.wis, name) == pytest.approx(2 * getattr(found, name).mean(), abs=1e-14)
 
 
-def test_recalibrated_forecasts_have_no_miscalibration():
-    rng = np.random.default_rng(0)
+def test_recalibrated_forecasts_have_no_miscalibration(rng):
     q = rng.normal(size=300)
     y = 2 * q + rng.normal(size=300)
     before = cb.decompose(y, cb.Quantiles(q, 0.7))
@@ -264,17 +254,15 @@ class TestIsotonicDecomposeCrps:
         assert found.dsc >= 0
         assert found.discretisation == 0.0
 
-    def test_draws_are_their_own_quantiles(self):
-        rng = np.random.default_rng(0)
+    def test_draws_are_their_own_quantiles(self, rng):
         y, x = rng.normal(size=30), rng.normal(size=(30, 4))
         by_level = cb.decompose(y, cb.Quantiles(np.sort(x, axis=1), (np.arange(4) + 0.5) / 4)).wis
         found = cb.decompose(y, cb.Samples(x))
-        for name in ("score", "mcb", "dsc", "unc"):
+        for name in FIELDS:
             assert getattr(found, name) == pytest.approx(getattr(by_level, name), rel=1e-13)
 
     @pytest.mark.parametrize("family", [cb.Normal, cb.Laplace])
-    def test_distributions(self, family):
-        rng = np.random.default_rng(0)
+    def test_distributions(self, family, rng):
         mean = rng.normal(size=200)
         y = rng.normal(mean)
         found = cb.decompose(y, family(mean, 1.0))
@@ -294,8 +282,7 @@ class TestIsotonicDecomposeCrps:
     def test_climatology_does_not_discriminate(self):
         y = np.arange(9.0)
         found = cb.decompose(y, cb.Samples(np.tile(y, (9, 1))))
-        assert found.mcb == pytest.approx(0, abs=1e-14)
-        assert found.dsc == pytest.approx(0, abs=1e-14)
+        assert (found.mcb, found.dsc) == pytest.approx((0, 0), abs=1e-14)
         assert found.unc == pytest.approx(crps(y, cb.Samples(np.tile(y, (9, 1)))), rel=1e-13)
 
 
@@ -341,16 +328,12 @@ class TestHersbach:
 
     def test_equal_weights_are_no_weights(self):
         y, distribution = [0.0, 3.0], cb.Samples([[1.0, 2.0], [3.0, 5.0]])
-        assert cb.decompose(y, distribution, weights=[2, 2], method="hersbach") == cb.decompose(
-            y, distribution, method="hersbach"
-        )
+        expected = cb.decompose(y, distribution, method="hersbach")
+        assert cb.decompose(y, distribution, weights=[2, 2], method="hersbach") == expected
 
 
-PROBABILITIES, QUANTILES, DRAWS = (
-    ([0, 1], [0.2, 0.7]),
-    (Y, cb.Quantiles(Y, 0.5)),
-    ([0.0, 3.0], cb.Samples([[1.0], [2.0]])),
-)
+PROBABILITIES, QUANTILES = ([0, 1], [0.2, 0.7]), (Y, cb.Quantiles(Y, 0.5))
+DRAWS = ([0.0, 3.0], cb.Samples([[1.0], [2.0]]))
 GRID = (cb.summarize("ece", *PROBABILITIES),)
 NORMAL, VECTORS = ([1.0], cb.Normal(0.0, 1.0)), ([[0.0, 0.0]], cb.MvNormal([[0.0, 0.0]], np.eye(2)))
 

@@ -47,8 +47,7 @@ def test_coordinates_are_not_rescaled(data):
     assert energy_score(10 * y, Samples(10 * x)) == pytest.approx(10 * energy_score(y, Samples(x)), rel=1e-13)
 
 
-def test_sees_dependence_that_marginals_do_not():
-    rng = np.random.default_rng(0)
+def test_sees_dependence_that_marginals_do_not(rng):
     n, cov = 3000, np.array([[1.0, 0.9], [0.9, 1.0]])
     y = rng.multivariate_normal([0, 0], cov, size=n)
     right = Samples(MvNormal(np.zeros((n, 2)), cov).sample(30, rng))

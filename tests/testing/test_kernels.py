@@ -40,7 +40,7 @@ EIGENVALUES = {Gaussian: -0.158, Matern32: -0.086, Matern52: -0.133, RationalQua
 
 
 @pytest.mark.parametrize("shape", SMOOTH)
-def test_smooth_shapes_of_total_variation_are_none(shape):
+def test_smooth_shapes_of_total_variation_are_none(shape, refusal):
     faces = _subsets(4)
     assert len(faces) == 15
     points = faces / faces.sum(axis=1, keepdims=True)
@@ -49,8 +49,7 @@ def test_smooth_shapes_of_total_variation_are_none(shape):
     assert np.linalg.eigvalsh(kernel.of_distance(d))[0] == pytest.approx(EIGENVALUES[shape], abs=6e-4)
     with pytest.raises(AssertionError, match=rf"15 points has the eigenvalue {EIGENVALUES[shape]}"):
         check_kernel(kernel, points=points)
-    with pytest.raises(AssertionError, match="not positive semi-definite"):
-        check_kernel(kernel)
+    assert "not positive semi-definite" in refusal(check_kernel, kernel, error=AssertionError)
 
 
 def made(profile, distance=None, lengthscale=1.0, **attributes):
@@ -67,10 +66,7 @@ def triangle(u):
     ("kernel", "words"),
     [
         (made(lambda u: np.where(u > 3, np.nan, np.exp(-u))), "profile is not finite at u = "),
-        (
-            made(lambda u: np.sort(np.exp(-u), axis=None)[::-1].reshape(u.shape)),
-            "depends on the order of its elements",
-        ),
+        (made(lambda u: np.sort(np.exp(-u), axis=None)[::-1].reshape(u.shape)), "on the order of its elements"),
         (made(lambda u: np.exp(-u).sum()), "must work element by element"),
         (made(lambda u: 2 * np.exp(-u)), "2 exceeds supremum 1"),
         (made(lambda u: np.exp(-u) * np.cos(u)), "negative; set signed = True"),
@@ -119,6 +115,5 @@ def test_a_joint_kernel():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_no_joint_kernel(changed, words):
-    with pytest.raises(AssertionError, match=words):
-        check_kernel(joint(changed))
+def test_what_is_no_joint_kernel(changed, words, refusal):
+    assert words in refusal(check_kernel, joint(changed), error=AssertionError)

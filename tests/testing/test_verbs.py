@@ -17,9 +17,8 @@ def mean_of(scores):
     def verb(y, prediction=None, *, weights=None):
         return entry(y, prediction, NoOptions(), weights=weights)
 
-    entry = enter_mean(
-        verb, NoOptions, lambda rows, options: scores(rows), predictions=("intervals",), range=(0.0, np.inf)
-    )
+    options = {"predictions": ("intervals",), "range": (0.0, np.inf)}
+    entry = enter_mean(verb, NoOptions, lambda rows, options: scores(rows), **options)
     return verb
 
 
@@ -68,14 +67,13 @@ class TestCheckVerb:
             PROPERTIES["inputs are not modified"].check(subject, np.random.default_rng(0))
 
     @pytest.mark.usefixtures("entered")
-    def test_a_kind_without_data(self):
+    def test_a_kind_without_data(self, refusal):
         def nothing(y, prediction=None, *, weights=None):
             return 0.0
 
         empty = (lambda rows, options: Moments.zero(), lambda summary, options: 0.0)
         enter(Entry(nothing, NoOptions, *empty, reads=(Moments,), predictions=("words",)))
-        with pytest.raises(KeyError, match="no data of the kind 'words'"):
-            check_verb(nothing)
+        assert "no data of the kind 'words'" in refusal(check_verb, nothing, error=KeyError)
 
     def test_unknown_names(self, refusal):
         assert "unknown properties in exempt: ['a law']. Known are [" in refusal(check_verb, width, exempt=["a law"])
@@ -108,8 +106,7 @@ class TestData:
     def test_labels_travel_with_their_rows(self):
         subject = VerbUnderTest(find(coverage_gap), "intervals", {"groups": PerRow(("a", "b"))})
         case = subject.case(np.random.default_rng(0))
-        cut = case.rows(slice(5, 9))
-        assert cut.options["groups"].tolist() == case.options["groups"][5:9].tolist()
+        assert case.rows(slice(5, 9)).options["groups"].tolist() == case.options["groups"][5:9].tolist()
         assert set(case.options["groups"].tolist()) == {"a", "b"}
 
 
