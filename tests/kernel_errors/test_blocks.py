@@ -72,8 +72,7 @@ def test_against_a_loop(name, m, weights, unbiased):
     s = n // m
     assert found.standard_error == pytest.approx(S.std(ddof=1) / np.sqrt(s), rel=1e-9)
     w = np.ones(n) if weights is None else weights
-    assert found.weight == pytest.approx(w[: s * m].sum())
-    assert found.heaviest == w[: s * m].max()
+    assert (found.weight, found.heaviest) == (pytest.approx(w[: s * m].sum()), w[: s * m].max())
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -165,10 +164,7 @@ APART = {
     "estimator": (summary("binary"), summary("binary", unbiased=False), "unbiased=False"),
     "kind": (summary("binary"), summary("distributions"), "do not merge with blocks of 5 (distribution Normal,"),
     "kernel": (summary("binary"), summary("binary", kernel=Exponential(0.2)), '"median" differs from batch to batch'),
-    "medians": (
-        *(summary("binary", rows, kernel=None) for rows in (FIRST, SECOND)),
-        "Give the length scales as numbers",
-    ),
+    "medians": (*(summary("binary", rows, kernel=None) for rows in (FIRST, SECOND)), "length scales as numbers"),
     "function of n": (
         *(summary("binary", rows, m=lambda n: n // 2) for rows in (FIRST, slice(20, 43))),
         "Give blocksize as a number",

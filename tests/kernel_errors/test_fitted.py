@@ -163,9 +163,8 @@ class TestDraws:
     distribution = DISTRIBUTIONS["gamma"]
 
     def test_no_closed_form_is_refused(self, refusal):
-        message = refusal(
-            of_distributions, Y, self.distribution, Exponential(1.0) * Exponential(0.9), error=NotApplicableError
-        )
+        kernel = Exponential(1.0) * Exponential(0.9)
+        message = refusal(of_distributions, Y, self.distribution, kernel, error=NotApplicableError)
         assert "ScipyDistribution of gamma with the target kernel" in message
         assert "Pass draws= " in message
         assert "rng=" in message
@@ -202,9 +201,8 @@ class TestKinds:
         assert fitted.form_of(binary, Product(), chance()).P.tolist() == [[0.8, 0.2], pytest.approx([0.3, 0.7])]
 
     def test_residuals_of_one_probability(self):
-        form = fitted.form_of(
-            read_probabilities([0, 1], np.array([0.25, 0.75], "float32")), Exponential(1.0) * Delta(), chance()
-        )
+        rows = read_probabilities([0, 1], np.array([0.25, 0.75], "float32"))
+        form = fitted.form_of(rows, Exponential(1.0) * Delta(), chance())
         assert form.e.tolist() == [-0.25, 0.25]
         assert form.x.dtype == np.float64
         assert form.factor == 2.0
@@ -279,11 +277,8 @@ class TestWasserstein:
         distribution = MvNormal(np.random.default_rng(1).normal(size=(3, 3)), covariances)
         rows = np.arange(3)
         assert isinstance(fitted.wasserstein(distribution), VectorDistance)
-        np.testing.assert_allclose(
-            fitted.wasserstein(distribution)(rows[:, None], rows[None]),
-            fitted.NormalWasserstein(distribution)(rows[:, None], rows[None]),
-            atol=1e-7,
-        )
+        expected = fitted.NormalWasserstein(distribution)(rows[:, None], rows[None])
+        np.testing.assert_allclose(fitted.wasserstein(distribution)(rows[:, None], rows[None]), expected, atol=1e-7)
 
     def test_covariances_that_do_not_commute(self):
         first, second = np.diag([1.0, 0.25]), np.array([[0.5, 0.2], [0.2, 0.5]])
@@ -328,13 +323,11 @@ class TestEmbedding:
             return np.exp(-np.linalg.norm(a[:, None] - b[None], axis=-1) / 1.5).mean()
 
         expected = np.sqrt(mean(A, A) - 2 * mean(A, B) + mean(B, B))
-        assert of_two(fitted.EmbeddingDistance(target_means(Samples(draws), kernel))) == pytest.approx(
-            expected, rel=1e-12
-        )
+        found = of_two(fitted.EmbeddingDistance(target_means(Samples(draws), kernel)))
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_level_of_equal_quantiles_has_no_scale_of_its_own():
-    rng = np.random.default_rng(0)
+def test_a_level_of_equal_quantiles_has_no_scale_of_its_own(rng):
     std = rng.uniform(0.5, 1.5, 60)
     y = rng.normal(0.0, std)
     three = np.stack([-std, np.zeros(60), std], axis=1)  # all medians are 0

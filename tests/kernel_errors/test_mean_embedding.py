@@ -220,9 +220,8 @@ def test_vectors_locations():
     distribution = MvNormal([[0.0, 0.0], [1.0, 1.0]], np.eye(2))
     y, u = np.array([[0.5, 0.0], [1.0, 2.0]]), np.array([[0.0, 0.0]])
     places = MvNormal([[0.0, 1.0]], np.eye(2))
-    found = scores(
-        read_outcomes(y, distribution), read_outcomes(u, places), Exponential(1.0, "wasserstein") * Gaussian(1.0)
-    )
+    kernel = Exponential(1.0, "wasserstein") * Gaussian(1.0)
+    found = scores(read_outcomes(y, distribution), read_outcomes(u, places), kernel)
     k = np.exp(-np.array([1.0, 1.0]))
     gap = (y**2).sum(axis=1)
     expected = np.exp(-gap / 2) - 0.5 * np.exp(-np.array([0.0, 2.0]) / 4)

@@ -26,9 +26,8 @@ KERNEL = Exponential(0.3)
 
 def scores(y, p, places=PLACES, lengthscale=0.3):
     t, u = np.array(places[0]), np.array(places[1])
-    return (
-        np.exp(-np.abs(np.subtract.outer(p, t)) / lengthscale) * (np.asarray(y) - p)[:, None] * np.where(u == 1, 1, -1)
-    )
+    k = np.exp(-np.abs(np.subtract.outer(p, t)) / lengthscale)
+    return k * (np.asarray(y) - p)[:, None] * np.where(u == 1, 1, -1)
 
 
 class TestStatistic:
@@ -120,8 +119,7 @@ class TestResult:
         Q, _ = statistic(scores(Y1, P1))
         assert result.statistic == pytest.approx(Q, rel=1e-9)
         assert result.estimate == pytest.approx(ucme(Y1, P1, locations=PLACES, kernel=KERNEL), rel=1e-11)
-        assert result.n == n
-        assert result.details == {"rank": 3, "locations": 3}
+        assert (result.n, result.details) == (n, {"rank": 3, "locations": 3})
         assert result.method == "kernel test of calibration at 3 locations (CME); 99 redraws of the outcomes"
         assert 0 < result.pvalue <= 1
 
@@ -157,8 +155,7 @@ class TestResult:
     def test_all_rows_alike_and_wrong(self):
         # No spread but of rounding, and a mean: Q is infinite, and only redraws that are as bad reach it.
         result = cme_test([0] * 20, [1.0] * 20, locations=([0.5], [1]), kernel=KERNEL, resamples=19)
-        assert result.statistic == math.inf
-        assert result.pvalue == 1 / 20
+        assert (result.statistic, result.pvalue) == (math.inf, 1 / 20)
 
 
 class TestRefusals:

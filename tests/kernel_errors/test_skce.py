@@ -137,9 +137,8 @@ class TestDistributions:
         expected = skce(self.y, self.distribution, kernel=kernel)
         half = Mixture([self.distribution, self.distribution], [0.25, 0.75])
         assert skce(self.y, half, kernel=kernel) == pytest.approx(expected, rel=1e-9)
-        assert skce(self.y, ScipyDistribution(stats.norm(mean, std)), kernel=kernel) == pytest.approx(
-            expected, rel=1e-6
-        )
+        found = skce(self.y, ScipyDistribution(stats.norm(mean, std)), kernel=kernel)
+        assert found == pytest.approx(expected, rel=1e-6)
         vectors = MvNormal(mean[:, None], (std**2)[:, None, None])
         assert skce(self.y[:, None], vectors, kernel=kernel) == pytest.approx(expected, rel=1e-9)
 
@@ -154,9 +153,8 @@ class TestDistributions:
         assert skce(self.y, laplace) != pytest.approx(skce(self.y, laplace, kernel=Exponential() * Gaussian()))
 
     def test_units_do_not_matter_with_median(self):
-        assert skce(
-            100 * self.y + 7, Normal(100 * self.distribution.mean + 7, 100 * self.distribution.std)
-        ) == pytest.approx(skce(self.y, self.distribution), rel=1e-9)
+        found = skce(100 * self.y + 7, Normal(100 * self.distribution.mean + 7, 100 * self.distribution.std))
+        assert found == pytest.approx(skce(self.y, self.distribution), rel=1e-9)
 
     def test_too_few_draws(self, refusal):
         distribution = Samples(RNG.normal(size=(n, 3)))
@@ -178,14 +176,9 @@ class TestDistributions:
     def test_draws_for_what_has_no_form(self, refusal):
         distribution, kernel = ScipyDistribution(stats.gamma([2.0, 3.0, 4.0])), Exponential(1.0) * Exponential(1.0)
         y = [1.0, 2.0, 5.0]
-        message = refusal(skce, y, distribution, kernel=kernel, error=NotApplicableError)
-        assert "draws=" in message
-        first = skce(y, distribution, kernel=kernel, draws=20, rng=1)
-        assert (
-            first
-            == skce(y, distribution, kernel=kernel, draws=20, rng=1)
-            != skce(y, distribution, kernel=kernel, draws=20, rng=2)
-        )
+        assert "draws=" in refusal(skce, y, distribution, kernel=kernel, error=NotApplicableError)
+        first, again, other = (skce(y, distribution, kernel=kernel, draws=20, rng=seed) for seed in (1, 1, 2))
+        assert first == again != other
         assert "draws must be even" in refusal(skce, y, distribution, kernel=kernel, draws=21)
         assert "at least 2" in refusal(skce, y, distribution, kernel=kernel, draws=0)
 
@@ -258,8 +251,7 @@ class TestBlocks:
 
 class TestRefusals:
     def test_all_predictions_alike(self, refusal):
-        message = refusal(skce, [0, 1], [0.5, 0.5], error=NotApplicableError)
-        assert "the same in all 2 rows" in message
+        assert "the same in all 2 rows" in refusal(skce, [0, 1], [0.5, 0.5], error=NotApplicableError)
 
     def test_no_full_block(self, refusal):
         assert "blocksize 40 for 30 rows" in refusal(skce, Y1, P1, blocksize=40)
@@ -290,14 +282,12 @@ class TestInputs:
     def test_a_summary_made_with_the_distance(self):
         for p in (P1, columns(P1)):
             kernel = Exponential(0.3, "euclidean")
-            assert skce(summarize(skce, Y1, p, kernel=kernel), kernel=kernel) == pytest.approx(
-                skce(Y1, p, kernel=kernel), rel=1e-11
-            )
+            expected = skce(Y1, p, kernel=kernel)
+            assert skce(summarize(skce, Y1, p, kernel=kernel), kernel=kernel) == pytest.approx(expected, rel=1e-11)
 
     def test_one_and_two_columns_do_not_merge(self, refusal):
-        message = refusal(
-            lambda: summarize(skce, Y1, columns(P1)) + summarize(skce, Y1, P1), error=cb.errors.SummaryError
-        )
+        one, two = summarize(skce, Y1, P1), summarize(skce, Y1, columns(P1))
+        message = refusal(lambda: two + one, error=cb.errors.SummaryError)
         assert "TwoColumns and Ordered" in message
 
 

@@ -110,8 +110,7 @@ class TestResult:
         result = skce_test(self.y, self.p, kernel=Exponential(0.2), resamples=99)
         value = skce(self.y, self.p, kernel=Exponential(0.2))
         assert result.statistic == pytest.approx(7 * value, rel=1e-12)
-        assert result.estimate == pytest.approx(value, rel=1e-12)
-        assert result.n == 7
+        assert (result.estimate, result.n) == (pytest.approx(value, rel=1e-12), 7)
         assert result.details["resamples"] == 99
         assert result.details["variance"] == pytest.approx((self.p * (1 - self.p)).sum())
         assert result.method == "kernel test of calibration (SKCE); 99 redraws of the outcomes"
@@ -302,14 +301,12 @@ def test_whole_computation(name, w):
     H = whole(name, w)
     C = multinomial_counts(BOOTSTRAPPED_ROWS, 99, np.random.default_rng(5)).astype(float)
     replicates = module.replicates_of(C, ((C @ H) * C).sum(axis=1), H.sum(axis=1), H.diagonal())
-    T, extreme = module.bootstrapped(
-        cb.summarize("skce", y, prediction, kernel=kernel, weights=w), kernel, 99, chance(5)
-    )
+    summary = cb.summarize("skce", y, prediction, kernel=kernel, weights=w)
+    T, extreme = module.bootstrapped(summary, kernel, 99, chance(5))
     assert pytest.approx((H.sum() - np.trace(H)) / (BOOTSTRAPPED_ROWS - 1), rel=1e-9) == T
     assert extreme == np.count_nonzero(replicates >= T)
     result = skce_test(y, prediction, kernel=kernel, method="bootstrap", resamples=99, rng=5, weights=w)
-    assert result.statistic == pytest.approx(T)
-    assert result.pvalue == (1 + extreme) / 100
+    assert (result.statistic, result.pvalue) == (pytest.approx(T), (1 + extreme) / 100)
     assert result.estimate == pytest.approx(T / BOOTSTRAPPED_ROWS)
     if w is None:
         assert result.estimate == pytest.approx(skce(y, prediction, kernel=kernel), rel=1e-9)
@@ -401,8 +398,7 @@ class TestVerb:
     def test_other_bounds(self):
         smaller = skce_test(WRONG, P, method="bound", bound=0.5)
         assert smaller.pvalue < skce_test(WRONG, P, method="bound").pvalue
-        signed = skce_test(WRONG, P, method="bound", kernel=Signed(0.3))
-        assert signed.details["bound"] == 6.0
+        assert skce_test(WRONG, P, method="bound", kernel=Signed(0.3)).details["bound"] == 6.0
         assert skce_test(WRONG, P, method="bound", kernel=BoundedJoint()).details["bound"] == 10.0
         blocks = skce_test(WRONG, P, method="bound", kernel=BoundedJoint(), blocksize=2)
         assert blocks.details["bound"] == 10.0
@@ -413,10 +409,8 @@ class TestVerb:
         y = np.argmin(P3, axis=1)
         distribution = Normal(np.arange(50.0), 1.0)
         real = np.arange(50.0) + 5
-        for outcome, prediction, kernel in (
-            (y, P3, Exponential(0.3)),
-            (real, distribution, Exponential(9.0) * Gaussian(1.0)),
-        ):
+        of_distributions = (real, distribution, Exponential(9.0) * Gaussian(1.0))
+        for outcome, prediction, kernel in ((y, P3, Exponential(0.3)), of_distributions):
             found = skce_test(outcome, prediction, method="bound", kernel=kernel, blocksize=blocksize)
             t = skce(outcome, prediction, kernel=kernel, blocksize=blocksize)
             m = blocksize or 50

@@ -32,10 +32,8 @@ def definition(d, covariance, length):
 def test_reference_values(vectors, target_part):
     for given_, expected, tolerance in vectors("target-part-mvnormal"):
         pair = (given_["first"], given_["second"])
-        distribution, y = (
-            MvNormal(*([row[k] for row in pair] for k in ("mean", "cov"))),
-            np.array([row["y"] for row in pair]),
-        )
+        distribution = MvNormal(*([row[k] for row in pair] for k in ("mean", "cov")))
+        y = np.array([row["y"] for row in pair])
         kernel = Gaussian(1.0)
         assert target_part(target_means(distribution, kernel), kernel, y) == pytest.approx(expected, rel=tolerance)
 
@@ -140,9 +138,8 @@ def test_against_a_loop_over_rows_and_components(kernel, kinds):
 def test_equal_components_are_one_distribution(share):
     part = line(Normal)
     mixed = target_means(Mixture([part, part], [share, 1 - share]), Gaussian(1.0))
-    np.testing.assert_allclose(
-        mixed.double(ROWS, COLUMNS), target_means(part, Gaussian(1.0)).double(ROWS, COLUMNS), rtol=1e-13
-    )
+    expected = target_means(part, Gaussian(1.0)).double(ROWS, COLUMNS)
+    np.testing.assert_allclose(mixed.double(ROWS, COLUMNS), expected, rtol=1e-13)
 
 
 def test_vector_components():

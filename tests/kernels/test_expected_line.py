@@ -54,9 +54,8 @@ def test_units_and_origin_do_not_matter(distribution, kernel):
     means = target_means(distribution(CENTRE, SPREAD), kernel(1.7))
     moved = target_means(distribution(8 * CENTRE + 64, 8 * SPREAD), kernel(8 * 1.7))
     np.testing.assert_allclose(moved.double(ROWS, COLUMNS), means.double(ROWS, COLUMNS), rtol=1e-12)
-    np.testing.assert_allclose(
-        moved.single(ROWS, 8 * CENTRE[COLUMNS] + 64), means.single(ROWS, CENTRE[COLUMNS]), rtol=1e-12
-    )
+    expected = means.single(ROWS, CENTRE[COLUMNS])
+    np.testing.assert_allclose(moved.single(ROWS, 8 * CENTRE[COLUMNS] + 64), expected, rtol=1e-12)
 
 
 @given(st.sampled_from(CASES), st.floats(-300, 300), st.floats(-300, 300), st.floats(-150, 150))
@@ -190,9 +189,8 @@ def test_exponential_is_the_integral(integral, d, s):
 
 @given(distances, spreads)
 def test_gaussian_is_the_integral(integral, d, s):
-    expected = integral(
-        lambda x: density(x, d, s) * np.exp(-0.5 * x * x), (0.0, 1.0), (d, s), (d / (1 + s * s), min(s, 1))
-    )
+    places = (0.0, 1.0), (d, s), (d / (1 + s * s), min(s, 1))
+    expected = integral(lambda x: density(x, d, s) * np.exp(-0.5 * x * x), *places)
     assert at(normal_gaussian, d, s) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 

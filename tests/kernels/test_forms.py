@@ -108,9 +108,8 @@ def test_a_joint_kernel_that_is_a_product(target):
 def distribution_form(y, distribution, kernel=None):
     target = Gaussian(0.8, "euclidean")
     x = np.asarray(distribution.mean)
-    return DistributionForm(
-        y, LineDistance(x), kernel or Exponential(1.0), target, target_means(distribution, target)
-    ), x
+    means = target_means(distribution, target)
+    return DistributionForm(y, LineDistance(x), kernel or Exponential(1.0), target, means), x
 
 
 @pytest.mark.parametrize("kernel", [Exponential(1.0), Tripled(1.0)])

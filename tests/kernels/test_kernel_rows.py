@@ -29,9 +29,7 @@ CASES = {
     "intervals": (Y, cb.Intervals(CENTRE - HALF, CENTRE + 1, 0.8)),
     "two levels": (
         Y,
-        cb.Intervals(
-            np.column_stack([CENTRE - 2, CENTRE - HALF]), np.column_stack([CENTRE + 2, CENTRE + 1]), [0.95, 0.7]
-        ),
+        cb.Intervals(CENTRE[:, None] - np.stack([np.full(n, 2.0), HALF], 1), CENTRE[:, None] + [2, 1], [0.95, 0.7]),
     ),
     "sets": (LABELS, cb.Sets(MASK[:, :, 0], 0.7)),
     "sets of two levels": (LABELS, cb.Sets(MASK, [0.7, 0.4])),
@@ -83,9 +81,8 @@ def test_definition(name, kernel, w):
     for unbiased in (True, False):
         found = cb.skce(*CASES[name], kernel=kernel, weights=w, unbiased=unbiased)
         assert found == pytest.approx(estimate(H, unbiased, w), rel=1e-11, abs=1e-14)
-        assert found == pytest.approx(
-            cb.skce(*CASES[name], kernel=kernel * Delta(), weights=w, unbiased=unbiased), rel=1e-11, abs=1e-14
-        )
+        expected = cb.skce(*CASES[name], kernel=kernel * Delta(), weights=w, unbiased=unbiased)
+        assert found == pytest.approx(expected, rel=1e-11, abs=1e-14)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -222,9 +222,8 @@ def test_panels_of_any_points(points, lengthscale):
 def test_one_pair_at_any_distance(lengthscale):
     """One pair in any place and panel, so that nothing averages out; the error is in units of k(x, x) = 1."""
     rng = np.random.default_rng(2)
-    x = np.sort(
-        np.concatenate([rng.random((4000, 2)) * 12, 3 + np.arange(-50, 50)[:, np.newaxis] * [0.0, 0.1]]), axis=1
-    )
+    near = 3 + np.arange(-50, 50)[:, np.newaxis] * [0.0, 0.1]
+    x = np.sort(np.concatenate([rng.random((4000, 2)) * 12, near]), axis=1)
     for rows in np.split(x, 41):
         pairs = np.sort(rows + np.arange(100)[:, np.newaxis] * 1000.0, axis=1)  # far from each other
         e = np.ones(pairs.size)

@@ -55,14 +55,13 @@ def test_every_tile_comes_once_and_in_order(m):
     assert found == [[a, b] for a in range(m) for b in range(a, m)]
 
 
-class TestPairSum:
-    @pytest.mark.parametrize("n", SIZES)
-    @pytest.mark.parametrize("weighted", [False, True])
-    def test_it_is_the_sum_above_the_diagonal(self, n, weighted):
-        form = matrix_form(n)
-        w = weights_of(n) if weighted else unit_weights(n)
-        terms = np.triu(form.H, 1) * np.outer(w, w)
-        assert module.pair_sum(form, w) == pytest.approx(terms.sum(), rel=0, abs=1e-12 * np.abs(terms).sum())
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_is_the_sum_above_the_diagonal(n, weighted):
+    form = matrix_form(n)
+    w = weights_of(n) if weighted else unit_weights(n)
+    terms = np.triu(form.H, 1) * np.outer(w, w)
+    assert module.pair_sum(form, w) == pytest.approx(terms.sum(), rel=0, abs=1e-12 * np.abs(terms).sum())
 
 
 class TestCountedSums:
@@ -195,8 +194,7 @@ class TestTiles:
         )
 
     @pytest.mark.parametrize("K", [1, 15, 16, 17, 40, 130])
-    def test_products_by_parts(self, K):
-        rng = np.random.default_rng(0)
+    def test_products_by_parts(self, K, rng):
         A, B = rng.normal(size=(module.TILE, K)), rng.normal(size=(module.TILE, K))
         np.testing.assert_allclose(module.products(A, B), A @ B.T, rtol=0, atol=1e-13 * K)
 

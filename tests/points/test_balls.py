@@ -75,8 +75,7 @@ class TestHandWorked:
         for value, expected in ((3.0, (1.0, 1.0, 9 / 2, 1.0)), (3.1, (0.0,) * 4)):
             assert four(module.density_coverage(np.full((9, 2), 3.0), np.full((7, 2), value), k=2)) == expected
 
-    def test_a_missing_mode(self):
-        rng = np.random.default_rng(0)
+    def test_a_missing_mode(self, rng):
         y = np.concatenate([rng.normal(size=(200, 2)), rng.normal(size=(200, 2)) + 50])
         found = module.density_coverage(y, rng.normal(size=(400, 2)))
         assert found.coverage < 0.55
@@ -175,13 +174,11 @@ def test_are_those_of_the_relabelled_sets(clouds, longest, data):
     assert [tuple(row) for row in found.tolist()] == by_definition(clouds, Z, n, k, 5, 3)
 
 
-def test_order_and_batches_change_nothing(monkeypatch):
-    rng = np.random.default_rng(0)
+def test_order_and_batches_change_nothing(monkeypatch, rng):
     Z = np.round(rng.normal(size=(80, 2)), 1)
     whole = module.relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1))
-    np.testing.assert_array_equal(
-        module.relabelled_counts(Z[rng.permutation(80)], 30, 2, 9, np.random.default_rng(1)), whole
-    )
+    found = module.relabelled_counts(Z[rng.permutation(80)], 30, 2, 9, np.random.default_rng(1))
+    np.testing.assert_array_equal(found, whole)
     for batch in (1, 170):
         monkeypatch.setattr(module, "LABELS_TOGETHER", batch)
         np.testing.assert_array_equal(module.relabelled_counts(Z, 30, 2, 9, np.random.default_rng(1)), whole)

@@ -77,13 +77,12 @@ class TestByHand:
         assert found.details["repeated_points"] == 1 - len(np.unique(np.round(B) + 0.0, axis=0)) / 45
 
 
-class TestReference:
-    def test_the_forest_of_sbi(self):
-        case = by_id("samples")["c2st/rf"]
-        y, points = (arrays("samples")[name] for name in case["inputs"])
-        forest = RandomForestClassifier(50, random_state=1)
-        found = c2st(y, points, classifier=forest, folds=5, resamples=1, rng=0)
-        assert found.estimate == pytest.approx(case["value"], abs=0.08)
+def test_the_forest_of_sbi():
+    case = by_id("samples")["c2st/rf"]
+    y, points = (arrays("samples")[name] for name in case["inputs"])
+    forest = RandomForestClassifier(50, random_state=1)
+    found = c2st(y, points, classifier=forest, folds=5, resamples=1, rng=0)
+    assert found.estimate == pytest.approx(case["value"], abs=0.08)
 
 
 class TestFolds:
@@ -125,20 +124,19 @@ class TestFolds:
         assert c2st(A, B, classifier=GaussianNB(), **FOLDED) == c2st(A, B, classifier=GaussianNB(), **FOLDED)
 
 
-class TestDistributions:
-    @settings(max_examples=25)
-    @given(st.integers(0, 10**6), st.sampled_from([None, 2]), st.booleans())
-    def test_the_order_of_rows_changes_nothing(self, seed, folds, rounded):
-        chance = rng(seed)
-        y, points = chance.normal(size=(13, 2)), chance.normal(size=(9, 2))
-        if rounded:
-            y, points = np.round(y), np.round(points)
-        options = {"folds": folds, "resamples": 3, "rng": 3}
-        found = c2st(y, points, **options)
-        assert c2st(chance.permutation(y), chance.permutation(points), **options) == found
-        assert 0 < found.pvalue <= 1
-        assert 0 <= found.statistic <= 1
-        assert 0 <= found.estimate <= 1
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.sampled_from([None, 2]), st.booleans())
+def test_the_order_of_rows_changes_nothing(seed, folds, rounded):
+    chance = rng(seed)
+    y, points = chance.normal(size=(13, 2)), chance.normal(size=(9, 2))
+    if rounded:
+        y, points = np.round(y), np.round(points)
+    options = {"folds": folds, "resamples": 3, "rng": 3}
+    found = c2st(y, points, **options)
+    assert c2st(chance.permutation(y), chance.permutation(points), **options) == found
+    assert 0 < found.pvalue <= 1
+    assert 0 <= found.statistic <= 1
+    assert 0 <= found.estimate <= 1
 
 
 class Locked(GaussianNB):
@@ -157,27 +155,23 @@ class Renaming(GaussianNB):
         self.var_smoothing = list(var_smoothing)
 
 
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"folds": 1}, "folds must be at least 2; got 1"),
-            (
-                {"folds": 46},
-                "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows of y and",
-            ),
-            ({"folds": 2.0}, "folds must be a whole number of at least 2; got 2.0 (float)"),
-            *(({"folds": 2, "resamples": B}, "resamples must be") for B in (0, -1, 9.0, "9")),
-            ({"classifier": "knn"}, "classifier must be one of 'best', 'logistic', 'neighbours'"),
-            ({"classifier": 7}, "without fit and predict_proba"),
-            ({"classifier": ()}, "at least one classifier"),
-            ({"classifier": Locked()}, "a fresh one; copying Locked() failed: cannot pickle '_thread.lock' object"),
-            ({"classifier": Renaming()}, "fresh one; copying Renaming(var_smoothing=[1e-09]) failed: Cannot clone object"),
-        ],
-        ids=str,
-    )
-    def test_options(self, options, words, refusal):
-        assert words in refusal(c2st, A, B, rng=0, **options)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"folds": 1}, "folds must be at least 2; got 1"),
+        ({"folds": 46}, "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows"),
+        ({"folds": 2.0}, "folds must be a whole number of at least 2; got 2.0 (float)"),
+        *(({"folds": 2, "resamples": B}, "resamples must be") for B in (0, -1, 9.0, "9")),
+        ({"classifier": "knn"}, "classifier must be one of 'best', 'logistic', 'neighbours'"),
+        ({"classifier": 7}, "without fit and predict_proba"),
+        ({"classifier": ()}, "at least one classifier"),
+        ({"classifier": Locked()}, "a fresh one; copying Locked() failed: cannot pickle '_thread.lock' object"),
+        ({"classifier": Renaming()}, "fresh one; copying Renaming(var_smoothing=[1e-09]) failed: Cannot clone object"),
+    ],
+    ids=str,
+)
+def test_options_that_are_refused(options, words, refusal):
+    assert words in refusal(c2st, A, B, rng=0, **options)
 
 
 RNG_HELD_OUT = np.random.default_rng(0)
@@ -312,9 +306,8 @@ class TestRefusalsHeldOut:
 
     @pytest.mark.parametrize("classes", [["y", "points"], [0, 2], [1, 1], [1, 0], [0, 1, 2]])
     def test_other_classes(self, classes, refusal):
-        assert "Own was fitted to labels 0 and 1, and its classes_ must be these" in refusal(
-            scored, Own(classes=classes)
-        )
+        words = "Own was fitted to labels 0 and 1, and its classes_ must be these"
+        assert words in refusal(scored, Own(classes=classes))
 
     def test_probabilities_may_leave_their_range_by_rounding(self):
         assert scored(Own(lambda s: np.full((s.size, 2), 1 + 1e-7))).scores[0] > 1

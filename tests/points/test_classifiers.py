@@ -53,10 +53,9 @@ class TestEach:
         found = named("neighbours").fit(X, LABELS).predict_proba(X)
         np.testing.assert_array_equal(found, KNeighborsClassifier(9).fit(scaled, LABELS).predict_proba(scaled))
 
-    def test_without_scikit_learn(self, monkeypatch):
+    def test_without_scikit_learn(self, monkeypatch, refusal):
         monkeypatch.setitem(sys.modules, "sklearn.naive_bayes", None)
-        with pytest.raises(MissingExtraError, match=r"calibrant\[sklearn\]"):
-            c2st(X, Q, rng=0)
+        assert "calibrant[sklearn]" in refusal(c2st, X, Q, rng=0, error=MissingExtraError)
         found = compare(X, Q)
         assert any("No classifiers" in caveat and "calibrant[sklearn]" in caveat for caveat in found.findings.caveats)
         assert "classifier" not in [section.name for section in found.findings.sections]
@@ -81,8 +80,7 @@ class TestBest:
         assert found.details["classifier"] in BEST
         assert list(found.details["auc"]) == list(found.details["pvalue_unadjusted"]) == list(BEST)
         assert found.statistic == found.details["auc"][found.details["classifier"]]
-        assert found.pvalue == 1 / 1000
-        assert found.details["null"] == "permutation"
+        assert (found.pvalue, found.details["null"]) == (1 / 1000, "permutation")
         assert "best of logistic, neighbours, quadratic, stumps" in found.method
 
     def test_unadjusted_is_the_p_value_of_each_alone(self):
@@ -105,8 +103,7 @@ class TestBest:
         assert found.pvalue == 0.05
         assert set(found.details["pvalue_unadjusted"].values()) == {0.05}
 
-    def test_a_spread_in_512_columns(self):
-        rng = np.random.default_rng(0)
+    def test_a_spread_in_512_columns(self, rng):
         y, points = rng.normal(size=(250, 512)), 1.05 * rng.normal(size=(250, 512))
         found = c2st(y, points, rng=0)
         assert found.pvalue < 0.01

@@ -119,8 +119,7 @@ class TestConstantColumns:
         assert result.location_pvalue[3] == result.spread_pvalue[3] == 1
         assert_same(CoordinateDifferences(*(part[:3] for part in result[:-1]), ""), found(Y, X), rtol=1e-12)
 
-    def test_but_for_rounding(self):
-        rng = np.random.default_rng(0)
+    def test_but_for_rounding(self, rng):
         y, x = (np.where(rng.random((size, 1)) < 0.5, 0.1 + 0.2, 0.3) for size in (40, 55))
         assert np.ptp(y) > 0
         result = found(y, x)
@@ -155,24 +154,23 @@ class TestConstantColumns:
         assert result.pvalue > 0.5
 
 
-class TestLevel:
-    @pytest.mark.parametrize(
-        ("n", "m", "mean", "sd", "others"),
-        [
-            *((25, 25, [shift, 0.0, 0.0], 1.0, ([1, 2], [0, 1, 2])) for shift in (1.0, 4.0, 8.0, 100.0)),
-            (20, 40, 0.0, [5.0, 1.0], ([0, 1], [1])),
-        ],
-        ids=str,
-    )
-    def test_a_shift_is_no_spread_and_a_spread_is_no_shift(self, n, m, mean, sd, others):
-        """Nor does it make a finding of what chance does in other coordinates."""
-        rng, wrong, d = np.random.default_rng(7), 0, np.size(mean) if np.size(mean) > 1 else np.size(sd)
-        for _ in range(300):
-            y, x = rng.normal(size=(n, d)), rng.normal(mean, sd, size=(m, d))
-            result = coordinate_differences(PointSets(y, x), 0.9, 19, rng)
-            p = np.concatenate([result.location_pvalue[others[0]], result.spread_pvalue[others[1]]])
-            wrong += p.min() <= 0.1 + 1e-9
-        assert wrong / 300 <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
+@pytest.mark.parametrize(
+    ("n", "m", "mean", "sd", "others"),
+    [
+        *((25, 25, [shift, 0.0, 0.0], 1.0, ([1, 2], [0, 1, 2])) for shift in (1.0, 4.0, 8.0, 100.0)),
+        (20, 40, 0.0, [5.0, 1.0], ([0, 1], [1])),
+    ],
+    ids=str,
+)
+def test_a_shift_is_no_spread_and_a_spread_is_no_shift(n, m, mean, sd, others):
+    """Nor does it make a finding of what chance does in other coordinates."""
+    rng, wrong, d = np.random.default_rng(7), 0, np.size(mean) if np.size(mean) > 1 else np.size(sd)
+    for _ in range(300):
+        y, x = rng.normal(size=(n, d)), rng.normal(mean, sd, size=(m, d))
+        result = coordinate_differences(PointSets(y, x), 0.9, 19, rng)
+        p = np.concatenate([result.location_pvalue[others[0]], result.spread_pvalue[others[1]]])
+        wrong += p.min() <= 0.1 + 1e-9
+    assert wrong / 300 <= 0.1 + 4.5 * math.sqrt(0.09 / 300)
 
 
 class TestManyPoints:

@@ -16,8 +16,7 @@ def normal(n, d, correlation, rng):
 
 
 @pytest.mark.parametrize("digits", [9, 0])
-def test_values_are_those_of_spearman(digits):
-    rng = np.random.default_rng(0)
+def test_values_are_those_of_spearman(digits, rng):
     y, points = np.round(normal(50, 3, 0.5, rng), digits), np.round(normal(40, 3, 0.2, rng), digits)
     found = dependence(PointSets(y, points), 19, rng)
     assert found.pairs == ((0, 1), (0, 2), (1, 2))

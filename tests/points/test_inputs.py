@@ -107,8 +107,7 @@ def test_distinct_points_have_counts_and_places(clouds, data):
 
 
 def test_a_zero_is_a_zero():
-    found = distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]]))
-    assert found.count.tolist() == [2, 1]
+    assert distinct(np.array([[0.0, 1.0], [-0.0, 1.0], [0.0, 2.0]])).count.tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("Z", [[[1.0, 5.0], [0.0, 5.0]], [[5.0, 1.0], [5.0, 0.0]]])

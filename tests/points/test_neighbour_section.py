@@ -96,8 +96,7 @@ def test_memorised_by_hand(real, generated, number):
 class TestCrowds:
     """Generated points so close together that the nearest twelve of one are no real point."""
 
-    def test_many_copies_of_a_few(self):
-        rng = np.random.default_rng(0)
+    def test_many_copies_of_a_few(self, rng):
         real = rng.normal(size=(200, 2))
         assert of(real, np.repeat(real[:5], 40, axis=0) + 1e-5 * rng.normal(size=(200, 2))) == (200, 200)
 
@@ -160,9 +159,8 @@ class TestCopies:
     def test_far_from_the_origin(self, d):
         rng = np.random.default_rng(1)
         y, points = (np.round(rng.normal(size=(30, d)), 3) * 2.0**20 + 2.0**40 for _ in range(2))
-        for found, expected in zip(
-            nearest_distances(PointSets(y, points)), nearest_by_definition(y, points), strict=True
-        ):
+        sets = PointSets(y, points)
+        for found, expected in zip(nearest_distances(sets), nearest_by_definition(y, points), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
     def test_far_from_each_other(self, d):

@@ -116,8 +116,7 @@ def test_distances_that_differ_by_the_order_of_their_sums_alone(clouds, body):
             assert held(of, X[:1], expected[K - 1 : K]).sum() == 1 + np.count_nonzero(expected <= expected[K - 1])
 
 
-def test_a_far_point_makes_no_deep_tree(clouds):
-    rng = np.random.default_rng(0)
+def test_a_far_point_makes_no_deep_tree(clouds, rng):
     X = rng.normal(size=(3000, 2)) * 10.0 ** rng.uniform(-100, 100, (3000, 1))
     rows = np.arange(0, 3000, 100)
     with only("tree", small=False):

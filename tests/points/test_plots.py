@@ -209,9 +209,8 @@ def test_steps(plt):
 def test_marks_lie_on_the_upper_line(plt):
     found = curve()
     marks = plots.marks("two_ecdfs", found.columns, found.details)
-    assert [(mark.x, mark.y) for mark in marks] == list(
-        zip(found.value, np.maximum(found.first, found.second), strict=True)
-    )
+    expected = list(zip(found.value, np.maximum(found.first, found.second), strict=True))
+    assert [(mark.x, mark.y) for mark in marks] == expected
     assert marks[1].text == "up to 1\nreal 25.0%\ngenerated 33.3%"
 
 
@@ -225,8 +224,7 @@ def test_description_names_the_largest_gap():
 
 
 @pytest.mark.parametrize("most", [10, 50])
-def test_thinned_keeps_the_shape(plt, most):
-    rng = np.random.default_rng(0)
+def test_thinned_keeps_the_shape(plt, most, rng):
     found = curve(rng.normal(size=400), rng.normal(1.0, 2.0, 300))
     few = plots.thin("two_ecdfs", found.columns, most)
     assert 2 <= len(few["value"]) <= most

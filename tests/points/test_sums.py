@@ -122,10 +122,8 @@ def whole(K, V):
 
 @pytest.mark.parametrize("N", [2, 3, KERNEL_TILE + 1, KERNEL_BLOCK, KERNEL_BLOCK + 1, 2 * KERNEL_BLOCK + 7])
 def test_one_kernel(N):
-    D, V = (
-        distances(N),
-        module.relabellings(N // 2, N - N // 2, module.SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1)),
-    )
+    D = distances(N)
+    V = module.relabellings(N // 2, N - N // 2, module.SPLITS_OF_ALL_ROWS + 3, np.random.default_rng(1))
     sums = module.permuted_sums(tile_of(D), V)
     for found, expected in zip(sums, whole(D, V), strict=True):
         np.testing.assert_allclose(found[0], expected, rtol=1e-12)

@@ -77,9 +77,8 @@ class TestReferences:
         book, rtol = BOOK["vendi/closed_form"]["value"], BOOK["vendi/closed_form"]["rtol"]
         sets = {"identical": [200], "orthogonal": [1] * 200, "mixture": [30, 30]}
         for order in ORDERS:
-            score = {
-                name: vendi_score(places(sizes, kernel), order=order, **options(kernel)) for name, sizes in sets.items()
-            }
+            given = {"order": order, **options(kernel)}
+            score = {name: vendi_score(places(sizes, kernel), **given) for name, sizes in sets.items()}
             assert score == pytest.approx(book, rel=rtol), order
 
 
@@ -131,8 +130,7 @@ class TestOrders:
         monkeypatch.setattr(module, "MAX_MATRIX_ROWS", 7)
         monkeypatch.setattr(module, "BLOCK_POINTS", 16)
         monkeypatch.setattr(module, "_twin", None)  # too large to be formed
-        blocks = vendi_score(points, order=2, kernel="cosine")
-        assert twin == pytest.approx(blocks, rel=1e-13)
+        assert twin == pytest.approx(vendi_score(points, order=2, kernel="cosine"), rel=1e-13)
         assert twin == pytest.approx(expected, rel=1e-7)
         weights = np.random.default_rng(1).uniform(size=50)
         weighted = vendi_score(points, order=2, kernel="cosine", weights=weights)
@@ -201,9 +199,8 @@ class TestWeights:
         weights = np.random.default_rng(0).uniform(0, 1, len(X))
         plain = vendi_score(X, kernel=kernel, order=order, weights=weights)
         assert vendi_score(X, kernel=kernel, order=order, weights=weights * 1e99) == pytest.approx(plain, rel=1e-11)
-        assert vendi_score(X, kernel=kernel, order=order) == pytest.approx(
-            vendi_score(X, kernel=kernel, order=order, weights=[1] * 200), rel=1e-11
-        )
+        expected = vendi_score(X, kernel=kernel, order=order, weights=[1] * 200)
+        assert vendi_score(X, kernel=kernel, order=order) == pytest.approx(expected, rel=1e-11)
 
     def test_a_zero_row_of_weight_0_has_no_part(self):
         points = np.vstack([X[:5], np.zeros(5)])
@@ -218,8 +215,7 @@ class TestDistributions:
         rng = np.random.default_rng(seed)
         points = rng.normal(size=(n, d))
         for kernel in ("gaussian", "laplace", "cosine"):
-            found = vendi_score(points, order=order, kernel=kernel)
-            assert 1 <= found <= n
+            assert 1 <= vendi_score(points, order=order, kernel=kernel) <= n
 
     @pytest.mark.parametrize("order", [1, 2])
     def test_a_cosine_has_no_unit_and_no_length(self, order):
@@ -266,9 +262,8 @@ class TestRefused:
         assert "choice(5001, 5000, replace=False)" in message
         weights = np.ones(5001)
         weights[5:] = 0
-        assert vendi_score(points, order=2, bandwidth=1.0) == pytest.approx(
-            1 / (1 - 2 * (1 - math.exp(-1)) * 5000 / 5001**2), rel=1e-12
-        )
+        expected = 1 / (1 - 2 * (1 - math.exp(-1)) * 5000 / 5001**2)
+        assert vendi_score(points, order=2, bandwidth=1.0) == pytest.approx(expected, rel=1e-12)
         assert vendi_score(points, order=order, bandwidth=1.0, weights=weights) >= 1
 
     def test_many_points_and_columns(self, monkeypatch, refusal):
@@ -290,10 +285,7 @@ class TestRefused:
         ("given", "words"),
         [
             ({"kernel": "polynomial"}, "kernel must be one of 'gaussian', 'laplace', 'cosine'; got 'polynomial'"),
-            (
-                {"kernel": "cosine", "bandwidth": 2.0},
-                'kernel="cosine" has no length scale; leave bandwidth out; got 2.0',
-            ),
+            ({"kernel": "cosine", "bandwidth": 2.0}, '"cosine" has no length scale; leave bandwidth out; got 2.0'),
             ({"kernel": Half(1.0)}, "the kernel must be 1 at distance 0"),
             ({"bandwidth": 0}, "bandwidth must be a number above 0"),
             ({"weights": [1.0, 2.0]}, "expected 200 rows, got 2"),
@@ -342,8 +334,7 @@ def test_a_large_order_keeps_its_digits():
 
 @given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=9), st.floats(0, 50))
 def test_between_1_and_their_number(shares, q):
-    found = hill_number(np.array(shares), q)
-    assert 1 - 1e-12 <= found <= len(shares) * (1 + 1e-12)
+    assert 1 - 1e-12 <= hill_number(np.array(shares), q) <= len(shares) * (1 + 1e-12)
 
 
 KERNELS_KERNEL_SPECTRUM = ["cosine", Gaussian(1.0, "euclidean"), Exponential(2.0, "l1"), Matern52(1.0, "euclidean")]
