@@ -183,11 +183,7 @@ EXEMPT = {
     ("ece", "bins=cube-root", COPIES): "the cube root of n counts rows",
     ("ece", "bins=MedianVariance(minsize=5, maxbins=None)", COPIES): CUTS_COUNT_ROWS,
     ("ece", "bins=MedianVariance(minsize=2, maxbins=7) of classes", COPIES): CUTS_COUNT_ROWS,
-    (
-        "ece",
-        "bins=MedianVariance(minsize=2, maxbins=7)",
-        EDGES,
-    ): "which of two equally wide sets is cut last is rounding",
+    ("ece", "bins=MedianVariance(minsize=2, maxbins=7)", EDGES): "which of two equal sets is cut last is rounding",
     ("ece", "debias", RANGE): "unbiased for a square that may be 0, so that it may be negative",
     ("log_score", "clip", CERTAIN): "a clipped probability is no longer certain",
     ("mmce", "balanced of classes", CERTAIN): "certain and right rows have no wrong ones to be weighed against",

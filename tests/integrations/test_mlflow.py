@@ -50,11 +50,8 @@ def test_measurements_are_metrics_and_the_verdict_is_a_tag(mlflow, churn):
     assert metrics["calibrant.ece"] == pytest.approx(0.0786, abs=1e-4)
     assert metrics["calibrant.kuiper_test.pvalue"] < 0.001
     size = churn.verdict.claims[0]
-    assert [metrics[f"calibrant.verdict.{part}"] for part in ("estimate", "low", "high")] == [
-        size.estimate,
-        size.low,
-        size.high,
-    ]
+    expected = [size.estimate, size.low, size.high]
+    assert [metrics[f"calibrant.verdict.{part}"] for part in ("estimate", "low", "high")] == expected
     tags = logged(mlflow).tags
     assert tags["calibrant.verdict"] == churn.verdict.status == "miscalibrated"
     assert tags["calibrant.headline"] == churn.verdict.headline
@@ -71,8 +68,7 @@ def test_report_and_json_are_artifacts(mlflow, churn, tmp_path):
     assert page.lower().startswith("<!doctype html>")
     assert churn.verdict.lines[0].text in page
     results = json.loads((tmp_path / "reports/march/churn.json").read_text(encoding="utf-8"))
-    assert results["verdict"]["status"] == "miscalibrated"
-    assert results["n"] == 4000
+    assert (results["verdict"]["status"], results["n"]) == ("miscalibrated", 4000)
 
 
 def test_class_probabilities(mlflow):
@@ -112,6 +108,5 @@ def test_refused_before_anything_is_logged(mlflow, churn, refusal):
 def test_without_mlflow(churn, monkeypatch, refusal):
     monkeypatch.setitem(sys.modules, "mlflow", None)  # makes its import fail
     message = refusal(log_audit, churn, error=MissingExtraError)
-    assert (
-        message == "logging to MLflow needs an optional library that is not installed; pip install 'calibrant[mlflow]'"
-    )
+    expected = "logging to MLflow needs an optional library that is not installed; pip install 'calibrant[mlflow]'"
+    assert message == expected

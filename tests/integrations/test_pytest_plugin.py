@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from calibrant import ece, kolmogorov_smirnov_test, kuiper_test, spiegelhalter_test
-from calibrant.errors import InputError
 
 pytest_plugins = ("pytester",)
 
@@ -97,9 +96,8 @@ def test_an_error_above_the_limit_fails(run):
 
 def test_bad_input_is_an_error_of_calibrant(run):
     assert "InputError: prediction must lie in [0, 1]" in run["test_logits"]
-    assert re.search(
-        r"InputError: assert_calibrated judges one probability per row.*top_label\(y, P\)", run["test_classes"]
-    )
+    words = r"InputError: assert_calibrated judges one probability per row.*top_label\(y, P\)"
+    assert re.search(words, run["test_classes"])
 
 
 def test_pytest_lists_the_fixture(pytester):
@@ -164,8 +162,7 @@ class TestRule:
         assert "nothing to assert" in refusal(assert_calibrated, *M, tests=())
         assert "max_ece must lie" in refusal(assert_calibrated, *M, max_ece=5)
         assert "level must lie" in refusal(assert_calibrated, *M, level=99)
-        with pytest.raises(InputError, match="expected a verb"):
-            assert_calibrated(*M, tests="no_test")
+        assert "expected a verb" in refusal(assert_calibrated, *M, tests="no_test")
 
 
 def test_calibrant_imports_no_tool():

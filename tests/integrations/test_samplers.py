@@ -38,8 +38,7 @@ def test_sbi(fitted):
 
 def test_bayesflow(fitted):
     found = fitted("bayesflow")
-    assert found["names"] == ["theta[0]", "theta[1]"]
-    assert found["shape"] == [20, 9, 2]
+    assert (found["names"], found["shape"]) == (["theta[0]", "theta[1]"], [20, 9, 2])
     assert found["same bits"]
     assert found["failures"] == 0
     assert found["moves with the data"] > 0.2

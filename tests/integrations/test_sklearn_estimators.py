@@ -40,12 +40,8 @@ def checked(sk, estimator, **expected):
 
 
 def same_map(found, expected):
-    assert (found.kind, found.method, found.n, found.classes) == (
-        expected.kind,
-        expected.method,
-        expected.n,
-        expected.classes,
-    )
+    for name in ("kind", "method", "n", "classes"):
+        assert getattr(found, name) == getattr(expected, name)
     for name, value in expected.parameters.items():
         np.testing.assert_allclose(found.parameters[name], value, rtol=1e-12)
 
@@ -177,9 +173,8 @@ class TestClassifier:
         classifier = ours.RecalibratedClassifier(sk.naive_bayes.GaussianNB(), method="temperature", cv=3)
         steps = sk.pipeline.make_pipeline(sk.preprocessing.StandardScaler(), classifier)
         scores = sk.model_selection.cross_val_score(steps, X, y, cv=3, scoring=ours.scorer("log_score"))
-        plain = sk.model_selection.cross_val_score(
-            sk.naive_bayes.GaussianNB(), X, y, cv=3, scoring=ours.scorer("log_score")
-        )
+        nb, score = sk.naive_bayes.GaussianNB(), ours.scorer("log_score")
+        plain = sk.model_selection.cross_val_score(nb, X, y, cv=3, scoring=score)
         assert (scores > plain).all()  # naive Bayes is too sure, and errors have a minus sign
         grid = {
             "recalibratedclassifier__method": ["identity", "temperature"],
@@ -219,11 +214,7 @@ class TestClassifier:
             "no probabilities": (around(ridge, cv="prefit"), y, "has no predict_proba"),
             "no probabilities in folds": (around(ridge), y, "RidgeClassifier has no predict_proba"),
             "rows that are never tested": (around(nb, cv=folds.TimeSeriesSplit(3)), y, "row 0 is tested 0 times"),
-            "rows that are tested twice": (
-                around(nb, cv=folds.RepeatedKFold(n_splits=3)),
-                y,
-                "row 0 is tested 10 times",
-            ),
+            "rows that are tested twice": (around(nb, cv=folds.RepeatedKFold(n_splits=3)), y, "row 0 is tested 10"),
             "separated outcomes": (knn, y, "separated"),
         }
         for_each(cases, check)
@@ -290,6 +281,5 @@ class TestTransformer:
         found = ours.RecalibratedClassifier(Rounded(), method="temperature").fit(X, y).predict_proba(X)
         np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
 
-    def test_not_fitted(self, sk, ours):
-        with pytest.raises(sk.exceptions.NotFittedError):
-            ours.ProbabilityRecalibrator().transform([0.5])
+    def test_not_fitted(self, sk, ours, refusal):
+        refusal(ours.ProbabilityRecalibrator().transform, [0.5], error=sk.exceptions.NotFittedError)

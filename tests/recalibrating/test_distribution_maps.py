@@ -36,9 +36,8 @@ class TestByHand:
         assert found.parameters["scale"] == pytest.approx(2.5)
         assert found.gradient is None
 
-    def test_mixture_is_stretched_about_its_mean(self):
+    def test_mixture_is_stretched_about_its_mean(self, rng):
         mixture = Mixture([Normal([0.0], [1.0]), Laplace([4.0], [2.0])], [0.75, 0.25])  # mean 1
-        rng = np.random.default_rng(0)
         many = Mixture([Normal(np.zeros(30), 1.0), Laplace(np.full(30, 4.0), 2.0)], [0.75, 0.25])
         found = recalibrate(rng.normal(1, 6, 30), many, method="location-scale")
         a, s = found.parameters["shift"], found.parameters["scale"]
@@ -160,8 +159,7 @@ class TestOptimum:
 @pytest.mark.parametrize("factor", [1e300, 1e-300])
 @pytest.mark.parametrize("score", ["log", "crps"])
 @pytest.mark.parametrize("family", [Normal, Laplace])
-def test_extreme_units(family, score, factor):
-    rng = np.random.default_rng(0)
+def test_extreme_units(family, score, factor, rng):
     y, mean, spread = rng.normal(1, 2, 30), rng.normal(size=30), rng.uniform(0.5, 2, 30)
     plain = recalibrate(y, family(mean, spread), method="location-scale", score=score)
     large = recalibrate(y * factor, family(mean * factor, spread * factor), method="location-scale", score=score)
@@ -169,8 +167,7 @@ def test_extreme_units(family, score, factor):
     assert large.parameters["shift"] == pytest.approx(plain.parameters["shift"] * factor, rel=1e-9)
 
 
-def test_the_certificate_of_very_different_spreads():
-    rng = np.random.default_rng(0)
+def test_the_certificate_of_very_different_spreads(rng):
     std = rng.lognormal(0, 8, 500)
     y = std * rng.normal(size=500)
     assert recalibrate(y, Normal(np.zeros(500), std), method="location-scale").gradient <= 1e-10

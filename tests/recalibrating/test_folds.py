@@ -65,10 +65,8 @@ class TestTime:
     def test_each_block_is_predicted_by_all_earlier_ones(self):
         time = np.array([5, 0, 1, 4, 2, 3])
         found = partition(6, 2, time=time)
-        assert [(sorted(time[f.train]), sorted(time[f.test])) for f in found] == [
-            ([0, 1], [2, 3]),
-            ([0, 1, 2, 3], [4, 5]),
-        ]
+        expected = [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
+        assert [(sorted(time[f.train]), sorted(time[f.test])) for f in found] == expected
 
     @given(st.lists(st.integers(0, 30), min_size=20, max_size=80), st.integers(2, 5))
     def test_no_map_sees_the_future_or_its_own_time(self, times, folds):
@@ -111,8 +109,7 @@ class TestInnerFolds:
 
     def test_of_one_fold_that_is_left_are_dealt_at_random(self):
         labels = np.repeat([0, 1], 20)
-        inner = read_dealing(40, labels).take(np.arange(20)).partition(np.random.default_rng(0))
-        assert len(inner) == 5
+        assert len(read_dealing(40, labels).take(np.arange(20)).partition(np.random.default_rng(0))) == 5
 
     def test_keep_clusters_and_time(self):
         dealing = read_dealing(40, 4, clusters=np.arange(40) // 4, time=np.arange(40))

@@ -30,8 +30,7 @@ def test_steps_that_are_too_long_are_halved():
         root = np.sqrt(1 + x[0] ** 2)
         return Local(root, x / root, np.array([[root**-3]]))
 
-    found = minimise(objective, np.array([4.0]))
-    assert found.point[0] == pytest.approx(0, abs=1e-9)
+    assert minimise(objective, np.array([4.0])).point[0] == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-12])

@@ -92,9 +92,7 @@ ONE_PROBABILITY = {
     "the score of row 2 is 1 and the outcome is 0": lambda: fit("beta", [0, 1, 0, 0, 1], [0.1, 0.2, 1.0, 0.4, 0.3]),
     "the score of row 3": lambda: fit("beta", [0, 0, 1, 1], [0.0, 0.1, 0.2, 0.0], weights=[0, 1, 1, 1]),
     r"quadratic needs scores inside \(0, 1\); row 6 is 0.0": lambda: fit("quadratic", [*MIXED, 0], [*P, 0.0]),
-    r"smoothing needs scores inside \(0, 1\); row 6": lambda: fit(
-        "logistic", [*MIXED, 0], [*P, 0.0], smoothing="platt"
-    ),
+    r"smoothing needs scores inside \(0, 1\); row 6": lambda: fit("logistic", [*MIXED, 0], [*P, 0], smoothing="platt"),
     "constant: all are 0.3": lambda: fit("logistic", MIXED, [0.3] * 6, smoothing="platt"),
     r"the scores inside \(0, 1\) are constant": lambda: fit("logistic", [0, *MIXED], [0.0, *[0.3] * 6]),
     "constant: all are 0.5, and no temperature": lambda: fit("temperature", MIXED, [0.5] * 6),

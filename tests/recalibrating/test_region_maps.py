@@ -282,8 +282,7 @@ class TestSets:
         found = recalibrate(y, Sets(mask, levels), method="relevel")
         after = found.apply(Sets(mask, levels)).mask
         assert (after[:, :, :-1] <= after[:, :, 1:]).all()
-        covered = after[np.arange(n), y].sum(axis=0)
-        assert (covered >= np.ceil(((n + 1) * levels).round(10)) - 1).all()
+        assert (after[np.arange(n), y].sum(axis=0) >= np.ceil(((n + 1) * levels).round(10)) - 1).all()
         twice = recalibrate(np.repeat(y, 3), Sets(np.repeat(mask, 3, axis=0), levels), method="relevel")
         assert (np.asarray(twice.parameters["column"]) <= np.asarray(found.parameters["column"])).all()
 

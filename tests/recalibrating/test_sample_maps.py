@@ -113,7 +113,7 @@ def test_exchangeable_draws_stay_as_they_are(M, spread):
 
 
 class TestVectors:
-    def test_coordinates_one_by_one(self):
+    def test_coordinates_one_by_one(self, refusal):
         rng = np.random.default_rng(3)
         draws, y = rng.normal(size=(30, 7, 2)), rng.normal(0.5, [1.0, 3.0], (30, 2))
         both = fit(y, draws)
@@ -124,8 +124,7 @@ class TestVectors:
         after = both.apply(Samples(draws, names=["height", "mass"]))
         assert after.names == Samples(draws, names=["height", "mass"]).names
         np.testing.assert_allclose(crps(y, after).mean(), both.objective, rtol=1e-12)
-        with pytest.raises(InputError, match=r"fitted on draws of shape \(n, M, 2\); got \(n, M\)"):
-            both.apply(Samples(draws[:, :, 0]))
+        assert "fitted on draws of shape (n, M, 2); got (n, M)" in refusal(both.apply, Samples(draws[:, :, 0]))
 
     def test_log_densities_are_dropped_and_the_mean_is_kept_apart_from_the_shift(self):
         rng = np.random.default_rng(3)
@@ -138,8 +137,7 @@ class TestVectors:
         np.testing.assert_allclose(after.draws.std(axis=1), draws.std(axis=1) * found.parameters["scale"])
 
 
-def test_a_file_has_shift_and_scale_of_one_shape():
+def test_a_file_has_shift_and_scale_of_one_shape(refusal):
     tree = json.loads(fit(np.arange(4.0), np.random.default_rng(0).normal(size=(4, 5))).to_json())
     tree["parameters"]["scale"] = [1.0]
-    with pytest.raises(InputError, match="shift and scale must both be numbers"):
-        Recalibration.from_json(json.dumps(tree))
+    assert "shift and scale must both be numbers" in refusal(Recalibration.from_json, json.dumps(tree))

@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cb
 from calibrant.core import summary as codec
-from calibrant.errors import CalibrantError, InputError
+from calibrant.errors import CalibrantError
 from calibrant.results import Calibration, Interrupted
 from calibrant.simulating import simulate_calibration as module
 from calibrant.simulating.calibration import verdict_range
@@ -91,11 +91,8 @@ class TestContract:
     def test_densities_and_divergences(self):
         def sampler(x, M, rng):
             draws = rng.normal(x / 2, 0.5**0.5, (M, 2))
-            return {
-                "draws": draws,
-                "log_density": -((draws - x / 2) ** 2).sum(axis=1),
-                "divergences": np.arange(M) == 0,
-            }
+            log_density, divergences = -((draws - x / 2) ** 2).sum(axis=1), np.arange(M) == 0
+            return {"draws": draws, "log_density": log_density, "divergences": divergences}
 
         found = with_sampler(sampler)
         assert found.prediction.log_densities.shape == (30, 9)
@@ -112,8 +109,7 @@ class TestContract:
         assert prior.ranks().shape == (200, 1)
 
     def test_batches(self):
-        found = with_sampler(models.batch_sampler, batch=8)
-        assert found.prediction.held.shape == (30, 9, 2)
+        assert with_sampler(models.batch_sampler, batch=8).prediction.held.shape == (30, 9, 2)
         sizes = []
 
         def sampler(xs, M, rng):
@@ -180,15 +176,14 @@ class TestFailures:
         np.testing.assert_array_equal(failure.theta, right.y[failure.index])
         assert failure.seed == (3, failure.index)
 
-    def test_names_of_the_prior_and_batches_must_fit(self):
+    def test_names_of_the_prior_and_batches_must_fit(self, refusal):
         prior = lambda rng: {"a": 1.0} if rng.random() < 0.9 else {"b": 1.0}  # noqa: E731
         found = run(prior, lambda t, rng: 0.0, lambda x, M, rng: {"a": rng.normal(size=M)}, n=60)
         assert found.failures[0].message.startswith("the prior must return the same parameters in every fit: a; got b")
         with pytest.raises(CalibrantError, match="got 8 data sets and returned 7 sets of draws"):
             with_sampler(lambda xs, M, rng: np.zeros((len(xs) - 1, M, 2)), batch=8)
         few = lambda x, M, rng: BAD["nan"][0](x, M, rng) if x[1] > -0.2 else models.array_sampler(x, M, rng)  # noqa: E731
-        with pytest.raises(InputError, match="at least 20 are needed"):
-            with_sampler(few)
+        assert "at least 20 are needed" in refusal(with_sampler, few)
 
     def test_failures_widen_the_verdict_unless_the_error_is_gross(self):
         # The worst ranks of failed fits decide whether anything can be said.
@@ -207,8 +202,7 @@ class TestFailures:
         assert audit.verdict.status == "miscalibrated"
         assert any("whatever their ranks were" in line.text for line in audit.verdict.lines)
 
-    def test_limits_contain_those_of_every_case(self):
-        rng = np.random.default_rng(0)
+    def test_limits_contain_those_of_every_case(self, rng):
         ranks = Ranks.of(rng.integers(0, 20, 200), M=19)
         few, many = verdict_range(ranks, 2, 0.95), verdict_range(ranks, 20, 0.95)
         assert many.low <= few.low
@@ -466,12 +460,8 @@ class TestWorkers:
 
     def test_dask(self):
         distributed = pytest.importorskip("distributed")
-        with (
-            distributed.LocalCluster(
-                n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
+        options = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": None}
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
             same(run(workers=client), run())
             same(with_sampler(models.failing_sampler, n=60, workers=client), with_sampler(models.failing_sampler, n=60))
 

@@ -353,9 +353,8 @@ def test_bad_rows_are_told_in_their_own_words(halves, refusal):
     words = asked(p=[0.2, 0.6, 0.5, 1.5])
     assert words.startswith("partition 1: prediction must lie in [0, 1]; row 1 is 1.5")
     assert asked("brier_score", p=[0.2, 0.6, 0.5, 1.5]) == words  # also where Spark could have answered alone
-    assert asked(p=[0.2, 0.6, 0.5, None]) == (
-        "partition 1: column 'p' must not have missing values; row 1 is null. Drop such rows"
-    )
+    expected = "partition 1: column 'p' must not have missing values; row 1 is null. Drop such rows"
+    assert asked(p=[0.2, 0.6, 0.5, None]) == expected
     assert "partition 0: y must be 0 and 1; row 0 is 7" in asked(y=[7, 1, 5, 0])
 
 
