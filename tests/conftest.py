@@ -4,7 +4,6 @@ import ctypes
 import functools
 import importlib
 import importlib.util
-import json
 import marshal
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from hypothesis import settings
+from tests.references import books
 
 from calibrant import from_columns
 from calibrant.core.catalogue import ENTRIES
@@ -22,8 +22,6 @@ from calibrant.errors import InputError
 from calibrant.kernels import Exponential
 from calibrant.testing import VerbUnderTest
 from calibrant.testing.data import DATA, TABLES, numbers
-
-REFERENCES = Path(__file__).parent / "references"
 
 # No deadline: nothing here may depend on how busy the machine is. Derandomised: a run repeats itself.
 settings.register_profile("calibrant", deadline=None, derandomize=True, max_examples=60)
@@ -138,15 +136,11 @@ def rng():
 @pytest.fixture(scope="session")
 def book():
     """Return the reference values."""
-    return json.loads((REFERENCES / "probabilities.json").read_text())
+    return books.book("probabilities")
 
 
 def _stored(*names):
-    with np.load(REFERENCES / "probabilities.npz") as arrays:
-        found = tuple(arrays[name] for name in names)
-    for array in found:
-        array.flags.writeable = False
-    return found
+    return tuple(books.arrays("probabilities")[name] for name in names)
 
 
 @pytest.fixture(scope="session")

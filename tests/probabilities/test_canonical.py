@@ -1,15 +1,14 @@
 """The canonical notion of the expected calibration error: by hand, against reference values, laws, refusals."""
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.references.books import book
 
 from calibrant import consistency_test, ece, mce, summarize
 from calibrant.errors import SummaryError
@@ -114,7 +113,7 @@ class TestTwoClasses:
         assert canonical([0, 0, 1], [0.0, 0.25, 1.0], bins=option) == pytest.approx(2 / 24)
 
 
-BOOK = json.loads((Path(__file__).parents[1] / "references" / "kernel.json").read_text())
+BOOK = book("kernel")
 
 
 def references(*kinds):

@@ -4,12 +4,11 @@ One test per row of the checklist in the specification, then the worked examples
 """
 
 import itertools
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.references.books import book
 
 from calibrant import (
     cumulative_differences,
@@ -180,8 +179,7 @@ def test_nothing_is_clipped_in_silence():
     assert log_score(y, p, clip=2**-52) == pytest.approx(12.48, abs=5e-3)
 
 
-REFERENCES = Path(__file__).parents[1] / "references" / "probabilities.json"
-EXAMPLES = json.loads(REFERENCES.read_text())["worked_examples"]
+EXAMPLES = book("probabilities")["worked_examples"]
 
 
 def _ece(y, p, call):

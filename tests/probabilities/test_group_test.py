@@ -1,11 +1,9 @@
 """Tests of groups of rows, in memory or counted in cells."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
+from tests.references.books import arrays, book
 
 import calibrant as cb
 from calibrant.core.grid import GroupCells
@@ -25,13 +23,8 @@ from calibrant.probabilities.group_test import (
     redrawn_residuals,
 )
 
-REFERENCES = Path(__file__).parents[1] / "references"
-ARRAYS = np.load(REFERENCES / "probabilities.npz")
-BOOK = {
-    v["quantity"]: v
-    for v in json.loads((REFERENCES / "probabilities.json").read_text())["values"]
-    if v["dataset"] == "D1 groups"
-}
+ARRAYS = arrays("probabilities")
+BOOK = {v["quantity"]: v for v in book("probabilities")["values"] if v["dataset"] == "D1 groups"}
 
 
 def group_findings(y, p, groups, *, intersections=1, weights=None, resamples=1999, seed=0):

@@ -1,12 +1,12 @@
 """Limits of binned and cumulative errors: published values, cases by hand, exact coverage, refusals."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.stats import beta
+from tests.references.books import arrays
 
 import calibrant as cb
 from calibrant.core.bins import BinTable
@@ -15,7 +15,6 @@ from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.limits import critical, squared_error_cdf, squared_error_terms
 
-REFERENCES = Path(__file__).parents[1] / "references"
 HALF = np.full(400, 0.5)
 L2 = {"metric": "ece", "norm": "l2", "debias": True, "strategy": "mass"}
 
@@ -39,7 +38,7 @@ class TestReferences:
 
     def test_l2_with_weights(self, D1):
         """The rows carry too little information for `interval`, but the formula has a published value."""
-        w = np.load(REFERENCES / "probabilities.npz")["D1_w"]
+        w = arrays("probabilities")["D1_w"]
         rows = Ordered.of(Binary(D1[0].astype(np.uint8), D1[1], w))
         table = rows.bins(rows.edges(15, "mass"))
         theta = cb.ece(D1[0], D1[1], norm="l2-squared", debias=True, strategy="mass", weights=w)

@@ -1,17 +1,16 @@
 """Exact bands of counts and exact p-values: reference values, whole numbers, every rank vector, a simulation."""
 
-import json
 import math
 from fractions import Fraction
 from functools import cache
 from math import comb
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.references.books import arrays, by_id
 
 from calibrant.core.pvalues import binomial_tails
 from calibrant.ranking import bands as module
@@ -28,9 +27,7 @@ from calibrant.ranking.bands import (
 )
 from calibrant.ranking.poisson_walk import PoissonWalk
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = {entry["id"]: entry for entry in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 
 
 def counts_below(ranks, M):

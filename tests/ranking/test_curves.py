@@ -1,14 +1,13 @@
 """Differences of rank distribution functions: the reference values, all small tables of counts, and what is refused."""
 
-import json
 from itertools import combinations
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.references.books import arrays, by_id
 
 from calibrant import CdfValues, Intervals, Normal, Quantiles, Samples
 from calibrant.core.pvalues import holm
@@ -17,9 +16,7 @@ from calibrant.ranking.curves import ecdf_difference, nearest, rank_histogram, r
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.summaries import Ranks
 
-REFERENCES = Path(__file__).parents[1] / "references"
-VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+VALUES, ARRAYS = by_id("samples"), arrays("samples")
 SETS = [name.removeprefix("ecdf_difference/") for name in VALUES if name.startswith("ecdf_difference/")]
 HIGHEST = {name: ARRAYS[f"samples_{name}"].shape[1] for name in SETS}
 RNG = np.random.default_rng(0)

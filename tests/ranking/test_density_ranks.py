@@ -1,17 +1,16 @@
 """Ranks of outcomes among their draws by the predicted density."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
+from tests.references.books import arrays
 
 from calibrant import Distribution, Laplace, Mixture, MvNormal, Normal, Quantiles, Samples, ScipyDistribution, summarize
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.density_ranks import energy_ranks
 from calibrant.ranking.quantities import ranks
 
-ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+ARRAYS = arrays("samples")
 COV = ARRAYS["chol"] @ ARRAYS["chol"].T
 MU, MU_SHAPE = ARRAYS["mu"], ARRAYS["mu_shape"]
 

@@ -1,16 +1,15 @@
 """Ranks by the distance to a reference point."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
+from tests.references.books import arrays
 
 from calibrant import Normal, Samples, summarize
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.distance_ranks import fitted_outcomes, other_outcomes, tarp_ranks
 
-ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+ARRAYS = arrays("samples")
 CASES = [("y", "tarp_references", name) for name in ("calibrated", "overdispersed", "biased")]
 CASES += [("y_shape", "tarp_references_shape", name) for name in ("skewed", "heavy_tailed")]
 

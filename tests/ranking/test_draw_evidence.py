@@ -1,21 +1,19 @@
 """What draws show beside the ranks of outcomes."""
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests.references.books import book, by_id
 
 from calibrant import Samples
 from calibrant.inputs.rows import read_outcomes
 from calibrant.ranking.counting import marginal_ranks
 from calibrant.ranking.draw_evidence import RankedDraws, _few_successes, content_order, evidence_of, outside_of
 
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 N, M = 400, 49
 RNG = np.random.default_rng(3)
 NORMAL = RNG.normal(size=(N, M))
@@ -39,9 +37,9 @@ def outside(y, draws):
 
 class TestFar:
     def test_reference(self):
-        (case,) = [case for case in REFERENCES["cases"] if case["id"] == "far rows"]
-        found = far(REFERENCES["data"]["draws"]["y"], REFERENCES["data"]["draws"]["draws"])
-        assert [list(found.rows), found.pvalue] == [case["value"][0], pytest.approx(case["value"][1], rel=1e-9)]
+        (rows, p), data = by_id("conditional")["far rows"]["value"], book("conditional")["data"]["draws"]
+        found = far(data["y"], data["draws"])
+        assert [list(found.rows), found.pvalue] == [rows, pytest.approx(p, rel=1e-9)]
 
     def test_heavy_tails_have_far_draws_too(self):
         rng = np.random.default_rng(0)

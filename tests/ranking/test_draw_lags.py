@@ -1,18 +1,14 @@
 """Do draws depend on those before them."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import book, by_id
 
 from calibrant import Samples
 from calibrant.core.pvalues import holm
 from calibrant.errors import NotApplicableError, SummaryError
 from calibrant.ranking import draw_dependence
 from calibrant.ranking.draw_lags import DrawLags
-
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
 
 
 def chains(phi, n, M, seed=0):
@@ -24,9 +20,11 @@ def chains(phi, n, M, seed=0):
 
 
 def test_reference():
-    (case,) = [case for case in REFERENCES["cases"] if case["id"] == "dependence"]
-    found = draw_dependence(Samples(REFERENCES["data"]["draws"]["draws"]))
-    assert (found.details["rho"], found.statistic, found.estimate) == pytest.approx(case["value"], rel=1e-9)
+    found, expected = (
+        draw_dependence(Samples(book("conditional")["data"]["draws"]["draws"])),
+        by_id("conditional")["dependence"]["value"],
+    )
+    assert (found.details["rho"], found.statistic, found.estimate) == pytest.approx(expected, rel=1e-9)
 
 
 def test_level():

@@ -1,13 +1,11 @@
 """Tests of ranks spread over their cells: reference values, limit distributions, levels, and what needs `rng`."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import binom
 from scipy.stats import cramervonmises, kstest
+from tests.references.books import arrays, by_id
 
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.edf_tests import (
@@ -24,20 +22,14 @@ from calibrant.ranking.edf_tests import (
 from calibrant.ranking.effects import stream_after_ties
 from calibrant.summaries import Ranks
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK_OF_PIET = [
-    value
-    for value in json.loads((REFERENCES / "samples.json").read_text())["values"]
-    if value["id"].startswith("dependent/")
-]
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 
 
-@pytest.mark.parametrize("value", BOOK_OF_PIET, ids=lambda value: value["id"])
-def test_reference_of_piet(value):
+@pytest.mark.parametrize("name", [name for name in BOOK if name.startswith("dependent/")])
+def test_reference_of_piet(name):
     """The values were computed at mid-ranks, which are no valid argument: they check the formula alone."""
-    with np.load(REFERENCES / "samples.npz") as arrays:
-        rank = arrays[value["inputs"][0]]
-    found = [piet((column + 0.5) / 100)[1] for column in rank.T]
+    value = BOOK[name]
+    found = [piet((column + 0.5) / 100)[1] for column in ARRAYS[value["inputs"][0]].T]
     np.testing.assert_allclose(found, value["value"]["piet"], rtol=value["rtol"])
 
 
@@ -62,20 +54,14 @@ def test_a_small_level_is_nearly_kept():
 
 
 TESTS = {"ks": kolmogorov, "cvm": cramer_von_mises, "ad": anderson_darling}
-BOOK_OF_DISTANCES = [
-    value
-    for value in json.loads((REFERENCES / "samples.json").read_text())["values"]
-    if value["id"].split("/")[0] in TESTS
-]
 
 
-@pytest.mark.parametrize("value", BOOK_OF_DISTANCES, ids=lambda value: value["id"])
-def test_reference_of_distances(value):
-    name, (ranks, uniforms) = value["id"].split("/")[0], value["inputs"]
-    with np.load(REFERENCES / "samples.npz") as arrays:
-        M = arrays[ranks.replace("ranks", "samples")].shape[1]
-        u = (arrays[ranks] + arrays[uniforms]) / (M + 1)
-    found = [TESTS[name](column) for column in u.reshape(len(u), -1).T]
+@pytest.mark.parametrize("name", [name for name in BOOK if name.split("/")[0] in TESTS])
+def test_reference_of_distances(name):
+    value, test = BOOK[name], TESTS[name.split("/")[0]]
+    ranks, uniforms = value["inputs"]
+    u = (ARRAYS[ranks] + ARRAYS[uniforms]) / (ARRAYS[ranks.replace("ranks", "samples")].shape[1] + 1)
+    found = [test(column) for column in u.reshape(len(u), -1).T]
     np.testing.assert_allclose([T for T, _ in found], value["value"]["statistic"], rtol=value["rtol"])
     np.testing.assert_allclose([p for _, p in found], value["value"]["pvalue"], rtol=value["rtol"])
 

@@ -1,19 +1,15 @@
 """Coverage of central intervals and of regions of highest density: the reference values, and counts by hand."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import arrays, by_id
 
 from calibrant import CdfValues, Normal, Quantiles, Samples
 from calibrant.errors import NotApplicableError
 from calibrant.ranking.expected_coverage import expected_coverage
 from calibrant.summaries import Ranks
 
-REFERENCES = Path(__file__).parents[1] / "references"
-VALUES = {value["id"]: value for value in json.loads((REFERENCES / "samples.json").read_text())["values"]}
-ARRAYS = np.load(REFERENCES / "samples.npz")
+VALUES, ARRAYS = by_id("samples"), arrays("samples")
 SETS = [name.removeprefix("central_coverage/") for name in VALUES if name.startswith("central_coverage/")]
 RNG = np.random.default_rng(0)
 

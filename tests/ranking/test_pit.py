@@ -1,11 +1,9 @@
 """Probability integral transform."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
+from tests.references.books import book, by_id
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
 from calibrant.errors import SummaryError
@@ -13,7 +11,6 @@ from calibrant.ranking.pit import pit, pit_histogram
 from calibrant.summaries import Summary
 
 RNG = np.random.default_rng(0)
-REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text("utf-8"))
 
 
 def test_continuous_distributions_need_no_chance():
@@ -73,14 +70,13 @@ class TestWeightedDraws:
         assert stats.kstest(u, "uniform").pvalue > 0.001
 
     def test_reference_values(self):
-        data = REFERENCE["data"]["weights"]
-        known = {case["id"]: case["value"] for case in REFERENCE["cases"]}
+        data, known = book("conditional")["data"]["weights"], by_id("conditional")
         samples = Samples(data["draws"], draw_weights=data["draw_weights"])
         u = pit(data["y"], samples, y_weight=data["y_weight"], rng=Given(data["V"]))
-        np.testing.assert_allclose(u, known["weighted PIT"], rtol=1e-9)
+        np.testing.assert_allclose(u, known["weighted PIT"]["value"], rtol=1e-9)
         with pytest.warns(UserWarning, match=r"worth only 2\.81 equal ones"):
             u = pit(data["y"], samples, rng=Given(data["V"]))
-        np.testing.assert_allclose(u, known["weighted PIT, mean weight"], rtol=1e-9)
+        np.testing.assert_allclose(u, known["weighted PIT, mean weight"]["value"], rtol=1e-9)
 
 
 class Given(np.random.Generator):

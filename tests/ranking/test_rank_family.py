@@ -1,18 +1,15 @@
 """Shift and spread by maximum likelihood from counts of ranks."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from tests.references.books import book, by_id
 
 from calibrant.ranking.rank_family import CellModel, RankFamily, RankModel
 
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
-FAMILY = [case for case in REFERENCES["cases"] if case["id"].startswith("rank probabilities")]
+FAMILY = [case for name, case in by_id("conditional").items() if name.startswith("rank probabilities")]
 Z, WEIGHT = (9 * part for part in np.polynomial.legendre.leggauss(300))
 
 
@@ -29,7 +26,9 @@ def counts_of(M, a, s, n=10**9):
 @pytest.mark.parametrize("case", FAMILY, ids=lambda case: case["id"])
 def test_reference(case):
     options = case["options"]
-    found, _ = RankModel.of(REFERENCES["data"]["family"]["M"]).chances(options["shift"], np.log(options["spread"]))
+    found, _ = RankModel.of(book("conditional")["data"]["family"]["M"]).chances(
+        options["shift"], np.log(options["spread"])
+    )
     np.testing.assert_allclose(found, case["value"], rtol=case["rtol"])
 
 

@@ -1,18 +1,18 @@
 """Ranks of outcomes among their draws, and of quantities of one's own."""
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.references.books import arrays
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Quantiles, Samples, summarize
 from calibrant.ranking.quantities import quantities_by_name, ranks, takes_covariates, values_of
 
-ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+ARRAYS = arrays("samples")
 Y = np.array([[0.0, 3.0], [1.0, -1.0], [0.5, 0.5]])
 X = np.array([[[1.0, 1.0], [4.0, 5.0]], [[0.0, 0.0], [2.0, -3.0]], [[1.5, 2.5], [-2.0, 0.0]]])
 

@@ -1,21 +1,19 @@
 """Regions of covariates: cells, reference values of the largest deviations, and all regions one by one."""
 
-import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.references.books import book, by_id
 
 from calibrant.inputs.covariates import Covariates, read_covariate_table
 from calibrant.ranking.counting import legendre
 from calibrant.ranking.region_search import MIN_REGION_ROWS, Axis, RegionSearch, Standardisation
 
-REFERENCES = json.loads((Path(__file__).parents[1] / "references" / "conditional.json").read_text())
-VALUES = {case["id"]: case["value"] for case in REFERENCES["cases"]}
-DATA = REFERENCES["data"]["scan"]
+VALUES = {name: case["value"] for name, case in by_id("conditional").items()}
+DATA = book("conditional")["data"]["scan"]
 X, RANK = np.array(DATA["x"]), np.array(DATA["ranks"])
 TABLE = Covariates(X, ((),) * 3, ("a", "b", "c"))
 RAW = legendre(DATA["M"])[:2][:, RANK].T

@@ -1,15 +1,14 @@
 """Tests of uniform ranks: reference values, levels by simulation, what is seen and what is refused."""
 
 import itertools
-import json
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from tests.references.books import arrays, book
 
 from calibrant import CdfValues, Intervals, MvNormal, Normal, Samples
 from calibrant.core.catalogue import summarize
@@ -28,24 +27,12 @@ CONTINUOUS = {method: partial(rank_edf_test, method=method) for method in ("ks",
 ON_COUNTS = {"band": uniformity_test, "smooth": rank_smooth_test, "chi2": rank_chi2_test}
 TESTS = ON_COUNTS | CONTINUOUS
 
-REFERENCES = Path(__file__).parents[1] / "references"
-BOOK = [
-    value
-    for value in json.loads((REFERENCES / "samples.json").read_text())["values"]
-    if value["verb"] == "uniformity_test"
-]
-with np.load(REFERENCES / "samples.npz") as stored:
-    ARRAYS = {name: stored[name] for value in BOOK for name in value["inputs"]}
-    for kind in ("calibrated", "overdispersed", "biased", "skewed", "heavy_tailed", "seed_ideal"):
-        ARRAYS[f"samples_{kind}"] = stored[f"samples_{kind}"]
-    for name in ("y", "y_shape", "y_seed", "mu", "groups"):
-        ARRAYS[name] = stored[name]
+ARRAYS = arrays("samples")
 
 
 def referenced(*starts):
-    return pytest.mark.parametrize(
-        "value", [value for value in BOOK if value["id"].startswith(starts)], ids=lambda value: value["id"]
-    )
+    values = [v for v in book("samples")["values"] if v["verb"] == "uniformity_test" and v["id"].startswith(starts)]
+    return pytest.mark.parametrize("value", values, ids=lambda value: value["id"])
 
 
 def counted(value):

@@ -1,7 +1,5 @@
 """Ranks of vectors among their draws."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
+from tests.references.books import arrays
 
 from calibrant import MvNormal, Samples, summarize
 from calibrant.errors import NotApplicableError
@@ -26,7 +25,7 @@ from calibrant.ranking.vector_ranks import (
     unit_of,
 )
 
-ARRAYS = np.load(Path(__file__).parents[1] / "references" / "samples.npz")
+ARRAYS = arrays("samples")
 METHODS = list(METHOD_NAMES)
 CASES = [("y", name) for name in ("calibrated", "overdispersed", "biased")]
 CASES += [("y_shape", name) for name in ("skewed", "heavy_tailed")]

@@ -1,13 +1,11 @@
 """Reference values of intervals, sets and quantiles, and rows that cover or miss."""
 
-import json
-from pathlib import Path
-
 import numpy as np
+from tests.references.books import book
 
 from calibrant import Intervals, Sets
 
-BOOK = json.loads(Path(__file__).with_name("intervals.json").read_text())
+BOOK = book("intervals")
 DATA = BOOK["data"]
 CASES = {case["id"]: case["expected"] for case in BOOK["cases"]}
 CALLS = {case["id"]: case["call"] for case in BOOK["cases"]}

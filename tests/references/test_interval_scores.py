@@ -1,10 +1,8 @@
 """Reference values of coverage, width and scores of intervals and quantiles, to the tolerance stated beside each."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import book
 
 import calibrant as cb
 from calibrant.core.catalogue import find
@@ -12,7 +10,7 @@ from calibrant.regions.coverage import coverage, coverage_width_criterion
 from calibrant.regions.width import width
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
-BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
+BOOK = book("intervals")
 CASES = {case["id"]: case for case in BOOK["cases"]}
 DATA = BOOK["data"]
 inf = np.inf

@@ -1,12 +1,12 @@
 """Every reference value of the kernel field, to 1e-12 or the tolerance stated beside it."""
 
-import json
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import fdtrc, ndtr, ndtri, stdtr
+from tests.references.books import book
 
 import calibrant as cb
 from calibrant.inputs.probabilities import read_probabilities
@@ -18,7 +18,7 @@ from calibrant.kernel_errors.sums import kernel_sum
 from calibrant.kernels.composed import distance_of_points
 from calibrant.kernels.median import median_lengthscale
 
-BOOK = json.loads((Path(__file__).parent / "kernel.json").read_text())
+BOOK = book("kernel")
 SHAPES = {
     "exponential": cb.kernels.Exponential,
     "gaussian": cb.kernels.Gaussian,

@@ -1,10 +1,8 @@
 """The reference values of laws, draws and quantiles, to the tolerance stated beside them."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from tests.references.books import book
 
 from calibrant import (
     CdfValues,
@@ -23,7 +21,7 @@ from calibrant.ranking.spread import sharpness
 from calibrant.scores.crps import crps, distribution_crps
 from calibrant.scores.energy_score import energy_score
 
-BOOK = json.loads((Path(__file__).parent / "intervals.json").read_text())
+BOOK = book("intervals")
 DATA = BOOK["data"]
 CASES = {case["id"]: case for case in BOOK["cases"]}
 DISTRIBUTION6, ENS10, ENS6X2, QUANT12 = (DATA[name] for name in ("law6", "ens10", "ens6x2", "quant12"))

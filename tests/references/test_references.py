@@ -1,18 +1,15 @@
 """Every reference value of the verbs that exist, to 1e-12 or the tolerance stated beside it."""
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.references.books import arrays, book
 
 import calibrant as cb
 from calibrant.core.pvalues import brownian_max_sf, brownian_range_sf
 
-HERE = Path(__file__).parent
-BOOK = json.loads((HERE / "probabilities.json").read_text())
-ARRAYS = np.load(HERE / "probabilities.npz")
+BOOK, ARRAYS = book("probabilities"), arrays("probabilities")
 
 D1 = (ARRAYS["D1_y"], ARRAYS["D1_p"])
 D2 = (ARRAYS["D2_y"], ARRAYS["D2_P"])

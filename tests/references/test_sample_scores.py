@@ -1,20 +1,16 @@
 """The reference values of sharpness and scores of draws, to the tolerance stated beside them."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import stats
+from tests.references.books import arrays, by_id
 
 from calibrant import Normal, Samples, crps, energy_score, log_score, sharpness, skill_test
 from calibrant.auditing.explain import explain
 from calibrant.ranking.quantities import ranks
 from calibrant.ranking.spread import contraction, z_scores
 
-HERE = Path(__file__).parent
-BOOK = {value["id"]: value for value in json.loads((HERE / "samples.json").read_text())["values"]}
-ARRAYS = np.load(HERE / "samples.npz")
+BOOK, ARRAYS = by_id("samples"), arrays("samples")
 
 
 def named(prefix):
