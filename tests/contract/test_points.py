@@ -1,6 +1,7 @@
 """Every verb of sets of points, with its important options, against the properties they all have."""
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -369,15 +370,39 @@ def test_options_have_names(for_each):
     for_each(EVERY, check)
 
 
-def test_random_generators(for_each, refusal):
+WRONG = {
+    "bandwidth": (0, -1, True, "a"),
+    "clusters": (1, 2.5, True),
+    "k": (0, -1, 2.0, True, "5", None),
+    "order": (-1, -np.inf, np.nan, True, "1", None, 1j),
+    "resamples": (0, -1, 9.5, True, "9", None, 10**9),
+    "rng": (-1, 1.5, True, "seed", None),
+}
+
+
+def test_options_are_checked(for_each, refusal):
+    """A wrong value of an option, and an array in the place of one value, are refused by name."""
+
+    def check(verb):
+        call = [GOOD] if verb.of_one_set else [GOOD, GOOD]
+        for option, parameter in inspect.signature(verb.verb).parameters.items():
+            if option in ("y", "points", "sets", "weights", "bandwidths"):
+                continue
+            for value in (*WRONG.get(option, ()), np.array([0.5, 0.9])):
+                if value is not parameter.default:
+                    message = refusal(verb.verb, *call, **{**verb.options, option: value})
+                    assert re.search(rf"\b{option}( must be |= is |\b.*out\b)", message), (option, value, message)
+
+    for_each({name: verb for name, verb in EVERY.items() if name != "frechet_distance()"}, check)  # without use for rng
+
+
+def test_random_generators(for_each):
     def check(verb):
         y, points = points_of("plane")
         call = [points] if verb.of_one_set else [y, points]
         by_number = verb.verb(*call, **{**verb.options, "rng": 7})
         generator = np.random.default_rng(7)
         assert flat(verb.verb(*call, **{**verb.options, "rng": generator})) == flat(by_number)
-        for rng in ("seed", 1.5, -1, True):
-            assert "rng must be" in refusal(verb.verb, *call, **{**verb.options, "rng": rng})
 
     for_each(TAKES_RNG, check)
 

@@ -1,5 +1,7 @@
 """Every verb of the catalogue, with its important options, has every property on data of every kind it accepts."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -308,6 +310,38 @@ def test_what_is_refused(for_each):
             subject.measure(case)
 
     for_each({f"{name} of {data}": (name, data) for name, data in REFUSED}, check)
+
+
+OUTSIDE = ((95, 1.0, np.nan, "a"), " must lie strictly between 0 and 1")
+WRONG = {
+    "bins": ((0, -1, 2.5, True, "cube"), " must be "),
+    "confidence": OUTSIDE,
+    "level": OUTSIDE,
+    "resamples": ((0, -1, 9.5, True, "9", 10**9), " must be "),
+    "rng": ((-1, 0.5, True, "seed", None), " must be a numpy Generator or a whole number"),
+}
+LISTS = {("expected_coverage", "levels"), ("ecdf_difference", "points"), ("sharpness", "level")}  # take an array
+IN_USE = {"coverage_curve": {"groups": "size"}}  # so that bins= counts
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_options_are_checked(name, refusal):
+    """A wrong value of an option, and an array in the place of one value, are refused by name."""
+    entry, data = find(name), next(data for data in names_for(name) if (name, data) not in REFUSED)
+
+    def refused(option, value):
+        options = {**DEFAULTS.get(name, {}), **IN_USE.get(name, {}), option: value}
+        subject = VerbUnderTest(entry, data, options)
+        return refusal(subject.measure, subject.case(np.random.default_rng(0)))
+
+    for option, parameter in inspect.signature(entry.verb).parameters.items():
+        if option in ("y", "prediction", "weights") or (name, option) in LISTS:
+            continue
+        assert option in refused(option, np.array([0.5, 0.9]))
+        values, words = WRONG.get(option, ((), ""))
+        for value in values:
+            if value is not parameter.default:
+                assert option + words in refused(option, value), value
 
 
 def test_every_kind_of_every_verb_is_tried():

@@ -91,17 +91,6 @@ class TestVerbs:
         y, weights = p > 96 / 1024, np.full(100, factor)
         assert verb(y, p, weights=weights).pvalue == verb(y, p).pvalue
 
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"null": "monte-carlo", "resamples": 0}, "resamples must be at least 1"),
-            ({"null": "monte-carlo", "resamples": 9.0}, "resamples must be a whole number"),
-            ({"null": "monte-carlo", "rng": None}, "rng must be a numpy Generator"),
-        ],
-    )
-    def test_refused(self, verb, refusal, options, words):
-        assert words in refusal(verb, [0, 1], [0.25, 0.4], **options)
-
 
 def test_moments_cannot_be_redrawn(refusal):
     moments = cb.summarize(cb.spiegelhalter_test, [0, 1, 1], [0.2, 0.4, 0.7], null="asymptotic")

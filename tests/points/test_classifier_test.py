@@ -161,7 +161,6 @@ class Renaming(GaussianNB):
         ({"folds": 1}, "folds must be at least 2; got 1"),
         ({"folds": 46}, "folds must be at most 45, so that each contains a row of both sets; got 46 with 60 rows"),
         ({"folds": 2.0}, "folds must be a whole number of at least 2; got 2.0 (float)"),
-        *(({"folds": 2, "resamples": B}, "resamples must be") for B in (0, -1, 9.0, "9")),
         ({"classifier": "knn"}, "classifier must be one of 'best', 'logistic', 'neighbours'"),
         ({"classifier": 7}, "without fit and predict_proba"),
         ({"classifier": ()}, "at least one classifier"),

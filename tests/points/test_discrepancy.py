@@ -116,7 +116,6 @@ class TestRefused:
             ({"estimator": "linear", "blocksize": 5}, "the linear estimator takes pairs"),
             ({"estimator": "block", "blocksize": 1}, "blocksize must be at least 2"),
             ({"estimator": "block", "blocksize": 2.5}, "blocksize must be a whole number"),
-            ({"rng": "a"}, "rng must be"),
         ],
     )
     def test_options(self, options, words, refusal):

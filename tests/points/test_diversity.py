@@ -79,7 +79,6 @@ class TestProfile:
             ({3: SMALL}, {}, "names of sets must be texts; got 3"),
             ({"a": SMALL, "b": SMALL[:, :1]}, {}, "all sets must have the same number of columns; 'a' has 2 and 'b' 1"),
             ({"a": SMALL[:, 0]}, {}, "sets['a'] must be points (n, d)"),
-            (SMALL, {"order": -1}, "order must be a number of at least 0"),
             (SMALL, {"bandwidths": [1.0, 0.0]}, "bandwidths must be a number above 0, such as 1.0; got 0.0"),
             (SMALL, {"bandwidths": []}, "bandwidths must be a list of numbers above 0"),
         ],

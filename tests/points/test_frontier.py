@@ -58,13 +58,7 @@ def test_clusters_of_few_distinct_points():
     assert found[0] != found[10]
 
 
-@pytest.mark.parametrize(
-    ("clusters", "words"),
-    [
-        (1, "clusters must be at least 2"),
-        (81, "clusters must be at most 80, with 80 points of both sets together; got 81"),
-        (10**9, "clusters must be at most 80"),
-    ],
-)
-def test_refused(clusters, words, refusal):
-    assert words in refusal(precision_recall_curve, modes(40), modes(40), clusters=clusters)
+def test_refused(refusal):
+    for clusters in (81, 10**9):
+        message = refusal(precision_recall_curve, modes(40), modes(40), clusters=clusters)
+        assert f"clusters must be at most 80, with 80 points of both sets together; got {clusters:,}" in message

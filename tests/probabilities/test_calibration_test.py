@@ -126,10 +126,6 @@ class TestLaws:
         y[0] = 1
         assert cb.calibration_test(y, p).pvalue == 0
 
-    def test_options(self, refusal):
-        assert "resamples" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], resamples=0)
-        assert "rng" in refusal(cb.calibration_test, [0, 1], [0.5, 0.5], rng="a")
-
 
 @pytest.mark.parametrize("impossible", [False, True])
 def test_the_smallest_of_four_pvalues_is_not_larger_than_theirs_together(impossible):

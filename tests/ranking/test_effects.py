@@ -198,8 +198,3 @@ def test_a_whole_number_gives_chance_of_its_own():
     assert stream_after_ties(None).random() == stream_after_ties(0).random()
     source = np.random.default_rng(5)
     assert stream_after_ties(source) is source
-
-
-@pytest.mark.parametrize("rng", [True, -1, "5", 0.5], ids=repr)
-def test_refused(rng, refusal):
-    assert "rng must be" in refusal(stream_after_ties, rng)

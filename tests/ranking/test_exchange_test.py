@@ -101,7 +101,6 @@ def test_batches_with_one_generator_add_up():
 
 def test_refusals(refusal, monkeypatch):
     y, samples = drawn(np.random.default_rng(6))
-    assert "resamples must be at least 1" in refusal(rank_exchange_test, y, samples, resamples=0)
     assert "unequal weights" in refusal(rank_exchange_test, y, samples, weights=np.linspace(1, 2, 25))
     assert "Pass draws of it" in refusal(rank_exchange_test, [0.0], Normal([0.0], 1.0))
     assert "needs the draws" in refusal(rank_exchange_test, Ranks.of([0, 1], 3), error=SummaryError)

@@ -127,8 +127,6 @@ def test_refused_weights(refusal, weights, words):
 
 
 def test_refusals_of_the_histogram(refusal):
-    for bins in (0, 2.5, "cube-root", True):
-        assert "bins must be" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=bins)
     assert "at most 1000" in refusal(pit_histogram, [0.0], Normal(0.0, 1.0), bins=1001)
     assert "Pass one coordinate" in refusal(pit_histogram, [[0.0, 0.0]], MvNormal([[0.0, 0.0]], np.eye(2)))
     summary = summarize(pit_histogram, [0.0], Normal(0.0, 1.0), bins=4)

@@ -153,20 +153,6 @@ def test_exact_tests_never_exceed_their_level(test, n, level):
         assert mass[pvalues <= a].sum() <= a * (1 + 1e-9)
 
 
-class TestRefusals:
-    @pytest.mark.parametrize(
-        ("options", "words"),
-        [
-            ({"resamples": 0}, "resamples must be at least 1"),
-            ({"rng": None}, "rng must be a numpy Generator"),
-            ({"series": [1, 2]}, "series must have one label per row"),
-            ({"calibration_size": 10}, "christoffersen_test has no option calibration_size"),
-        ],
-    )
-    def test_options(self, refusal, options, words):
-        assert words in refusal(christoffersen_test, *judged([True, False, True], 0.9), **options)
-
-
 COVERED = np.array([True, False, False])
 
 

@@ -170,7 +170,6 @@ class TestSummaries:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"level": 1.0}, "level must lie"),
         ({"groups": "colour"}, "groups must be an array"),
         ({"groups": GROUPS[:5]}, "expected 16 rows"),
         ({"groups": [["a"]] * 16}, "row 0 is ['a']"),

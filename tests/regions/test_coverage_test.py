@@ -293,21 +293,6 @@ class TestGroups:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        ("test", "options", "words"),
-        [
-            (coverage_test, {"calibration_size": 0}, "calibration_size must be at least 1"),
-            (coverage_test, {"null": "asymptotic"}, "coverage_test has no option null"),
-            (coverage_test, {"series": [1, 1, 1, 1]}, "coverage_test has no option series"),
-            (kupiec_test, {"alternative": "less"}, "kupiec_test has no option alternative"),
-            (multinomial_coverage_test, {"resamples": 0}, "resamples must be at least 1"),
-            (multinomial_coverage_test, {"rng": "now"}, "rng must be a numpy Generator"),
-            (multinomial_coverage_test, {"calibration_size": 10}, "has no option calibration_size"),
-        ],
-    )
-    def test_options(self, refusal, test, options, words):
-        assert words in refusal(test, *judged(3, 0.9, 4), **options)
-
     @pytest.mark.parametrize("method", ["christoffersen", "kupiec", "independance", "joint", "hsic", "binomial"])
     def test_a_method_is_a_verb_of_its_own(self, refusal, method):
         message = refusal(coverage_test, *judged(3, 0.9, 4), method=method)

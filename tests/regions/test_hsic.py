@@ -139,7 +139,6 @@ def test_refusals(refusal):
     assert "coverage_scale must be a number above 0" in refusal(coverage_hsic, y, prediction, coverage_scale=None)
     one = Intervals([0.0], [1.0], 0.9)
     assert "at least two are needed" in refusal(coverage_hsic, [0.5], one, error=NotApplicableError)
-    assert "resamples must be at least 1" in refusal(coverage_hsic_test, y, prediction.at(0.8), resamples=0)
     assert ".intervals()" in refusal(coverage_hsic_test, [1.0], Quantiles([2.0], 0.5))
 
 

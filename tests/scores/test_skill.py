@@ -243,7 +243,6 @@ class TestBadInput:
             ({"log_density_y": np.zeros(40)}, 'score="log"'),
             ({"score": "log", "climatology": np.zeros(3)}, "one log density per row"),
             ({"score": "log", "climatology": np.full(40, -np.inf)}, "finite"),
-            ({"rng": "a"}, "rng"),
         ],
     )
     def test_options(self, options, words):
