@@ -309,16 +309,13 @@ class TestFigures:
         (coordinates, _) = [t for section in audit.findings.sections for t in section.tables]
         assert len(coordinates.columns["coordinate"]) == 30
 
-    def test_a_row_for_each_of_several_sets(self, require):
-        require("matplotlib").use("Agg")
-        pyplot = require("matplotlib.pyplot")
+    def test_a_row_for_each_of_several_sets(self, plt):
         sets = {name: points[:20] for name, points in {**SETS, "$7^": SETS["right"]}.items()}
         canvas = compare(NORMAL[:20], sets, resamples=399).plot()
         assert {ax.get_gridspec().get_geometry() for ax in canvas.axes} == {(4, 4)}
         titles = [ax.get_title() for ax in canvas.axes]
         assert [title.partition(":")[0] for title in titles[:12:4]] == ["moved", "right", r"\$7^"]
         canvas.canvas.draw()
-        pyplot.close(canvas)
 
 
 def test_one_coordinate(rng):
@@ -497,15 +494,14 @@ class TestNoTruth:
         assert list(values(audit)) == ["vendi_score.narrow", "vendi_score.wide"]
         assert all(m.pvalue is None and m.expected is None for m in audit.findings.measurements)
 
-    def test_the_profile_is_printed_and_drawn(self, require):
-        require("matplotlib").use("Agg")
+    def test_the_profile_is_printed_and_drawn(self, plt):
         audit = compare(None, {"narrow": 0.1 * NORMAL[:M], "wide": NORMAL})
         (profile,) = [t for section in audit.findings.sections for t in section.tables]
         assert list(profile.columns) == ["length scale", "narrow", "wide"]
         curve = figures(audit)["profile"].curve
         np.testing.assert_allclose(curve.score[:, 0], profile.columns["narrow"])
         assert profile.title in str(audit)
-        require("matplotlib.pyplot").close(audit.plot())
+        audit.plot()
 
     def test_a_set_that_repeats_itself_has_collapsed(self):
         """A length scale as wide as the whole set scores such a set as high as others."""
@@ -564,18 +560,14 @@ class TestDistributionsOfInput:
 
 
 class TestNames:
-    def test_that_cannot_be_printed_are_spelled_out(self, require, tmp_path, recwarn):
-        require("matplotlib").use("Agg")
-        pyplot = require("matplotlib.pyplot")
+    def test_that_cannot_be_printed_are_spelled_out(self, plt, tmp_path, recwarn):
         sets = {"half \ud800": SETS["moved"][:50], "bell\x07": SETS["right"][:50]}
         audit = compare(NORMAL[:50], sets, columns=["a\x00", "b\udfff"], names={"source": "run\ud800"}, resamples=399)
         assert audit.verdict.notes[0].values["names"] == [r"half \ud800"]
         assert audit.findings.names == {"source": r"run\ud800"}
         assert r"bell\x07" in audit.to_html(tmp_path / "report.html").read_text(encoding="utf-8")
         audit.to_json(tmp_path / "found.json")
-        canvas = audit.plot()
-        canvas.savefig(tmp_path / "found.png", dpi=20)
-        pyplot.close(canvas)
+        audit.plot().savefig(tmp_path / "found.png", dpi=20)
         assert not list(recwarn)
 
     def test_that_are_long_are_cut(self):

@@ -100,9 +100,6 @@ class TestRefusals:
         assert message.startswith(f"{verb.__name__} judges one probability per row (a 1-D array)")
         assert f"; got {type(prediction).__name__}" in message
 
-    def test_a_matrix_where_one_probability_is_judged(self, refusal):
-        assert "kuiper_test" in refusal(cb.kuiper_test, [0, 1, 2], np.eye(3))
-
     def test_what_to_do_instead_is_said(self, refusal):
         advice = {"distributions": "Draw from it"}
         for prediction, words in ((NORMAL, "Normal. Draw from it"), (QUANTILES, "Quantiles")):

@@ -170,14 +170,6 @@ class TestRefused:
         assert "LinearSVC has no predict_proba" in refusal(scorer(), sk.svm.LinearSVC().fit(X, y), X, y)
 
 
-@pytest.fixture
-def plt(require):
-    require("matplotlib").use("Agg")
-    pyplot = require("matplotlib.pyplot")
-    yield pyplot
-    pyplot.close("all")
-
-
 def same(a, b):
     assert isinstance(a, Curve)
     assert a.columns.keys() == b.columns.keys()

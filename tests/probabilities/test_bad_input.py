@@ -38,14 +38,6 @@ def test_weights_that_cannot_be_seen_are_as_good_as_zero():
     assert test.pvalue == pytest.approx(cb.spiegelhalter_test(Y[300:], P[300:], null="asymptotic").pvalue, rel=1e-12)
 
 
-def test_scores_of_one_probability_and_of_classes_do_not_merge():
-    one = cb.summarize("brier_score", [0, 1], [0.2, 0.8])
-    two = cb.summarize("brier_score", [0, 1], [[0.8, 0.2], [0.2, 0.8]])
-    assert cb.brier_score(two) == pytest.approx(0.08)
-    with pytest.raises(cb.errors.SummaryError, match="2 classes"):
-        one + two
-
-
 @pytest.mark.parametrize(
     ("y", "options", "words"),
     [

