@@ -77,16 +77,6 @@ class TestCoverage:
         np.testing.assert_allclose([found.low, found.high], [whole.low, whole.high], rtol=1e-12)
         assert (found.n, found.method) == (whole.n, whole.method)
 
-    @pytest.mark.parametrize("n", [5, 30])
-    @pytest.mark.parametrize("level", [0.8, 0.95])
-    def test_exact_always_covers(self, n, level):
-        from scipy.stats import binom
-
-        found = [interval(coverage, *judged(k, n=n), level=level) for k in range(n + 1)]
-        for p in np.linspace(0.01, 0.99, 33):
-            mass = binom.pmf(np.arange(n + 1), n, p)
-            assert mass[[found[k].low <= p <= found[k].high for k in range(n + 1)]].sum() >= level
-
     def test_small_upper_limit_keeps_its_digits(self):
         # No hit in n rows: (1 - q)^n = 0.025.
         n = 1_000_000

@@ -421,18 +421,8 @@ class TestAgreement:
         assert values(audit)["coverage_hsic"].pvalue is not None  # its permutations keep the number of hits
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"classes": [0, 1]}, "classes= is for labels"),
-        ({"pos_label": 1}, "pos_label= is for labels"),
-        ({"calibration_size": 0}, "calibration_size"),
-        ({"groups": ["a"]}, "expected 2000 rows"),
-    ],
-)
-def test_refusals(options, words):
-    with pytest.raises(cb.errors.InputError, match=words):
-        cb.audit(Y, intervals(1), **options)
+def test_a_calibration_set_has_rows(refusal):
+    assert "calibration_size" in refusal(cb.audit, Y, intervals(1), calibration_size=0)
 
 
 def test_levels_that_are_exchanged_are_told():

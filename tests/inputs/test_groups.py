@@ -102,6 +102,7 @@ def test_labels_that_cannot_be_looked_up():
         ([datetime.date(2024, 5, 1), datetime.date(2023, 5, 1)], [1, 0], ("2023-05-01", "2024-05-01")),
         (np.array(["2024-05", "2023-05"], "datetime64[M]"), [1, 0], ("2023-05", "2024-05")),
         (["a", 1, "a"], [1, 0, 1], (1, "a")),
+        ([frozenset({2}), frozenset({1})], [1, 0], ("frozenset({1})", "frozenset({2})")),
         ([np.int64(4), np.int64(3)], [1, 0], (3, 4)),
         (pd.Series(["b", "a"], index=[7, 3]), [1, 0], ("a", "b")),
         (pd.Categorical(["b", "a"]), [1, 0], ("a", "b")),

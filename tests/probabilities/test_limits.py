@@ -11,7 +11,7 @@ from tests.references.books import arrays
 import calibrant as cb
 from calibrant.core.bins import BinTable
 from calibrant.core.ordered import Ordered
-from calibrant.errors import NotApplicableError, SummaryError
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.limits import critical, squared_error_cdf, squared_error_terms
 
@@ -127,10 +127,6 @@ class TestSummaries:
 
 
 class TestRefusals:
-    def test_summaries_of_other_verbs(self, refusal):
-        summary = cb.summarize("brier_score", happened(220), HALF)
-        assert "reads a summary of kind" in refusal(cb.interval, "mmce", summary, error=SummaryError)
-
     def test_one_side_of_an_interval_that_has_two(self, refusal):
         for metric in ("brier_score", cb.points.mmd, cb.regions.worst_slab_coverage):
             message = refusal(cb.interval, metric, happened(220), HALF, side="upper", error=NotApplicableError)

@@ -341,7 +341,6 @@ EXTREMES = [
     [
         *((verb, options, "must be at most 1 - 1e-12") for verb, options in EXTREMES),
         (ecdf_difference, {"points": 0}, "points must be at least 1"),
-        (ecdf_difference, {"points": [2.0]}, "strictly between 0 and 1"),
         (rank_histogram, {"bins": 5}, "at most 4"),
         (expected_coverage, {"levels": 90}, "levels must lie strictly between 0 and 1; got 90.0. Divide percentages"),
         (expected_coverage, {"levels": []}, "levels must be a number or a list"),

@@ -111,7 +111,5 @@ class TestSummaries:
         assert found == summarize(ranks, y[1::2], tied.take(slice(1, None, 2)), weights=w[1::2], rng=0)
         assert found.tied.tolist() == [20]
 
-    def test_labels_and_misspelt_options(self, refusal):
-        assert "classes= is for labels" in refusal(summarize, ranks, Y, SAMPLES, classes=[0, 1])
-        assert "pos_label= is for labels" in refusal(summarize, ranks, Y, SAMPLES, pos_label=1)
+    def test_misspelt_options(self, refusal):
         assert "ranks has no option bins" in refusal(summarize, ranks, "no outcomes", SAMPLES, bins=3)

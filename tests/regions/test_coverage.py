@@ -1,7 +1,5 @@
 """Coverage: bounds closed, levels apart, sets and quantiles, and laws for drawn data."""
 
-import datetime
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,10 +66,6 @@ def test_what_does_not_merge(refusal):
 
 
 class TestRefused:
-    def test_a_plain_array(self, refusal):
-        message = refusal(coverage, [0.0], [[0.0, 1.0]])
-        assert message.startswith("coverage judges Intervals, Sets or Quantiles; got")
-
     def test_labels_that_are_none(self, refusal):
         sets = Sets([[True, False], [True, False]])
         assert "row 1" in refusal(coverage, [0, 2], sets)
@@ -122,25 +116,6 @@ def test_groups_go_with_rows_of_weight_zero():
     found = coverage_gap(Y, FORECAST, groups=["x", "a", "b", "b"], weights=[0, 1, 1, 1])
     assert found == coverage_gap(Y[1:], FORECAST.take(slice(1, 4)), groups=["a", "b", "b"])
     assert coverage_gap(Y, FORECAST, groups=[None, "a", "b", "b"], weights=[0, 1, 1, 1]) == found
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["a", "b"],
-        [1, "1"],
-        [(1, "a"), (1, "b")],
-        [True, False],
-        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)],
-        [frozenset({1}), frozenset({2})],
-        np.array([2.5, -0.5]),
-        np.array(["2020-01", "2020-02"], dtype="datetime64[M]"),
-    ],
-    ids=str,
-)
-def test_labels_of_any_kind(labels):
-    groups = [labels[k] for k in (0, 0, 1, 1)] if isinstance(labels, list) else labels[[0, 0, 1, 1]]
-    assert coverage_gap(Y, FORECAST, groups=groups) == 0.25
 
 
 def test_quantiles_are_compared_with_their_own_level():

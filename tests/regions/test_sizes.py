@@ -265,4 +265,3 @@ def test_small_groups_can_be_left_out(refusal):
 def test_options_are_checked(refusal):
     y, prediction = intervals_of("reg16")
     assert "min_count must be at least 1" in refusal(size_stratified_coverage, y, prediction, min_count=0)
-    assert "judges Intervals or Sets" in refusal(size_stratified_coverage, y, np.zeros(16))
