@@ -55,14 +55,6 @@ class TestCoverage:
                 assert found.estimate[k] == pytest.approx(values["coverage"], rel=1e-10)
                 assert [found.low[k], found.high[k]] == pytest.approx(values["wilson"], rel=1e-10)
 
-    def test_equal_weights_are_none(self):
-        y, prediction = intervals_of()
-        ours, plain = (interval(coverage, y, prediction, weights=w) for w in (np.full(16, 7.0), None))
-        np.testing.assert_allclose(ours.low, plain.low, rtol=1e-12)
-        assert ours.method == plain.method
-        wilson = [interval(coverage, y, prediction, weights=w, method="wilson").high for w in (np.full(16, 0.1), None)]
-        np.testing.assert_allclose(*wilson, rtol=1e-12)
-
     def test_one_of_several_levels_is_that_level_alone(self):
         y, prediction = intervals_of()
         several = interval(coverage, y, prediction)

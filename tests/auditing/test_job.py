@@ -14,7 +14,7 @@ from calibrant.core import dispatch, row_sample
 from calibrant.core.evidence import Subject
 from calibrant.core.summary import Summary
 from calibrant.engines.merging import Merging
-from calibrant.errors import InputError, NotApplicableError
+from calibrant.errors import NotApplicableError
 from calibrant.inputs.columns import Batch
 
 RNG = np.random.default_rng(1)
@@ -227,15 +227,3 @@ def test_outcomes_that_were_ruled_out(few_kept):
     found = audited(AuditJob(resamples=19), np.append(Y, 1), lambda k: p[k])
     words = "Outcomes happened against predictions of exactly 0 or 1"
     assert any(caveat.startswith(words) for caveat in found.findings.caveats)
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"alternative": "less"}, "alternative= is for Intervals and Sets"),
-        ({"names": ["y", "p"]}, "names must be a mapping"),
-    ],
-)
-def test_refusals(given, words):
-    with pytest.raises(InputError, match=words):
-        AuditJob(**given).part(Batch(Y, P))

@@ -356,20 +356,16 @@ def test_predictions_that_are_all_equal_are_said_to_be_so():
 
 
 class TestShown:
-    def test_plot_draws_the_curves(self):
-        import matplotlib.pyplot as plt
-
+    def test_plot_draws_the_curves(self, plt):
         audit = cb.audit(Y, intervals(1), resamples=19)
         (sizes,) = (figure.curve for section in audit.findings.sections for figure in section.figures)
         assert sizes.count.sum() == N
         both = cb.audit(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9]), resamples=19)
         coverage = both.findings.sections[0].figures[0].curve
         assert coverage.coverage.tolist() == cb.coverage(Y, cb.Normal(np.zeros(N), STD).interval([0.5, 0.9])).tolist()
-        canvas = both.plot()
-        titles = [ax.get_title() for ax in canvas.axes]
+        titles = [ax.get_title() for ax in both.plot().axes]
         assert titles[0] == "Nominal against observed coverage"
         assert titles[1].startswith("Coverage by width, level")
-        plt.close(canvas)
 
     def test_one_width_needs_no_picture(self):
         y, predicted = hits(90, 100)

@@ -377,7 +377,7 @@ def test_options_have_names(for_each):
 
 
 WRONG = {
-    "bandwidth": (0, -1, True, "a"),
+    "bandwidth": (0, -1, np.nan, True, "mean"),
     "clusters": (1, 2.5, True),
     "k": (0, -1, 2.0, True, "5", None),
     "level": (95, 1.0, np.nan, "a"),

@@ -49,12 +49,9 @@ class TestDrawn:
     @pytest.mark.parametrize(
         ("y", "prediction"), [(Y1, P1), (Y3, P3), (REAL, DISTRIBUTION)], ids=["binary", "classes", "distributions"]
     )
-    def test_repeatable_and_free_of_the_order(self, y, prediction):
-        first = ucme(y, prediction, locations=5, rng=1)
-        assert first == ucme(y, prediction, locations=5, rng=1) != ucme(y, prediction, locations=5, rng=2)
-        order = RNG.permutation(n)
-        moved = prediction.take(order) if isinstance(prediction, Normal) else prediction[order]
-        assert ucme(y[order], moved, locations=5, rng=1) == pytest.approx(first, rel=1e-11)
+    def test_repeatable(self, y, prediction):
+        found = [ucme(y, prediction, locations=5, rng=seed) for seed in (1, 1, 2)]
+        assert found[0] == found[1] != found[2]
 
     def test_ten_by_default(self):
         assert ucme(Y3, P3) == ucme(Y3, P3, locations=10)

@@ -58,29 +58,6 @@ def test_booleans_of_a_foreign_buffer():
     assert cb.brier_score(y, P) == cb.brier_score(np.array([1, 0] * 300), P)
 
 
-ONE_PROBABILITY = "direction reliability_curve cumulative_differences kuiper_test kolmogorov_smirnov_test "
-
-
-@pytest.mark.parametrize("verb", [*ONE_PROBABILITY.split(), "spiegelhalter_test", "calibration_test"])
-def test_one_probability_per_row_is_no_matrix(verb, refusal):
-    message = refusal(getattr(cb, verb), [0, 1], [[0.5, 0.5], [0.5, 0.5]])
-    assert "top_label(y, P)" in message
-    assert "one_vs_rest(y, P, k)" in message
-
-
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        (np.array([1, "1"] * 300, dtype=object), ["group = '1'", "group = 1"]),
-        (np.array(["a", "a\0"] * 300, dtype=object), ["group = a", "group = a\0"]),
-        (np.array([0.0, -0.0] * 300), ["group = 0"]),
-        (np.array(["2020-01-01", "NaT"] * 300, dtype="M8[D]"), ["group = (missing)", "group = 2020-01-01"]),
-    ],
-)
-def test_groups_are_neither_merged_nor_split(labels, names):
-    assert sorted(adjusted(None, labels)) == names
-
-
 def test_frames_of_groups():
     import pandas as pd
 

@@ -11,8 +11,10 @@ import pytest
 from tests.references.books import book
 
 from calibrant import (
+    calibration_test,
     cumulative_differences,
     decompose,
+    direction,
     ece,
     kolmogorov_smirnov_test,
     kuiper_test,
@@ -145,9 +147,10 @@ class TestCumulative:
         assert result.pvalue == pytest.approx(2.488e-15, rel=5e-4)
         assert brownian_max_sf(8.5) > 0
 
-    def test_a_matrix_is_refused(self, refusal, D2):
+    @pytest.mark.parametrize("verb", [*VERBS[3:], kolmogorov_smirnov_test, calibration_test, direction])
+    def test_a_matrix_is_refused(self, verb, refusal, D2):
         # probmetrics 1.2773: column 1, with the class index as outcome.
-        message = refusal(kuiper_test, *D2)
+        message = refusal(verb, *D2)
         assert "got an array of shape (600, 5)" in message
         assert "top_label(y, P)" in message
         assert "one_vs_rest(y, P, k)" in message

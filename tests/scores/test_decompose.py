@@ -326,11 +326,6 @@ class TestHersbach:
         assert found.uncertainty == 0.25
         assert found.resolution <= -1
 
-    def test_equal_weights_are_no_weights(self):
-        y, distribution = [0.0, 3.0], cb.Samples([[1.0, 2.0], [3.0, 5.0]])
-        expected = cb.decompose(y, distribution, method="hersbach")
-        assert cb.decompose(y, distribution, weights=[2, 2], method="hersbach") == expected
-
 
 PROBABILITIES, QUANTILES = ([0, 1], [0.2, 0.7]), (Y, cb.Quantiles(Y, 0.5))
 DRAWS = ([0.0, 3.0], cb.Samples([[1.0], [2.0]]))
