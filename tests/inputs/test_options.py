@@ -26,7 +26,8 @@ def test_count(refuses):
     refuses(partial(options.check_count, "bins"), [*cases, (10**9 + 1, "bins must be at most 1,000,000,000")])
     assert options.check_count("bins", 10**9) == 10**9
     # Repeats are kept in memory, so fewer of them are accepted.
-    refuses(options.check_count, [("resamples", 10**9, "resamples must be at most 1,000,000")])
+    assert options.check_count("resamples", 10**6) == 10**6
+    refuses(options.check_count, [("resamples", 10**6 + 1, "resamples must be at most 1,000,000; got 1000001")])
 
 
 def test_positive(refuses):

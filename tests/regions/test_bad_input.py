@@ -189,6 +189,8 @@ def test_order_has_no_rows_of_weight_zero(method):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda: Quantiles(np.zeros((3, 1)), 0.5), r"Pass levels=\[0.5\], or values\[:, 0\]"),
+        (lambda: Quantiles(np.zeros(3), [0.5]), r"Pass levels=0.5, or values\[:, None\]"),
         (lambda: Quantiles([0.0], 0.0), "probability of staying at or below the quantile"),
         (lambda: Intervals([0.0], [1.0], 0.0), "never alpha"),
         (lambda: Sets(np.array([[True, False], [None, True]], dtype=object), 0.9), "row 1 is"),
