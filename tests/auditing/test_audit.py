@@ -362,7 +362,8 @@ def test_refusals(options, words):
 
 
 def test_refusals_of_predictions():
-    with pytest.raises(cb.errors.InputError, match="calibration_size= is for Intervals and Sets"):
-        cb.audit(CALIBRATED, P, calibration_size=100)
+    for option, value in {"calibration_size": 100, "alternative": "less"}.items():
+        with pytest.raises(cb.errors.InputError, match=f"{option}= is for Intervals and Sets"):
+            cb.audit(CALIBRATED, P, **{option: value})
     with pytest.raises(cb.errors.InputError, match="pit_histogram"):
         cb.audit(None, cb.CdfValues([0.2]))
