@@ -127,7 +127,13 @@ def test_every_note_has_words(key):
     values = {}
     for _, field, spec, _ in string.Formatter().parse(NOTES[key][1]):
         if field is not None:
-            several = {"list": ["a", "b"], "semicolons": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}
+            several = {
+                "list": ["a", "b"],
+                "semicolons": ["a", "b"],
+                "shares": [0.5],
+                "ranges": [(0.0, 0.3)],
+                "counts": [(2, "things")],
+            }
             values[field] = (0.1, 0.2) if "limits" in spec else several.get(spec, 0.95 if spec == "level" else 3)
     label, text = text_of(Note(key, values))
     assert "{" not in text
@@ -151,7 +157,7 @@ def test_ranges(ranges, words):
 def test_templates_of_quantities_have_known_fields():
     for quantity in QUANTITIES.values():
         fields = {field for _, field, _, _ in string.Formatter().parse(quantity.says) if field}
-        assert fields <= {"who", "found", "expected"}
+        assert fields <= {"who", "found", "expected", "meaning", "brackets"}
 
 
 @given(expected=st.floats(0.001, 0.999), gap=st.floats(0.0005, 0.4))
@@ -193,6 +199,6 @@ def test_a_group_that_redraws_cannot_tell_from_a_smaller_p_value_has_a_bound():
     p = np.full(2000, 0.5)
     y, groups = np.where(np.arange(2000) < 1000, 1, np.arange(2000) % 2), np.arange(2000) < 1000
     claims = cb.audit(y, p, groups=groups, resamples=99).verdict.claims
-    (off,) = [c for c in claims if c.subject.kind == "group" and c.quantity == "cutoff_error"]
+    (off,) = [c for c in claims if c.subject.kind == "group" and c.quantity == "rms_error"]
     assert (off.pvalue, off.at_floor) == (pytest.approx(0.002), True)
     assert row_of(off).pvalue == "≤0.002"

@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 import calibrant as cb
 from calibrant.core.binned import similar_table
+from calibrant.core.evidence import ALL_ROWS, Case
+from calibrant.core.findings import Setting
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered
+from calibrant.core.results import TestResult
 from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.size import ClusterWeights, information, ranges_off, size_of, size_of_clusters
+from calibrant.judging.judge import judge
+from calibrant.probabilities.clusters import Clusters, size_of_clusters
+from calibrant.probabilities.evidence import whole_evidence
+from calibrant.probabilities.size import information, ranges_off, size_of
 
 CASES = json.loads((Path(__file__).parents[1] / "references" / "size.json").read_text())["cases"]
 exactly = {"rel": 1e-12, "abs": 1e-12}
@@ -33,8 +39,9 @@ class TestReferences:
         if case["clusters"] is None:
             known, size = (summary.effective, information(summary)), size_of(summary)
         else:
-            known = ClusterWeights.of(rows, np.array(case["clusters"]))
-            size = size_of_clusters(rows, np.array(case["clusters"]))
+            labels = np.array(case["clusters"])
+            clusters = Clusters.of(rows, labels)
+            known, size = (clusters.equal, clusters.information), size_of_clusters(rows, labels, clusters)
         assert known == pytest.approx((expected["effective"], expected["information"]), rel=1e-12)
         assert (size.how, size.ranges, size.table.count.tolist()) == (
             expected["how"],
@@ -46,6 +53,27 @@ class TestReferences:
         low, high = size.limits.at(0.95, "both")
         assert high == pytest.approx(expected["high"], abs=1e-9)
         assert low == pytest.approx(expected["low_if_rejected"], abs=1e-9)
+
+    @pytest.mark.parametrize(("pvalue", "status"), [(0.001, "status_if_rejected"), (0.5, "status_if_not")])
+    def test_status_and_ranges(self, case, pvalue, status):
+        rows, expected = rows_of(case["y"], case["p"], case["weights"]), case["expected"]
+        labels, given = None, {"tolerance": case["tolerance"], "relative": case.get("relative", False)}
+        summary, size = Ordered.of(rows), size_of(Ordered.of(rows))
+        if case["clusters"] is not None:
+            labels = np.array(case["clusters"])
+            size = size_of_clusters(rows, labels, Clusters.of(rows, labels))
+        setting = Setting(0.95, 99, np.random.default_rng(0), clusters=labels, **given)
+        test = TestResult(0.0, pvalue, 0.0, "given", rows.n)
+        whole = whole_evidence(summary, size, size.limits, test, setting, subject=ALL_ROWS)
+        verdict = judge(Case(whole), setting)
+        assert verdict.status == expected[status]
+        assert verdict.unit == pytest.approx(expected["unit"])
+        beyond = [claim for claim in verdict.claims if claim.subject.kind == "scores" and claim.tolerance is not None]
+        if pvalue < 0.05:
+            found = sorted(((c.rows, c.expected, c.estimate, c.low, c.high) for c in beyond), reverse=True)
+            assert found == [pytest.approx(row[2:], abs=1e-9) for row in expected["ranges_beyond_if_rejected"]]
+        else:
+            assert (beyond, verdict.claims[0].low) == ([], 0)
 
     def test_bins_auto(self, case):
         if "square" in case["expected"] and case["clusters"] is None:
@@ -74,7 +102,8 @@ def test_clusters_of_one_row_are_rows(n, seed, digits):
     rng = np.random.default_rng(seed)
     p = rng.uniform(0.2, 0.8, max(200, n)).round(digits)
     rows = rows_of(rng.random(p.size) < p, p)
-    alone, clustered = size_of(Ordered.of(rows)), size_of_clusters(rows, np.arange(p.size))
+    each = np.arange(p.size)
+    alone, clustered = size_of(Ordered.of(rows)), size_of_clusters(rows, each, Clusters.of(rows, each))
     assert clustered.limits.estimate == pytest.approx(alone.limits.estimate, abs=1e-9)
     assert clustered.limits.high(0.025) == pytest.approx(alone.limits.high(0.025), rel=0.1)
 

@@ -92,7 +92,7 @@ def similar_table(summary: Grid | Ordered, m: int | None = None) -> BinTable:
         return summary.bins(summary.edges(m or similar_bins(summary.effective), "similar"))
     filled = summary.sums[0] > 0
     cells = BinTable(np.append(0.0, summary.cells().upper[filled]), summary.sums[:, filled])
-    ends = similar_ends(np.cumsum(cells.w), m or similar_bins(float(cells.w.sum() ** 2 / cells.w2.sum())))
+    ends = similar_ends(np.cumsum(cells.w), m or similar_bins(summary.effective))
     return BinTable(edges_at(cells.upper, ends), np.add.reduceat(cells.sums, np.append(0, ends[:-1] + 1), axis=1))
 
 

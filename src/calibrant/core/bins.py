@@ -53,7 +53,7 @@ def similar_bins(effective: float) -> int:
     >>> [similar_bins(n) for n in (1, 300, 2_000, 20_000, 1_000_000)]
     [2, 13, 25, 54, 200]
     """
-    return max(1, math.floor(2 * effective ** (1 / 3) + 0.5))
+    return max(1, math.floor(2 * math.cbrt(effective) + 0.5))
 
 
 def similar_ends(cumulative: NDArray[Any], m: int) -> IndexArray:

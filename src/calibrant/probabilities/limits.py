@@ -225,6 +225,15 @@ def squared_error_cdf(theta: float, true: float, c: FloatArray) -> float:
     return float(gammainc(k, max(0.0, k + math.sqrt(k / variance) * (theta - true))))
 
 
+def squared_error_quantile(share: float, c: FloatArray) -> float:
+    """Return the quantile of the estimates of a squared error of 0."""
+    from scipy.special import gammaincinv
+
+    variance, third = 2 * float((c**2).sum()), 8 * float((c**3).sum())
+    k = 4 * variance**3 / third**2
+    return (float(gammaincinv(k, share)) - k) * math.sqrt(variance / k)
+
+
 def max_limits(tables: Sequence[BinTable], estimate: float) -> Limits:
     """Return limits of the largest gap of a bin, exact for rows of equal weight.
 

@@ -12,28 +12,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant.core.binned import similar_table
-from calibrant.core.bins import BinTable, bin_of, rounded, similar_bins
+from calibrant.core.bins import BinTable, similar_bins
+from calibrant.core.evidence import POWER
 from calibrant.core.grid import Grid
-from calibrant.core.limits import Limits
+from calibrant.core.limits import MAX_TIMES, Limits
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered
 from calibrant.inputs.arrays import FloatArray
-from calibrant.inputs.probabilities import Binary
-from calibrant.probabilities.limits import l2_limits, root_limits
+from calibrant.probabilities.limits import l2_limits, squared_error_cdf, squared_error_quantile
 
 LEAST_INFORMATION = 10.0  # with less, only the mean has limits
 INFORMATION_PER_RANGE = 5.0  # of exact limits
-MIN_CLUSTERS = 100  # effective ones
 WIDTHS = (10, 20)  # ranges of scores that are compared one by one
+PRECISION = 1e-3  # relative, of a number of rows
 
 How: TypeAlias = Literal["gamma", "exact", "mean"]
+Quantity: TypeAlias = Literal["rms_error", "mean_error", "cutoff_error"]
+QUANTITIES: dict[How, Quantity] = {"gamma": "rms_error", "exact": "rms_error", "mean": "mean_error"}
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,11 @@ def frequency_limits(table: BinTable, rate: float) -> tuple[FloatArray, FloatArr
     return exact_limits(np.rint(table.mean_observed * n), n, 1 - rate / n.size)
 
 
+def rms_if_none(mean: float, variance: float) -> float:
+    """Return the root of the mean of p², given the means of p and of p(1 - p), which lose it to rounding near 0."""
+    return math.sqrt(max(mean - variance, mean**2))
+
+
 # ---------------------------------------------------------------- ranges that are compared one by one
 
 
@@ -132,77 +138,57 @@ def ranges_off(summary: Ordered | Grid, rate: float) -> list[Range]:
     return tenths + farther
 
 
-def compared(summary: Ordered | Grid) -> int:
-    """Return how many ranges are compared one by one."""
-    return sum(similar_table(summary, m).count.size for m in WIDTHS)
+class LargestGap(NamedTuple):
+    """The range whose frequency is farthest from its mean score, and limits of the distance."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def largest_gap(summary: Ordered | Grid, rate: float) -> LargestGap:
+    """Return the largest gap of a tenth or twentieth; limits of all of them hold but with probability `rate`."""
+    found = []
+    for table in (similar_table(summary, m) for m in WIDTHS):
+        least, most = frequency_limits(table, rate / len(WIDTHS))
+        stated, b = table.mean_predicted, int(np.abs(table.gap).argmax())
+        near = max(0.0, float(least[b] - stated[b]), float(stated[b] - most[b]))
+        found.append(LargestGap(abs(float(table.gap[b])), near, float(max(most[b] - stated[b], stated[b] - least[b]))))
+    return max(found)
 
 
 def _off(table: BinTable, parts: int, rate: float) -> list[Range]:
     least, most = frequency_limits(table, rate)
     stated, happens = table.mean_predicted, table.mean_observed
-    edges = zip(table.lower.tolist(), table.upper.tolist(), strict=True)
+    lower = np.where((table.lower == 0) & (table.upper > 0) & (table.upper.min() == 0), math.ulp(0.0), table.lower)
+    edges = zip(lower.tolist(), table.upper.tolist(), strict=True)  # a range of zeros alone is [0, 0]
     numbers = zip(*(column.tolist() for column in (table.count, stated, happens, least, most)), strict=True)
     found = [Range(parts, b, *ends, *each) for b, (ends, each) in enumerate(zip(edges, numbers, strict=True))]
     return [each for each in found if not each.least <= each.stated <= each.most]
 
 
-# ---------------------------------------------------------------- clusters
+# ---------------------------------------------------------------- rows needed
 
 
-class ClusterWeights(NamedTuple):
-    """How much clusters tell: the number of equal ones that tell as much, and Σp(1 - p), each counted as one row."""
+def times_needed(summary: Ordered | Grid, tolerance: float, rate: float, effective: float, noise: float) -> float:
+    """Return how many times as many such rows have an upper limit of at most the tolerance 4 times in 5.
 
-    effective: float
-    information: float
-
-    @classmethod
-    def of(cls, rows: Binary, code: NDArray[np.intp]) -> ClusterWeights:
-        p = rows.p.astype(np.float64)
-        weight = np.bincount(code, rows.w)
-        v = np.bincount(code, rows.w * p * (1 - p)) / weight
-        weight = weight / weight.max()
-        second, third = float(weight**2 @ v), float(weight**3 @ v)
-        effective = float(weight.sum() ** 2 / (weight**2).sum())
-        return cls(effective, second * (second / third) ** 2 if third > 0 else 0.0)
-
-
-def size_of_clusters(rows: Binary, clusters: NDArray[np.intp]) -> Size | None:
-    """Return the size of the error of rows that depend on each other within clusters; None if these tell too little.
-
-    With the sums T_b of w(y - p) in range b, and N_cb, S_cb of w and w(y - p) of cluster c in it, θ estimates the
-    square by Σ_b f_b [T_b² - Σ_c S_cb²]/[W_b² - Σ_c N_cb²]. The terms of its noise are the eigenvalues of
-    √(f_a f_b) Σ_c D_ca D_cb G/(G - 1), D_cb = (S_cb - N_cb T_b/W_b)/W_b, for G clusters.
+    The rows are calibrated, the limit fails with probability `rate`, `effective` is what they count like now, and
+    `noise` by what factor the noise exceeds that of independent rows. The terms of n rows are c_b = v_b/n in the ranges
+    that so many rows have. They pass if the limit does at the 80 % quantile of the estimates of calibrated rows.
     """
-    code = np.unique(clusters, return_inverse=True)[1]
-    known = ClusterWeights.of(rows, code)
-    if known.effective < MIN_CLUSTERS * (1 - 1e-12) or known.information < MIN_INFORMATION:
-        return None
-    table = similar_table(Ordered.of(rows), similar_bins(known.effective))
-    theta, noise = _clustered_square(rows, code, table)
-    limits = root_limits(theta, np.linalg.eigvalsh(noise))
-    return Size(limits, table, "gamma")
 
+    def passes(times: float) -> bool:
+        table = similar_table(summary, similar_bins(effective * times))
+        c = noise * table.w2v / (table.w * table.w.sum()) / times
+        return squared_error_cdf(squared_error_quantile(POWER, c), tolerance**2, c) <= rate
 
-def _clustered_square(rows: Binary, code: NDArray[np.intp], table: BinTable) -> tuple[float, FloatArray]:
-    p = rows.p.astype(np.float64)
-    place = bin_of(p, rounded(table.edges, rows.p.dtype.name))
-    weight, residual = (_by_cluster(values, place, code) for values in (rows.w, rows.w * (rows.y - p)))
-    kept = np.flatnonzero(np.diff(weight.indptr) > 1)  # a range of one cluster has no pairs
-    weight, residual = weight[kept], residual[kept]
-    W, T = (np.asarray(part.sum(axis=1)).ravel() for part in (weight, residual))
-    f = W / W.sum()
-    pairs = T**2 - np.asarray(residual.power(2).sum(axis=1)).ravel()
-    theta = float(f @ (pairs / (W**2 - np.asarray(weight.power(2).sum(axis=1)).ravel())))
-    D = (residual - weight.multiply((T / W)[:, None])).multiply((np.sqrt(f) / W)[:, None]).tocsr()
-    G = int(code.max()) + 1
-    noise: FloatArray = (D @ D.T).toarray() * (G / (G - 1))
-    each = np.arange(kept.size)
-    noise[each, each] = np.maximum(noise[each, each], f * table.w2v[kept] / W**2)
-    return theta, noise
-
-
-def _by_cluster(values: FloatArray, place: NDArray[np.intp], code: NDArray[np.intp]) -> Any:
-    """Return the sums of values in each range and cluster, a sparse matrix with an entry wherever there are rows."""
-    from scipy.sparse import coo_array
-
-    return coo_array((values, (place, code)), shape=(int(place.max()) + 1, int(code.max()) + 1)).tocsr()
+    low, high = 1.0, 1.0
+    while not passes(high) and high < MAX_TIMES:
+        low, high = high, 2 * high
+    while passes(low) and low > 1 / MAX_TIMES:
+        low, high = low / 2, low
+    while high > (1 + PRECISION) * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
