@@ -23,8 +23,19 @@ INTERVALS = Subject("intervals", "136 to 568", 0.9, "width", 136.0, 568.0)
 NARROW = Claim("below", INTERVALS, "coverage", 0.816, 0.773, 0.854, 0.95, 999, 0.9, pvalue=1e-9)
 
 
+HIGH = Claim(
+    "below", Subject("scores", low=0.7, high=1.0), "frequency", 0.56, 0.503, 0.617, 0.95, 1000, 0.85, tolerance=0.05
+)
+TOO_HIGH = (
+    "probabilities of 0.7 to 1 are stated too high by more than 5 points: when 85 % is stated, it happens 56 % of the "
+    "time (95 % limits 50 to 62 %)"
+)
+RARE = Subject("class", name="2")
+
+
 def error(kind, estimate, low, high, rows, **fields):
-    return Claim(kind, ALL_ROWS, "cutoff_error", estimate, low, high, 0.95, rows, **fields)
+    given = {"quantity": "cutoff_error", **fields}
+    return Claim(kind, ALL_ROWS, estimate=estimate, low=low, high=high, level=0.95, rows=rows, **given)
 
 
 def below(subject, quantity, *numbers, pvalue):
@@ -42,6 +53,21 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
             error("within", 0.008, 0.0, 0.0178, 25_000, tolerance=0.02, pvalue=0.3),
             "probabilities are off by at most 1.8 points (95 % confidence)",
         ),
+        (
+            replace(ERROR, quantity="rms_error"),
+            "probabilities are off by 8.5 points (root mean square, 95 % limits 6.9 to 10.2; p < 0.001)",
+        ),
+        (
+            replace(ERROR, kind="within", quantity="rms_error", low=0.0, high=0.018),
+            "probabilities are off by at most 1.8 points (root mean square, 95 % confidence)",
+        ),
+        (
+            Claim("miscalibrated", RARE, "rms_error", 0.02, 0.0, 0.0385, 0.95, 900, pvalue=0.01, never=0.083),
+            "probabilities of class 2 are off by at most 3.9 points, 47 % of the error if it never happened "
+            "(root mean square, 95 % confidence; p = 0.010)",
+        ),
+        (HIGH, TOO_HIGH),
+        (replace(HIGH, tolerance=None), TOO_HIGH.replace(" by more than 5 points", "")),
         (error("cannot tell", 0.1, 0.0, 1.0, 20), "20 rows do not bound the error of probabilities"),
         (
             error("miscalibrated", 0.001, 5e-4, 0.0016, 9, pvalue=0.01, unit=0.002, share_of="the predicted events"),
@@ -64,6 +90,13 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
 )
 def test_statements(claim, expected):
     assert statement(claim) == expected
+
+
+def test_within_names_a_range_that_may_be_beyond():
+    size = error("within", 0.03, 0.0, 0.04, 4000, tolerance=0.05, quantity="rms_error")
+    said = headline(Verdict("within", claims=(size,), tolerance=0.05, although=replace(HIGH, tolerance=None)))
+    assert said.startswith("Calibrated within 5 points: probabilities are off by at most 4.0 points (root mean square")
+    assert said.endswith(", but " + TOO_HIGH.replace(" by more than 5 points", ""))
 
 
 @pytest.mark.parametrize(
