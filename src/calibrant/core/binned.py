@@ -89,7 +89,7 @@ def similar_table(summary: Grid | Ordered, m: int | None = None) -> BinTable:
     Those of a grid are made of its cells: they cannot be cut, and are taken for scores.
     """
     if isinstance(summary, Ordered):
-        return summary.bins(summary.edges(m or similar_bins(summary.effective), "similar"))
+        return summary.similar(m or similar_bins(summary.effective))
     filled = summary.sums[0] > 0
     cells = BinTable(np.append(0.0, summary.cells().upper[filled]), summary.sums[:, filled])
     ends = similar_ends(np.cumsum(cells.w), m or similar_bins(summary.effective))

@@ -164,6 +164,16 @@ class Ordered(Summary):
                 sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)
 
+    @cached_property
+    def _similar(self) -> dict[int, BinTable]:
+        return {}
+
+    def similar(self, m: int) -> BinTable:
+        """Return the table of at most m ranges of similar scores; it is kept, because much is read off it."""
+        if m not in self._similar:
+            self._similar[m] = self.bins(self.edges(m, "similar"))
+        return self._similar[m]
+
     def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
         """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.
 
