@@ -456,7 +456,7 @@ DESIGNS: dict[str, Design] = {
         for truth in TRUTHS
         if truth != CALIBRATED
     },
-    **{f"uniform, {truth}": Design(binary("uniform", truth), False, MIDDLE) for truth in LOCAL},
+    **{f"uniform, {truth}": Design(binary("uniform", truth), False, ONE_SIZE) for truth in LOCAL},
     **{
         f"uniform, {truth}, tolerance .05": Design(with_tolerance(binary("uniform", truth), 0.05), False, NEAR_RANGES)
         for truth in LOCAL

@@ -114,7 +114,7 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    'Miscalibrated: probabilities are off by 8.5 points (root mean square, 95 % limits 6.9 to 10.2; p < 0.001)'
     >>> result.verdict.lines[0].text
     'over-confident: too low up to 0.29, too high above 0.66'
     """
