@@ -153,7 +153,9 @@ class TestRanges:
         assert self.judged(0.08, scores(0.6, 0.55, 0.5, 0.59)).although is None
         assert self.judged(0.11).although is None
         assert self.judged(None).status == "miscalibrated"  # 4 points are not negligible
-        assert self.judged(None).claims[0].subject == ALL_ROWS  # without a tolerance no range decides
+        assert self.judged(None).claims[0].subject == ALL_ROWS
+        negligible = self.judged(None, low=0.001, high=0.009)  # over all rows, but not in this range
+        assert (negligible.status, negligible.claims[0].subject) == ("miscalibrated", self.OFF.subject)
 
     def test_none_is_claimed_unless_a_test_rejects(self):
         verdict = self.judged(0.05, pvalue=0.3)

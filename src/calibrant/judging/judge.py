@@ -162,7 +162,8 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     found = outcome(low, high, rejected=rejected, tolerance=tolerance, usual=scale.usual)
     if whole.in_doubt and found.status == "within":
         found = replace(found, status="cannot tell")
-    ranges, beyond, although = _on_ranges(whole.ranges if rejected else (), found, setting, scale, tolerance)
+    accepted = found.tolerance if tolerance is None else tolerance
+    ranges, beyond, although = _on_ranges(whole.ranges if rejected else (), found, setting, scale, accepted)
     main = _main(whole, found, low, setting, scale)
     speaks = main
     if beyond is not None and found.status != "miscalibrated":
