@@ -78,6 +78,14 @@ def _one_region(p: FloatArray) -> FloatArray:
     return np.where((p > 0.6) & (p <= 0.8), p + 0.12, p)
 
 
+def _five_periods(p: FloatArray) -> FloatArray:
+    return np.clip(p + np.where(np.floor(10 * p) % 2 > 0, -0.1, 0.1), 0, 1)
+
+
+def _corner(p: FloatArray) -> FloatArray:
+    return np.where(p > 0.95, p - 0.2, p)
+
+
 TRUTHS: dict[str, Curve] = {
     CALIBRATED: lambda p: p,
     "slope .99": _logistic(0.99, 0.0),
@@ -87,6 +95,7 @@ TRUTHS: dict[str, Curve] = {
     "wave": _wave,
     "one region": _one_region,
 }
+LOCAL: dict[str, Curve] = {"five periods": _five_periods, "corner": _corner}  # what the cutoff error hardly shows
 
 
 def binary(scores: str, truth: str, *, weighted: bool = False) -> Callable[[Rng, int], Data]:
@@ -94,7 +103,7 @@ def binary(scores: str, truth: str, *, weighted: bool = False) -> Callable[[Rng,
 
     def draw(rng: Rng, n: int) -> Data:
         p = {**SCORES, **HARD_SCORES}[scores](rng, n)
-        q = TRUTHS[truth](p)
+        q = {**TRUTHS, **LOCAL}[truth](p)
         w = rng.lognormal(size=n) if weighted else np.ones(n)
         y = (rng.random(n) < q).astype(np.int64)
         return Data(y, p, {"weights": w} if weighted else {}, BinaryTruth(Chances(p, q, w), {}))
@@ -110,7 +119,7 @@ def clustered(rng: Rng, n: int) -> Data:
     code = np.arange(n) // CLUSTER
     p, shared = rng.random(code.max() + 1)[code], rng.random(code.max() + 1)[code]
     y = (np.where(rng.random(n) < WITHIN, shared, rng.random(n)) < p).astype(np.int64)
-    return Data(y, p, {"clusters": code}, BinaryTruth(Chances(p, p, np.ones(n)), {}))
+    return Data(y, p, {"clusters": code}, BinaryTruth(Chances(p, p, np.ones(n), code), {}))
 
 
 def grouped(G: int, truth: str) -> Callable[[Rng, int], Data]:
@@ -431,6 +440,7 @@ WRONG_ROWS = MappingProxyType({50: 150, 200: 150, 2000: 100})
 MIDDLE = MappingProxyType({200: 150, 2000: 100, 10_000: 40})
 ONE_SIZE = MappingProxyType({2000: 100})
 NEAR = MappingProxyType({500: 400})  # where the error is close to a tolerance
+NEAR_RANGES = MappingProxyType({500: 100, 2000: 100, 10_000: 40})  # where ranges of scores may decide
 LARGE = MappingProxyType({100_000: 20, 1_000_000: 4})
 MANY_CLASSES = MappingProxyType({500: 60, 2000: 8})
 FEW_PAGES = MappingProxyType({200: 100, 2000: 60})
@@ -445,6 +455,11 @@ DESIGNS: dict[str, Design] = {
         for scores in ("uniform", "rare events", "92 % zeros", "tied")
         for truth in TRUTHS
         if truth != CALIBRATED
+    },
+    **{f"uniform, {truth}": Design(binary("uniform", truth), False, ONE_SIZE) for truth in LOCAL},
+    **{
+        f"uniform, {truth}, tolerance .05": Design(with_tolerance(binary("uniform", truth), 0.05), False, NEAR_RANGES)
+        for truth in LOCAL
     },
     **{
         f"{scores}, gate of the README": Design(
@@ -517,10 +532,10 @@ DESIGNS: dict[str, Design] = {
     **{
         f"{name}, tolerance {where} the error": Design(on_border(draw, quantity, multiple), False, NEAR)
         for name, draw, quantity in (
-            ("uniform, shift .3", binary("uniform", "shift .3"), "cutoff_error"),
-            ("92 % zeros, wave", binary("92 % zeros", "wave"), "cutoff_error"),
-            ("rare events, shift .3", binary("rare events", "shift .3"), "cutoff_error"),
-            ("tied, one region", binary("tied", "one region"), "cutoff_error"),
+            ("uniform, shift .3", binary("uniform", "shift .3"), "rms_error"),
+            ("92 % zeros, wave", binary("92 % zeros", "wave"), "rms_error"),
+            ("rare events, shift .3", binary("rare events", "shift .3"), "rms_error"),
+            ("tied, one region", binary("tied", "one region"), "rms_error"),
             ("lognormal weights, slope .8", binary("uniform", "slope .8", weighted=True), "cutoff_error"),
             ("90 % intervals, too narrow", normal_intervals((0.9,), 0.8), "coverage_error"),
             ("three levels, too narrow", normal_intervals(NESTED, 0.9), "coverage_error"),

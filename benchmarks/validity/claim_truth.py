@@ -17,9 +17,13 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
 from calibrant.auditing.recalibration import METHOD, OPTIONS, calibration_sample
+from calibrant.core.bins import bin_of
 from calibrant.core.claims import Claim
 from calibrant.core.evidence import ALL_ROWS, Subject
+from calibrant.core.ordered import Ordered
 from calibrant.inputs.probabilities import Binary, Classes
+from calibrant.probabilities.clusters import Clusters, size_of_clusters
+from calibrant.probabilities.size import size_of
 from calibrant.recalibrating.cross_fitting import scores_after, scores_before
 from calibrant.recalibrating.fitting import fit
 
@@ -48,15 +52,16 @@ class Known(Protocol):
 
 
 class Chances(NamedTuple):
-    """Scores p, the true probabilities q of the events, weights."""
+    """Scores p, the true probabilities q of the events, weights, and numbers of clusters if rows depend on others."""
 
     p: FloatArray
     q: FloatArray
     w: FloatArray
+    code: NDArray[np.intp] | None = None
 
     def at(self, rows: Mask) -> Chances:
         """Return those of some rows."""
-        return Chances(self.p[rows], self.q[rows], self.w[rows])
+        return Chances(self.p[rows], self.q[rows], self.w[rows], None if self.code is None else self.code[rows])
 
 
 def cutoff_error(rows: Chances) -> float:
@@ -81,7 +86,28 @@ def frequency(rows: Chances) -> float:
     return float(np.average(rows.q, weights=rows.w))
 
 
+def mean_error(rows: Chances) -> float:
+    """Return the size of the mean of q - p."""
+    return abs(bias(rows))
+
+
+def rms_error(rows: Chances) -> float:
+    """Return the root mean square of the means of q - p over the ranges of similar scores that an audit compares."""
+    scores = Binary(np.zeros(rows.p.size, np.uint8), rows.p, rows.w)
+    if rows.code is None:
+        size = size_of(Ordered.of(scores))
+    else:
+        size = size_of_clusters(scores, rows.code, Clusters.of(scores, rows.code))
+    assert size is not None, "an audit has no limits of this error"
+    place = bin_of(rows.p, size.table.edges)
+    weight, gap = np.bincount(place, rows.w), np.bincount(place, rows.w * (rows.q - rows.p))
+    filled = weight > 0
+    return float(np.sqrt((gap[filled] ** 2 / weight[filled]).sum() / weight.sum()))
+
+
 OF_CHANCES: dict[str, Callable[[Chances], float]] = {
+    "rms_error": rms_error,
+    "mean_error": mean_error,
     "cutoff_error": cutoff_error,
     "bias": bias,
     "frequency": frequency,
@@ -183,7 +209,7 @@ def map_value(claim: Claim, y: NDArray[Any], known: Any, options: Mapping[str, A
         P, Q, w = known.P, known.Q, np.ones(len(known.P))
         rows: Any = Classes(np.asarray(y, np.intp), P, w)
     else:
-        p, q, w = known.rows
+        p, q, w, _ = known.rows
         P, Q = np.stack([1 - p, p], axis=1), np.stack([1 - q, q], axis=1)
         rows = Binary(np.asarray(y, np.uint8), p, w)
     if claim.quantity == "calibration_error":

@@ -15,6 +15,7 @@ P = RNG.random(3000)
 CALIBRATED = (RNG.random(3000) < P).astype(int)
 OVERCONFIDENT = (RNG.random(3000) < 0.5 + 0.6 * (P - 0.5)).astype(int)
 TIMID = (RNG.random(3000) < np.clip(0.5 + 1.5 * (P - 0.5), 0, 1)).astype(int)
+ROOT = {"bins": "auto", "norm": "l2", "debias": True}
 
 
 def _of_groups(shift, share=0.15, n=6000):
@@ -121,7 +122,7 @@ def test_the_verdict_says_which_way(y, shape, sides):
     verdict = cb.audit(y, P, resamples=99).verdict
     first, *others = verdict.claims
     assert verdict.status == first.kind == "miscalibrated"
-    assert (first.subject, first.quantity) == (ALL_ROWS, "cutoff_error")
+    assert (first.subject, first.quantity) == (ALL_ROWS, "rms_error")
     assert verdict.notes[0].key == shape
     ranges = [claim for claim in others if claim.subject.kind == "scores"]
     assert {claim.kind for claim in ranges} == sides
@@ -130,28 +131,24 @@ def test_the_verdict_says_which_way(y, shape, sides):
 
 def test_within_and_cannot_tell():
     verdict = cb.audit(CALIBRATED, P, resamples=99).verdict
-    limits = cb.interval("cutoff_error", CALIBRATED, P)
+    limits = cb.interval("ece", CALIBRATED, P, **ROOT)
     assert (verdict.status, verdict.tolerance) == ("within", 0.05)
     assert verdict.claims[0].high == pytest.approx(limits.high, rel=1e-12)
     assert verdict.claims[0].low == 0  # calibration is not rejected
     assert cb.audit(CALIBRATED, P, resamples=99, tolerance=0.02).verdict.status == "cannot tell"
     small = cb.audit(CALIBRATED[:60], P[:60], resamples=99).verdict
     assert small.status == "cannot tell"
-    # They pass if range + 1.96 sigma <= 0.05, sigma² = mean p(1-p)/n, and the range of a Brownian motion exceeds 1.96
-    # with the probability 8 (0.025 - 2 * 0.00004 + ...) = 0.2 (Feller 1951): n = (3.92/0.05)² mean p(1-p) = 1028.
-    needed = (2 * 1.959964 / 0.05) ** 2 * np.mean(P[:60] * (1 - P[:60]))
-    assert 1000 < needed < 1090  # well within what is rounded up to 1,100
-    assert small.needed == (0.05, (1100, "rows"))
+    assert small.needed == (0.05, (2400, "rows"))  # about as for scores from 0 to 1
 
 
 def test_the_size_that_one_score_can_show():
     """400 rows of score 0.5, 215 events: the test is binomial, and rejects from 21 events beyond 200 on."""
     y = (np.arange(400) < 215).astype(int)
     audit = cb.audit(y, np.full(400, 0.5), resamples=999)
-    (claim,) = audit.verdict.claims
+    claim, threshold = audit.verdict.claims
     assert (claim.kind, claim.low) == ("cannot tell", 0)
-    assert claim.estimate == pytest.approx(0.0375)
-    assert claim.high == pytest.approx(0.0375 + 1.959964 * 0.5 / 20, abs=2e-4)
+    assert claim.estimate == pytest.approx(math.sqrt((15**2 - 100) / (400**2 - 400)))  # (Σr)² less Σr²
+    assert threshold.high == pytest.approx(0.0375 + 1.959964 * 0.5 / 20, abs=2e-4)
     tail = 2 * stats.binom.cdf(185, 400, 0.5)  # 0.147
     assert claim.pvalue == pytest.approx(tail, abs=3 * math.sqrt(tail * (1 - tail) / 999))
     (said,) = (float(x) for x in re.findall(r"an error of ([\d.]+) percentage points", audit.findings.caveats[1]))
@@ -227,7 +224,7 @@ def test_classes():
     assert sorted(table.columns["class"]) == names
     k = names.index(table.columns["class"][0])
     y, p = cb.one_vs_rest(digits.y, digits.P, k)
-    assert table.columns["cutoff_error"][0] == pytest.approx(cb.cutoff_error(y, p), abs=1e-12)
+    assert table.columns["rms_error"][0] == pytest.approx(cb.ece(y, p, **ROOT), abs=1e-12)
     assert table.columns["bias"][0] == pytest.approx(np.mean(y - p), abs=1e-12)
     assert table.columns["ece"][0] == pytest.approx(cb.ece(y, p), abs=1e-12)
     assert list(table.columns["pvalue_adjusted"]) == sorted(table.columns["pvalue_adjusted"])
@@ -270,7 +267,7 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
     worst = max((1, 2), key=lambda k: abs(shares[k] - P3[0, k]))
     first, *others = verdict.claims
     assert (first.subject, first.pvalue) == (Subject("class", str(worst)), 0.002)
-    assert first.estimate == pytest.approx(abs(shares[worst] - P3[0, worst]))
+    assert first.estimate == pytest.approx(abs(shares[worst] - P3[0, worst]), rel=2e-3)  # one range, debiased
     bias = {claim.subject.name: claim.estimate for claim in others if claim.quantity == "bias"}
     assert bias == {str(k): pytest.approx(shares[k] - P3[0, k]) for k in (1, 2)}
     assert {(claim.subject, claim.kind) for claim in verdict.claims} == {
@@ -279,6 +276,7 @@ def test_one_class_off_is_found_though_the_top_label_is_right():
         (Subject("class", "1"), "miscalibrated"),
         (Subject("class", "1"), "below"),
         (Subject("most probable class"), "within"),
+        (Subject("most probable class"), "limits"),  # at thresholds
         (ALL_ROWS, "gain"),  # by a temperature
         (ALL_ROWS, "limits"),  # the lower limit of the calibration error that follows
     }
@@ -296,7 +294,7 @@ def test_weighted_means_of_groups():
     y, p = np.repeat([1, 0], 500), np.full(1000, 0.5)
     claims = cb.audit(y, p, groups=["a"] * 1000, weights=w, resamples=99).verdict.claims
     of_group = {claim.quantity: claim.estimate for claim in claims if claim.subject.kind == "group"}
-    assert of_group == pytest.approx({"cutoff_error": 0.25, "bias": 0.25})  # 75 % observed
+    assert of_group == pytest.approx({"rms_error": 0.25, "bias": 0.25}, rel=1e-2)  # 75 % observed
 
 
 def test_groups_reach_the_verdict():
@@ -307,7 +305,7 @@ def test_groups_reach_the_verdict():
     assert audit.findings.groups.columns["pvalue_adjusted"][0] <= 0.004
     error, way = (claim for claim in audit.verdict.claims if claim.subject.kind == "group")
     assert error.subject == way.subject == Subject("group", "part = tail <b>")
-    assert error.estimate == audit.findings.groups.columns["cutoff_error"][0]
+    assert error.estimate == audit.findings.groups.columns["rms_error"][0]
     assert way.estimate == pytest.approx(np.mean((y - P)[group != "body"]))
     calm = cb.audit(CALIBRATED, P, groups=np.arange(3000) % 2, resamples=19)
     assert note("calm", tested=2, things="groups") in calm.verdict.notes
@@ -328,7 +326,7 @@ def test_ways_to_show_it():
     assert "expected calibration error" in str(audit)
     assert "<script>" not in audit._repr_html_()
     assert "Miscalibrated" in repr(audit)
-    assert audit.table["name"][:2] == ["cutoff_error", "calibration_test"]
+    assert audit.table["name"][:4] == ["rms_error", "cutoff_error", "calibration_test", "range_error"]
     assert len({len(column) for column in audit.table.values()}) == 1
 
 

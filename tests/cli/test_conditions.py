@@ -80,10 +80,11 @@ JUDGED = [
     ('"ece" > 0.9', False, "0.05"),
     ("ece.excess > 0.02", True, "0.04"),
     ("cutoff_error.high > 0.05", True, "0.055"),
-    ("worst_group.estimate > 0.05", True, "0.1, plan = b"),
-    ("worst_group.cutoff_error > 0.9", False, "0.1, plan = b"),
-    # 0.1 - z 0.5/20 with z = 2.6383, that of 1 - 0.05/12: two sides, two families of tests, three groups
-    ("worst_group.low > 0.02", True, "0.03404, plan = b"),
+    # the root of (40² - 100)/(400² - 400)
+    ("worst_group.estimate > 0.05", True, "0.09695, plan = b"),
+    ("worst_group.rms_error > 0.9", False, "0.09695, plan = b"),
+    # that of interval(ece, bins="auto", norm="l2", debias=True) at level 1 - 0.05/6: two families, three groups
+    ("worst_group.low > 0.02", True, "0.03371, plan = b"),
     ("worst_group.n > 400", False, "400, plan = b"),
     ("worst_group.bias < 0", False, "0.1, plan = b"),
     ('"groups.plan = a.estimate" > 0.15', True, "0.2, plan = a"),
@@ -241,7 +242,7 @@ def test_the_group_with_the_largest_error_at_least():
     """A large group with a small error has the smallest p-value; the lower limit is that of the group that is worst."""
     columns = {
         "group": ["a", "b", "c"],
-        "cutoff_error": [0.02, 0.2, 0.3],
+        "rms_error": [0.02, 0.2, 0.3],
         "limits": [[0.01, 0.03], [0.1, 0.3], None],
         "pvalue_adjusted": [0.001, 0.002, 0.8],
     }
@@ -253,13 +254,13 @@ def test_the_group_with_the_largest_error_at_least():
 def grouped(*labels):
     """Return results with a group of each label, errors 0.1, 0.2, ..."""
     errors = [0.1 * (k + 1) for k in range(len(labels))]
-    columns = {"group": labels, "n": [100] * len(labels), "cutoff_error": errors}
+    columns = {"group": labels, "n": [100] * len(labels), "rms_error": errors}
     return {"kind": "binary", "verdict": {"status": "within"}, "sections": [], "groups": {"columns": columns}}
 
 
 def test_groups_of_a_column_whose_name_begins_another():
     results = grouped("user = a", "user.region = b", "user = c.d")
-    for path, found in (("user.cutoff_error", 0.3), ("user.n", 100), ("user.region.cutoff_error", 0.2)):
+    for path, found in (("user.rms_error", 0.3), ("user.n", 100), ("user.region.rms_error", 0.2)):
         assert judged(f"max(groups.{path}) > {500 if path == 'user.n' else 0.5}", results).found.value == pytest.approx(
             found
         )
@@ -267,8 +268,8 @@ def test_groups_of_a_column_whose_name_begins_another():
 
 def test_conditions_on_groups_that_cannot_be_judged(refuses):
     alike, results = "cannot all be told apart in a condition; rename a group", grouped("g = its", "g = it's")
-    cases = [(f"{path} > 0.5", results, alike) for path in ("groups.g.its.cutoff_error", "max(groups.g.cutoff_error)")]
-    for path in ("max(groups.g.cutoff_error)", "groups.g.a.estimate", "groups.g.a.cutoff_error"):
+    cases = [(f"{path} > 0.5", results, alike) for path in ("groups.g.its.rms_error", "max(groups.g.rms_error)")]
+    for path in ("max(groups.g.rms_error)", "groups.g.a.estimate", "groups.g.a.rms_error"):
         cases.append((f"{path} > 5", grouped("g = a", "g = b"), "can never be true"))
     refuses(judged, cases)
     assert judged("verdict = within", results).failed  # it names no group

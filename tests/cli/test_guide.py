@@ -32,4 +32,4 @@ def test_every_command_of_the_guide_runs(run, require, small_examples):
             assert done.code == 0 or may_fail, done
             assert "inside calibrant" not in done.err
             ends.append(done.code)
-    assert ends == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 0]
+    assert ends == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 2, 0, 0, 0]

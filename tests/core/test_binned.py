@@ -34,7 +34,7 @@ def bins_of(y, p, weights=None, **options):
         (0, "bins must be at least 1; got 0"),
         (-1, "bins must be at least 1; got -1"),
         *((bins, "bins must be a whole number") for bins in (2.0, True, None, [0, 0.5, 1])),
-        ("auto", 'bins must be a whole number, "cube-root" or "sweep"; got \'auto\''),
+        ("fd", 'bins must be a whole number, "auto", "cube-root" or "sweep"; got \'fd\''),
     ],
     ids=str,
 )

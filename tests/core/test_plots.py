@@ -15,7 +15,7 @@ def errors(names, error, half, detectable=0.1):
     columns = {
         "group": tuple(names),
         "n": (100,) * k,
-        "cutoff_error": tuple(error),
+        "rms_error": tuple(error),
         "limits": tuple((max(0.0, e - half), e + half) for e in error),
         "minimum_detectable": (detectable,) * k,
     }
@@ -98,7 +98,7 @@ def test_groups_without_limits(plt):
 def test_in_words():
     curve = groups_figure(errors(["a", "b"], [0.12, 0.0], 0.05), level=0.95).curve
     words = describe("groups", curve.columns, curve.details)
-    assert words.startswith("Cutoff error, percentage points of 2 groups with limits; 1 does not contain 0.")
+    assert words.startswith("Root mean square error, percentage points of 2 groups with limits; 1 does not contain 0.")
     found = marks("groups", thin("groups", curve.columns, 100), curve.details)
     assert [(mark.x, mark.y) for mark in found] == [(pytest.approx(12), 0), (0, 1)]
     assert "95 % limits 7 to 17" in found[0].text

@@ -1,6 +1,7 @@
 """The judge: outcomes of hand-made evidence at every border."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,6 +121,58 @@ class TestParts:
         assert calm == Note("calm", {"tested": 3, "things": "groups"})
 
 
+def scores(stated, happens, low, high):
+    return Evidence(Subject("scores", low=stated, high=stated + 0.1), "frequency", happens, low, high, 100, stated)
+
+
+class TestRanges:
+    """Where 60 % is stated, 50 % happen, limits to 53 %: wholly beyond 5 points, not beyond 8."""
+
+    OFF = scores(0.6, 0.5, 0.42, 0.53)
+
+    def judged(self, tolerance, *ranges, low=0.01, high=0.04, pvalue=0.001, **given):
+        whole = Whole(error(0.03, low, high, pvalue, **given), ranges=ranges or (self.OFF,))
+        return judge(Case(whole), setting(tolerance))
+
+    def test_one_that_lies_wholly_beyond_the_tolerance_decides(self):
+        verdict = self.judged(0.05)
+        first, total = verdict.claims
+        assert (verdict.status, first.kind, first.tolerance, first.expected) == ("miscalibrated", "below", 0.05, 0.6)
+        assert (total.quantity, total.kind, total.tolerance) == ("cutoff_error", "limits", None)
+        assert [(step.tolerance, step.status) for step in verdict.at][-1] == (0.05, "miscalibrated")
+        assert all(step.part == self.OFF.subject for step in verdict.at[1:])
+
+    def test_the_size_speaks_if_it_decides_too(self):
+        verdict = self.judged(0.05, low=0.06, high=0.09)
+        assert (verdict.status, verdict.claims[0].subject) == ("miscalibrated", ALL_ROWS)
+        assert verdict.claims[1].tolerance == 0.05
+
+    def test_within_names_a_range_whose_estimate_is_beyond(self):
+        verdict = self.judged(0.08)
+        assert (verdict.status, verdict.although.estimate, verdict.although.tolerance) == ("within", 0.5, None)
+        assert self.judged(0.08, scores(0.6, 0.55, 0.5, 0.59)).although is None
+        assert self.judged(0.11).although is None
+        assert self.judged(None).status == "miscalibrated"  # 4 points are not negligible
+        assert self.judged(None).claims[0].subject == ALL_ROWS
+        negligible = self.judged(None, low=0.001, high=0.009)  # over all rows, but not in this range
+        assert (negligible.status, negligible.claims[0].subject) == ("miscalibrated", self.OFF.subject)
+
+    def test_none_is_claimed_unless_a_test_rejects(self):
+        verdict = self.judged(0.05, pvalue=0.3)
+        assert (verdict.status, [claim.quantity for claim in verdict.claims]) == ("within", ["cutoff_error"])
+
+    def test_the_tolerance_of_rare_events_grows_with_the_scores_of_a_range(self):
+        """20 % of the error if no event happens, 0.05, are 1 point; where 30 % are stated, 6 points."""
+        whole = Whole(
+            error(0.003, 0.001, 0.006, 0.001, mean=0.02, never=(0.05, 0.99)), ranges=(scores(0.3, 0.2, 0.15, 0.27),)
+        )
+        asked = setting(0.2, relative=True)
+        verdict = judge(Case(whole), asked)
+        assert (verdict.status, verdict.tolerance, verdict.unit) == ("within", pytest.approx(0.01), 0.05)
+        assert verdict.although.estimate == 0.2  # off by 10 points
+        assert judge(Case(whole), setting(0.08, relative=True)).claims[0].tolerance == pytest.approx(0.08 * 0.3)
+
+
 def line(level, estimate, low, high, pvalue, error):
     return Evidence(
         Subject("intervals", level=level), "coverage", estimate, low, high, 500, level, pvalue=pvalue, error=error
@@ -168,6 +221,22 @@ class TestLines:
 class TestScale:
     def test_usual_tolerances_shrink_with_rare_events(self):
         assert usual_tolerances(0.01) == pytest.approx((0.001, 0.002, 0.005))
+
+    def test_100_percent_is_the_error_if_no_event_happens(self):
+        for mean, words in ((0.02, "the error if no event happened"), (0.98, "the error if no non-event happened")):
+            never = (0.04, 0.99) if mean < 0.5 else (0.99, 0.04)
+            verdict = judge(Case(Whole(error(0.01, 0.005, 0.03, mean=mean, never=never))), setting())
+            assert (verdict.unit, verdict.share_of) == (0.04, words)
+            assert [step.tolerance for step in verdict.at] == pytest.approx([0.004, 0.008, 0.02])
+
+    def test_a_rare_class_has_its_share_beside_the_points(self):
+        rare, common = (
+            Evidence(Subject("class", name=str(mean)), "rms_error", 0.03, 0.01, 0.04, 900, pvalue=0.001, mean=mean)
+            for mean in (0.02, 0.3)
+        )
+        evidence = tuple(replace(each, never=(0.08, NAN)) for each in (rare, common))
+        claims = judge(Case(CALM, (groups(*evidence),)), setting(0.05)).claims
+        assert [claim.never for claim in claims if claim.subject.kind == "class"] == [0.08, None]
 
     @pytest.mark.parametrize(
         ("mean", "high", "given", "unit"),
@@ -222,6 +291,15 @@ def test_shapes(key, sides):
         for k, side in sides
     )
     assert judge(Case(Whole(error(0.15, 0.09, 0.2, explanation=ranges))), setting()).notes[0].key == key
+
+
+def test_what_was_looked_at_is_said():
+    family = groups(*(error(0.01, 0.0, 0.05, 0.5, name=name) for name in "abc"))
+    *_, said = judge(Case(Whole(CALM.total, similar=54), (family,)), setting()).notes
+    assert said.values == {
+        "things": [(54, "ranges of similar scores"), (3, "groups")],
+        "beyond": ["the score", "these groups"],
+    }
 
 
 def test_notes_belong_to_an_outcome():

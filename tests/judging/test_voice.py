@@ -23,8 +23,19 @@ INTERVALS = Subject("intervals", "136 to 568", 0.9, "width", 136.0, 568.0)
 NARROW = Claim("below", INTERVALS, "coverage", 0.816, 0.773, 0.854, 0.95, 999, 0.9, pvalue=1e-9)
 
 
+HIGH = Claim(
+    "below", Subject("scores", low=0.7, high=1.0), "frequency", 0.56, 0.503, 0.617, 0.95, 1000, 0.85, tolerance=0.05
+)
+TOO_HIGH = (
+    "probabilities of 0.7 to 1 are stated too high by more than 5 points: when 85 % is stated, it happens 56 % of the "
+    "time (95 % limits 50 to 62 %)"
+)
+RARE = Subject("class", name="2")
+
+
 def error(kind, estimate, low, high, rows, **fields):
-    return Claim(kind, ALL_ROWS, "cutoff_error", estimate, low, high, 0.95, rows, **fields)
+    given = {"quantity": "cutoff_error", **fields}
+    return Claim(kind, ALL_ROWS, estimate=estimate, low=low, high=high, level=0.95, rows=rows, **given)
 
 
 def below(subject, quantity, *numbers, pvalue):
@@ -42,6 +53,21 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
             error("within", 0.008, 0.0, 0.0178, 25_000, tolerance=0.02, pvalue=0.3),
             "probabilities are off by at most 1.8 points (95 % confidence)",
         ),
+        (
+            replace(ERROR, quantity="rms_error"),
+            "probabilities are off by 8.5 points (root mean square, 95 % limits 6.9 to 10.2; p < 0.001)",
+        ),
+        (
+            replace(ERROR, kind="within", quantity="rms_error", low=0.0, high=0.018),
+            "probabilities are off by at most 1.8 points (root mean square, 95 % confidence)",
+        ),
+        (
+            Claim("miscalibrated", RARE, "rms_error", 0.02, 0.0, 0.0385, 0.95, 900, pvalue=0.01, never=0.083),
+            "probabilities of class 2 are off by at most 3.9 points, 47 % of the error if it never happened "
+            "(root mean square, 95 % confidence; p = 0.010)",
+        ),
+        (HIGH, TOO_HIGH),
+        (replace(HIGH, tolerance=None), TOO_HIGH.replace(" by more than 5 points", "")),
         (error("cannot tell", 0.1, 0.0, 1.0, 20), "20 rows do not bound the error of probabilities"),
         (
             error("miscalibrated", 0.001, 5e-4, 0.0016, 9, pvalue=0.01, unit=0.002, share_of="the predicted events"),
@@ -64,6 +90,13 @@ LARGE, FIFTH = Subject("group", name="size = large"), Subject("quantile", level=
 )
 def test_statements(claim, expected):
     assert statement(claim) == expected
+
+
+def test_within_names_a_range_that_may_be_beyond():
+    size = error("within", 0.03, 0.0, 0.04, 4000, tolerance=0.05, quantity="rms_error")
+    said = headline(Verdict("within", claims=(size,), tolerance=0.05, although=replace(HIGH, tolerance=None)))
+    assert said.startswith("Calibrated within 5 points: probabilities are off by at most 4.0 points (root mean square")
+    assert said.endswith(", but " + TOO_HIGH.replace(" by more than 5 points", ""))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +160,13 @@ def test_every_note_has_words(key):
     values = {}
     for _, field, spec, _ in string.Formatter().parse(NOTES[key][1]):
         if field is not None:
-            several = {"list": ["a", "b"], "semicolons": ["a", "b"], "shares": [0.5], "ranges": [(0.0, 0.3)]}
+            several = {
+                "list": ["a", "b"],
+                "semicolons": ["a", "b"],
+                "shares": [0.5],
+                "ranges": [(0.0, 0.3)],
+                "counts": [(2, "things")],
+            }
             values[field] = (0.1, 0.2) if "limits" in spec else several.get(spec, 0.95 if spec == "level" else 3)
     label, text = text_of(Note(key, values))
     assert "{" not in text
@@ -151,7 +190,7 @@ def test_ranges(ranges, words):
 def test_templates_of_quantities_have_known_fields():
     for quantity in QUANTITIES.values():
         fields = {field for _, field, _, _ in string.Formatter().parse(quantity.says) if field}
-        assert fields <= {"who", "found", "expected"}
+        assert fields <= {"who", "found", "expected", "meaning", "brackets"}
 
 
 @given(expected=st.floats(0.001, 0.999), gap=st.floats(0.0005, 0.4))
@@ -193,6 +232,6 @@ def test_a_group_that_redraws_cannot_tell_from_a_smaller_p_value_has_a_bound():
     p = np.full(2000, 0.5)
     y, groups = np.where(np.arange(2000) < 1000, 1, np.arange(2000) % 2), np.arange(2000) < 1000
     claims = cb.audit(y, p, groups=groups, resamples=99).verdict.claims
-    (off,) = [c for c in claims if c.subject.kind == "group" and c.quantity == "cutoff_error"]
+    (off,) = [c for c in claims if c.subject.kind == "group" and c.quantity == "rms_error"]
     assert (off.pvalue, off.at_floor) == (pytest.approx(0.002), True)
     assert row_of(off).pvalue == "≤0.002"

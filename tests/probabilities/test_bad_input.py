@@ -26,7 +26,7 @@ def test_a_common_factor_of_the_weights_leaves_groups_alone(factor):
 def test_a_heavy_group_leaves_the_others_alone(heavy):
     columns = cb.audit(Y, P, groups=G, weights=np.where(G == 0, heavy, 1.0), resamples=19).findings.groups.columns
     plain = cb.audit(Y, P, groups=G, resamples=19).findings.groups.columns
-    found, expected = (dict(zip(c["group"], c["cutoff_error"], strict=True)) for c in (columns, plain))
+    found, expected = (dict(zip(c["group"], c["rms_error"], strict=True)) for c in (columns, plain))
     for g in (1, 2, 3):
         assert found[f"group = {g}"] == pytest.approx(expected[f"group = {g}"], rel=1e-9)
 

@@ -6,7 +6,7 @@ import pytest
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import read_binary
-from calibrant.probabilities.clusters import Clusters, _exceeded, clustered_groups, range_evidence
+from calibrant.probabilities.clusters import Clusters, _exceeded, cluster_ranges, clustered_groups
 
 
 def rows_of(y, p, weights=None):
@@ -140,7 +140,7 @@ class TestRanges:
         rng = np.random.default_rng(10)
         y, p, code = sharing(rng, 1000, 5, rng.beta(2, 2, 1000))
         extreme = 1 / (1 + ((1 - p) / p) ** 3)
-        first, *_, last = range_evidence(rows_of(y, extreme), code, rate=0.025)
+        first, *_, last = cluster_ranges(rows_of(y, extreme), code, rate=0.025)
         inside = (extreme > first.subject.low) & (extreme <= first.subject.high)
         assert first.low > first.expected
         assert last.high < last.expected
@@ -153,13 +153,13 @@ class TestRanges:
         alarms = 0
         for _ in range(100):
             y, p, code = sharing(rng, 200, 4)
-            alarms += bool(range_evidence(rows_of(y, p), code, rate=0.05))
+            alarms += bool(cluster_ranges(rows_of(y, p), code, rate=0.05))
         assert alarms <= 11
 
     def test_few_clusters_have_none(self):
         rng = np.random.default_rng(12)
         y, p, code = sharing(rng, 25, 20)
-        assert range_evidence(rows_of(y, p**4), code, rate=0.05) == ()
+        assert cluster_ranges(rows_of(y, p**4), code, rate=0.05) == ()
 
 
 class TestGroups:

@@ -23,6 +23,7 @@ from calibrant.probabilities.evidence import (
     stated_low,
 )
 from calibrant.probabilities.group_test import GroupFindings
+from calibrant.probabilities.size import size_of
 
 HALF = np.full(400, 0.5)
 
@@ -36,16 +37,22 @@ def audited(y, p, **options):
 
 
 class TestMainClaim:
-    def test_size_is_the_cutoff_error_with_its_limits(self):
-        # 260 of 400 at 0.5: the error is 0.15, s = 0.025; limits: Brownian range below, z s above
+    def test_size_is_the_root_mean_square_error_with_its_limits(self):
+        # 260 of 400 at 0.5: (Σr)² = 60² and Σr² = 100, so θ = (3600 - 100)/(400² - 400) in the one range
         verdict = audited(happened(260), HALF).verdict
         claim = verdict.claims[0]
-        limits = cb.interval("cutoff_error", happened(260), HALF)
+        limits = cb.interval("ece", happened(260), HALF, bins="auto", norm="l2", debias=True)
         assert (verdict.status, claim.kind, claim.subject) == ("miscalibrated", "miscalibrated", ALL_ROWS)
-        assert claim.estimate == pytest.approx(0.15)
+        assert (claim.quantity, claim.estimate) == ("rms_error", pytest.approx(math.sqrt(3500 / 159_600)))
         assert (claim.low, claim.high) == (pytest.approx(limits.low), pytest.approx(limits.high))
-        # s² is the larger of Σp(1 - p) and Σr², which is 100 in both cases here
-        assert claim.high == pytest.approx(0.15 + 1.959964 * 0.025, abs=1e-6)
+
+    def test_the_cutoff_error_is_said_of_thresholds(self):
+        # s² is the larger of Σp(1 - p) and Σr², which is 100 in both cases here, over 400²
+        verdict = audited(happened(260), HALF).verdict
+        (threshold,) = [claim for claim in verdict.claims if claim.quantity == "cutoff_error"]
+        assert (threshold.kind, threshold.low) == ("limits", 0)
+        assert threshold.high == pytest.approx(0.15 + 1.959964 * 0.025, abs=1e-6)
+        assert [n.values for n in verdict.notes if n.key == "threshold"] == [{"most": threshold.high, "level": 0.95}]
 
     @pytest.mark.parametrize(("tolerance", "status"), [(0.05, "miscalibrated"), (0.15, "cannot tell"), (0.2, "within")])
     def test_three_outcomes(self, tolerance, status):
@@ -72,8 +79,8 @@ class TestMainClaim:
         p = np.full(20_000, 0.01)
         verdict = audited(happened(200, 20_000), p).verdict
         assert verdict.status == "within"
-        assert verdict.tolerance == pytest.approx(0.002)  # s = 0.0007, so 1.96 s is 14 % of the events
-        assert verdict.claims[0].share_of == "the predicted events"
+        assert verdict.tolerance == pytest.approx(0.005)  # the upper limit is 21.5 %
+        assert verdict.claims[0].share_of == "the error if no event happened"
         assert audited(happened(200, 20_000), p, tolerance=0.1, relative=True).verdict.status == "cannot tell"
 
     @pytest.mark.parametrize(("events", "options"), [(400, {}), (800, {}), (400, {"tolerance": 0.3, "relative": True})])
@@ -81,8 +88,8 @@ class TestMainClaim:
         """The mean prediction is 0.002; twice or four times as many events as the 200 predicted happen."""
         y, p, g = happened(events, 100_000), np.full(100_000, 0.002), np.arange(100_000) % 3
         verdict = audited(y, p, groups=g, **options).verdict
-        relative = (pytest.approx(0.002), "the predicted events") if events == 400 else (1, "")
-        errors = [claim for claim in verdict.claims if claim.quantity == "cutoff_error"]
+        relative = (pytest.approx(0.002), "the error if no event happened") if events == 400 else (1, "")
+        errors = [claim for claim in verdict.claims if claim.quantity == "rms_error"]
         assert len(errors) > 1
         assert all((claim.unit, claim.share_of) == relative for claim in errors)
         assert (verdict.unit, verdict.share_of) == relative
@@ -93,16 +100,16 @@ class TestMainClaim:
         assert (verdict.claims[0].low, verdict.claims[0].high) == (0, 1)
 
     def test_rows_that_would_pass(self):
-        # 80 % of Brownian motions have a range of at most 2.0 (about); z = 1.96; s = 0.5/√n at p = 0.5
+        """Scores from 0 to 1 take about 2,300 rows for 5 points and 18,400 for 2; four in five data sets pass."""
         rng = np.random.default_rng(2)
-        few = Ordered.of(Binary((np.arange(200) % 2).astype(np.uint8), np.full(200, 0.5), np.ones(200)))
-        needed = rows_to_pass(few, setting(), None)(0.05)
-        assert needed.things == "rows"
+        p = (np.arange(300) + 0.5) / 300
+        few = Ordered.of(Binary((np.arange(300) % 2).astype(np.uint8), p, np.ones(300)))
+        needed = rows_to_pass(few, setting())
+        assert [needed(tau) for tau in (0.05, 0.02)] == [(2300, "rows"), (19_000, "rows")]
         passed = 0
-        for seed in range(200):
-            p = np.clip(rng.normal(0.5, 1e-6, needed.number), 0, 1)  # as many different scores as rows
-            limits = cb.interval("cutoff_error", np.random.default_rng(seed).random(needed.number) < p, p)
-            passed += limits.high <= 0.05
+        for _ in range(200):
+            p = rng.random(2300)
+            passed += size_of(Ordered.of(Binary(rng.random(2300) < p, p, np.ones(2300)))).limits.high(0.025) <= 0.05
         assert 0.7 < passed / 200 < 0.92
 
 
@@ -184,19 +191,21 @@ def test_verdict_table_and_claims_agree(n, seed, slope, digits, tolerance):
     audit = cb.audit(y, p, resamples=39, tolerance=tolerance, groups=rng.integers(0, 2, n))
     verdict, lines = audit.verdict, {line.name: line for line in audit.findings.measurements}
     main = next(claim for claim in verdict.claims if claim.subject == ALL_ROWS)
-    assert {name for name, line in lines.items() if line.decides} == {"cutoff_error", "calibration_test"}
-    assert lines["cutoff_error"].value == pytest.approx(main.estimate)
-    if lines["cutoff_error"].interval is not None:
-        assert lines["cutoff_error"].interval == (main.low, main.high)
+    decisive = {"rms_error", "cutoff_error", "calibration_test", "range_error"}
+    assert {name for name, line in lines.items() if line.decides} == decisive
+    assert lines["rms_error"].value == pytest.approx(main.estimate)
+    if lines["rms_error"].interval is not None:
+        assert lines["rms_error"].interval == (main.low, main.high)
     assert main.pvalue == lines["calibration_test"].pvalue
     columns = audit.findings.groups.columns
     off = {g for g, q in zip(columns["group"], columns["pvalue_adjusted"], strict=True) if q < 0.05}
     assert {claim.subject.name for claim in verdict.claims if claim.subject.kind == "group"} == off
     if verdict.status == "within":
         assert main.high <= verdict.tolerance
+    beyond = [claim for claim in verdict.claims if claim.subject.kind == "scores" and claim.tolerance is not None]
     if verdict.status == "miscalibrated":
         assert main.pvalue <= 0.05 + 1e-12 or off
-        assert tolerance is None or main.low > tolerance or off
+        assert tolerance is None or main.low > tolerance or off or beyond
 
 
 @pytest.mark.parametrize(("least", "advice"), [(0.0, "recalibrate steps"), (0.05, "recalibrate")])
@@ -232,6 +241,8 @@ FOUND = GroupFindings(
     bias_low=np.array([0.05, -0.05, -0.02, np.nan]),
     bias_high=np.array([0.17, 0.05, 0.04, np.nan]),
     minimum_detectable=np.array([0.1, 0.1, 0.1, np.nan]),
+    never=np.array([0.4, 0.6, 0.3, 0.5]),
+    quantity=("rms_error", "mean_error", "rms_error", "cutoff_error"),
 )
 
 
@@ -243,7 +254,12 @@ class TestGroups:
     def test_evidence_of_a_group_is_its_error_and_which_way_it_is_off(self):
         family = group_family(FOUND, setting(2), "group")
         first, second, third, fourth = family.evidence
-        assert (first.subject, first.quantity) == (Subject("group", name="plan = a"), "cutoff_error")
+        assert (first.subject, first.quantity) == (Subject("group", name="plan = a"), "rms_error")
+        assert [(each.quantity, each.size.most) for each in (first, second, fourth)] == [
+            ("rms_error", 0.18),
+            ("mean_error", math.inf),  # neither bounds other errors
+            ("cutoff_error", math.inf),
+        ]
         assert (first.estimate, first.low, first.high, first.rows, first.mean) == (0.12, 0.06, 0.18, 100, 0.3)
         assert (first.pvalue, second.pvalue) == (0.008, 0.04)
         (way,) = first.explanation
@@ -297,11 +313,15 @@ class TestCaveats:
         assert [n.values for n in notes if n.key == "weights"] == [{"n": 400, "effective": 258}]  # 700²/1900
 
 
-def test_half_the_tolerance_takes_four_times_the_clusters():
+def test_clusters_needed():
+    """Twice the noise of independent rows takes twice the rows for the same ranges, and 100 clusters at least."""
     y, p = (np.arange(400) % 2).astype(np.uint8), np.linspace(0.1, 0.9, 400)
     rows = Binary(y, p, np.ones(400))
-    needed = rows_to_pass(Ordered.of(rows), setting(), Clusters.of(rows, np.arange(400) // 2))
-    assert (needed(0.05).things, needed(0.025).number / needed(0.05).number) == ("clusters", pytest.approx(4, rel=0.1))
+    clusters = Clusters.of(rows, np.arange(400) // 2)
+    once, twice = (rows_to_pass(Ordered.of(rows), setting(), (clusters, noise)) for noise in (1.0, 2.0))
+    assert once(0.05).things == "clusters"
+    assert twice(0.05).number / once(0.05).number == pytest.approx(2, rel=0.1)
+    assert once(0.5).number == 130  # an information of 25, where 200 clusters have 39.3
 
 
 def test_a_bin_after_scores_of_0_does_not_hold_them():
@@ -368,7 +388,7 @@ def test_probabilities_near_the_smallest_number_are_judged_in_points(p):
     y = np.arange(300) % 2
     assert audited(y, np.full(300, p)).verdict.status == "miscalibrated"
     never = audited(0 * y, np.full(300, p)).verdict
-    assert (never.status, never.share_of) == ("within", "")
+    assert (never.status, never.share_of) == ("cannot tell", "")  # of the mean alone nothing is within
 
 
 @pytest.mark.filterwarnings("error")

@@ -46,7 +46,7 @@ GROUPS = Table(
     {
         "group": ("plan = $5", "plan = _b", "plan = c"),
         "n": (100, 200, 300),
-        "cutoff_error": (0.1, 0.03, 0.0),
+        "rms_error": (0.1, 0.03, 0.0),
         "limits": ((0.04, 0.16), (0.0, 0.07), (0.0, 0.03)),
         "minimum_detectable": (0.08, 0.06, 0.05),
     },
@@ -159,7 +159,7 @@ def test_text_is_text(root, kind):
         "cloud": ("first component", "second component", "real", "generated"),
         "coordinates": ("shift, in sd of the real points", "no difference", "a", "$b^$", "_c"),
         "coordinates, ratios": ("ratio of standard deviations", "95 % by chance, joint", "1", "2", "_c"),
-        "groups": ("cutoff error, percentage points", "plan", "$5", "_b", "calibrated"),
+        "groups": ("root mean square error, percentage points", "plan", "$5", "_b", "calibrated"),
         "two_ecdfs": ("distance to the nearest other real point", "share up to here", "real", "generated"),
         "vendi_profile": ("length scale", "effective number of different points", "real", "generated"),
         "precision_recall": ("recall", "precision", "one distribution", "observed"),

@@ -40,6 +40,16 @@ def claim(subject: Subject, quantity: str, kind: str = "limits", **fields: objec
     return Claim(kind, subject, quantity, 0.0, **{"level": 0.95, "rows": 5, **fields})  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("rows", [400, 4])
+def test_the_size_of_an_error_in_ranges_of_similar_scores(rows: int) -> None:
+    """Two scores are two ranges; of four rows, with an information of 0.64, the mean is looked at alone."""
+    p = np.repeat([0.2, 0.8], rows // 2)
+    known = BinaryTruth(Chances(p, np.where(p < 0.5, 0.3, 0.6), np.ones(rows)), {})
+    of_rows = {400: math.sqrt((0.1**2 + 0.2**2) / 2), 4: 0.05}[rows]
+    assert known.value(claim(ALL_ROWS, "rms_error")) == pytest.approx(of_rows)
+    assert known.value(claim(ALL_ROWS, "mean_error")) == pytest.approx(0.05)
+
+
 @pytest.mark.parametrize(
     ("subject", "quantity", "value"),
     [

@@ -68,11 +68,13 @@ def audit(
     level
         Confidence level of tests and bands, at least 0.5.
     tolerance
-        The largest error that is acceptable: of probabilities the `cutoff_error`; of intervals, sets, quantiles and
-        distributions the distance of the coverage from its level; of draws the error of the coverage of any interval
-        between two quantiles. Without it the verdict names the smallest of 0.01, 0.02 and 0.05 that the limits support.
+        The largest error that is acceptable: of probabilities the root mean square difference between stated and true
+        probability over ranges of similar scores; of intervals, sets, quantiles and distributions the distance of the
+        coverage from its level; of draws the error of the coverage of any interval between two quantiles. Without it
+        the verdict names the smallest of 0.01, 0.02 and 0.05 that the limits support.
     relative
-        Whether the tolerance is a share of the mean prediction, for probabilities of rare events.
+        Whether the tolerance is a share, for probabilities of rare events: 1 is the error that the same predictions
+        have if no event ever happens.
     alternative
         For intervals and sets, which errors of coverage count: ``"two-sided"``, ``"less"`` if they promise at least
         their level, as conformal methods do, or ``"greater"``. By default "less" for sets, for intervals with
@@ -112,7 +114,7 @@ def audit(
     >>> churn = examples.churn()
     >>> result = audit(churn.y, churn.p, resamples=99)
     >>> result.verdict.headline
-    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    'Miscalibrated: probabilities are off by 8.5 points (root mean square, 95 % limits 6.9 to 10.2; p < 0.001)'
     >>> result.verdict.lines[0].text
     'over-confident: too low up to 0.29, too high above 0.66'
     """

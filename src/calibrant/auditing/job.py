@@ -124,7 +124,7 @@ class AuditJob:
             setting,
             class_names=_class_names(facts.rows, self.classes),
             families=len(families),
-            tolerance=self._error_tolerated(facts),
+            tolerance=self._tolerance(facts),
         )
         found = how.sections(facts, setting)
         case, grouped = found.case, None
@@ -164,17 +164,18 @@ class AuditJob:
     def _labels(self) -> dict[str, Any]:
         return {"classes": self.classes, "pos_label": self.pos_label}
 
-    def _error_tolerated(self, facts: Facts) -> float | None:
-        """Return the largest error that is accepted; a relative one is a share of the mean prediction."""
+    def _tolerance(self, facts: Facts) -> float | None:
+        """Return the largest error that is accepted, or share of an error; refuse a share of next to nothing."""
         tolerance, rows = check_tolerance(self.tolerance, self.relative), facts.rows
         if tolerance is None or not self.relative:
             return tolerance
         mean = float(np.average(rows.p, weights=rows.w)) if facts.complete else Scores.of(facts).ordered.mean_score
         if tolerance * mean < SMALLEST_TOLERANCE**2:
             raise InputError(
-                f"{{relative=}} is a share of the mean prediction, which is {mean:g}; leave it out", option="relative"
+                f"{{relative=}} is a share of the predicted events, and their mean is {mean:g}; leave it out",
+                option="relative",
             )
-        return tolerance * mean
+        return tolerance
 
 
 def refuse_options_of_other_kinds(kind: str, given: Mapping[str, Any]) -> None:

@@ -27,7 +27,6 @@ from calibrant.core.catalogue import Entry
 from calibrant.core.evidence import ALL_ROWS, SMALL_GROUP, Case, Evidence, Subject, Whole, note
 from calibrant.core.findings import Facts, Figure, Grouped, Kind, KindFindings, Measurement, Section, Setting, Table
 from calibrant.core.grid import Grid, GroupCells
-from calibrant.core.limits import Limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.plots import groups_figure
 from calibrant.core.results import Curve, TestResult
@@ -40,7 +39,15 @@ from calibrant.judging.judge import is_rare
 from calibrant.kernel_errors.skce_test import SKCE_TEST
 from calibrant.probabilities.binned_errors import ECE
 from calibrant.probabilities.calibration_test import CALIBRATION_TEST, has_impossible, smallest_of_four
-from calibrant.probabilities.clusters import METHOD, Clusters, clustered_groups, range_evidence
+from calibrant.probabilities.clusters import (
+    METHOD,
+    Clusters,
+    cluster_noise,
+    cluster_ranges,
+    clustered_groups,
+    clustered_sizes,
+    size_of_clusters,
+)
 from calibrant.probabilities.consistency_band import fewest_refits
 from calibrant.probabilities.cumulative import CUMULATIVE_DIFFERENCES, KUIPER
 from calibrant.probabilities.evidence import (
@@ -48,16 +55,26 @@ from calibrant.probabilities.evidence import (
     bin_evidence,
     caveats,
     group_family,
+    notes_on_size,
     questions_on_classes,
     questions_on_dependence,
     questions_on_event,
     region_level,
+    rows_to_pass,
     stated_low,
     surprising_first,
     whole_evidence,
 )
-from calibrant.probabilities.group_test import GroupFindings, counted_groups, group_test, part_test
+from calibrant.probabilities.group_test import (
+    GroupFindings,
+    counted_groups,
+    group_test,
+    part_test,
+    sized,
+    sizes_of_groups,
+)
 from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
+from calibrant.probabilities.size import Size, largest_gap, size_of
 
 MAX_SCORES_DRAWN, MAX_SCORES_REFITTED = 4_000, 1_000
 TOP, EACH = "top", "each"  # in the names of summaries of class probabilities
@@ -88,7 +105,7 @@ TOP_CLASS = Asked(
 
 def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings:
     summary = scores.ordered
-    whole, test, limits = _evidence(scores, setting, asked.subject)
+    whole, test, size = _evidence(scores, setting, asked.subject)
     questions = questions_on_event(summary) if asked is EVENT else []
     if asked is EVENT and setting.clusters is None and scores.complete:
         questions += questions_on_dependence(scores.rows.p)
@@ -98,46 +115,56 @@ def audit_scores(scores: Scores, setting: Setting, asked: Asked) -> KindFindings
         measurements = tuple(replace(line, interval=None, expected=None, pvalue=None) for line in measurements)
         more.insert(0, note("dependent"))
     infinite = any(line.name == "log_score" and math.isinf(line.value) for line in measurements)
-    lines = (*_decisive(measurements[0], test, limits, whole.total, setting), *measurements[1:])
+    lines = (*_decisive(scores, measurements[0], test, size, whole, setting), *measurements[1:])
     section = Section(asked.name, asked.title, asked.intro, lines, _figures(summary, setting, whole.total))
     keep = caveats(summary, setting, pooled=scores.pooled, infinite=infinite)
-    return KindFindings((section,), Case(whole, notes=(*questions, *advice(summary))), (*keep, *missing, *more))
+    notes = (*questions, *advice(summary), *notes_on_size(whole, scores.summary, setting))
+    return KindFindings((section,), Case(whole, notes=notes), (*keep, *missing, *more))
 
 
-def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Limits]:
-    """Test all rows and find the limits of their error; with clusters from sums over each of them."""
-    summary, rate = scores.ordered, 1 - region_level(setting)
-    clusters = None
+def _evidence(scores: Scores, setting: Setting, subject: Subject) -> tuple[Whole, TestResult, Size | None]:
+    """Test all rows and find the size of their error; with clusters from sums over each of them."""
     if setting.clusters is not None:
-        clusters = Clusters.of(scores.rows, setting.clusters)
-        statistics = clusters.statistics(setting.resamples, setting.rng)
-        test = smallest_of_four(
-            statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}"
-        )
-        test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
-        ranges = range_evidence(scores.rows, setting.clusters, rate=rate)
-        limits = clusters.limits(setting.resamples, setting.rng)
-    else:
-        options = CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
-        test = CALIBRATION_TEST.finish(summary, options)
+        return _clustered(scores, setting, setting.clusters, subject)
+    summary = scores.ordered
+    options = CALIBRATION_TEST.parse({"resamples": setting.resamples, "rng": setting.rng})
+    test, size = CALIBRATION_TEST.finish(summary, options), size_of(scores.summary)
+    shown: tuple[Evidence, ...] = ()
+    if not summary.has_equal_weights:  # ranges have no limits, and can explain alone
         banded = {"bins": 10, "strategy": "mass", "simultaneous": True, "level": region_level(setting)}
-        ranges = bin_evidence(_reliability(summary, setting, **banded), rate=rate, exact=summary.has_equal_weights)
-        limits = cutoff_limits(scores)
-    whole = whole_evidence(summary, test, limits, setting, subject=subject, ranges=ranges, clusters=clusters)
-    return whole, test, limits
+        shown = bin_evidence(_reliability(summary, setting, **banded))
+    found = scores.summary, size, cutoff_limits(scores), test, setting
+    needed = rows_to_pass(scores.summary, setting)
+    return whole_evidence(*found, subject=subject, shown=shown, needed=needed), test, size
+
+
+def _clustered(
+    scores: Scores, setting: Setting, labels: NDArray[np.intp], subject: Subject
+) -> tuple[Whole, TestResult, Size | None]:
+    summary, clusters = scores.ordered, Clusters.of(scores.rows, labels)
+    statistics = clusters.statistics(setting.resamples, setting.rng)
+    test = smallest_of_four(statistics, n=summary.n, estimate=clusters.estimate, how=f"{setting.resamples} {METHOD}")
+    test = replace(test, statistic=0.0, pvalue=0.0) if has_impossible(summary) else test
+    size, cutoff = size_of_clusters(scores.rows, labels, clusters), clusters.limits(setting.resamples, setting.rng)
+    shown = cluster_ranges(scores.rows, labels, rate=1 - region_level(setting))
+    needed = rows_to_pass(summary, setting, (clusters, cluster_noise(scores.rows, labels, clusters)))
+    whole = whole_evidence(summary, size, cutoff, test, setting, subject=subject, shown=shown, needed=needed)
+    return whole, test, size
 
 
 def _decisive(
-    cutoff: Measurement, test: TestResult, limits: Limits, total: Evidence, setting: Setting
+    scores: Scores, cutoff: Measurement, test: TestResult, size: Size | None, whole: Whole, setting: Setting
 ) -> tuple[Measurement, ...]:
+    total = whole.total
     low = total.low if setting.rejects(total.pvalue) else 0.0
-    return (
-        replace(
-            cutoff,
-            interval=(low, total.high) if low > 0 or total.high < 1 else None,
-            method="; ".join(filter(None, [cutoff.method, limits.method])),
-            decides=True,
-        ),
+    stated = (low, total.high) if low > 0 or total.high < 1 else None
+    found = [replace(cutoff, interval=stated if size is None else cutoff.interval, decides=True)]
+    if size is not None:
+        label = f"calibration error, root mean square, {size.ranges:,} range{'' if size.ranges == 1 else 's'}"
+        how = "; ".join([size.limits.method, *(["ranges of whole cells"] if scores.pooled else [])])
+        line = Measurement("rms_error", label, total.estimate, interval=stated, method=how, decides=True)
+        found.insert(0, line)
+    found.append(
         Measurement(
             "calibration_test",
             "smallest p-value of four tests",
@@ -146,8 +173,14 @@ def _decisive(
             method=test.method,
             details={name: float(value) for name, value in test.details.items()},
             decides=True,
-        ),
+        )
     )
+    if setting.clusters is None and scores.summary.has_equal_weights:
+        largest = largest_gap(scores.summary, 1 - region_level(setting))
+        how, limits = "exact limits in tenths and twentieths of the rows", (largest.low, largest.high)
+        label = "largest error of a range"
+        found.append(Measurement("range_error", label, largest.estimate, interval=limits, method=how, decides=True))
+    return tuple(found)
 
 
 def _reliability(summary: Ordered, setting: Setting, **options: object) -> Curve:
@@ -205,12 +238,13 @@ class ClassScores:
         return Scores.of(Facts(rows, self.facts.n, {name: counted[f"{TOP} {name}"] for name in names}))
 
     @cached_property
-    def parts(self) -> Sequence[Summary]:
-        return cast(PerLabel, self.facts.of_all(EACH, lambda rows: PerLabel.of(rows, CLASSWISE, Ordered.of))).parts
+    def parts(self) -> Sequence[Ordered | Grid]:
+        counted: PerLabel = self.facts.of_all(EACH, lambda rows: PerLabel.of(rows, CLASSWISE, Ordered.of))
+        return cast(Sequence[Ordered | Grid], counted.parts)
 
     @cached_property
     def each(self) -> list[Ordered]:
-        return [part.ordered() if isinstance(part, Grid) else cast(Ordered, part) for part in self.parts]
+        return [part.ordered() if isinstance(part, Grid) else part for part in self.parts]
 
     @property
     def exceeded(self) -> list[float]:
@@ -251,6 +285,7 @@ def audit_classes(facts: Facts, setting: Setting) -> KindFindings:
         scores.each, setting.class_names, level=setting.family_level, exceeded=scores.exceeded, rng=setting.rng
     )
     further = {"ece": np.array([ECE.finish(summary, ECE.usual) for summary in scores.each])}
+    tested = sized(tested, [size_of(part) for part in scores.parts], setting.family_level)
     parts = _parts(tested, setting, noun="class", title="Each class against the rest", further=further)
     whole, missing = collected([SKCE_TEST, *MEANS], scores.result)
     lines = [replace(m, name=f"classes.{m.name}", label=f"{m.label} (all classes)") for m in whole]
@@ -269,11 +304,14 @@ def binary_groups(rows: Binary | Classes, groups: Sequence[Grouping | GroupCells
     level, rng = setting.family_level, setting.rng
     cells = [each for each in groups if isinstance(each, GroupCells)]
     if cells:
-        return _parts(counted_groups(cells, level=level, rng=rng), setting)
+        found = counted_groups(cells, level=level, rng=rng)
+        return _parts(sized(found, [size_of(grid) for each in cells for grid in each.grids()], level), setting)
     pairs, groupings = rows.pairs(), [each for each in groups if isinstance(each, Grouping)]
-    if setting.clusters is not None:
-        return _parts(clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng), setting)
-    return _parts(group_test(pairs, groupings, level=level, rng=rng), setting)
+    if setting.clusters is None:
+        found = group_test(pairs, groupings, level=level, rng=rng)
+        return _parts(sized(found, sizes_of_groups(pairs, groupings), level), setting)
+    found = clustered_groups(pairs, groupings, setting.clusters, level=level, rng=rng)
+    return _parts(sized(found, clustered_sizes(pairs, groupings, setting.clusters), level), setting)
 
 
 def count_groups(rows: Binary | Classes, grouping: Grouping, setting: Setting) -> GroupCells:
@@ -295,6 +333,7 @@ def _parts(
         return tuple(None if isinstance(value, float) and math.isnan(value) else value for value in listed)
 
     several = {"group": "groups", "class": "classes"}[noun]
+    is_cutoff = np.array([quantity == "cutoff_error" for quantity in found.quantity])
     low = column(stated_low(found, setting))
     small = words.small_groups(int(np.count_nonzero(found.n < SMALL_GROUP))) if noun == "group" else ""
     table = Table(
@@ -307,16 +346,17 @@ def _parts(
             "bias": column(found.bias),
             "bias_low": column(found.bias_low),
             "bias_high": column(found.bias_high),
-            "cutoff_error": column(found.estimate),
+            "rms_error": column(np.where(is_cutoff, np.nan, found.estimate)),
+            **({"cutoff_error": column(np.where(is_cutoff, found.estimate, np.nan))} if is_cutoff.any() else {}),
             "limits": tuple(None if None in pair else pair for pair in zip(low, column(found.high), strict=True)),
             **{name: column(values) for name, values in (further or {}).items()},
             "pvalue_adjusted": column(setting.adjusted(found.pvalue_adjusted)),
             "minimum_detectable": column(found.minimum_detectable),
         },
-        f"Bias is the observed less the predicted frequency. All limits are for all {several} "
-        f"together. P-values of Kuiper's and Cox's statistic allow for all {several} and all families of "
-        f"tests; the lower limit of an error is 0 unless they reject. The last column is the constant error found 4 "
-        f"times in 5.{small}",
+        "The error is the root mean square over ranges of similar scores. Bias is the observed less the predicted "
+        f"frequency. All limits are for all {several} together. P-values of Kuiper's and Cox's statistic allow for all "
+        f"{several} and all families of tests; the lower limit of an error is 0 unless they reject. The last column is "
+        f"the constant error found 4 times in 5.{small}",
     )
     figure = groups_figure(table, level=setting.level)
     return Grouped(table, group_family(found, setting, noun), (figure,))

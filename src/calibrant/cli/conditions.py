@@ -30,8 +30,8 @@ VERDICTS = {
 }
 """The verdicts on sets of points, on comparisons, and on everything else."""
 WORDS = frozenset(word for words in VERDICTS.values() for word in words)
-ESTIMATES = ("cutoff_error", "coverage")  # columns of the table of groups
-SHARES = ("ece", "mce", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
+ESTIMATES = ("rms_error", "cutoff_error", "coverage")  # columns of the table of groups
+SHARES = ("ece", "mce", "rms_error", "cutoff_error", "coverage")  # measurements that lie between 0 and 1
 
 
 @dataclass(frozen=True)

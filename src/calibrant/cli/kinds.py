@@ -25,7 +25,7 @@ APPLIES = {
     "--crossed": (("intervals", "quantiles"), "is about bounds and quantiles in the wrong order"),
     "--calibration-size": (("intervals", "sets"), "is about split conformal intervals or sets"),
     "--alternative": (("intervals", "sets"), "says which errors of coverage count"),
-    "--relative": (("binary",), "makes --tolerance a share of the mean probability (--p)"),
+    "--relative": (("binary",), "makes --tolerance a share of the error there is if no event happens (--p)"),
     "--clusters": (("binary",), "is for probabilities of one event (--p)"),
     "--percent": (("binary", "classes"), "divides probabilities (--p, --p-cols) by 100"),
     "--normalise": (("classes",), "divides class probabilities (--p-cols) by their sums"),

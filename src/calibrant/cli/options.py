@@ -174,7 +174,7 @@ class Request:
     tolerance: float | None = _row(
         AUDITS, MEASURING, "NUMBER", "Largest acceptable error: 0.02 for two percentage points.", type=_tolerance
     )
-    relative: bool = _flag(AUDITS, MEASURING, "--tolerance is a share of the mean of --p, for rare events.")
+    relative: bool = _flag(AUDITS, MEASURING, "--tolerance is a share of the error if no event happens, for rare ones.")
     alternative: str | None = _row(
         AUDITS, MEASURING, "NAME", f"Errors of coverage that count: {', '.join(SIDES)}.", type=click.Choice(SIDES)
     )

@@ -9,7 +9,19 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from calibrant.core.bins import COLUMNS, GRID_ORDER, BinTable, IndexArray, bin_of, mass_ends, rounded, width_edges
+from calibrant.core.bins import (
+    COLUMNS,
+    GRID_ORDER,
+    BinTable,
+    IndexArray,
+    bin_of,
+    edges_at,
+    mass_ends,
+    rounded,
+    similar_bins,
+    similar_ends,
+    width_edges,
+)
 from calibrant.core.grid import Grid
 from calibrant.core.ordered import Ordered, sums_by_key
 from calibrant.core.summary import Summary, one_precision
@@ -18,7 +30,7 @@ from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.options import check_bins
 from calibrant.inputs.probabilities import Binary, Classes
 
-Bins: TypeAlias = int | Literal["cube-root", "sweep"]
+Bins: TypeAlias = int | Literal["auto", "cube-root", "sweep"]
 Strategy: TypeAlias = Literal["width", "mass"]
 
 ROUNDING = 1e-12  # frequencies this close are equal
@@ -61,12 +73,27 @@ def bin_table(summary: Summary, *, bins: Any, strategy: str) -> BinTable:
 
 
 def _resolved(ordered: Ordered, bins: Any, strategy: str) -> tuple[int, str]:
+    if bins == "auto":
+        return similar_bins(ordered.effective), "similar"
     if bins == "cube-root":
         root = round(ordered.n ** (1 / 3))
         return (root if root**3 >= ordered.n else root + 1), "mass"
     if bins == "sweep":
         return _sweep(ordered), "mass"
     return int(bins), strategy
+
+
+def similar_table(summary: Grid | Ordered, m: int | None = None) -> BinTable:
+    """Return the sums over at most m ranges of similar scores, by default as many as `similar_bins` says.
+
+    Those of a grid are made of its cells: they cannot be cut, and are taken for scores.
+    """
+    if isinstance(summary, Ordered):
+        return summary.similar(m or similar_bins(summary.effective))
+    filled = summary.sums[0] > 0
+    cells = BinTable(np.append(0.0, summary.cells().upper[filled]), summary.sums[:, filled])
+    ends = similar_ends(np.cumsum(cells.w), m or similar_bins(summary.effective))
+    return BinTable(edges_at(cells.upper, ends), np.add.reduceat(cells.sums, np.append(0, ends[:-1] + 1), axis=1))
 
 
 def _sweep(ordered: Ordered) -> int:

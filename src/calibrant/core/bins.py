@@ -7,6 +7,7 @@ float32 and float64.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -46,12 +47,34 @@ def mass_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
     return np.unique(np.append(inner, last))
 
 
-def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
-    """Return the edges of at most m bins of equal weight over sorted unique scores; the outer ones are 0 and 1.
+def similar_bins(effective: float) -> int:
+    """Return the number of ranges of similar scores for rows that count like so many equal ones: 2 n^(1/3), rounded.
 
-    The inner edges are the scores at `mass_ends`. If scores of 0 fill the first bin, its edges are 0 and 0.
+    >>> [similar_bins(n) for n in (1, 300, 2_000, 20_000, 1_000_000)]
+    [2, 13, 25, 54, 200]
     """
-    return np.concatenate(([0.0], score[mass_ends(np.cumsum(weight), m)[:-1]], [1.0]))
+    return max(1, math.floor(2 * math.cbrt(effective) + 0.5))
+
+
+def similar_ends(cumulative: NDArray[Any], m: int) -> IndexArray:
+    """Return the last score of each range: every score if there are at most m, else those of `mass_ends`.
+
+    Bins of equal weight would join a rare score with its neighbour.
+    """
+    return np.arange(cumulative.size) if cumulative.size <= m else mass_ends(cumulative, m)
+
+
+def mass_edges(score: FloatArray, weight: NDArray[Any], m: int) -> FloatArray:
+    """Return the edges of at most m bins of equal weight over sorted unique scores."""
+    return edges_at(score, mass_ends(np.cumsum(weight), m))
+
+
+def edges_at(score: FloatArray, ends: IndexArray) -> FloatArray:
+    """Return the edges of bins that end at these sorted scores; the outer edges are 0 and 1.
+
+    If scores of 0 fill the first bin, its edges are 0 and 0.
+    """
+    return np.concatenate(([0.0], score[ends[:-1]], [1.0]))
 
 
 def joined_edges(edges: FloatArray, others: FloatArray) -> FloatArray:

@@ -51,6 +51,7 @@ class Claim:
     row_numbers: tuple[int, ...] = ()  # the rows it is about, if it names them, counted from 0
     unit: float = 1.0  # error that words write as 100 %; all other fields are in the unit of the quantity
     share_of: str = ""  # what that is, such as "the predicted events"; empty: errors are in percentage points
+    never: float | None = None  # this error if the event never happened, where it is rare and errors are in points
     at_floor: bool = False  # whether resampling can give no smaller p-value
 
     def is_false(self, truth: float) -> bool:

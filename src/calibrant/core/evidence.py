@@ -81,7 +81,8 @@ class Evidence:
     describes: bool = False  # whether it claims nothing, such as coverage on the side of its level that is no error
     at_floor: bool = False  # whether redraws can give no smaller p-value
     error: Error | None = None  # where that is not the distance of the limits from `expected`
-    mean: float | None = None  # mean prediction of events; where they are rare, errors are shares of it
+    mean: float | None = None  # mean prediction of events; where they are rare, errors are stated as shares
+    never: tuple[float, float] | None = None  # this error if no event happened, and if no non-event did: 100 %
     explanation: tuple[Evidence, ...] = ()  # shown only beside an outcome that it explains
 
     @property
@@ -121,6 +122,9 @@ class Whole:
 
     total: Evidence  # the size of the error
     lines: tuple[Evidence, ...] = ()  # what it is made of, such as each level
+    ranges: tuple[Evidence, ...] = ()  # of scores whose limits leave out what was stated; they can decide
+    beside: tuple[Evidence, ...] = ()  # further sizes of the error, with limits; they decide nothing
+    similar: int | None = None  # ranges of similar scores whose frequencies are compared
     instead: Evidence | None = None  # what a test finds where the limits of the size do not show it
     bounded: bool = True  # whether the limits of the size bound all that tests detect
     in_doubt: bool = False  # whether the level may be a mistake of the user

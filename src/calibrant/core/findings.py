@@ -111,6 +111,7 @@ class Verdict:
     claims: tuple[Claim, ...] = ()
     lines: tuple[Line, ...] = ()  # what helps: questions, shapes, remedies, tolerances
     tolerance: float | None = None  # the one given, or the smallest usual one that the limits support
+    although: Claim | None = None  # beside "within": a range of scores whose estimate is beyond the tolerance
     at: tuple[AtTolerance, ...] = ()  # what it would be with usual tolerances, and with the one given
     notes: tuple[Note, ...] = ()  # what the lines are made from
     needed: tuple[float, Needed] | None = None  # a tolerance, and how many rows would show that it is kept
@@ -180,7 +181,7 @@ class Setting:
     class_names: tuple[str, ...] = ()
     families: int = 1  # of tests behind the verdict, such as those of all rows, of classes, of groups
     tolerance: float | None = None  # largest error that the user accepts
-    relative: bool = False  # whether the tolerance is a share of the mean prediction
+    relative: bool = False  # whether the tolerance is a share of the error that there is if the event never happens
     alternative: Alternative | None = (
         None  # which errors of coverage count; None: what this kind of prediction promises
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -70,6 +71,12 @@ class Grid(Summary):
     def total_weight(self) -> float:
         """Sum of the weights."""
         return float(self.cells().w.sum())
+
+    @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that tell as much, W²/Σw²."""
+        table = self.cells()
+        return float(table.w.sum() ** 2 / table.w2.sum())
 
     @property
     def has_equal_weights(self) -> bool:
@@ -152,6 +159,13 @@ class GroupCells(Summary):
     def group_sizes(self) -> NDArray[np.int64]:
         """The number of rows of each group."""
         return np.bincount(self.group, self.sums[0]).astype(np.int64)
+
+    def grids(self) -> Iterator[Grid]:
+        """Yield the sums of each group in all cells."""
+        for g, (start, stop) in enumerate(pairwise([*self.starts, self.group.size])):
+            sums = np.zeros((len(COLUMNS), CELLS))
+            sums[:, self.cell[start:stop]] = self.sums[:, start:stop]
+            yield Grid(sums, float(self.weight_max[g]))
 
     @property
     def starts(self) -> NDArray[np.intp]:

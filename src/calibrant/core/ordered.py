@@ -10,7 +10,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.bins import COLUMNS, BinTable, bin_of, joined_edges, mass_edges, rounded, width_edges
+from calibrant.core.bins import (
+    COLUMNS,
+    BinTable,
+    bin_of,
+    edges_at,
+    joined_edges,
+    mass_ends,
+    rounded,
+    similar_ends,
+    width_edges,
+)
 from calibrant.core.pool import Pool, WalkRange, merge_pools, pool_rows, tie_ends, walk
 from calibrant.core.summary import Summary, one_precision
 from calibrant.inputs.arrays import FloatArray, is_unit, take_weights, unit_weights
@@ -90,6 +100,11 @@ class Ordered(Summary):
         return float(self.n) if is_unit(self.weight) else float((self.weight * self.count).sum())
 
     @property
+    def effective(self) -> float:
+        """The number of rows of equal weight that tell as much, W²/Σw²."""
+        return self.total_weight**2 / float((self.weight**2 * self.count).sum())
+
+    @property
     def mean_score(self) -> float:
         """Mean of the scores."""
         return sum(float((w * rows * p).sum()) for p, w, rows, _ in self.pool.pieces()) / self.total_weight
@@ -128,10 +143,11 @@ class Ordered(Summary):
         return self.events if is_unit(self.weight) else self.by_score(self.weight * self.events)
 
     def edges(self, m: int, strategy: str) -> FloatArray:
-        """Return the edges of m width bins, or of at most m mass bins."""
+        """Return the edges of m width bins, of at most m mass bins, or of at most m ranges of similar scores."""
         if strategy == "width":
             return width_edges(m)
-        return mass_edges(self.unique_scores, self.weight_by_score, m)
+        ends = {"mass": mass_ends, "similar": similar_ends}[strategy]
+        return edges_at(self.unique_scores, ends(np.cumsum(self.weight_by_score), m))
 
     def bin_starts(self, edges: FloatArray) -> NDArray[np.intp]:
         """Return the first entry of each bin, and the number of entries; edges are compared as the scores see them."""
@@ -147,6 +163,16 @@ class Ordered(Summary):
             for row, column in enumerate(cell_columns(piece)):
                 sums[row] += np.bincount(number, column, minlength=m)
         return BinTable(edges, sums)
+
+    @cached_property
+    def _similar(self) -> dict[int, BinTable]:
+        return {}
+
+    def similar(self, m: int) -> BinTable:
+        """Return the table of at most m ranges of similar scores; it is kept, because much is read off it."""
+        if m not in self._similar:
+            self._similar[m] = self.bins(self.edges(m, "similar"))
+        return self._similar[m]
 
     def at_most(self, m: int, *, width_bins: int = 1) -> Ordered:
         """Return the rows themselves if they have at most m entries, else one entry per mass bin, about m of them.

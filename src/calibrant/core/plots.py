@@ -23,13 +23,13 @@ DETECTABLE = "detectable beyond"
 
 
 def groups_figure(table: Table, *, level: float, nominal: float | None = None) -> Figure:
-    """Return the picture of a table of groups: cutoff errors, or coverage of intervals, sets or quantiles.
+    """Return the picture of a table of groups: errors, or coverage of intervals, sets or quantiles.
 
     The table has one row per group (and level), the worst first. The first column names the groups; others are ``n``
-    and either ``cutoff_error``, ``limits`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps
+    and either ``rms_error``, ``limits`` and ``minimum_detectable``, or ``coverage``, ``interval`` and perhaps
     ``nominal``, for which `nominal` stands in. `level` is the confidence level of the limits.
     """
-    found = _error(table) if "cutoff_error" in table.columns else _coverage(table, nominal)
+    found = _error(table) if "rms_error" in table.columns else _coverage(table, nominal)
     columns, details, reading = found
     total = len(columns["name"])
     curve = Curve(
@@ -46,20 +46,22 @@ def groups_figure(table: Table, *, level: float, nominal: float | None = None) -
 
 def _error(table: Table) -> tuple[dict[str, Any], dict[str, Any], str]:
     low, high = (_percent([pair and pair[side] for pair in table.columns["limits"]]) for side in (0, 1))
+    rms = table.columns["rms_error"]
+    others = table.columns.get("cutoff_error", rms)  # of groups that have no limits of the first
     columns = {
         "name": np.array(next(iter(table.columns.values())), dtype=str),
-        "estimate": _percent(table.columns["cutoff_error"]),
+        "estimate": _percent([cutoff if rms is None else rms for rms, cutoff in zip(rms, others, strict=True)]),
         "low": low,
         "high": high,
         "reference": np.zeros(table.length),
         "detectable": _percent(table.columns["minimum_detectable"]),
     }
     reading = (
-        "Each dot is the cutoff error of a group in percentage points: the largest error over any range of its scores. "
+        "Each dot is the error of a group in percentage points, the root mean square over ranges of similar scores. "
         "The lines are {level} limits that cover in all groups together; a group whose line does not reach the dashed "
         "line is off by more than chance. Beyond the grey bar a constant error is found at least 4 times in 5."
     )
-    return columns, {"axis": "cutoff error, percentage points", "calibrated": "calibrated"}, reading
+    return columns, {"axis": "root mean square error, percentage points", "calibrated": "calibrated"}, reading
 
 
 def _coverage(table: Table, nominal: float | None) -> tuple[dict[str, Any], dict[str, Any], str]:

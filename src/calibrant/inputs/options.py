@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant.errors import InputError, refuse_choice, shown
 from calibrant.inputs.arrays import FloatArray, locked, read_numbers
 
-BIN_RULES = ("cube-root", "sweep")
+BIN_RULES = ("auto", "cube-root", "sweep")
 MAX_BINS = 10_000_000
 MAX_COUNT = 10**9  # of anything that an option counts
 MAX_REPEATS = 10**6  # of what is repeated at random
@@ -95,7 +95,7 @@ def check_share(name: str, value: Any, such_as: str = "0.02") -> float:
 def check_bins(bins: Any) -> None:
     if isinstance(bins, str):
         if bins not in BIN_RULES:
-            raise InputError(f'bins must be a whole number, "cube-root" or "sweep"; got {bins!r}')
+            raise InputError(f'bins must be a whole number, "auto", "cube-root" or "sweep"; got {bins!r}')
     elif check_count("bins", bins) > MAX_BINS:
         raise InputError(f"bins must be at most {MAX_BINS:,}; got {bins}")
 

@@ -10,15 +10,15 @@ import pytest
 
 from calibrant.core import words
 from calibrant.core.catalogue import Entry, entries, find
+from calibrant.core.ordered import Ordered
 from calibrant.core.results import TestResult
 from calibrant.errors import InputError, shown
 from calibrant.inputs.arrays import is_unit
 from calibrant.inputs.options import check_level
 from calibrant.inputs.probabilities import Binary, read_binary
-from calibrant.judging.judge import leaves_out
 from calibrant.judging.voice import line_of
 from calibrant.probabilities.binned_errors import ECE
-from calibrant.probabilities.evidence import bin_evidence
+from calibrant.probabilities.evidence import bin_evidence, range_evidence
 from calibrant.probabilities.reliability_curve import RELIABILITY_CURVE
 
 TESTS = ("kuiper_test", "spiegelhalter_test")
@@ -84,9 +84,10 @@ def _measured(entry: Entry[Any, Any], rows: Binary, **options: Any) -> Any:
 
 
 def _sentences(rows: Binary, level: float) -> list[str]:
+    if is_unit(rows.w):
+        return [line_of(each, level) for each in range_evidence(Ordered.of(rows), 1 - level)]
     tenths = _measured(RELIABILITY_CURVE, rows, bins=10, strategy="mass", simultaneous=True, level=level)
-    found = bin_evidence(tenths, rate=1 - level, exact=is_unit(rows.w))
-    return [line_of(each, level) for each in found if leaves_out(each)]
+    return [line_of(each, level) for each in bin_evidence(tenths)]
 
 
 def _numbers(results: Mapping[str, TestResult], level: float) -> list[str]:

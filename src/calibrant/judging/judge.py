@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Status, outcome
+from calibrant.core.claims import USUAL_TOLERANCES, Claim, ClaimKind, Outcome, Status, outcome
 from calibrant.core.evidence import Case, Evidence, Family, Needed, Note, Whole, note
 from calibrant.core.findings import AtTolerance, Setting, Verdict
 
@@ -21,16 +21,23 @@ LEAST_MEAN = 1e-100  # smaller means are no events: their squares leave float64
 LARGEST_RELATIVE = 2.0  # times the predicted events; larger errors are stated in percentage points
 PART = "part"  # a note beside a verdict that a part of the rows decides
 NO_ROWS = "no rows"  # a note beside "cannot tell" where no number of rows is known that would tell
-ERRORS = ("cutoff_error", "coverage_error", "coverage_shortfall", "coverage_excess")  # distances from calibration
+COVERAGE_ERRORS = ("coverage_error", "coverage_shortfall", "coverage_excess")
+ERRORS = ("rms_error", "mean_error", "cutoff_error", *COVERAGE_ERRORS)  # distances from calibration
+NEVER = "the error if no {} happened"  # what 100 % of a root mean square error is
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the errors of a page are stated: in percentage points, or as shares of the predicted rare events."""
+    """How the errors of a page are stated: in percentage points, or as shares where events are rare.
+
+    100 % is the error that the same predictions have if no event (or no non-event) ever happens.
+    """
 
     unit: float = 1.0  # error that is written as 100 %
     usual: tuple[float, ...] = USUAL_TOLERANCES
     share_of: str = ""
+    asked: float | None = None  # largest error that the user accepts
+    is_of_events: bool = True
 
     @classmethod
     def of(cls, total: Evidence, setting: Setting) -> Scale:
@@ -39,14 +46,26 @@ class Scale:
         A page has one unit, that of all rows. Errors much larger than the predicted events are in percentage points.
         """
         if total.mean is None or not is_rare(total.mean, setting):
-            return cls()
-        smaller, rare = min((total.mean, "events"), (1 - total.mean, "non-events"))
-        if setting.relative:
-            smaller, rare = total.mean, "events"
-        usual = usual_tolerances(smaller)
-        if not setting.relative and total.size.most > LARGEST_RELATIVE * smaller:
-            return cls(usual=usual)
-        return cls(smaller, usual, f"the predicted {rare}")
+            return cls(asked=setting.tolerance)
+        is_of_events = setting.relative or total.mean <= 0.5
+        mean = total.mean if is_of_events else 1 - total.mean
+        unit = mean if total.never is None else total.never[0 if is_of_events else 1]
+        if not setting.relative and total.size.most > LARGEST_RELATIVE * unit:
+            return cls(usual=usual_tolerances(mean))
+        rare = "event" if is_of_events else "non-event"
+        words = f"the predicted {rare}s" if total.never is None else NEVER.format(rare)
+        usual = tuple(unit * tolerance / RARE for tolerance in USUAL_TOLERANCES)
+        return cls(unit, usual, words, setting.tolerance and unit * setting.tolerance, is_of_events)
+
+    def accepted(self, stated: float, tolerance: float) -> float:
+        """Return the tolerance of a range of scores with this mean: the same share of its own rare events if larger.
+
+        >>> Scale().accepted(0.5, 0.125), Scale(unit=0.25, share_of="events").accepted(0.5, 0.125)
+        (0.125, 0.25)
+        """
+        if not self.share_of:
+            return tolerance
+        return tolerance / self.unit * max(self.unit, stated if self.is_of_events else 1 - stated)
 
 
 def is_rare(mean: float | None, setting: Setting) -> bool:
@@ -81,17 +100,25 @@ def judge(case: Case, setting: Setting) -> Verdict:
         seen = tuple(claim_of(each, "description", setting) for each in case.seen)
         return Verdict("cannot tell", claims=seen, notes=case.notes)
     scale = Scale.of(case.whole.total, setting)
-    ruling = _ruling(case, setting, scale, setting.tolerance)
+    ruling = _ruling(case, setting, scale, scale.asked)
     needed = _needed(case.whole, ruling, setting, scale)
     said = _said(case.notes, ruling, needed)
     questions, others = ([n for n in said if n.key.endswith("?") is asks] for asks in (True, False))
-    asked = () if setting.tolerance is None else (setting.tolerance,)
+    asked = () if scale.asked is None else (scale.asked,)
     steps = {float(f"{tau:.12g}"): tau for tau in (*scale.usual, *asked)}  # equal but for rounding: that asked for
     return Verdict(
         ruling.status,
         claims=ruling.claims,
-        notes=(*questions, *_shape(ruling.claims), *_uncounted(ruling.claims), *_calm(case.families, setting), *others),
+        notes=(
+            *questions,
+            *_shape(ruling.claims),
+            *_uncounted(ruling.claims),
+            *_calm(case.families, setting),
+            *others,
+            *_looked_at(case),
+        ),
         tolerance=ruling.tolerance,
+        although=ruling.although,
         at=tuple(_at(tau, _ruling(case, setting, scale, tau)) for _, tau in sorted(steps.items())),
         needed=needed,
         unit=scale.unit,
@@ -101,7 +128,7 @@ def judge(case: Case, setting: Setting) -> Verdict:
 
 def _at(tolerance: float, ruling: _Ruling) -> AtTolerance:
     subject = ruling.claims[0].subject
-    is_part = subject.kind in ("group", "class") or subject.part is not None
+    is_part = subject.kind in ("group", "class", "scores") or subject.part is not None
     return AtTolerance(tolerance, ruling.status, part=subject if is_part else None)
 
 
@@ -111,6 +138,7 @@ class _Ruling(NamedTuple):
     status: Status
     tolerance: float | None
     claims: tuple[Claim, ...]
+    although: Claim | None = None
 
 
 def _ruling(case: Case, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
@@ -122,7 +150,8 @@ def _ruling(case: Case, setting: Setting, scale: Scale, tolerance: float | None)
         claims += part.claims
         if part.status == "miscalibrated" != status or (part.status == "cannot tell" and status == "within"):
             status, accepted, deciding = part.status, tolerance, part.deciding or deciding
-    return _Ruling(status, accepted, (deciding, *(claim for claim in claims if claim is not deciding)))
+    although = whole.although if status == "within" else None
+    return _Ruling(status, accepted, (deciding, *(claim for claim in claims if claim is not deciding)), although)
 
 
 def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float | None) -> _Ruling:
@@ -133,22 +162,56 @@ def _on_all_rows(whole: Whole, setting: Setting, scale: Scale, tolerance: float 
     found = outcome(low, high, rejected=rejected, tolerance=tolerance, usual=scale.usual)
     if whole.in_doubt and found.status == "within":
         found = replace(found, status="cannot tell")
-    is_off = found.status == "miscalibrated"
-    if is_off and low == 0 and whole.instead is not None:
-        main = claim_of(whole.instead, found.status, setting, scale)
-    else:
-        is_unknown = math.isnan(size.low) and (is_off or math.isnan(size.most))
-        stated = math.nan if is_unknown else low
-        sized = replace(total, low=stated, high=size.high if is_off else size.most)
-        main = claim_of(sized, found.status, setting, scale, found.tolerance)
+    accepted = found.tolerance if tolerance is None else tolerance
+    ranges, beyond, although = _on_ranges(whole.ranges if rejected else (), found, setting, scale, accepted)
+    main = _main(whole, found, low, setting, scale)
+    speaks = main
+    if beyond is not None and found.status != "miscalibrated":
+        found, speaks = Outcome("miscalibrated", tolerance), beyond
+        main = claim_of(replace(total, low=low), "limits", setting, scale)
     lines = [claim_of(line, side(line, setting), setting, scale) for line in whole.lines]
     if lines:
         first = _worst_line(whole.lines, found.status, tolerance)
         lines = [lines[first], *lines[:first], *lines[first + 1 :]]
+        speaks = lines[0] if _speaks(lines, found.status, found.tolerance) else main
     shown = _explained(total, setting, scale) if rejected else []
-    speaks = lines[0] if lines and _speaks(lines, found.status, found.tolerance) else main
-    claims = [main, *lines, *shown]
-    return _Ruling(found.status, found.tolerance, (speaks, *(claim for claim in claims if claim is not speaks)))
+    beside = [claim_of(each, "limits", setting, scale) for each in whole.beside]
+    others = (claim for claim in (main, *lines, *ranges, *shown, *beside) if claim is not speaks)
+    return _Ruling(found.status, found.tolerance, (speaks, *others), although)
+
+
+def _main(whole: Whole, found: Outcome, low: float, setting: Setting, scale: Scale) -> Claim:
+    """Return the claim on the size of the error of all rows, or on what a test finds in its place."""
+    total, size, is_off = whole.total, whole.total.size, found.status == "miscalibrated"
+    if is_off and low == 0 and whole.instead is not None:
+        return claim_of(whole.instead, found.status, setting, scale)
+    is_unknown = math.isnan(size.low) and (is_off or math.isnan(size.most))
+    sized = replace(total, low=math.nan if is_unknown else low, high=size.high if is_off else size.most)
+    return claim_of(sized, found.status, setting, scale, found.tolerance)
+
+
+def _on_ranges(
+    ranges: Sequence[Evidence], found: Outcome, setting: Setting, scale: Scale, tolerance: float | None
+) -> tuple[list[Claim], Claim | None, Claim | None]:
+    """Return claims on ranges of scores, the worst that lies wholly beyond the tolerance, and what "within" leaves out.
+
+    That is the range whose estimate is farthest beyond what "within" allows. Ranges beyond the tolerance state it.
+    """
+    claims, beyond, although = [], [], []
+    for each in ranges:
+        accepted = None if tolerance is None else scale.accepted(each.expected, tolerance)
+        is_beyond = accepted is not None and each.size.low > accepted
+        claim = claim_of(each, side(each, setting), setting, scale, accepted if is_beyond else None)
+        claims.append(claim)
+        if is_beyond:
+            beyond.append(claim)
+        if found.status == "within" and _distance(claim) > scale.accepted(each.expected, found.tolerance or 0.0):
+            although.append(claim)
+    return claims, max(beyond, key=_distance, default=None), max(although, key=_distance, default=None)
+
+
+def _distance(claim: Claim) -> float:
+    return abs(claim.estimate - claim.expected)
 
 
 def _speaks(lines: Sequence[Claim], status: Status, tolerance: float | None) -> bool:
@@ -232,6 +295,8 @@ def claim_of(
 ) -> Claim:
     """Return evidence as a claim at the level of the page; a description claims nothing."""
     is_error = evidence.quantity in ERRORS
+    is_rare_part = evidence.subject.kind == "class" and evidence.never is not None and not scale.share_of
+    never = evidence.never[0] if is_rare_part and evidence.never and (evidence.mean or 0.0) < RARE else None
     return Claim(
         kind,
         evidence.subject,
@@ -248,6 +313,7 @@ def claim_of(
         evidence.row_numbers,
         scale.unit if is_error else 1.0,
         scale.share_of if is_error else "",
+        never if is_error else None,
         evidence.at_floor,
     )
 
@@ -258,7 +324,7 @@ def _needed(whole: Whole, ruling: _Ruling, setting: Setting, scale: Scale) -> tu
         return None
     if whole.in_doubt or any(claim.kind == "miscalibrated" for claim in ruling.claims):
         return None
-    target = scale.usual[-1] if setting.tolerance is None else setting.tolerance
+    target = scale.usual[-1] if scale.asked is None else scale.asked
     needed = whole.needed(target)
     return None if needed is None or needed.number <= whole.total.rows else (target, needed)
 
@@ -284,7 +350,7 @@ def _shape(claims: Sequence[Claim]) -> list[Note]:
     elif low and high and max(each.expected for each in high) < middle < min(each.expected for each in low):
         key = "under-confident"
     ranges = {
-        name: [(each.subject.low or 0.0, each.subject.high or 0.0) for each in found]
+        name: sorted((each.subject.low or 0.0, each.subject.high or 0.0) for each in found)
         for name, found in (("low", low), ("high", high))
     }
     return [Note(key, ranges)]
@@ -303,3 +369,12 @@ def _calm(families: Sequence[Family], setting: Setting) -> list[Note]:
         for family in families
         if family.tested > 1 and not any(setting.rejects(each.pvalue) for each in family.evidence)
     ]
+
+
+def _looked_at(case: Case) -> list[Note]:
+    """Say of which rows the outcome holds, and what was not looked at."""
+    if case.whole is None or case.whole.similar is None:
+        return []
+    parts = [(family.tested, family.name) for family in case.families]
+    things = [(case.whole.similar, "ranges of similar scores"), *parts]
+    return [note("holds for", things=things, beyond=["the score", *(f"these {name}" for _, name in parts)])]

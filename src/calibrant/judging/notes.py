@@ -59,6 +59,15 @@ _TEMPLATES: dict[str, dict[str, str]] = {
         "regions covered": "regions of {levels:shares} contain {shares:shares} of the outcomes",
     },
     "parts": {"calm": "none of {tested:,} {things} is off by more than chance"},
+    "threshold": {
+        "threshold": "in any range of scores, such as all above a threshold, the number of events differs from the predicted one by at most "
+        "{most:percent up} of all rows ({level:level} confidence, cutoff error)"
+    },
+    "holds for": {
+        "holds for": "{things:counts} (errors that cancel within a range are not seen); not looked at: anything but {beyond:list}",
+        "mean alone": "{n:rows} show the mean alone: predicted {predicted:share}, observed {observed:share} ({level:level} limits "
+        "{limits:percent limits})",
+    },
     "skill": {
         "few rows decide skill": "a few rows decide the skill{name}, most of all rows {rows:list}",
         "few drawn rows decide skill": "a few rows decide the skill{name}",
@@ -182,13 +191,13 @@ def as_text(note: Note | str) -> str:
 def _ranges(ranges: Any) -> str:
     """Write ranges of scores, joined where they meet.
 
-    >>> _ranges([(0.0, 0.1), (0.1, 0.29)]), _ranges([(0.66, 1.0)]), _ranges([(0.0, 1.0)])
+    >>> _ranges([(0.0, 0.2), (0.1, 0.29)]), _ranges([(0.66, 1.0)]), _ranges([(0.0, 1.0)])
     ('up to 0.29', 'above 0.66', 'over the whole range')
     """
     joined: list[list[float]] = []
     for low, high in ranges:
-        if joined and joined[-1][1] == low:
-            joined[-1][1] = high
+        if joined and low <= joined[-1][1]:
+            joined[-1][1] = max(high, joined[-1][1])
         else:
             joined.append([low, high])
     return words.listed([_range(low, high) for low, high in joined])
@@ -205,10 +214,23 @@ def _range(low: float, high: float) -> str:
     return f"up to {most}" if least == "0" else f"from {least} to {most}"
 
 
+def _count(number: int, things: str) -> str:
+    """Write a number of things, whose name is in the plural.
+
+    >>> _count(54, "ranges of scores"), _count(1, "ranges of scores")
+    ('54 ranges of scores', '1 range of scores')
+    """
+    noun, of, rest = things.partition(" ")
+    return f"{number:,} {noun if number != 1 else noun.removesuffix('s')}{of}{rest}"
+
+
 _WRITERS: dict[str, Callable[[Any], str]] = {
     "share": words.percent,
     "shares": lambda values: words.listed([words.percent(value) for value in values]),
     "points": lambda value: words.points(value, digits=2, up=True),
+    "percent up": lambda value: f"{words.significant(100 * value, 2, words.round_up):.10g} %",
+    "percent limits": lambda limits: "{} to {} %".format(*words.outward(limits[0], limits[1], limits[0], digits=0)),
+    "counts": lambda counted: words.listed([_count(*each) for each in counted]),
     "number": words.number,
     "p": words.pvalue_words,
     "semicolons": "; ".join,

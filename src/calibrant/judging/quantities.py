@@ -12,7 +12,8 @@ Unit: TypeAlias = Literal["points", "share", "skill", "factor", "sd", "number", 
 class Quantity:
     """How a quantity is spoken of.
 
-    `says` is the statement of a headline, with {who} and {found}; `found` is the value in a table, with {value} and {test}. `below`
+    `says` is the statement of a headline, with {who}, {found}, {expected}, {meaning} and
+    {brackets}; `found` is the value in a table, with {value} and {test}. `below`
     and `above` say what limits below or above the expected value mean.
     """
 
@@ -22,6 +23,7 @@ class Quantity:
     above: str = ""
     unit: Unit = "number"
     name: str = ""  # in words; by default the key with spaces
+    how: str = ""  # by what mean an error is one number, said before its limits
 
 
 def _points(says: str, found: str, below: str = "", above: str = "", name: str = "") -> Quantity:
@@ -40,6 +42,10 @@ STATED = ("{value}", "stated too high", "stated too low")
 
 QUANTITIES = {
     # distances from calibration
+    "rms_error": Quantity(
+        "{who} are off by {found}", "off by {value}", "", "", "points", "calibration error", "root mean square"
+    ),
+    "mean_error": _points("the mean of {who} is off by {found}", "off by {value}", name="error of the mean"),
     "cutoff_error": _points("{who} are off by {found}", "off by {value}", name="cutoff calibration error"),
     "coverage_error": _points("coverage of {who} is off by {found}", "off by {value}", name="error of coverage"),
     "coverage_shortfall": _points("coverage of {who} falls short by {found}", "short by {value}"),
@@ -47,7 +53,11 @@ QUANTITIES = {
     "calibration_error": Quantity("{who} have a calibration error of {found}", "error {value}"),
     # probabilities
     "bias": _points("events happen more often than {who} say by {found}", *STATED, "observed less predicted frequency"),
-    "frequency": _share("events happen {found} of the time, stated {expected}", *STATED, "observed frequency"),
+    "frequency": _share(
+        "{who} are {meaning}: when {expected} is stated, it happens {found} of the time{brackets}",
+        *STATED,
+        "observed frequency",
+    ),
     # regions
     "coverage": _share("{who} cover {found}, stated {expected}", "{value}", "covers too little", "covers too much"),
     "coverage of intervals": _width("{who} cover {found}"),

@@ -63,15 +63,16 @@ def headline(verdict: Verdict) -> str:
     """Return the outcome and the claim that decides it.
 
     >>> where = Subject("all rows")
-    >>> error = Claim("miscalibrated", where, "cutoff_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
+    >>> error = Claim("miscalibrated", where, "rms_error", 0.042, 0.0248, 0.0547, 0.95, 4000, pvalue=1e-9)
     >>> headline(Verdict("miscalibrated", claims=(error,)))
-    'Miscalibrated: probabilities are off by 4.2 points (95 % limits 2.4 to 5.5; p < 0.001)'
+    'Miscalibrated: probabilities are off by 4.2 points (root mean square, 95 % limits 2.4 to 5.5; p < 0.001)'
     """
     target = verdict.tolerance
     if target is None:
         target = verdict.at[-1].tolerance if verdict.at else USUAL_TOLERANCES[-1]
-    opening = OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict))
-    return f"{opening}: {statement(verdict.claims[0])}"
+    opening = OPENINGS[verdict.status].format(tolerance=tolerance_words(target, verdict, of=""))
+    although = "" if verdict.although is None else f", but {statement(verdict.although)}"
+    return f"{opening}: {statement(verdict.claims[0])}{although}"
 
 
 def statement(claim: Claim) -> str:
@@ -82,12 +83,16 @@ def statement(claim: Claim) -> str:
     written = _written(claim, quantity)
     is_bound = quantity.unit == "points" and claim.low <= 0 and not math.isnan(claim.high)
     found = f"at most {written.with_unit(written.high)}" if is_bound else written.with_unit(written.value)
+    if claim.never is not None:
+        share = words.round_up(100 * (claim.high if is_bound else claim.estimate) / claim.never, 0)
+        found += f", {share:.0f} % of the error if it never happened"
     brackets = brackets_of(claim)
-    ending = "" if written.limits and "{found}" in quantity.says else brackets
-    return (
-        quantity.says.format(who=who(claim), found=found + ("" if ending else brackets), expected=written.expected)
-        + ending
-    )
+    says = quantity.says
+    if "{brackets}" not in says:  # limits stand behind what they are of
+        place = "{found}" if written.limits and "{found}" in says else says
+        says = says.replace(place, place + "{brackets}")
+    values = {"who": who(claim), "found": found, "expected": written.expected, "meaning": meaning(claim, quantity)}
+    return says.format(**values, brackets=brackets)
 
 
 def brackets_of(claim: Claim) -> str:
@@ -99,7 +104,8 @@ def brackets_of(claim: Claim) -> str:
         said = [f"{level} confidence", *(p if claim.kind == "miscalibrated" else [])]
     else:
         said = [*([f"{level} limits {limits}"] if limits and claim.level is not None else []), *p]
-    return f" ({'; '.join(said)})" if said else ""
+    how = f"{quantity.how}, " if quantity.how and said else ""
+    return f" ({how}{'; '.join(said)})" if said else ""
 
 
 def _pvalue(claim: Claim) -> str:
@@ -190,9 +196,9 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
     """Say what it means that limits lie below or above the expected value."""
     match claim.kind:
         case "below" | "harm" | "worse" | "collapse":
-            return quantity.below
+            return quantity.below + _beyond(claim, quantity)
         case "above" | "gain" | "informative":
-            return quantity.above
+            return quantity.above + _beyond(claim, quantity)
         case "within":
             if claim.tolerance is None:
                 return ""
@@ -200,6 +206,13 @@ def meaning(claim: Claim, quantity: Quantity) -> str:
             return f"within {tolerance_words(claim.tolerance, claim) if in_points else f'{claim.tolerance:g}'}"
         case _:
             return ""
+
+
+def _beyond(claim: Claim, quantity: Quantity) -> str:
+    """Say that a frequency lies wholly beyond the tolerance around what was stated, which the claim then has."""
+    if claim.tolerance is None or claim.quantity != "frequency":
+        return ""
+    return f" by more than {words.tolerance_words(claim.tolerance).replace('percentage ', '')}"
 
 
 class _Written(NamedTuple):
@@ -260,22 +273,22 @@ def _tolerances(verdict: Verdict) -> str:
     said = []
     for step in verdict.at:
         because = "" if step.part is None or step.status == "within" else f" ({where(step.part)})"
-        words = f"{tolerance_words(step.tolerance, verdict)}: {OUTCOMES[step.status]}{because}"
+        words = f"{tolerance_words(step.tolerance, verdict, of='')}: {OUTCOMES[step.status]}{because}"
         if verdict.needed is not None and verdict.needed[0] == step.tolerance:
             number, things = verdict.needed[1]
             words += f" (about {number:,} calibrated {things} would show it 4 times in 5)"
         said.append(words)
-    return " · ".join(said)
+    return " · ".join(said) + (f" (of {verdict.share_of})" if verdict.share_of else "")
 
 
-def tolerance_words(tolerance: float, verdict: Verdict | Claim) -> str:
-    """Write a tolerance in the unit of the page.
+def tolerance_words(tolerance: float, verdict: Verdict | Claim, of: str | None = None) -> str:
+    """Write a tolerance in the unit of the page; `of` takes the place of what shares are of.
 
     >>> tolerance_words(0.02, Verdict("within")), tolerance_words(0.01, Verdict("within"))
     ('2 points', '1 point')
     """
     if verdict.share_of:
-        return f"{100 * tolerance / verdict.unit:.10g} % of {verdict.share_of}"
+        return f"{100 * tolerance / verdict.unit:.10g} %{f' of {verdict.share_of}' if of is None else of}"
     return words.tolerance_words(tolerance).replace("percentage ", "")
 
 
@@ -318,7 +331,7 @@ def where(subject: Subject) -> str:
             return f"{central} {words.level_words(subject.level or 0.0)} {things}{of.format(subject.name)}".lstrip()
 
 
-PREDICTIONS = {"cutoff_error": "probabilities", "bias": "probabilities"}
+PREDICTIONS = dict.fromkeys(("rms_error", "mean_error", "cutoff_error", "bias", "frequency"), "probabilities")
 
 
 def who(claim: Claim) -> str:
@@ -328,6 +341,8 @@ def who(claim: Claim) -> str:
             return things
         case "group" | "class" | "most probable class":
             return f"{things} of {where(claim.subject)}"
+        case "scores":
+            return f"{things} of {range_words(claim.subject.low or 0.0, claim.subject.high or 0.0)}"
         case _:
             return where(claim.subject)
 

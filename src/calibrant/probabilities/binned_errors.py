@@ -32,7 +32,14 @@ from calibrant.probabilities.canonical import (
     check_canonical,
     summarise_canonical,
 )
-from calibrant.probabilities.limits import heaviest_weight, l1_limits, l2_limits, max_limits, mean_l1_limits
+from calibrant.probabilities.limits import (
+    debiased_square,
+    heaviest_weight,
+    l1_limits,
+    l2_limits,
+    max_limits,
+    mean_l1_limits,
+)
 
 Norm: TypeAlias = Literal["l1", "l2", "l2-squared", "max"]
 Reduction: TypeAlias = Literal["confidence", "top-label", "classwise"]
@@ -41,7 +48,6 @@ Reduction: TypeAlias = Literal["confidence", "top-label", "classwise"]
 Average: TypeAlias = Literal["macro", "weighted", "sum"]
 
 AVERAGES = {"top-label": ("macro", "weighted"), "classwise": ("macro", "sum")}
-ROUNDING = 2.0**-26  # of the squared weight of a bin: a smaller sum over pairs of rows is lost in it
 
 
 @public
@@ -84,9 +90,10 @@ def ece(
     prediction
         P(y = 1) as a 1-D array, or class probabilities of shape (n, K).
     bins
-        Number of bins; ``"cube-root"`` for ⌈n^(1/3)⌉ mass bins; ``"sweep"`` for the most mass bins whose observed
-        frequencies still rise with the prediction (Roelofs et al. 2022); ``MedianVariance(minsize, maxbins)`` with
-        the canonical notion.
+        Number of bins; ``"auto"`` for ⌊2n^(1/3) + 1/2⌋ mass bins, or one per score if there are at most as many
+        scores (with unequal weights n is W²/Σw²), those of the headline of `audit`; ``"cube-root"`` for ⌈n^(1/3)⌉ mass
+        bins; ``"sweep"`` for the most mass bins whose observed frequencies still rise with the prediction (Roelofs et
+        al. 2022); ``MedianVariance(minsize, maxbins)`` with the canonical notion.
     strategy
         ``"width"`` for bins of equal width, ``"mass"`` for bins of equal weight. Tied scores always share a bin.
     norm
@@ -225,7 +232,7 @@ def _averaged(tables: Iterable[BinTable], options: EceOptions) -> float:
 
 def error_of(table: BinTable, norm: str, debias: bool) -> float:
     if debias:
-        theta = _debiased(table)
+        theta = debiased_square(table)
         return theta if norm == "l2-squared" else float(np.sqrt(max(theta, 0.0)))
     gap, share = np.abs(table.gap), table.share
     if norm == "max":
@@ -234,19 +241,6 @@ def error_of(table: BinTable, norm: str, debias: bool) -> float:
         return float(np.dot(share, gap))
     square = float(np.dot(share, gap * gap))
     return square if norm == "l2-squared" else float(np.sqrt(square))
-
-
-def _debiased(table: BinTable) -> float:
-    """Return Σ_b f_b [(Σwr)² - Σ(wr)²] / [(Σw)² - Σw²] over bins of two rows and more."""
-    # A row that outweighs all others of its bin makes no pair that rounding would leave.
-    kept = (table.count >= 2) & (table.w**2 - table.w2 > ROUNDING * table.w**2)
-    if not kept.any():
-        raise InputError(
-            f"debias=True needs a bin with two rows or more; all {table.count.size} bins have fewer. Use fewer bins"
-        )
-    w, w2, wr, w2r2 = (column[kept] for column in (table.w, table.w2, table.wy - table.wp, table.w2r2))
-    pairs: FloatArray = (wr * wr - w2r2) / (w * w - w2)
-    return float(np.dot(w, pairs) / w.sum())
 
 
 def _limits(summary: Summary, options: EceOptions) -> Limits:
@@ -267,7 +261,7 @@ def _limits(summary: Summary, options: EceOptions) -> Limits:
             f"limits of norm={options.norm!r} are those of the debiased estimate, because the plain one is biased "
             "upwards; add debias=True"
         )
-    found = l2_limits(table, _debiased(table), heaviest)
+    found = l2_limits(table, heaviest)
     if options.norm == "l2":
         return found
     return Limits(estimate, lambda rate: found.low(rate) ** 2, lambda rate: found.high(rate) ** 2, found.method)

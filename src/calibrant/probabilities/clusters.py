@@ -17,21 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.core.binned import bin_table
-from calibrant.core.bins import bin_of, rounded
+from calibrant.core.binned import bin_table, similar_table
+from calibrant.core.bins import BinTable, bin_of, rounded, similar_bins
 from calibrant.core.evidence import Evidence, Subject
 from calibrant.core.limits import Limits
-from calibrant.core.null import MAX_ENTRIES_REDRAWN
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION
 from calibrant.core.ordered import Ordered
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
 from calibrant.errors import NotApplicableError
-from calibrant.inputs.arrays import FloatArray, take_weights
+from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.calibration_test import FourStatistics
 from calibrant.probabilities.group_test import (
     GROUP_RESAMPLES,
+    WHOLE,
     GroupFindings,
     GroupLimits,
     Replicates,
@@ -39,10 +40,15 @@ from calibrant.probabilities.group_test import (
     entries_per_group,
     findings,
     redrawable,
+    rows_by_group,
+    take,
 )
+from calibrant.probabilities.limits import root_limits
+from calibrant.probabilities.size import Size
 from calibrant.progress import steps
 
 MIN_CLUSTERS = 20  # effective ones
+MIN_EQUAL_CLUSTERS = 100  # for limits of the root mean square error
 MAX_SKEWNESS = 0.4  # of the sum of all residuals, if the rows of each cluster share their outcome
 CUT_POINTS = 20  # quantiles of the scores, between which the variance of cluster sums is taken
 RANGES = 5  # of scores, about whose frequencies claims are made
@@ -63,7 +69,8 @@ class Clusters:
     residuals: Any  # scipy.sparse.csr_array
     estimate: float  # cutoff error
     total: float  # weight
-    effective: float  # number of clusters of equal size that tell as much
+    effective: float  # number of clusters of equal size, the sum of the deviations of their rows, that tell as much
+    equal: float  # number of clusters of equal weight that tell as much, W²/ΣW_c²
     information: float  # Σp(1 - p) over clusters, each counted as one row
     skewness: float  # of the sum of all residuals, if the rows of each cluster share their outcome
 
@@ -90,6 +97,7 @@ class Clusters:
             float(found.extent[0] / w.sum()),
             float(w.sum()),
             float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0,
+            float(weight.sum() ** 2 / (weight**2).sum()),
             information,
             skewness,
         )
@@ -206,7 +214,62 @@ def _exceeded(ascending: FloatArray, rate: float, s: float) -> float:
     return float(ascending[B - tail]) + (normal_quantile(smallest) - normal_quantile(rate)) * s
 
 
-def range_evidence(rows: Binary, clusters: NDArray[np.intp], *, rate: float) -> tuple[Evidence, ...]:
+# ---------------------------------------------------------------- size
+
+
+def size_of_clusters(rows: Binary, clusters: NDArray[np.intp], known: Clusters) -> Size | None:
+    """Return the size of the error of rows that depend on each other within clusters; None if these tell too little.
+
+    With the sums T_b of w(y - p) in range b, and N_cb, S_cb of w and w(y - p) of cluster c in it, θ estimates the
+    square by Σ_b f_b [T_b² - Σ_c S_cb²]/[W_b² - Σ_c N_cb²]. The terms of its noise are the eigenvalues of
+    √(f_a f_b) Σ_c D_ca D_cb G/(G - 1), D_cb = (S_cb - N_cb T_b/W_b)/W_b, for G clusters.
+    """
+    if known.equal < MIN_EQUAL_CLUSTERS * (1 - WHOLE) or known.information < MIN_INFORMATION:
+        return None
+    code = np.unique(clusters, return_inverse=True)[1]
+    table = similar_table(Ordered.of(rows), similar_bins(known.equal))
+    theta, noise = _clustered_square(rows, code, table)
+    limits = root_limits(theta, np.asarray(np.linalg.eigvalsh(noise), np.float64))
+    return Size(limits, table, "gamma")
+
+
+def cluster_noise(rows: Binary, clusters: NDArray[np.intp], known: Clusters) -> float:
+    """Return by what factor clusters enlarge the noise of ranges of similar scores."""
+    code = np.unique(clusters, return_inverse=True)[1]
+    table = similar_table(Ordered.of(rows), similar_bins(known.equal))
+    _, noise = _clustered_square(rows, code, table)
+    return float(np.trace(noise)) / float((table.share * table.w2v / table.w**2).sum())
+
+
+def _clustered_square(rows: Binary, code: NDArray[np.intp], table: BinTable) -> tuple[float, FloatArray]:
+    p = rows.p.astype(np.float64)
+    place = bin_of(p, rounded(table.edges, rows.p.dtype.name))
+    weight, residual = (_by_cluster(values, place, code) for values in (rows.w, rows.w * (rows.y - p)))
+    kept = np.flatnonzero(np.diff(weight.indptr) > 1)  # a range of one cluster has no pairs
+    weight, residual = weight[kept], residual[kept]
+    W, T = (np.asarray(part.sum(axis=1)).ravel() for part in (weight, residual))
+    f = W / W.sum()
+    pairs = T**2 - np.asarray(residual.power(2).sum(axis=1)).ravel()
+    theta = float(f @ (pairs / (W**2 - np.asarray(weight.power(2).sum(axis=1)).ravel())))
+    D = (residual - weight.multiply((T / W)[:, None])).multiply((np.sqrt(f) / W)[:, None]).tocsr()
+    G = int(code.max()) + 1
+    noise: FloatArray = (D @ D.T).toarray() * (G / (G - 1))
+    each = np.arange(kept.size)
+    noise[each, each] = np.maximum(noise[each, each], f * table.w2v[kept] / W**2)
+    return theta, noise
+
+
+def _by_cluster(values: FloatArray, place: NDArray[np.intp], code: NDArray[np.intp]) -> Any:
+    """Return the sums of values in each range and cluster, a sparse matrix with an entry wherever there are rows."""
+    from scipy.sparse import coo_array
+
+    return coo_array((values, (place, code)), shape=(int(place.max()) + 1, int(code.max()) + 1)).tocsr()
+
+
+# ---------------------------------------------------------------- ranges of scores and groups
+
+
+def cluster_ranges(rows: Binary, clusters: NDArray[np.intp], *, rate: float) -> tuple[Evidence, ...]:
     """Return the observed frequency of each range of scores whose limits leave out the mean prediction.
 
     Ranges have about as many rows each. Limits are those of the bias of groups, bias ± t s with the variance of cluster
@@ -232,7 +295,7 @@ def range_evidence(rows: Binary, clusters: NDArray[np.intp], *, rate: float) -> 
 
 
 def _part(rows: Binary, clusters: NDArray[np.intp], chosen: NDArray[np.intp], most: int = 1) -> Clusters:
-    return Clusters.of(Binary(rows.y[chosen], rows.p[chosen], take_weights(rows.w, chosen)), clusters[chosen], most)
+    return Clusters.of(take(rows, chosen), clusters[chosen], most)
 
 
 def clustered_groups(
@@ -266,10 +329,16 @@ def clustered_groups(
     return findings(parts, redraw, _limits(found, level), level)
 
 
+def clustered_sizes(rows: Binary, groupings: Sequence[Grouping], clusters: NDArray[np.intp]) -> list[Size | None]:
+    found = []
+    for own in (own for grouping in groupings for own in rows_by_group(grouping)):
+        known = _testable(_part(rows, clusters, own))
+        found.append(None if known is None else size_of_clusters(take(rows, own), clusters[own], known))
+    return found
+
+
 def _groups(rows: Binary, grouping: Grouping, clusters: NDArray[np.intp], most: int) -> Iterator[Clusters]:
-    order = np.argsort(grouping.code, kind="stable")
-    starts = np.searchsorted(grouping.code[order], np.arange(1, len(grouping.names)))
-    for own in np.split(order, starts):
+    for own in rows_by_group(grouping):
         yield _part(rows, clusters, own, most)
 
 

@@ -10,10 +10,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant.core.binned import similar_table
+from calibrant.core.bins import BinTable
 from calibrant.core.evidence import (
     ALL_ROWS,
     POWER,
     SMALL_GROUP,
+    Error,
     Evidence,
     Family,
     Needed,
@@ -24,21 +27,30 @@ from calibrant.core.evidence import (
     rows_needed,
 )
 from calibrant.core.findings import Setting
-from calibrant.core.limits import Limits
-from calibrant.core.mean_interval import exact_limits
-from calibrant.core.null import MIN_INFORMATION, resampled_pvalue
+from calibrant.core.grid import Grid
+from calibrant.core.limits import MAX_TIMES, Limits
+from calibrant.core.null import MAX_ENTRIES_REDRAWN, MIN_INFORMATION, resampled_pvalue
 from calibrant.core.ordered import Ordered
-from calibrant.core.pvalues import brownian_range_sf, is_floor, normal_quantile
+from calibrant.core.pvalues import is_floor
 from calibrant.core.results import Curve, TestResult
 from calibrant.errors import NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 from calibrant.inputs.probabilities import Classes
-from calibrant.probabilities.clusters import Clusters
+from calibrant.probabilities.clusters import MIN_EQUAL_CLUSTERS, Clusters
 from calibrant.probabilities.group_test import GROUP_RESAMPLES, GroupFindings
-from calibrant.probabilities.limits import critical
 from calibrant.probabilities.power import smallest_error
+from calibrant.probabilities.size import (
+    QUANTITIES,
+    Size,
+    frequency_limits,
+    information,
+    ranges_off,
+    rms_if_none,
+    times_needed,
+)
 
 SHARE_OF_REGIONS = 0.5  # of the error rate, for ranges of scores; the limits of the size have the rest
+LIMITS_ALONE = "normal upper limit"
 ADVICE, ADVICE_CERTAIN = "recalibrate", "recalibrate steps"
 
 
@@ -47,20 +59,67 @@ def region_level(setting: Setting) -> float:
 
 
 def whole_evidence(
-    summary: Ordered,
+    scores: Ordered | Grid,
+    size: Size | None,
+    cutoff: Limits,
     test: TestResult,
-    limits: Limits,
     setting: Setting,
     *,
     subject: Subject,
-    ranges: tuple[Evidence, ...],
-    clusters: Clusters | None = None,
+    shown: tuple[Evidence, ...] = (),
+    needed: Callable[[float], Needed | None] | None = None,
 ) -> Whole:
-    low, high = limits.at(setting.level, "both")
-    total = Evidence(subject, "cutoff_error", limits.estimate, low, high, summary.n, test="calibration_test")
-    p, mean = float(setting.adjusted(test.pvalue)), summary.mean_score if subject == ALL_ROWS else None
-    total = replace(total, pvalue=p, mean=mean, explanation=ranges)
-    return Whole(total, needed=rows_to_pass(summary, setting, clusters))
+    """Return what is known of all rows: the size of their error, ranges of scores that can decide, the cutoff error.
+
+    Without limits of the root mean square error (`size` is None) the size is the cutoff error. Neither that nor the
+    error of the mean bounds all errors. `shown` are ranges of scores that decide nothing.
+    """
+    quantity, limits = ("cutoff_error", cutoff) if size is None else (QUANTITIES[size.how], size.limits)
+    all_rows = similar_table(scores, 1)
+    total = Evidence(
+        subject,
+        quantity,
+        limits.estimate,
+        *limits.at(setting.level, "both"),
+        scores.n,
+        test="calibration_test",
+        pvalue=float(setting.adjusted(test.pvalue)),
+        mean=float(all_rows.mean_predicted[0]) if subject == ALL_ROWS else None,
+        never=None if size is None else never(all_rows),
+        explanation=shown,
+    )
+    exact = setting.clusters is None and scores.has_equal_weights
+    return Whole(
+        total,
+        ranges=range_evidence(scores, 1 - region_level(setting)) if exact else (),
+        beside=() if size is None else threshold(subject, cutoff, setting, scores.n),
+        similar=None if size is None or size.how == "mean" else size.ranges,
+        bounded=size is not None and size.how != "mean",
+        needed=needed,
+    )
+
+
+def never(all_rows: BinTable) -> tuple[float, float]:
+    """Return the root mean square error that there is if no event happens, √(Σwp²/W), and if no non-event does."""
+    w, wp, wv = (float(column[0]) for column in (all_rows.w, all_rows.wp, all_rows.wv))
+    return rms_if_none(wp / w, wv / w), rms_if_none(1 - wp / w, wv / w)
+
+
+def threshold(subject: Subject, cutoff: Limits, setting: Setting, n: int) -> tuple[Evidence, ...]:
+    """Return the upper limit of the cutoff error; none where it says nothing."""
+    high = cutoff.at(setting.level, "both")[1]
+    return (Evidence(subject, "cutoff_error", cutoff.estimate, 0.0, high, n, test=LIMITS_ALONE),) if high < 1 else ()
+
+
+def notes_on_size(whole: Whole, scores: Ordered | Grid, setting: Setting) -> list[Note]:
+    found = [note("threshold", most=each.high, level=setting.level) for each in whole.beside]
+    if whole.total.quantity == "mean_error":
+        table = similar_table(scores, 1)
+        limits = tuple(float(limit[0]) for limit in frequency_limits(table, 1 - setting.level))
+        predicted, observed = float(table.mean_predicted[0]), float(table.mean_observed[0])
+        given = {"n": scores.n, "level": setting.level, "limits": limits, "predicted": predicted, "observed": observed}
+        found.append(Note("mean alone", given))
+    return found
 
 
 def advice(summary: Ordered) -> list[Note]:
@@ -69,47 +128,58 @@ def advice(summary: Ordered) -> list[Note]:
     return [] if certain.all() else [note(ADVICE_CERTAIN if certain.any() else ADVICE, only="miscalibrated")]
 
 
-def bin_evidence(curve: Curve, *, rate: float, exact: bool) -> tuple[Evidence, ...]:
-    """Return the observed frequency of each bin that leaves its band.
+def range_evidence(scores: Ordered | Grid, rate: float) -> tuple[Evidence, ...]:
+    """Return the observed frequency of each range of scores whose limits leave out the mean score."""
+    return tuple(
+        Evidence(
+            Subject("scores", low=each.low, high=each.high),
+            "frequency",
+            each.happens,
+            each.least,
+            each.most,
+            each.rows,
+            each.stated,
+            "limits that hold in tenths and twentieths of the rows together",
+        )
+        for each in ranges_off(scores, rate)
+    )
 
-    `curve` has a simultaneous band, `rate` is the error rate of all limits of bins together, and `exact` says whether
-    rows have equal weights; without them there are no limits.
-    """
-    each = rate / np.count_nonzero(curve.count)
+
+def bin_evidence(curve: Curve) -> tuple[Evidence, ...]:
+    """Return the observed frequency of each bin that leaves its simultaneous band; rows of unequal weights."""
     found = []
     for b in np.flatnonzero(curve.outside).tolist():
-        observed, n = float(curve.mean_observed[b]), int(curve.count[b])
-        low = high = math.nan
-        if exact:
-            limits = exact_limits(np.array([round(observed * n)]), np.array([float(n)]), 1 - each)
-            low, high = (float(limit[0]) for limit in limits)
         follows_zeros = b > 0 and curve.upper[b - 1] == 0  # a bin of zeros alone
         lower = math.ulp(0.0) if follows_zeros else float(curve.lower[b])
         subject = Subject("scores", low=lower, high=float(curve.upper[b]))
-        expected, test = float(curve.mean_predicted[b]), "simultaneous band of bins"
-        found.append(Evidence(subject, "frequency", observed, low, high, n, expected, test))
+        numbers = float(curve.mean_observed[b]), math.nan, math.nan, int(curve.count[b]), float(curve.mean_predicted[b])
+        found.append(Evidence(subject, "frequency", *numbers, "simultaneous band of bins"))
     return tuple(found)
 
 
 def rows_to_pass(
-    summary: Ordered, setting: Setting, clusters: Clusters | None
+    scores: Ordered | Grid, setting: Setting, clusters: tuple[Clusters, float] | None = None
 ) -> Callable[[float], Needed | None] | None:
     """Return the number of such rows or clusters that pass a tolerance 4 times in 5 if they are calibrated.
 
-    They pass if the range of the cumulative differences plus z s is at most the tolerance, where s is the standard
-    deviation of the sum of n of them; the range divided by s is that of a Brownian motion, and 4 in 5 lie below its
-    80 % quantile. None if predictions are 0 or 1 alone, of which no number is enough.
+    Clusters come with the factor by which they enlarge the noise. None if predictions are 0 or 1, or as good as
+    that: no number is enough.
     """
-    variance, n = summary.walk.variance, summary.n
-    if variance == 0:
+    if information(scores) < MIN_INFORMATION / MAX_TIMES:
         return None
-    deviations = critical(brownian_range_sf, 1 - POWER) + normal_quantile((1 + setting.level) / 2)
+    cells = scores.at_most(MAX_ENTRIES_REDRAWN) if isinstance(scores, Ordered) else scores
+    least, effective, noise, number = MIN_INFORMATION / information(scores), scores.effective, 1.0, scores.n
+    things = "rows" if clusters is None else "clusters"
     if clusters is not None:
-        return lambda tau: Needed(rows_needed(clusters.number * (deviations * clusters.scale / tau) ** 2), "clusters")
-    s, least = math.sqrt(variance) / summary.total_weight, 0.0
-    if not summary.has_equal_weights:  # there are no limits with less information
-        least = n * MIN_INFORMATION * (summary.weight_max / math.sqrt(variance)) ** 2
-    return lambda tau: Needed(rows_needed(max(n * (deviations * s / tau) ** 2, least)))
+        known, noise = clusters
+        least = max(MIN_INFORMATION / known.information, MIN_EQUAL_CLUSTERS / known.equal)
+        effective, number = known.equal, known.number
+
+    def needed(tolerance: float) -> Needed | None:
+        times = times_needed(cells, tolerance, (1 - setting.level) / 2, effective, noise)
+        return Needed(rows_needed(number * max(times, least)), things) if times < MAX_TIMES else None
+
+    return needed
 
 
 # ---------------------------------------------------------------- groups and classes
@@ -119,7 +189,7 @@ LIMITS = "limits that cover in all of them together"
 
 
 def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", "class"]) -> Family:
-    """Return the cutoff error of each group or class, the most surprising first, and which way it is off.
+    """Return the size of the error of each group or class, the most surprising first, and which way it is off.
 
     The limits must have been found with the error rate of this family, (1 - level) / families.
     """
@@ -133,9 +203,11 @@ def group_family(found: GroupFindings, setting: Setting, noun: Literal["group", 
         error, low, high = (float(x[g]) for x in (found.estimate, found.low, found.high))
         p, mean = None if math.isnan(pvalue[g]) else float(pvalue[g]), float(found.predicted[g])
         bounded = p is not None and is_floor(p, floor)
-        size = Evidence(
-            subject, "cutoff_error", error, low, high, rows, test=TEST, pvalue=p, at_floor=bounded, mean=mean
-        )
+        quantity, zero = found.quantity[g] if found.quantity else "cutoff_error", float(found.never[g])
+        size = Evidence(subject, quantity, error, low, high, rows, test=TEST, pvalue=p, at_floor=bounded, mean=mean)
+        size = replace(size, never=(zero, math.nan))
+        if quantity != "rms_error":  # it bounds no other errors
+            size = replace(size, error=Error(error, low, high, math.inf))
         evidence.append(replace(size, explanation=(way,)) if math.isfinite(bias_low) else size)
     tested = int(np.count_nonzero(~np.isnan(found.pvalue_adjusted)))
     return Family({"group": "groups", "class": "classes"}[noun], tuple(evidence), tested, small_passes=True)
@@ -175,9 +247,8 @@ def caveats(summary: Ordered, setting: Setting, *, pooled: bool, infinite: bool)
         found.append(note("tied", unique=unique, n=n))
         if unique > MAX_ROUNDED_SCORES and setting.clusters is None and not setting.class_names:
             found.append(note("tied rows?"))
-    effective = summary.total_weight**2 / float((summary.weight**2 * summary.count).sum())
-    if effective < 0.9 * n:
-        found.append(note("weights", n=n, effective=round(effective)))
+    if summary.effective < 0.9 * n:
+        found.append(note("weights", n=n, effective=round(summary.effective)))
     if infinite:
         misses = summary.count - summary.events
         ruled_out = int(summary.events[summary.score == 0].sum() + misses[summary.score == 1].sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +17,12 @@ from calibrant.core.null import MIN_INFORMATION
 from calibrant.core.ordered import Ordered, cell_columns, sums_by_key
 from calibrant.core.pool import Pool
 from calibrant.core.pvalues import normal_quantile
-from calibrant.inputs.arrays import FloatArray
+from calibrant.inputs.arrays import FloatArray, take_weights
 from calibrant.inputs.groups import Grouping
 from calibrant.inputs.probabilities import Binary
 from calibrant.probabilities.calibration_test import LARGEST_LOGIT, RANK_TOLERANCE
 from calibrant.probabilities.limits import largest_error
+from calibrant.probabilities.size import QUANTITIES, Quantity, Size, rms_if_none, size_of
 from calibrant.progress import steps
 
 GROUP_RESAMPLES = 999
@@ -33,7 +34,7 @@ POWER = 0.8  # at the minimum detectable error
 WHOLE = 1e-9  # relative difference from a whole number that is rounding
 HUGE = 1e150  # near the largest number whose square float64 holds
 NO_SPREAD = 1e-9  # stands for the standard deviation where outcomes cannot vary
-N, W, W2, WP, WY, W2V, W2R2 = (COLUMNS.index(name) for name in ("n", "w", "w2", "wp", "wy", "w2v", "w2r2"))
+N, W, W2, WP, WY, WV, W2V, W2R2 = (COLUMNS.index(name) for name in ("n", "w", "w2", "wp", "wy", "wv", "w2v", "w2r2"))
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class GroupFindings:
     names: list[str]
     n: NDArray[np.int64]
     weight: FloatArray
-    estimate: FloatArray  # cutoff error
-    low: FloatArray  # limits of the cutoff error that cover in all groups together; the lower one if the test rejects
+    estimate: FloatArray  # cutoff error, or what `sized` puts in its place
+    low: FloatArray  # limits of the error that cover in all groups together; the lower one if the test rejects
     high: FloatArray
     statistic: FloatArray  # Kuiper's, the estimate in units of its scale
     pvalue: FloatArray  # of Kuiper's and Cox's statistic together
@@ -54,6 +55,8 @@ class GroupFindings:
     bias_low: FloatArray  # limits that cover in all groups together
     bias_high: FloatArray
     minimum_detectable: FloatArray  # constant error that is found with 80 % power
+    never: FloatArray  # root mean square error if no event happened
+    quantity: tuple[Quantity, ...] = ()  # what `estimate` is; empty: the cutoff error
 
 
 def group_test(
@@ -295,7 +298,37 @@ def findings(parts: Sequence[GroupEntries], redraw: Redraw, limits: GroupLimits,
         bias_low=limits.bias_low,
         bias_high=limits.bias_high,
         minimum_detectable=(needed + normal_quantile(POWER)) * scale * spread,
+        never=np.array([rms_if_none(*means) for means in (total[[WP, WV]] / total[W]).T.tolist()]),
     )
+
+
+def sized(found: GroupFindings, sizes: Sequence[Size | None], level: float) -> GroupFindings:
+    """Return the findings with the size of the error of each group in place of its cutoff error, where it has one.
+
+    Limits of the sizes cover in all groups together (Bonferroni).
+    """
+    rate = (1 - level) / (2 * len(sizes))
+    estimate, low, high = found.estimate.copy(), found.low.copy(), found.high.copy()
+    for g, size in enumerate(sizes):
+        if size is not None:
+            limits = size.limits
+            estimate[g], low[g], high[g] = limits.estimate, limits.low(rate), limits.high(rate)
+    quantity = tuple("cutoff_error" if size is None else QUANTITIES[size.how] for size in sizes)
+    return replace(found, estimate=estimate, low=low, high=high, quantity=quantity)
+
+
+def sizes_of_groups(rows: Binary, groupings: Sequence[Grouping]) -> list[Size | None]:
+    return [size_of(Ordered.of(take(rows, own))) for grouping in groupings for own in rows_by_group(grouping)]
+
+
+def rows_by_group(grouping: Grouping) -> list[NDArray[np.intp]]:
+    """Return the numbers of the rows of each group."""
+    order = np.argsort(grouping.code, kind="stable")
+    return np.split(order, np.searchsorted(grouping.code[order], np.arange(1, len(grouping.names))))
+
+
+def take(rows: Binary, chosen: NDArray[np.intp]) -> Binary:
+    return Binary(rows.y[chosen], rows.p[chosen], take_weights(rows.w, chosen))
 
 
 def _adjusted(surprise: list[NDArray[np.float32] | None], level: float) -> tuple[FloatArray, FloatArray, float]:

@@ -18,9 +18,10 @@ from calibrant.core.limits import Limits, Noise, mean_sizes, sum_of_sizes_quanti
 from calibrant.core.mean_interval import exact_limits
 from calibrant.core.ordered import Ordered
 from calibrant.core.pvalues import normal_quantile
-from calibrant.errors import NotApplicableError
+from calibrant.errors import InputError, NotApplicableError
 from calibrant.inputs.arrays import FloatArray
 
+ROUNDING = 2.0**-26  # of the squared weight of a bin: a smaller sum over pairs of rows is lost in it
 BINNED = "normal upper limit; lower limit from the noise of the bins"
 
 
@@ -160,15 +161,22 @@ def _deviations(table: BinTable) -> FloatArray:
     return deviation
 
 
-def l2_limits(table: BinTable, theta: float, heaviest: float) -> Limits:
+def l2_limits(table: BinTable, heaviest: float) -> Limits:
     """Return limits of the root of Σ_b f_b gap_b², from the debiased estimate θ of the sum.
 
     With ν_b = W_b²/Σw² and V_b the larger of the sample variance of r and the mean of p(1 - p), the terms
-    c_b = f_b V_b/ν_b give θ the cumulants of a sum of non-central χ² variables, in the direction that varies most. A
-    gamma distribution, shifted to have these cumulants, takes its place, and each limit solves for the true value.
+    c_b = f_b V_b/ν_b give θ the cumulants of a sum of non-central χ² variables, in the direction that varies most.
     """
     Noise.of_table(table, heaviest).check("ece")
-    c = squared_error_terms(table)
+    return root_limits(debiased_square(table), squared_error_terms(table))
+
+
+def root_limits(theta: float, c: FloatArray) -> Limits:
+    """Return limits of the root of what θ estimates, a sum of squares with noise of the terms c.
+
+    A gamma distribution, shifted to have the cumulants of `l2_limits`, takes the place of that of θ, and each limit
+    solves for the true value.
+    """
     estimate = math.sqrt(max(theta, 0.0))
 
     def low(rate: float) -> float:
@@ -180,8 +188,26 @@ def l2_limits(table: BinTable, theta: float, heaviest: float) -> Limits:
     return Limits(estimate, low, high, "gamma approximation of the debiased square, solved for the true value")
 
 
+def debiased_square(table: BinTable) -> float:
+    """Return Σ_b f_b [(Σwr)² - Σ(wr)²] / [(Σw)² - Σw²] over bins of two rows and more."""
+    kept = _has_pairs(table)
+    if not kept.any():
+        raise InputError(
+            f"debias=True needs a bin with two rows or more; all {table.count.size} bins have fewer. Use fewer bins"
+        )
+    w, w2, wr, w2r2 = (column[kept] for column in (table.w, table.w2, table.wy - table.wp, table.w2r2))
+    pairs: FloatArray = (wr * wr - w2r2) / (w * w - w2)
+    return float(np.dot(w, pairs) / w.sum())
+
+
+def _has_pairs(table: BinTable) -> NDArray[np.bool_]:
+    """Tell which bins have pairs of rows; one that outweighs all others of its bin makes none that rounding leaves."""
+    found: NDArray[np.bool_] = (table.count >= 2) & (table.w**2 - table.w2 > ROUNDING * table.w**2)
+    return found
+
+
 def squared_error_terms(table: BinTable) -> FloatArray:
-    kept = (table.count >= 2) & (table.w**2 > table.w2)
+    kept = _has_pairs(table)
     w, w2, wv, wr2, gap = (column[kept] for column in (table.w, table.w2, table.wv, table.wr2, table.gap))
     spread = np.maximum((wr2 - w * gap**2) / (w - w2 / w), wv / w)
     c: FloatArray = w / w.sum() * spread * w2 / w**2
@@ -197,6 +223,15 @@ def squared_error_cdf(theta: float, true: float, c: FloatArray) -> float:
     third = 8 * float((c**3).sum()) + 24 * true * most**2
     k = 4 * variance**3 / third**2
     return float(gammainc(k, max(0.0, k + math.sqrt(k / variance) * (theta - true))))
+
+
+def squared_error_quantile(share: float, c: FloatArray) -> float:
+    """Return the quantile of the estimates of a squared error of 0."""
+    from scipy.special import gammaincinv
+
+    variance, third = 2 * float((c**2).sum()), 8 * float((c**3).sum())
+    k = 4 * variance**3 / third**2
+    return (float(gammaincinv(k, share)) - k) * math.sqrt(variance / k)
 
 
 def max_limits(tables: Sequence[BinTable], estimate: float) -> Limits:

@@ -37,7 +37,7 @@ from calibrant.scores.crps import distribution_crps
 
 Score = Literal["brier", "log"]
 Method = Literal["isotonic", "bins", "hersbach"]
-BinRule = Literal["cube-root", "sweep"]
+BinRule = Literal["auto", "cube-root", "sweep"]
 Strategy = Literal["width", "mass"]
 Rule = Callable[[FloatArray, NDArray[Any], NDArray[Any]], FloatArray]
 
