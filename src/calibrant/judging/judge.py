@@ -205,7 +205,16 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
             continue
         claims += _explained(evidence, setting, scale)
         (beyond if tolerance is None or size.low > tolerance else doubtful).append(claim)
-    status: Status = "miscalibrated" if beyond else "cannot tell" if doubtful and family.leaves_open else "within"
+    is_open = bool(doubtful) and family.leaves_open
+    if family.pvalue is not None:
+        is_open |= setting.rejects(family.pvalue) and not claims
+    claims += [claim_of(each, "limits", setting, scale) for each in family.beside]
+    if family.required is not None:
+        accepted = scale.usual[-1] if tolerance is None else tolerance
+        if not family.required.size.most <= accepted:
+            is_open = True
+            doubtful.append(claim_of(family.required, "limits", setting, scale))
+    status: Status = "miscalibrated" if beyond else "cannot tell" if is_open else "within"
     return _OnParts(status, next(iter(beyond or doubtful), None), claims)
 
 

@@ -297,8 +297,10 @@ def where(subject: Subject) -> str:
             return f"the {subject.kind}"
         case "group" if subject.name.startswith("group = ") or " = " not in subject.name:
             return f"group {subject.name.removeprefix('group = ')}"  # a column that is called so, or has no name
-        case "group" | "models" | "pair":
+        case "group" | "models" | "pair" | "region":
             return subject.name
+        case "parts":
+            return f"{subject.name} of the rows"
         case "set":
             distance = "" if subject.low is None else f", distances of {subject.low:.2g}"
             return f"{'generated points' if subject.name == 'generated' else f'set {subject.name}'}{distance}"
