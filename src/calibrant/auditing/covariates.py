@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calibrant.conditional.conditional_map import map_of
-from calibrant.conditional.conditional_test import ConditionalOptions, found_of, prepare
-from calibrant.conditional.evidence import SHARE_NAMES, covariate_family
+from calibrant.conditional.conditional_test import ConditionalOptions, found_of, prepare, refuse_outcomes
+from calibrant.conditional.evidence import SHARE_NAMES, SHARES_CLAIMED, covariate_family
 from calibrant.conditional.kept import KeptCovariates
 from calibrant.core.evidence import Family, Note, note
 from calibrant.core.findings import Facts, Figure, Measurement, Section, Setting, Table
@@ -66,6 +66,7 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
         rows, setting, _ = in_content_order(rows, setting)
     covariates = setting.covariates
     assert covariates is not None
+    refuse_outcomes(rows, covariates)
     if rows.samples is not None:
         kept: Any = KeptRanks.of_ranked(coordinate_ranks(rows, setting), rows.w, covariates)
     else:
@@ -85,19 +86,19 @@ def _kept(facts: Facts, setting: Setting) -> tuple[Any, ConditionalOptions]:
 def _notes(found: TestResult, family: Family, setting: Setting) -> list[Note]:
     searched = _searched(found)
     if found.details["regions"]:
-        said = [note("regions", text=region.text) for region in found.details["regions"]]
+        said = [note("goes along", region=each.where, also=each.also) for each in found.details["regions"] if each.also]
     elif setting.rejects(family.pvalue):
         direction = found.details["direction"]
         said = [note("related", searched=searched, p=family.pvalue, direction=f": {direction}" if direction else "")]
     else:
         said = [note("no region", searched=searched, p=family.pvalue)]
-    parts = [part for part in found.details["parts"] if part.share in (1 / 4, 1 / 16) and not math.isnan(part.at_most)]
-    if parts:
-        shares, limits = [SHARE_NAMES[part.share] for part in parts], [part.at_most for part in parts]
-        said.append(note("parts", shares=shares, limits=limits, level=setting.family_level))
+    limits = {part.share: part.at_most for part in found.details["parts"]}
+    quarter, sixteenth = (limits.get(share, math.nan) for share in SHARES_CLAIMED)
+    if not math.isnan(quarter + sixteenth):
+        said.append(note("parts", quarter=quarter, sixteenth=sixteenth, level=setting.level))
     average = found.details["average_error"]
     if average is not None and average.low > 0:
-        said.append(note("on average", low=average.low, level=setting.family_level))
+        said.append(note("on average", low=average.low, level=setting.level))
     return said
 
 

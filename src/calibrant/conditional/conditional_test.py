@@ -214,7 +214,7 @@ class ConditionalOptions:
 def keep_covariates(rows: Any, options: ConditionalOptions, verb: str = "conditional_test") -> Any:
     """Keep the rows, or the ranks of draws, with the covariates of each."""
     x = needed_covariates(verb, options.covariates, rows.n, rows.keep)
-    _refuse_outcomes(rows, x)
+    refuse_outcomes(rows, x)
     if rows.samples is not None:
         _refuse("clusters", options.clusters, "draws")
         return KeptRanks.of_ranked(ranked_by(rows, options.ranked_by), rows.w, x)
@@ -231,7 +231,7 @@ def _refuse(option: str, value: Any, what: str) -> None:
         raise InputError(f"{{{option}=}} is not for {what}; leave it out", option=option)
 
 
-def _refuse_outcomes(rows: Any, x: Covariates) -> None:
+def refuse_outcomes(rows: Any, x: Covariates) -> None:
     """Refuse a covariate that is the outcome; warn of one that puts the rows in the same order."""
     y = np.asarray(rows.y)
     if y.ndim != 1 or y.size < MIN_REGION_ROWS or (y == y[0]).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from calibrant.conditional.parts import Part
@@ -33,20 +34,27 @@ def covariate_family(
     """Return the evidence of the regions that are stated; its p-value is that of the test of all of them together."""
     p = min(1.0, families * float(found.pvalue))
     regions = [
-        region_evidence(region, columns[region.column], float(units[region.column]), max(p, families * region.pvalue))
+        replace(
+            region_evidence(region, columns[region.column], float(units[region.column])),
+            pvalue=max(p, min(1.0, families * region.pvalue)),
+            at_floor=max(found.pvalue, region.pvalue) <= found.details["smallest possible"] * (1 + 1e-9),
+        )
         for region in found.details["regions"]
     ]
     limits = {each.share: each for each in found.details["parts"] if not math.isnan(each.at_most)}
-    beside = [part_evidence(limits[share], found.n) for share in SHARES_CLAIMED if share in limits]
+    beside = [part_evidence(limits[share], found.n) for share in SHARES_CLAIMED if share in limits and share != part]
     average = found.details["average_error"]
     if average is not None and average.low > 0:
         size = average.estimate, average.low, math.inf
         beside.append(Evidence(ALL_ROWS, "average_error", *size, found.n, test="signs learned on other rows"))
-    required = None if part is None else part_evidence(limits.get(part, Part(part, 1.0)), found.n)
+    required = None
+    if part is not None:
+        larger = [part_evidence(limits[share], found.n) for share in sorted(limits) if share > part]
+        required = replace(part_evidence(limits.get(part, Part(part, 1.0)), found.n), explanation=tuple(larger))
     return Family("covariates", tuple(regions), 1, small_passes=True, pvalue=p, beside=tuple(beside), required=required)
 
 
-def region_evidence(region: Region, column: Column, unit: float, pvalue: float) -> Evidence:
+def region_evidence(region: Region, column: Column, unit: float) -> Evidence:
     """Return what is known of a region: the share that was seen where another was stated, or a shift or a spread.
 
     The error of draws and distributions is that of the coverage of an interval between two quantiles. It is at least
@@ -70,7 +78,7 @@ def region_evidence(region: Region, column: Column, unit: float, pvalue: float) 
     else:
         expected = region.predicted
         size = region.observed, max(0.0, expected + low), min(1.0, expected + high)
-    return Evidence(subject, quantity, *size, region.n, expected, test, min(1.0, pvalue), error=error)
+    return Evidence(subject, quantity, *size, region.n, expected, test, region.pvalue, error=error)
 
 
 def part_evidence(part: Part, rows: int) -> Evidence:

@@ -12,6 +12,7 @@ from calibrant.core import palette
 from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import drawn_text, dress, plain, shortened
+from calibrant.core.words import readable
 
 MAX_MULTIPLES = 9
 MAX_NAME_CHARACTERS = 22
@@ -52,7 +53,7 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
     if pair is not None:
         names = tuple(drawn_text(name, details, MAX_NAME_CHARACTERS) for name in details["pair"])
         _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small, _scale(details)[0])
-    column = plain(_drawn_column(columns, details))
+    column = plain(shortened(readable(_drawn_column(columns, details)), 2 * MAX_NAME_CHARACTERS))
     ax.set_ylabel(f"{column}: observed less predicted, {_scale(details)[1]}", color=palette.INK)
     ax.set_xlabel("limits: of all cells of this map together; shaded: the region that is clearest", color=palette.INK)
 

@@ -60,6 +60,8 @@ class Region:
         Adjusted for every region that was looked at.
     where
         The region in words.
+    also
+        Which other covariates could be meant, because they go with a named one; empty if none.
     text
         The region and its deviation in words.
     """
@@ -78,6 +80,7 @@ class Region:
     z: float
     pvalue: float
     where: str
+    also: str
     text: str
 
     def __eq__(self, other: object) -> bool:
@@ -256,6 +259,7 @@ def described(look: Look, found: Clearest, *, is_first: bool = True) -> Region:
         found.z,
         look.limits.pvalue(found.charged),
         where,
+        also,
         f"{place} {statement}" + (f"; {also}" if also else ""),
     )
 
@@ -281,7 +285,7 @@ class _Deviation(NamedTuple):
         )
         match column.quantity:
             case "coverage":
-                return f"{level} intervals cover {observed} of the outcomes (limits {ends} %)"
+                return f"{level} {column.things} cover {observed} of the outcomes (limits {ends} %)"
             case "quantile":
                 return f"{observed} of the outcomes are at or below the {level} quantile (limits {ends} %)"
             case "top":
@@ -299,7 +303,7 @@ class _Deviation(NamedTuple):
         scale, unit = (100.0, "points") if min(stated, 1 - stated) >= RARE else (100.0 / stated, "% of the prediction")
         values = [scale * value for value in (self.seen.mean, self.low, self.high)]
         low, high = (f"{end:.2g}" for end in (words.significant(values[1], 2, words.round_down), values[2]))
-        limits = f"{words.confidence_words(self.level)} limits {words.minus(low)} to {words.minus(high)}"
+        limits = f"{100 * self.level:.4g} % limits {words.minus(low)} to {words.minus(high)}"
         return f"difference {words.minus(f'{values[0]:.2g}')} {unit}, {limits}, adjusted for all regions looked at"
 
     def of_ranks(self, residuals: Any, rows: NDArray[np.bool_], k: int) -> str:

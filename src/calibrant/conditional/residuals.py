@@ -34,6 +34,7 @@ class Column(NamedTuple):
     level: float | None = None
     name: str = ""  # of the class
     coordinate: str = ""
+    things: str = "intervals"  # what covers
 
     @property
     def text(self) -> str:
@@ -321,9 +322,11 @@ def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
     )
 
 
-def _of_levels(quantity: str, hits: Any, levels: Any, coordinates: tuple[Coordinate, ...]) -> Residuals:
+def _of_levels(
+    quantity: str, hits: Any, levels: Any, coordinates: tuple[Coordinate, ...], things: str = "intervals"
+) -> Residuals:
     levels = np.asarray(levels, np.float64)
-    columns = tuple(Column(quantity, level) for level in levels.tolist())
+    columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
     return _of_stated(columns, hits, levels, Nested(len(hits), levels), coordinates=coordinates)
 
 
@@ -341,7 +344,7 @@ def of_sets(rows: SetRows) -> Residuals:
     if levels is None:
         raise InputError("conditional_test compares coverage with the level of the sets; pass Sets(mask, level=...)")
     size = rows.sizes[:, int(np.argmax(levels))]
-    return _of_levels("coverage", rows.covered, levels, (Coordinate("size", size),))
+    return _of_levels("coverage", rows.covered, levels, (Coordinate("size", size),), "sets")
 
 
 def of_quantiles(rows: Any) -> Residuals:

@@ -214,6 +214,8 @@ def _on_parts(family: Family, setting: Setting, scale: Scale, tolerance: float |
         if not family.required.size.most <= accepted:
             is_open = True
             doubtful.append(claim_of(family.required, "limits", setting, scale))
+            supported = [each for each in family.required.explanation if each.size.most <= accepted]
+            claims += [claim_of(each, "within", setting, scale, accepted) for each in supported[:1]]
     status: Status = "miscalibrated" if beyond else "cannot tell" if is_open else "within"
     return _OnParts(status, next(iter(beyond or doubtful), None), claims)
 
@@ -283,8 +285,9 @@ def _said(notes: Sequence[Note], ruling: _Ruling, needed: tuple[float, Needed] |
 
 def _shape(claims: Sequence[Claim]) -> list[Note]:
     """Return which way ranges of scores are off: too extreme means away from 1/2, too timid towards it."""
-    low = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "above"]  # stated too low
-    high = [claim for claim in claims if claim.quantity == "frequency" and claim.kind == "below"]
+    ranges_of_scores = [each for each in claims if each.quantity == "frequency" and each.subject.kind != "region"]
+    low = [claim for claim in ranges_of_scores if claim.kind == "above"]  # stated too low
+    high = [claim for claim in ranges_of_scores if claim.kind == "below"]
     if not (low or high):
         return []
     middle, key = 0.5, "both ways" if low and high else "too low" if low else "too high"

@@ -60,11 +60,11 @@ _TEMPLATES: dict[str, dict[str, str]] = {
     },
     "covariates": {
         "no region": "no region of {searched} is off by more than chance ({p:p})",
-        "regions": "{text}",
+        "goes along": "{region}: {also}",
         "related": "predictions are off with {searched} ({p:p}), and no region stands out{direction}",
-        "parts": "no {shares:list} of the rows that one covariate cuts out is off by more than {limits:list of points} ({level:level})",
+        "parts": "no quarter of the rows that one covariate cuts out is off by more than {quarter:points}, no sixteenth by more than "
+        "{sixteenth:points} ({level:level})",
         "on average": "on average rows are off by at least {low:points down} ({level:level})",
-        "part wanted": "a share of {share:.4g} of the rows may be off by more than the tolerance; {supported}",
     },
     "holds for": {
         "on average only": "all rows on average: nothing but {searched} was looked at, and a group of rows can be off by more, in either "
@@ -222,7 +222,6 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "shares": lambda values: words.listed([words.percent(value) for value in values]),
     "points": lambda value: words.points(value, digits=2, up=True),
     "points down": lambda value: words.points(words.significant(value, 2, words.round_down), digits=2),
-    "list of points": lambda values: words.listed([words.points(value, digits=2, up=True) for value in values]),
     "number": words.number,
     "p": words.pvalue_words,
     "semicolons": "; ".join,

@@ -111,7 +111,9 @@ QUANTITIES = {
         "for {who} the spread needs the factor {found}",
         *("spread × {value}", "too wide (under-confident)", "too narrow (over-confident)", "factor"),
     ),
-    "part_error": _points("no {who} that one covariate cuts out is off by more than {found}", "off by {value}"),
+    "part_error": _points(
+        "the error of any {who} that one covariate cuts out is {found}", "error {value}", name="at most"
+    ),
     "average_error": _points("rows are off on average by {found}", "off on average by {value}"),
     # sets of points
     "difference": Quantity("generated and real points differ"),
