@@ -55,7 +55,7 @@ def draw_conditional_map(ax: Any, columns: Mapping[str, Any], details: Mapping[s
         _draw_pair(new_panel(ax, len(panels), count, MAP_ROOM), np.asarray(pair), names, small, _scale(details)[0])
     column = plain(shortened(readable(_drawn_column(columns, details)), 2 * MAX_NAME_CHARACTERS))
     ax.set_ylabel(f"{column}: observed less predicted, {_scale(details)[1]}", color=palette.INK)
-    ax.set_xlabel("limits: of all cells of this map together; shaded: the region that is clearest", color=palette.INK)
+    ax.set_xlabel("limits: for all cells together", color=palette.INK)
 
 
 def _draw_one(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any], name: str, size: float) -> None:
@@ -137,10 +137,10 @@ def draw_parts(ax: Any, columns: Mapping[str, Any], details: Mapping[str, Any]) 
     share, at_most = (np.asarray(columns[name]) for name in ("share", "at_most"))
     ax.plot(share, 100 * at_most, marker="o", color=palette.OBSERVED, linewidth=1.5)
     ax.set_xscale("log", base=2)
-    ax.set_xticks(share, [f"1/{round(1 / each)}" if each < 1 else "all" for each in share])
     ax.set(xlabel="share of the rows", ylabel="off by at most, percentage points")
     ax.set_ylim(bottom=0)
     dress(ax)
+    ax.set_xticks(share, [f"1/{round(1 / each)}" if each < 1 else "all" for each in share], minor=False)
 
 
 def describe_parts(columns: Mapping[str, Any], details: Mapping[str, Any]) -> str:
