@@ -13,9 +13,10 @@ from calibrant.conditional.limits import RegionMean
 from calibrant.conditional.parts import learned_signs, of_blocks, parts
 from calibrant.conditional.regions import Limits, Look, described, named
 from calibrant.conditional.residuals import (
-    Flipped,
     alike,
+    class_residuals,
     components,
+    flipped,
     of_classes,
     of_distributions,
     of_events,
@@ -148,9 +149,9 @@ def test_weights():
 
 
 def test_clusters():
-    law = Flipped(EVENTS.F, CLUSTERS)
+    law = flipped(EVENTS.F, CLUSTERS)
     signs = SimpleNamespace(choice=lambda values, shape: SIGNS)
-    _, T = run(EVENTS, law.draw(signs, SIGNS.shape[1]))
+    _, T = run(EVENTS, law(signs, np.arange(N), SIGNS.shape[1]))
     assert T.redrawn[0, :, 0].tolist() == same("clusters scan of flips")
     assert joint_pvalues(T)[0] == same("clusters p joint")
 
@@ -236,7 +237,8 @@ def test_distributions_and_draws():
 def test_classes_and_sets():
     data, x, w = regions_of("classes")
     found = of_classes(read("test", ("classes",), data["y"], np.array(data["P"])))
-    compare("classes", found, found.law.of(digits(data["redrawn_y"])), x, w)
+    redrawn = class_residuals(np.array(data["P"]), digits(data["redrawn_y"]), np.arange(3))
+    compare("classes", found, redrawn, x, w)
     data, x, w = regions_of("sets")
     sets = Sets(np.array(data["mask"], bool), level=data["level"])
     found = of_sets(read("test", ("sets",), data["y"], sets))

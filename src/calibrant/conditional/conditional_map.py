@@ -137,13 +137,13 @@ def largest_squares(
     """Return the largest Z² over all cells and columns of each of B redraws of calibrated predictions."""
     residuals, T = searched.residuals, len(scale)
     w = searched.w[:, None, None]
-    K = residuals.law.draw(np.random.default_rng(0), 1).shape[2]
+    K = residuals.draw(np.random.default_rng(0), 1).shape[2]
     size = max(1, NUMBERS_AT_ONCE // (residuals.n * K))
     seeds = rng.integers(2**63, size=-(-B // size))
 
     def work(part: slice) -> FloatArray:
         chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
-        drawn = (w * residuals.law.draw(chance, sets)).reshape(residuals.n, -1)
+        drawn = (w * residuals.draw(chance, sets)).reshape(residuals.n, -1)
         return np.asarray(((cells.totals(drawn).reshape(T, sets, K) * scale[:, None, :K]) ** 2).max(axis=(0, 2)))
 
     return np.concatenate(list(on_threads(work, B, size=size)))

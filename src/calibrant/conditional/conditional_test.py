@@ -19,10 +19,10 @@ from calibrant.conditional.residuals import (
     FUNCTIONS,
     OF_ROWS,
     Coordinate,
-    Flipped,
-    Nested,
     Residuals,
     alike,
+    flipped,
+    nested,
     of_classes,
     of_distributions,
     of_ranks,
@@ -271,7 +271,7 @@ def prepare(kept: Any, options: ConditionalOptions, class_names: tuple[str, ...]
     if (residuals.v <= 0).all():
         raise NotApplicableError("every prediction is certain: 0, 1 or a level of 0 or 1. No error can be searched for")
     if clusters is not None:
-        residuals = replace(residuals, law=Flipped(residuals.F, clusters))
+        residuals = replace(residuals, law=flipped(residuals.F, clusters))
     table, said = _searched_covariates(kept, order, residuals, options)
     searched = Searched(residuals, table, w, clusters)
     tests = Statistics(searched, options.method, options.pairs, alternative)
@@ -307,8 +307,8 @@ def _of_kind(rows: Any, options: ConditionalOptions, class_names: tuple[str, ...
     found = OF_ROWS[rows.kind](rows)
     if N is None:
         return found
-    assert isinstance(found.law, Nested)
-    return replace(found, law=found.law._replace(calibration_size=N))
+    said = f"coverage promised on average only, after {N:,} calibration scores"
+    return replace(found, law=nested(found.stated[0], N), said=(*found.said, said))
 
 
 def _checked_clusters(clusters: NDArray[Any], residuals: Residuals) -> NDArray[np.intp]:
@@ -474,8 +474,6 @@ def _words(found: Found, B: int) -> str:
         said.append(f"alternative {found.alternative}")
     if residuals.C > 1:
         said.append(f"{residuals.C} coordinates, {'smallest over all' if residuals.contrast else 'Holm'}")
-    if isinstance(residuals.law, Nested) and residuals.law.calibration_size is not None:
-        said.append(f"coverage promised on average only, after {residuals.law.calibration_size:,} calibration scores")
     return "; ".join(said)
 
 

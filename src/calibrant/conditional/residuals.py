@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,127 +50,85 @@ class Column(NamedTuple):
         return f"{words} of {self.coordinate}" if self.coordinate else words
 
 
-class Law(Protocol):
-    """Draws residuals (n, sets, m) of calibrated predictions."""
-
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray: ...
-
-    def take(self, rows: NDArray[Any]) -> Law: ...
+Law: TypeAlias = Callable[[np.random.Generator, NDArray[np.intp], int], FloatArray]
+"""Draws residuals (n, sets, m) of calibrated predictions of some rows, given by their numbers."""
 
 
-class Bernoulli(NamedTuple):
+def bernoulli(p: FloatArray) -> Law:
     """y* ~ Bernoulli(p), residuals y* - p."""
 
-    p: FloatArray  # (n,)
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        return np.asarray((rng.random((rows.size, sets)) < p[rows, None]) - p[rows, None])[:, :, None]
 
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        p = self.p[:, None]
-        return np.asarray((rng.random((len(p), sets)) < p) - p)[:, :, None]
-
-    def take(self, rows: NDArray[Any]) -> Bernoulli:
-        return Bernoulli(self.p[rows])
+    return draw
 
 
-class OneClass(NamedTuple):
-    """One class a row from its vector, for all columns."""
+def one_class(P: FloatArray, shown: NDArray[np.intp]) -> Law:
+    """Draw one class a row from its vector, for all columns."""
 
-    P: FloatArray  # (n, K)
-    shown: NDArray[np.intp]  # the classes that have a column
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        steps = np.cumsum(P[rows], axis=1)[:, None]
+        y = (steps <= rng.random((rows.size, sets, 1)) * steps[:, :, -1:]).sum(axis=2)
+        return class_residuals(P[rows], np.minimum(y, P.shape[1] - 1), shown)
 
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        above = (
-            np.cumsum(self.P, axis=1)[:, None] <= rng.random((len(self.P), sets, 1)) * self.P.sum(axis=1)[:, None, None]
-        )
-        return self.of(np.minimum(above.sum(axis=2), self.P.shape[1] - 1))
-
-    def of(self, y: NDArray[Any]) -> FloatArray:
-        """Return the residuals (n, sets, m) of outcomes (n, sets): of the most probable class, then of others."""
-        top = self.P.argmax(axis=1)
-        hits = np.concatenate([(y == top[:, None])[:, :, None], y[:, :, None] == self.shown], axis=2)
-        return np.asarray(hits - self.stated[:, None])
-
-    @property
-    def stated(self) -> FloatArray:
-        return np.concatenate([self.P.max(axis=1, keepdims=True), self.P[:, self.shown]], axis=1)
-
-    def take(self, rows: NDArray[Any]) -> OneClass:
-        return OneClass(self.P[rows], self.shown)
+    return draw
 
 
-class Nested(NamedTuple):
-    """Hits of nested levels: one uniform number a row, which is below a level or not.
+def class_residuals(P: FloatArray, y: NDArray[Any], shown: NDArray[np.intp]) -> FloatArray:
+    """Return the residuals (n, sets, m) of outcomes (n, sets): of the most probable class, then of those shown."""
+    hits = np.concatenate([(y == P.argmax(axis=1)[:, None])[:, :, None], y[:, :, None] == shown], axis=2)
+    return np.asarray(hits - _stated_classes(P, shown)[:, None])
+
+
+def _stated_classes(P: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
+    return np.concatenate([P.max(axis=1, keepdims=True), P[:, shown]], axis=1)
+
+
+def nested(levels: FloatArray, calibration_size: int | None = None) -> Law:
+    """Draw hits of nested levels: one uniform number a row, which is below a level or not.
 
     With `calibration_size` N the coverage of each redraw is that of a calibration set: for a level the k-th smallest of
     N uniform numbers, k = ⌈(N + 1) level⌉.
     """
 
-    n: int
-    levels: FloatArray  # (L,)
-    calibration_size: int | None = None
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        chances = np.broadcast_to(levels, (sets, levels.size))
+        if calibration_size is not None:
+            k = np.ceil((calibration_size + 1) * levels - 1e-9).astype(int)
+            scores = np.sort(rng.random((sets, calibration_size)), axis=1)
+            chances = np.where(k > calibration_size, 1.0, scores[:, np.minimum(k, calibration_size) - 1])
+        return np.asarray((rng.random((rows.size, sets, 1)) <= chances) - levels)
 
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        chances = np.broadcast_to(self.levels, (sets, self.levels.size))
-        if self.calibration_size is not None:
-            N = self.calibration_size
-            k = np.ceil((N + 1) * self.levels - 1e-9).astype(int)
-            scores = np.sort(rng.random((sets, N)), axis=1)
-            chances = np.where(k > N, 1.0, scores[:, np.minimum(k, N) - 1])
-        return np.asarray((rng.random((self.n, sets, 1)) <= chances) - self.levels)
-
-    def take(self, rows: NDArray[Any]) -> Nested:
-        return self._replace(n=np.arange(self.n)[rows].size)
+    return draw
 
 
-class UniformPit(NamedTuple):
-    """Fresh uniform numbers, the same for every coordinate."""
-
-    n: int
-
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        return components(rng.random((self.n, sets)))
-
-    def take(self, rows: NDArray[Any]) -> UniformPit:
-        return UniformPit(np.arange(self.n)[rows].size)
+def uniform_pit(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+    """Draw fresh uniform numbers, the same for every coordinate."""
+    return components(rng.random((rows.size, sets)))
 
 
-class UniformRanks(NamedTuple):
-    """Fresh ranks, the same for every coordinate."""
-
-    n: int
-    phi: FloatArray  # (K, M + 1)
-
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        return np.asarray(self.phi.T[rng.integers(self.phi.shape[1], size=(self.n, sets))])
-
-    def take(self, rows: NDArray[Any]) -> UniformRanks:
-        return self._replace(n=np.arange(self.n)[rows].size)
+def uniform_ranks(phi: FloatArray) -> Law:
+    """Draw fresh ranks, the same for every coordinate."""
+    return lambda rng, rows, sets: np.asarray(phi.T[rng.integers(phi.shape[1], size=(rows.size, sets))])
 
 
-class Permuted(NamedTuple):
-    """The rows themselves in a random order, all columns together."""
+def permuted(F: FloatArray) -> Law:
+    """Draw the rows themselves in a random order, all columns together."""
 
-    F: FloatArray  # (n, m)
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        return np.asarray(standardised(F[rows])[rng.permuted(np.tile(np.arange(rows.size), (sets, 1)), axis=1).T])
 
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        places = rng.permuted(np.tile(np.arange(len(self.F)), (sets, 1)), axis=1)
-        return np.asarray(self.F[places.T])
-
-    def take(self, rows: NDArray[Any]) -> Permuted:
-        return Permuted(standardised(self.F[rows]))
+    return draw
 
 
-class Flipped(NamedTuple):
-    """±F, one sign for all rows of a cluster."""
+def flipped(F: FloatArray, clusters: NDArray[np.intp]) -> Law:
+    """Draw ±F, one sign for all rows of a cluster."""
 
-    F: FloatArray  # (n, m)
-    clusters: NDArray[np.intp]  # (n,)
+    def draw(rng: np.random.Generator, rows: NDArray[np.intp], sets: int) -> FloatArray:
+        signs = rng.choice([-1.0, 1.0], (int(clusters.max()) + 1, sets))
+        return np.asarray(signs[clusters[rows]][:, :, None] * F[rows, None])
 
-    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
-        signs = rng.choice([-1.0, 1.0], (int(self.clusters.max()) + 1, sets))
-        return np.asarray(signs[self.clusters][:, :, None] * self.F[:, None])
-
-    def take(self, rows: NDArray[Any]) -> Flipped:
-        return Flipped(self.F[rows], self.clusters[rows])
+    return draw
 
 
 class Coordinate(NamedTuple):
@@ -227,6 +185,11 @@ class Residuals:
     ranks: RankColumns | None = None  # of draws and distributions
     raw: FloatArray | None = None  # F before it was standardised
     said: tuple[str, ...] = ()  # for `method`
+    rows: NDArray[np.intp] | None = None  # which rows of the law these are; None: all
+
+    def draw(self, rng: np.random.Generator, sets: int) -> FloatArray:
+        """Return redrawn residuals (n, sets, m)."""
+        return self.law(rng, np.arange(self.n) if self.rows is None else self.rows, sets)
 
     @property
     def n(self) -> int:
@@ -244,7 +207,7 @@ class Residuals:
             F=standardised(self.F[rows]) if self.contrast else self.F[rows],
             v=self.v[rows],
             stated=self.stated[rows],
-            law=self.law.take(rows),
+            rows=np.arange(self.n)[rows] if self.rows is None else self.rows[rows],
             coordinates=tuple(Coordinate(name, values[rows]) for name, values in self.coordinates),
             of_parts=None if self.of_parts is None else self.of_parts.take(rows),
             ranks=None if self.ranks is None else self.ranks._replace(rank=self.ranks.rank[rows]),
@@ -297,29 +260,21 @@ def _of_stated(columns: tuple[Column, ...], hits: Any, stated: FloatArray, law: 
 def of_events(rows: Any) -> Residuals:
     p = np.asarray(rows.p, np.float64)
     y, stated = np.asarray(rows.y, np.float64)[:, None], p[:, None]
-    return _of_stated((Column("event"),), y, stated, Bernoulli(p), coordinates=(Coordinate("prediction", p),))
+    return _of_stated((Column("event"),), y, stated, bernoulli(p), coordinates=(Coordinate("prediction", p),))
 
 
 def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
     P = np.asarray(rows.prediction, np.float64)
     variance = (rows.w[:, None] * P * (1 - P)).sum(axis=0)
     shown = np.sort(np.argsort(-variance, kind="stable")[:MAX_CLASSES])
-    law = OneClass(P, shown)
     columns = (
         Column("top"),
         *(Column("class", name=class_names[k] if class_names else str(k)) for k in shown.tolist()),
     )
-    F = law.of(np.asarray(rows.y)[:, None])[:, 0]
+    F, stated = class_residuals(P, np.asarray(rows.y)[:, None], shown)[:, 0], _stated_classes(P, shown)
     said = (f"{MAX_CLASSES} of {P.shape[1]} classes",) if P.shape[1] > MAX_CLASSES else ()
-    return Residuals(
-        columns,
-        F,
-        law.stated * (1 - law.stated),
-        law.stated,
-        law,
-        (Coordinate("prediction", P.max(axis=1)),),
-        said=said,
-    )
+    searched = (Coordinate("prediction", P.max(axis=1)),)
+    return Residuals(columns, F, stated * (1 - stated), stated, one_class(P, shown), searched, said=said)
 
 
 def _of_levels(
@@ -327,7 +282,7 @@ def _of_levels(
 ) -> Residuals:
     levels = np.asarray(levels, np.float64)
     columns = tuple(Column(quantity, level, things=things) for level in levels.tolist())
-    return _of_stated(columns, hits, levels, Nested(len(hits), levels), coordinates=coordinates)
+    return _of_stated(columns, hits, levels, nested(levels), coordinates=coordinates)
 
 
 def of_intervals(rows: IntervalRows) -> Residuals:
@@ -366,14 +321,14 @@ def of_distributions(rows: Any, rng: np.random.Generator) -> Residuals:
         tuple(Column("coverage", level, coordinate=name) for name in names for level in CENTRAL),
         (distance[:, :, None] <= CENTRAL).reshape(rows.n, -1),
         np.tile(CENTRAL, C),
-        UniformPit(rows.n),
+        uniform_pit,
     )
     searched: tuple[Coordinate, ...] = ()
     if rows.kind == "distributions" and C == 1:
         searched = _median_and_spread(rows.distribution)
     counted, ones = cells(u, False), np.ones_like(F)
     ranks = RankColumns(counted.rank, counted.M, cells=True)
-    return Residuals(columns, F, ones, 0 * F, UniformPit(rows.n), searched, parts, C, names=names, ranks=ranks)
+    return Residuals(columns, F, ones, 0 * F, uniform_pit, searched, parts, C, names=names, ranks=ranks)
 
 
 def _median_and_spread(distribution: Any) -> tuple[Coordinate, ...]:
@@ -398,7 +353,7 @@ def of_ranks(kept: KeptRanks, order: NDArray[np.intp]) -> Residuals:
     columns = tuple(Column(function, coordinate=name) for name in names for function in FUNCTIONS[: len(phi)])
     F = np.moveaxis(phi[:, rank], 0, -1).reshape(n, -1)
     ones = np.ones_like(F)
-    law = UniformRanks(n, phi)
+    law = uniform_ranks(phi)
     parts = _central(rank, counted.M, names, law)
     ranks = RankColumns(rank, counted.M, counted.cells)
     return Residuals(columns, F, ones, 0 * F, law, (), parts, C, names=names, ranks=ranks)
@@ -434,13 +389,13 @@ def alike(found: Residuals, w: FloatArray) -> Residuals:
         if not (w == w[0]).all():
             raise InputError('permuted ranks need equal weights; leave weights out, or pass null="calibrated"')
         F = standardised(found.F)
-        return replace(found, F=F, law=Permuted(F), contrast=True, is_alike=True, raw=found.F)
+        return replace(found, F=F, law=permuted(found.F), contrast=True, is_alike=True, raw=found.F)
     if quantity == "top":
         raise NotApplicableError('null="alike" is not for classes; recalibrate on other rows first')
     if quantity != "event":
         hits = found.F + found.stated
         share = np.average(hits, axis=0, weights=w)
-        base = _of_stated(found.columns, hits, share, Nested(found.n, share), coordinates=found.coordinates)
+        base = _of_stated(found.columns, hits, share, nested(share), coordinates=found.coordinates)
         return replace(base, of_parts=found, is_alike=True)
     return replace(_mapped(found, w), of_parts=found, is_alike=True)
 
@@ -460,4 +415,4 @@ def _mapped(found: Residuals, w: FloatArray) -> Residuals:
             'carries no information; pass null="calibrated"'
         )
     q = np.where(inside, expit(fit.parameters["intercept"] + fit.parameters["slope"] * logit(p)), p)
-    return _of_stated(found.columns, y[:, None], q[:, None], Bernoulli(q), coordinates=found.coordinates)
+    return _of_stated(found.columns, y[:, None], q[:, None], bernoulli(q), coordinates=found.coordinates)

@@ -196,7 +196,7 @@ class Statistics:
     def _redrawn(self, B: int, rng: np.random.Generator) -> FloatArray:
         residuals = self.searched.residuals
         K = residuals.F.shape[1] // residuals.C
-        is_single = residuals.C > 1 and residuals.law.draw(np.random.default_rng(0), 1).shape[2] == K
+        is_single = residuals.C > 1 and residuals.draw(np.random.default_rng(0), 1).shape[2] == K
         tests = self._of(self._first_coordinate(K)) if is_single else self
         C = 1 if is_single else residuals.C
         size = max(1, min(NUMBERS_AT_ONCE // (residuals.n * K * C), MAX_SETS_AT_ONCE))
@@ -204,7 +204,7 @@ class Statistics:
 
         def work(part: slice) -> FloatArray:
             chance, sets = np.random.default_rng(seeds[part.start // size]), part.stop - part.start
-            return tests.of(residuals.law.draw(chance, sets), C)
+            return tests.of(residuals.draw(chance, sets), C)
 
         return np.concatenate(list(on_threads(work, B, size=size)), axis=1)
 
