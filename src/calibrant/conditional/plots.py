@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.core import palette
+from calibrant.core.formulas import readable
 from calibrant.core.panels import SMALL, new_panel
 from calibrant.core.pictures import Mark, Picture
 from calibrant.core.plot_style import drawn_text, dress, plain, shortened
-from calibrant.core.words import readable
 
 MAX_MULTIPLES = 9
 MAX_NAME_CHARACTERS = 22

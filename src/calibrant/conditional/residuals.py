@@ -267,10 +267,8 @@ def of_classes(rows: Any, class_names: tuple[str, ...] = ()) -> Residuals:
     P = np.asarray(rows.prediction, np.float64)
     variance = (rows.w[:, None] * P * (1 - P)).sum(axis=0)
     shown = np.sort(np.argsort(-variance, kind="stable")[:MAX_CLASSES])
-    columns = (
-        Column("top"),
-        *(Column("class", name=class_names[k] if class_names else str(k)) for k in shown.tolist()),
-    )
+    names = class_names or tuple(map(str, range(P.shape[1])))
+    columns = (Column("top"), *(Column("class", name=names[k]) for k in shown.tolist()))
     F, stated = class_residuals(P, np.asarray(rows.y)[:, None], shown)[:, 0], _stated_classes(P, shown)
     said = (f"{MAX_CLASSES} of {P.shape[1]} classes",) if P.shape[1] > MAX_CLASSES else ()
     searched = (Coordinate("prediction", P.max(axis=1)),)
